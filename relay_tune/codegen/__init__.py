@@ -1,0 +1,1 @@
+"""Loop nest to LLVM IR to machine code; targets; the native runtime."""

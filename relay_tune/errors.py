@@ -1,0 +1,108 @@
+"""The one error type of the package, as data: what, where, why, and what to do about it.
+
+Code that raises passes meaning (message, place, notes, remedies); `RelayError.render` is the only
+place that turns it into text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A region of source text; lines and columns count from 1, the end column is exclusive."""
+
+    source: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}:{self.column}"
+
+
+class RelayError(Exception):
+    """An error that a user can cause.
+
+    Attributes:
+        message: one sentence that says what is wrong.
+        where: the place: a span of source text, or words such as "node 'conv1' (Conv)".
+        label: a fragment that stands under the carets, where there is source text.
+        notes: facts that explain the cause.
+        remedy: what the user can do, or None.
+        source_text: the text that a span points into, if it is known.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        where: Span | str | None = None,
+        label: str = "",
+        notes: tuple[str, ...] = (),
+        remedy: str | None = None,
+        source_text: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.label = label
+        self.notes = notes
+        self.remedy = remedy
+        self.source_text = source_text
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def render(self) -> str:
+        """The error as text: the sentence and its place, the source with carets, notes, help."""
+        lines = [self.message if self.where is None else f"{self.where}: {self.message}"]
+        if isinstance(self.where, Span) and self.source_text is not None:
+            lines += _excerpt(self.where, self.source_text, self.label)
+        lines += [f"  note: {note}" for note in self.notes]
+        if self.remedy is not None:
+            lines.append(f"  help: {self.remedy}")
+        return "\n".join(lines)
+
+
+class ParseError(RelayError):
+    """Text that is not Relay."""
+
+
+class TypeInferenceError(RelayError):
+    """A program to which no type can be given."""
+
+
+class ModelError(RelayError):
+    """A model file that is malformed or contradicts itself."""
+
+
+class UnsupportedOperatorError(RelayError):
+    """A model that uses operators which have no translation here; lists all of them."""
+
+
+class InputError(RelayError):
+    """Inputs, options or paths given to a valid model or command that do not fit it."""
+
+
+class BuildError(RelayError):
+    """A typed program that cannot be compiled, or a compiler or linker that failed."""
+
+
+class TuningError(RelayError):
+    """A tuning run that cannot start or that measured nothing."""
+
+
+def _excerpt(span: Span, text: str, label: str) -> list[str]:
+    """The first line of `span` with carets under it."""
+    lines = text.splitlines()
+    if not 1 <= span.line <= len(lines):
+        return []
+    line = lines[span.line - 1]
+    end = span.end_column if span.end_line == span.line else len(line) + 1
+    carets = "^" * max(1, end - span.column)
+    gutter = f"{span.line:>5} | "
+    marker = " " * 5 + " | " + " " * (span.column - 1) + carets
+    return [gutter + line, f"{marker} {label}".rstrip()]

@@ -1,0 +1,1 @@
+"""The language: dimensions, types, expressions, modules, and their text."""

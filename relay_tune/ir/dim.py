@@ -1,0 +1,63 @@
+"""Dimensions of tensor types: integers, symbols, polynomials of them, and the unknown `?`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A dimension known by name only, such as a batch size `n`."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """`numerator // divisor`, rounded down, as an atom of a polynomial."""
+
+    numerator: Dim
+    divisor: int
+
+    def __str__(self) -> str:
+        return f"({self.numerator}) // {self.divisor}"
+
+
+Atom = Symbol | Quotient
+
+
+@dataclass(frozen=True, slots=True)
+class Polynomial:
+    """A sum of integer multiples of products of atoms, in normal form.
+
+    `terms` maps sorted products of atoms to coefficients; the empty product is the constant. Use
+    the functions of `relay_tune.ir.dim_arithmetic`, which keep the normal form.
+    """
+
+    terms: tuple[tuple[tuple[Atom, ...], int], ...]
+
+    def __str__(self) -> str:
+        return " + ".join(_term(product, factor) for product, factor in self.terms)
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownDim:
+    """`?`: a size that is known at run time only, related to no other."""
+
+    def __str__(self) -> str:
+        return "?"
+
+
+UNKNOWN = UnknownDim()
+
+Dim = int | Symbol | Polynomial | UnknownDim
+
+
+def _term(product: tuple[Atom, ...], factor: int) -> str:
+    names = [str(atom) for atom in product]
+    if factor != 1 or not names:
+        names.insert(0, str(factor))
+    return " * ".join(names)

@@ -1,0 +1,233 @@
+"""The expressions of Relay.
+
+    expr    ::= var | @global | constant | (expr, ...) | expr.index | fn (var, ...) { expr }
+              | expr(expr, ..., attributes) | let var = expr; expr | if (expr) {expr} else {expr}
+              | ref(expr) | ref_read(expr) | ref_write(expr, expr)
+              | match (expr) { pattern => expr, ... } | Constructor | operator
+    pattern ::= _ | var | Constructor(pattern, ...) | (pattern, ...)
+
+A program is a graph with sharing and may be very deep, so nodes are compared and hashed by
+identity; `relay_tune.ir.structural` compares by structure up to renaming. Nodes are frozen: `type`
+(filled by inference, which builds a new graph) and `span` say something about a node and are part
+of no comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+
+from relay_tune.errors import Span
+from relay_tune.ir.types import GlobalTypeVar, Type, TypeVar
+
+AttributeValue = (
+    None | bool | int | float | str | tuple["AttributeValue", ...] | list["AttributeValue"]
+)
+
+NO_ATTRIBUTES: Mapping[str, AttributeValue] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """Base of the operators' attribute records: frozen dataclasses of plain values."""
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Expr:
+    """Base of all expressions."""
+
+    type: Type | None = field(default=None)
+    span: Span | None = field(default=None)
+
+    def __repr__(self) -> str:
+        return f"<{type_name(self)}>"
+
+
+def type_name(node: object) -> str:
+    """The class name of a node, for messages."""
+    return node.__class__.__name__
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Var(Expr):
+    """A local variable; two variables of one name are different."""
+
+    name: str
+    annotation: Type | None = None
+
+    def __repr__(self) -> str:
+        return f"%{self.name}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GlobalVar(Expr):
+    """The name of a function of the module."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return f"@{self.name}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Constant(Expr):
+    """A tensor value; `data` must not be written to."""
+
+    data: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tuple(Expr):
+    """`(a, b)`."""
+
+    fields: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TupleGetItem(Expr):
+    """`tuple.index`."""
+
+    tuple_value: Expr
+    index: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Function(Expr):
+    """A function value: a global's body, a closure, or (attribute Primitive=1) a fused kernel."""
+
+    params: tuple[Var, ...]
+    body: Expr
+    result_type: Type | None = None
+    type_params: tuple[TypeVar, ...] = ()
+    attributes: Mapping[str, AttributeValue] = field(default_factory=lambda: NO_ATTRIBUTES)
+
+    @property
+    def is_primitive(self) -> bool:
+        """Whether this is a fused function, compiled as one kernel."""
+        return self.attributes.get("Primitive") == 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Call(Expr):
+    """`callee(arguments)`; `attributes` only where the callee is an operator."""
+
+    callee: Expr
+    arguments: tuple[Expr, ...]
+    attributes: Attributes | None = None
+    type_arguments: tuple[Type, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Let(Expr):
+    """`let var = value; body`; a function value may refer to `var`."""
+
+    var: Var
+    value: Expr
+    body: Expr
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class If(Expr):
+    """`if (condition) { ... } else { ... }` on a scalar bool."""
+
+    condition: Expr
+    true_branch: Expr
+    false_branch: Expr
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RefCreate(Expr):
+    """`ref(value)`: a new mutable cell."""
+
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RefRead(Expr):
+    """`ref_read(ref)`."""
+
+    ref: Expr
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RefWrite(Expr):
+    """`ref_write(ref, value)`, of unit type."""
+
+    ref: Expr
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Constructor(Expr):
+    """A constructor of an algebraic data type; compare by `belongs_to` and `name`."""
+
+    name: str
+    inputs: tuple[Type, ...]
+    belongs_to: GlobalTypeVar
+    tag: int
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pattern:
+    """Base of the patterns of `match`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WildcardPattern(Pattern):
+    """`_`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VarPattern(Pattern):
+    """`%x`: matches anything and binds it."""
+
+    var: Var
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConstructorPattern(Pattern):
+    """`Cons(p, q)`."""
+
+    constructor: Constructor
+    patterns: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TuplePattern(Pattern):
+    """`(p, q)`."""
+
+    patterns: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clause:
+    """`pattern => body`."""
+
+    pattern: Pattern
+    body: Expr
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Match(Expr):
+    """`match (value) { clauses }`; not `complete` is written `match?`."""
+
+    value: Expr
+    clauses: tuple[Clause, ...]
+    complete: bool = True
+
+
+def constant(value: np.ndarray | float | int | bool, dtype: str | None = None) -> Constant:
+    """A constant from an array or a Python scalar (float -> float32, int -> int32, bool)."""
+    if isinstance(value, np.ndarray):
+        return Constant(value if dtype is None else value.astype(dtype))
+    if dtype is None:
+        dtype = (
+            "bool" if isinstance(value, bool) else "int32" if isinstance(value, int) else "float32"
+        )
+    return Constant(np.asarray(value, dtype=dtype))

@@ -1,0 +1,55 @@
+"""Modules: the functions and algebraic data types of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from relay_tune.errors import InputError
+from relay_tune.ir.expr import NO_ATTRIBUTES, AttributeValue, Constructor, Function
+from relay_tune.ir.types import GlobalTypeVar, TypeVar
+
+
+@dataclass(frozen=True, eq=False)
+class TypeData:
+    """The definition of an algebraic data type; `extern` ones have no constructors."""
+
+    header: GlobalTypeVar
+    type_params: tuple[TypeVar, ...]
+    constructors: tuple[Constructor, ...]
+    extern: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Module:
+    """A program: global functions and data types by name.
+
+    `source` holds the texts that spans point into, by source name.
+    """
+
+    functions: Mapping[str, Function]
+    types: Mapping[str, TypeData] = field(default_factory=dict)
+    attributes: Mapping[str, AttributeValue] = field(default_factory=lambda: NO_ATTRIBUTES)
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Function:
+        """The function `name`; raises InputError if there is none."""
+        function = self.functions.get(name)
+        if function is None:
+            known = ", ".join(f"@{known}" for known in self.functions) or "none"
+            raise InputError(f"The module has no function @{name}.", notes=(f"It has: {known}.",))
+        return function
+
+    @property
+    def main(self) -> Function:
+        """The entry point."""
+        return self["main"]
+
+    def with_function(self, name: str, function: Function) -> Module:
+        """This module with `function` added or replaced under `name`."""
+        return replace(self, functions={**self.functions, name: function})
+
+    @staticmethod
+    def from_function(function: Function) -> Module:
+        """A module whose `main` is `function`."""
+        return Module({"main": function})

@@ -1,0 +1,1 @@
+"""Every operator, once: attributes, type relation, computation, reference."""

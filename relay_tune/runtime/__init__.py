@@ -1,0 +1,1 @@
+"""The interpreter, executables, and measuring."""

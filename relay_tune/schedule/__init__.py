@@ -1,0 +1,1 @@
+"""How a primitive may be computed: sketches, choices, spaces, features."""

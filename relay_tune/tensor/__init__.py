@@ -1,0 +1,1 @@
+"""What a primitive computes: tensor expressions, loop nests."""

@@ -1,0 +1,246 @@
+"""Scalar expressions: what one element of a tensor is.
+
+    value ::= axis | literal | tensor[value, ...] | unary(value) | binary(value, value)
+            | select(value, value, value) | cast(value) | reduce(operation, axes, value)
+
+An axis is an integer variable that runs over 0 .. extent-1. Indices have dtype int64. `Reduce` only
+stands at the root of a tensor's body. Nodes are compared by identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+INDEX = "int64"
+
+UNARY_OPERATIONS = frozenset(
+    "neg abs exp log sqrt rsqrt tanh erf sigmoid sin cos tan asin acos atan sinh cosh asinh acosh "
+    "atanh floor ceil round trunc sign not isnan isinf log2 log1p expm1 bitnot".split()
+)
+"""`round` is half to even; `not` is logical, `bitnot` bitwise; `isnan`/`isinf` give bool."""
+
+BINARY_OPERATIONS = frozenset(
+    "add sub mul div floordiv floormod truncdiv truncmod min max pow and or xor shl shr "
+    "eq ne lt le gt ge".split()
+)
+"""`div` is for floats; integer division names its rounding. Division of an integer by zero gives
+zero. `and`/`or`/`xor` are bitwise on integers, logical on bool; `shr` is arithmetic if signed.
+`eq` .. `ge` give bool."""
+
+COMPARISONS = frozenset("eq ne lt le gt ge".split())
+
+REDUCTIONS = frozenset("sum prod max min".split())
+"""On bool, `max` is any and `min` is all."""
+
+Number = bool | int | float
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Scalar:
+    """Base of scalar expressions; `dtype` is the element type of the value."""
+
+    dtype: str = INDEX
+
+    def __add__(self, other: Scalar | Number) -> Scalar:
+        return binary("add", self, other)
+
+    def __radd__(self, other: Number) -> Scalar:
+        return binary("add", other, self)
+
+    def __sub__(self, other: Scalar | Number) -> Scalar:
+        return binary("sub", self, other)
+
+    def __rsub__(self, other: Number) -> Scalar:
+        return binary("sub", other, self)
+
+    def __mul__(self, other: Scalar | Number) -> Scalar:
+        return binary("mul", self, other)
+
+    def __rmul__(self, other: Number) -> Scalar:
+        return binary("mul", other, self)
+
+    def __truediv__(self, other: Scalar | Number) -> Scalar:
+        return binary("div", self, other)
+
+    def __rtruediv__(self, other: Number) -> Scalar:
+        return binary("div", other, self)
+
+    def __floordiv__(self, other: Scalar | Number) -> Scalar:
+        return binary("floordiv", self, other)
+
+    def __mod__(self, other: Scalar | Number) -> Scalar:
+        return binary("floormod", self, other)
+
+    def __neg__(self) -> Scalar:
+        return unary("neg", self)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Axis(Scalar):
+    """An index variable over 0 .. extent-1."""
+
+    name: str
+    extent: int
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Literal(Scalar):
+    """A number."""
+
+    value: Number
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Load(Scalar):
+    """`tensor[indices]`; the indices must be inside the tensor wherever the value is used."""
+
+    tensor: Tensor
+    indices: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Unary(Scalar):
+    """One of UNARY_OPERATIONS."""
+
+    operation: str
+    operand: Scalar
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Binary(Scalar):
+    """One of BINARY_OPERATIONS, on operands of one dtype."""
+
+    operation: str
+    left: Scalar
+    right: Scalar
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Select(Scalar):
+    """`if_true` where `condition`, else `if_false`.
+
+    Loads of the branch that is not taken are not performed, so they may be out of bounds.
+    """
+
+    condition: Scalar
+    if_true: Scalar
+    if_false: Scalar
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Cast(Scalar):
+    """The operand converted to `dtype`: floats to integers truncate, anything to bool is != 0."""
+
+    operand: Scalar
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Reduce(Scalar):
+    """The reduction of `body` over `axes` with one of REDUCTIONS."""
+
+    operation: str
+    axes: tuple[Axis, ...]
+    body: Scalar
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Tensor:
+    """Base of tensors: a name for people, a static shape (elements), an element type."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+    def __getitem__(self, indices: Scalar | int | tuple[Scalar | int, ...]) -> Load:
+        """The element at `indices`, one for each dimension."""
+        listed = indices if isinstance(indices, tuple) else (indices,)
+        return Load(self, tuple(index_value(index) for index in listed), dtype=self.dtype)
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+
+def index_value(index: Scalar | int) -> Scalar:
+    """An index as an expression."""
+    return index if isinstance(index, Scalar) else literal(int(index), INDEX)
+
+
+def literal(value: Number, dtype: str) -> Literal:
+    """A number of an element type."""
+    return Literal(value, dtype=dtype)
+
+
+def unary(operation: str, operand: Scalar) -> Scalar:
+    """One of UNARY_OPERATIONS."""
+    is_predicate = operation in ("isnan", "isinf", "not")
+    return Unary(operation, operand, dtype="bool" if is_predicate else operand.dtype)
+
+
+def binary(operation: str, left: Scalar | Number, right: Scalar | Number) -> Scalar:
+    """One of BINARY_OPERATIONS; a plain number takes the dtype of the other operand.
+
+    Index arithmetic with neutral literals (`i + 0`, `i * 1`, `0 * i`) is simplified.
+    """
+    if not isinstance(left, Scalar):
+        assert isinstance(right, Scalar)
+        left = literal(left, right.dtype)
+    if not isinstance(right, Scalar):
+        right = literal(right, left.dtype)
+    if left.dtype == INDEX:
+        simple = _simplify_index(operation, left, right)
+        if simple is not None:
+            return simple
+    return Binary(operation, left, right, dtype="bool" if operation in COMPARISONS else left.dtype)
+
+
+def select(condition: Scalar, if_true: Scalar, if_false: Scalar | Number) -> Scalar:
+    """`if_true` where `condition`, else `if_false`."""
+    if not isinstance(if_false, Scalar):
+        if_false = literal(if_false, if_true.dtype)
+    return Select(condition, if_true, if_false, dtype=if_true.dtype)
+
+
+def cast(operand: Scalar, dtype: str) -> Scalar:
+    """The operand converted to `dtype`; itself if it has that dtype."""
+    return operand if operand.dtype == dtype else Cast(operand, dtype=dtype)
+
+
+def reduce(operation: str, axes: Sequence[Axis], body: Scalar) -> Scalar:
+    """The reduction of `body` over `axes`; without axes the body itself."""
+    return Reduce(operation, tuple(axes), body, dtype=body.dtype) if axes else body
+
+
+def _simplify_index(operation: str, left: Scalar, right: Scalar) -> Scalar | None:
+    """`left operation right` in simpler form, or None."""
+    a = left.value if isinstance(left, Literal) else None
+    b = right.value if isinstance(right, Literal) else None
+    match operation:
+        case "add" if a is not None and b is not None:
+            return literal(a + b, INDEX)
+        case "mul" if a is not None and b is not None:
+            return literal(a * b, INDEX)
+        case "sub" if a is not None and b is not None:
+            return literal(a - b, INDEX)
+        case "add" if a == 0:
+            return right
+        case "add" | "sub" if b == 0:
+            return left
+        case "mul" if a == 1:
+            return right
+        case "mul" | "floordiv" if b == 1:
+            return left
+        case "mul" if a == 0 or b == 0:
+            return literal(0, INDEX)
+        case "floormod" if b == 1:
+            return literal(0, INDEX)
+        case "floordiv" if isinstance(left, Axis) and isinstance(b, int) and left.extent <= b:
+            return literal(0, INDEX)
+        case "floormod" if isinstance(left, Axis) and isinstance(b, int) and left.extent <= b:
+            return left
+    return None

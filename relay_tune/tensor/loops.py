@@ -1,0 +1,162 @@
+"""Loop nests: the statements that a schedule turns tensor expressions into.
+
+    statement ::= block of statements | for axis in begin .. end (kind) { statement }
+                | buffer[value, ...] = value | if (value) { .. } else { .. }
+                | while (value) { .. } | local buffer in { .. }
+
+Loads of buffers use `relay_tune.tensor.expression.Load`. Code generation gives each kind of loop
+its meaning: UNROLLED bodies are repeated, a VECTOR loop becomes vector instructions, REGISTER
+buffers (indexed by constants and unrolled or vector axes only) live in registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+
+from relay_tune.tensor.expression import INDEX, Axis, Number, Scalar, Tensor, index_value, literal
+
+
+class Scope(Enum):
+    """Where a buffer lives."""
+
+    ARGUMENT = "argument"
+    WORKSPACE = "workspace"
+    LOCAL = "local"
+    REGISTER = "register"
+
+
+class LoopKind(Enum):
+    """How a loop runs."""
+
+    SERIAL = "serial"
+    PARALLEL = "parallel"
+    UNROLLED = "unrolled"
+    VECTOR = "vector"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Buffer(Tensor):
+    """Memory that statements read and write; row-major."""
+
+    scope: Scope
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Statement:
+    """Base of statements."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Block(Statement):
+    """Statements in order."""
+
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Loop(Statement):
+    """`axis` runs over begin .. end-1."""
+
+    axis: Axis
+    begin: Scalar
+    end: Scalar
+    body: Statement
+    kind: LoopKind = LoopKind.SERIAL
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Store(Statement):
+    """`buffer[indices] = value`."""
+
+    buffer: Buffer
+    indices: tuple[Scalar, ...]
+    value: Scalar
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Branch(Statement):
+    """`if (condition) { then } else { otherwise }`."""
+
+    condition: Scalar
+    then: Statement
+    otherwise: Statement | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class While(Statement):
+    """`while (condition) { body }`."""
+
+    condition: Scalar
+    body: Statement
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Allocate(Statement):
+    """`buffer` exists during `body`; its content is undefined at first."""
+
+    buffer: Buffer
+    body: Statement
+
+
+class LoopBuilder:
+    """Writes a loop nest from top to bottom with `with` blocks.
+
+    b = LoopBuilder()
+    total = b.local("total", (), "float32")
+    b.store(total, (), 0.0)
+    with b.loop("i", n) as i:
+        b.store(total, (), total[()] + x[i])
+    """
+
+    def __init__(self) -> None:
+        self._blocks: list[list[Statement]] = [[]]
+        self._locals: list[Buffer] = []
+
+    def statement(self) -> Statement:
+        """All that was written, with its local buffers around it."""
+        body: Statement = Block(tuple(self._blocks[0]))
+        for buffer in reversed(self._locals):
+            body = Allocate(buffer, body)
+        return body
+
+    def local(self, name: str, shape: Sequence[int], dtype: str) -> Buffer:
+        """A scratch buffer of this nest."""
+        buffer = Buffer(name=name, shape=tuple(shape), dtype=dtype, scope=Scope.LOCAL)
+        self._locals.append(buffer)
+        return buffer
+
+    def store(
+        self, buffer: Buffer, indices: Sequence[Scalar | int], value: Scalar | Number
+    ) -> None:
+        """`buffer[indices] = value`."""
+        if not isinstance(value, Scalar):
+            value = literal(value, buffer.dtype)
+        self._blocks[-1].append(Store(buffer, tuple(index_value(i) for i in indices), value))
+
+    @contextmanager
+    def loop(self, name: str, end: Scalar | int, begin: Scalar | int = 0) -> Iterator[Axis]:
+        """A serial loop over begin .. end-1; gives its axis."""
+        axis = Axis(name, end if isinstance(end, int) else 0, dtype=INDEX)
+        self._blocks.append([])
+        yield axis
+        body = Block(tuple(self._blocks.pop()))
+        self._blocks[-1].append(Loop(axis, index_value(begin), index_value(end), body))
+
+    @contextmanager
+    def when(self, condition: Scalar) -> Iterator[None]:
+        """`if (condition) { .. }`."""
+        self._blocks.append([])
+        yield
+        body = Block(tuple(self._blocks.pop()))
+        self._blocks[-1].append(Branch(condition, body))
+
+    @contextmanager
+    def while_(self, condition: Scalar) -> Iterator[None]:
+        """`while (condition) { .. }`; the condition reads local buffers."""
+        self._blocks.append([])
+        yield
+        body = Block(tuple(self._blocks.pop()))
+        self._blocks[-1].append(While(condition, body))

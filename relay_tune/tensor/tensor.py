@@ -1,0 +1,93 @@
+"""Tensors by how they come about: inputs, computed elements, and procedures.
+
+An operator's computation is written with `compute`, one expression for each element:
+
+    k = Axis("k", a.shape[1])
+    compute("matmul", (m, n), lambda i, j: reduce("sum", [k], a[i, k] * b[k, j]))
+
+What no expression for each element can say (sorting, running sums) is a procedure: a loop nest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from relay_tune.tensor.expression import Axis, Scalar, Tensor
+from relay_tune.tensor.loops import Buffer, LoopBuilder, Scope, Statement
+
+AXIS_NAMES = "ijklmnop"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Input(Tensor):
+    """A tensor that is given: an argument of the primitive, or a constant."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Computed(Tensor):
+    """A tensor whose element at `axes` is `body` (a `Reduce` at its root is a reduction)."""
+
+    axes: tuple[Axis, ...]
+    body: Scalar
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Procedure:
+    """A loop nest that fills `outputs` from `inputs`; it runs as it stands, on one thread."""
+
+    name: str
+    inputs: tuple[Tensor, ...]
+    input_buffers: tuple[Buffer, ...]
+    output_buffers: tuple[Buffer, ...]
+    body: Statement
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ProcedureOutput(Tensor):
+    """The tensor that a procedure leaves in its output number `index`."""
+
+    procedure: Procedure
+    index: int
+
+
+def input_tensor(name: str, shape: Sequence[int], dtype: str) -> Input:
+    """A tensor that is given."""
+    return Input(name=name, shape=tuple(shape), dtype=dtype)
+
+
+def compute(name: str, shape: Sequence[int], element: Callable[..., Scalar]) -> Computed:
+    """The tensor of `shape` whose element at (i, j, ...) is `element(i, j, ...)`."""
+    axes = tuple(
+        Axis(AXIS_NAMES[n] if n < len(AXIS_NAMES) else f"i{n}", extent)
+        for n, extent in enumerate(shape)
+    )
+    body = element(*axes)
+    return Computed(name=name, shape=tuple(shape), dtype=body.dtype, axes=axes, body=body)
+
+
+def procedure(
+    name: str,
+    inputs: Sequence[Tensor],
+    outputs: Sequence[tuple[Sequence[int], str]],
+    write: Callable[..., None],
+) -> tuple[ProcedureOutput, ...]:
+    """The tensors of the given (shape, dtype) that a loop nest fills.
+
+    `write(builder, *input_buffers, *output_buffers)` writes the nest with the builder.
+    """
+    sources = tuple(
+        Buffer(name=f"{name}_in{n}", shape=t.shape, dtype=t.dtype, scope=Scope.ARGUMENT)
+        for n, t in enumerate(inputs)
+    )
+    targets = tuple(
+        Buffer(name=f"{name}_out{n}", shape=tuple(shape), dtype=dtype, scope=Scope.ARGUMENT)
+        for n, (shape, dtype) in enumerate(outputs)
+    )
+    builder = LoopBuilder()
+    write(builder, *sources, *targets)
+    record = Procedure(name, tuple(inputs), sources, targets, builder.statement())
+    return tuple(
+        ProcedureOutput(name=t.name, shape=t.shape, dtype=t.dtype, procedure=record, index=n)
+        for n, t in enumerate(targets)
+    )

@@ -1,0 +1,1 @@
+"""Module to module passes; fusion is the last of them."""

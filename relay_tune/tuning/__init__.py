@@ -1,0 +1,1 @@
+"""Tasks, budget, and the loop propose, predict, measure, record."""

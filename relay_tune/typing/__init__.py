@@ -1,0 +1,1 @@
+"""Type inference: constraints, type relations, shapes."""

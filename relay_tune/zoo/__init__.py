@@ -1,0 +1,1 @@
+"""Built-in architectures with seeded random weights."""
