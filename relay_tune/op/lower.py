@@ -1,0 +1,197 @@
+"""From a typed, straight-line Relay function to the tensor expressions that it computes.
+
+Every operator call is replaced by what its record's `compute` says; tuples disappear. The result
+is what schedules are made for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from relay_tune.errors import BuildError
+from relay_tune.ir.expr import (
+    Call,
+    Constant,
+    Expr,
+    Function,
+    Let,
+    Tuple,
+    TupleGetItem,
+    Var,
+    type_name,
+)
+from relay_tune.ir.operator import Operator
+from relay_tune.ir.traversal import post_order
+from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.tensor.expression import Tensor, literal
+from relay_tune.tensor.tensor import Input, compute, input_tensor
+
+Value = Tensor | tuple["Value", ...]
+"""What an expression becomes: a tensor, or a tuple of values."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TensorProgram:
+    """What a primitive computes.
+
+    Attributes:
+        inputs: the parameters in order, those of tuple type flattened.
+        outputs: the results in order, a tuple flattened.
+        constants: tensors of known content that the outputs also depend on.
+    """
+
+    inputs: tuple[Input, ...]
+    outputs: tuple[Tensor, ...]
+    constants: tuple[tuple[Input, np.ndarray], ...]
+
+
+def lower_function(function: Function) -> TensorProgram:
+    """The tensor program of a typed function without control flow or calls of other functions.
+
+    Scalar constants become literals. Raises BuildError where a shape is not static, an operator
+    has no static tensor computation, or an expression is no straight-line computation.
+    """
+    nodes = list(post_order(function.body, enter=_is_entered))
+    lowering = _Lowering({node.var: node.value for node in nodes if isinstance(node, Let)})
+    for param in function.params:
+        lowering.add_parameter(param)
+    for node in nodes:
+        lowering.values[node] = lowering.value(node)
+    return TensorProgram(
+        inputs=tuple(lowering.inputs),
+        outputs=tuple(flatten_value(lowering.values[function.body])),
+        constants=tuple(lowering.constants),
+    )
+
+
+def flatten_value(value: Value) -> Iterator[Tensor]:
+    """The tensors of a value, left to right."""
+    if isinstance(value, Tensor):
+        yield value
+        return
+    for part in value:
+        yield from flatten_value(part)
+
+
+def static_tensor_types(type_: Type | None, what: str) -> list[TensorType]:
+    """The tensor types in `type_`, left to right; BuildError unless all shapes are integers."""
+    match type_:
+        case TensorType() if all(isinstance(dim, int) for dim in type_.shape):
+            return [type_]
+        case TensorType():
+            shape = ", ".join(str(dim) for dim in type_.shape)
+            raise BuildError(
+                f"{what} has the shape ({shape}), which is not known before the program runs.",
+                remedy="Give the inputs of the model fixed shapes.",
+            )
+        case TupleType():
+            return [tensor for field in type_.fields for tensor in static_tensor_types(field, what)]
+        case _:
+            raise BuildError(f"{what} is no tensor or tuple of tensors; was the function typed?")
+
+
+def _is_entered(node: Expr) -> bool:
+    """Function literals are not entered: calling one is an error that `value` reports."""
+    return not isinstance(node, Function)
+
+
+class _Lowering:
+    """The values found so far, and the tensors that they start from."""
+
+    def __init__(self, bindings: dict[Var, Expr]) -> None:
+        self.bindings = bindings
+        self.values: dict[Expr, Value] = {}
+        self.inputs: list[Input] = []
+        self.constants: list[tuple[Input, np.ndarray]] = []
+
+    def add_parameter(self, param: Var) -> None:
+        """Make inputs of a parameter."""
+        type_ = param.annotation if param.type is None else param.type
+        tensors = [
+            input_tensor(param.name, _shape(tensor), tensor.dtype)
+            for tensor in static_tensor_types(type_, f"parameter %{param.name}")
+        ]
+        self.inputs += tensors
+        self.values[param] = _unflatten(type_, iter(tensors))
+
+    def value(self, node: Expr) -> Value:
+        """The value of a node whose children have values."""
+        match node:
+            case Var() if node in self.values:
+                return self.values[node]
+            case Var() if node in self.bindings:
+                return self.values[self.bindings[node]]
+            case Constant():
+                return self._constant(node)
+            case Tuple():
+                return tuple(self.values[field] for field in node.fields)
+            case TupleGetItem():
+                fields = self.values[node.tuple_value]
+                assert isinstance(fields, tuple)
+                return fields[node.index]
+            case Let():
+                return self.values[node.body]
+            case Call(callee=Operator()):
+                return self._operator_call(node, node.callee)
+            case Operator():
+                return ()
+            case _:
+                raise _not_straight_line(node)
+
+    def _constant(self, node: Constant) -> Tensor:
+        data = node.data
+        dtype = data.dtype.name
+        if data.ndim == 0:
+            number = data.item()
+            return compute("constant", (), lambda: literal(number, dtype))
+        tensor = input_tensor(f"constant{len(self.constants)}", data.shape, dtype)
+        self.constants.append((tensor, data))
+        return tensor
+
+    def _operator_call(self, call: Call, operator: Operator) -> Value:
+        if operator.compute is None:
+            raise BuildError(
+                f"Operator {operator.name} has no computation for static shapes.",
+                where=call.span,
+                remedy="Its result depends on the values of its inputs; run it in the interpreter.",
+            )
+        types = static_tensor_types(call.type, f"The result of {operator.name}")
+        arguments = [self.values[argument] for argument in call.arguments]
+        outputs = operator.compute(call.attributes, arguments, types)
+        _check_outputs(operator, outputs, types)
+        return _unflatten(call.type, iter(outputs))
+
+
+def _shape(tensor: TensorType) -> tuple[int, ...]:
+    return tuple(dim for dim in tensor.shape if isinstance(dim, int))
+
+
+def _unflatten(type_: Type | None, tensors: Iterator[Tensor]) -> Value:
+    """The value of `type_` whose tensors are the next ones."""
+    if isinstance(type_, TupleType):
+        return tuple(_unflatten(field, tensors) for field in type_.fields)
+    return next(tensors)
+
+
+def _check_outputs(operator: Operator, outputs: object, types: list[TensorType]) -> None:
+    """A computation that contradicts its type rule is stopped here, not in generated code."""
+    assert isinstance(outputs, list | tuple)
+    found = [(tensor.shape, tensor.dtype) for tensor in outputs]
+    expected = [(_shape(type_), type_.dtype) for type_ in types]
+    if found != expected:
+        raise BuildError(
+            f"The computation of {operator.name} gives {found}, but its type says {expected}.",
+            notes=("This is a defect of the operator's record, not of the model.",),
+        )
+
+
+def _not_straight_line(node: Expr) -> BuildError:
+    detail = f"%{node.name}" if isinstance(node, Var) else type_name(node)
+    return BuildError(
+        f"A kernel cannot contain {detail}: only operators, tuples and constants.",
+        where=node.span,
+        notes=("Control flow, references and calls of functions stay outside of kernels.",),
+    )
