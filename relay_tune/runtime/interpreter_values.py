@@ -1,0 +1,68 @@
+"""What an expression evaluates to: arrays, tuples, closures, cells, values of data types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from relay_tune.ir.expr import Constructor, Expr, Function, Var
+from relay_tune.ir.operator import Operator
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """One activation of a function: its variables, and what was computed in it.
+
+    `parent` is the activation in which the function was written, None for global functions.
+    """
+
+    values: dict[Expr, Value] = field(default_factory=dict)
+    parent: Frame | None = None
+
+    def lookup(self, var: Var) -> Value | None:
+        """The value of a variable of this or of an enclosing activation, None if unbound."""
+        frame: Frame | None = self
+        while frame is not None:
+            if var in frame.values:
+                return frame.values[var]
+            frame = frame.parent
+        return None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Closure:
+    """A function with the activation that its free variables belong to."""
+
+    function: Function
+    frame: Frame | None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ConstructorValue:
+    """A value of an algebraic data type."""
+
+    constructor: Constructor
+    fields: tuple[Value, ...]
+
+    def __repr__(self) -> str:
+        return f"<{self.constructor.name} of {len(self.fields)} field(s)>"
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class ReferenceCell:
+    """A mutable cell."""
+
+    value: Value
+
+
+Value: TypeAlias = (
+    np.ndarray
+    | tuple["Value", ...]
+    | Closure
+    | ConstructorValue
+    | ReferenceCell
+    | Operator
+    | Constructor
+)
