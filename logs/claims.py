@@ -1,0 +1,118 @@
+"""Who is measuring what: the trace that a candidate leaves when it takes the machine down.
+
+A claim is written before a schedule is measured and goes away with its record. What is left behind
+by a process that died is *stale*: the candidate may be to blame. A process that lives on this
+machine never loses its claim, however slow it is; the lease decides only where nobody can ask
+whether the process lives.
+"""
+
+import time
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlite_utils import Database
+
+from logs.errors import LogError
+from logs.fields import checked_count, checked_real, checked_text
+from logs.process import Liveness, ProcessIdentity, liveness, this_process
+from logs.record import Key
+from logs.rows import KEY_COLUMNS, find_row, key_filter
+from logs.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One schedule that a process has begun to measure; times are Unix times in seconds."""
+
+    key: Key
+    process: ProcessIdentity
+    attempts: int
+    claimed: float
+    lease_until: float
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the process is dead, or out of reach with its lease run out."""
+        match liveness(self.process):
+            case Liveness.ALIVE:
+                return False
+            case Liveness.DEAD:
+                return True
+            case Liveness.UNKNOWN:
+                return time.time() > self.lease_until
+
+
+class Claims:
+    """The table of claims of one open log."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def claim(self, key: Key, *, lease_seconds: float, max_attempts: int, again: bool) -> bool:
+        """See `TuningLog.claim`."""
+        with self._store.writing() as database:
+            if not again and find_row(database, key) is not None:
+                return False
+            attempts = _next_attempt(_find(database, key))
+            if attempts is None or attempts > max_attempts:
+                return False
+            drop_claim(database, key)
+            database["claims"].insert(_row(key, attempts, lease_seconds))
+        return True
+
+    def release(self, key: Key) -> None:
+        """Give up the claim on `key` without a result."""
+        with self._store.writing() as database:
+            drop_claim(database, key)
+
+    def all(self) -> list[Claim]:
+        """All claims, oldest first."""
+        with self._store.reading() as database:
+            rows = database["claims"].rows_where(order_by="id")
+            return [claim for claim in map(_claim_of, rows) if claim is not None]
+
+
+def drop_claim(database: Database, key: Key) -> None:
+    """Delete the claim on `key`, if any, inside the transaction of the caller."""
+    database["claims"].delete_where(*key_filter(key))
+
+
+def _next_attempt(claim: Claim | None) -> int | None:
+    """The number of the attempt that may begin now; None while another process is at it."""
+    if claim is None:
+        return 1
+    if claim.process == this_process():
+        return claim.attempts  # a renewal of the lease
+    return claim.attempts + 1 if claim.is_stale else None
+
+
+def _find(database: Database, key: Key) -> Claim | None:
+    row = next(database["claims"].rows_where(*key_filter(key), limit=1), None)
+    return None if row is None else _claim_of(row)
+
+
+def _row(key: Key, attempts: int, lease_seconds: float) -> dict[str, Any]:
+    now = time.time()
+    times = {"attempts": attempts, "claimed": now, "lease_until": now + lease_seconds}
+    return {**asdict(key), **times, **asdict(this_process())}
+
+
+def _claim_of(row: dict[str, Any]) -> Claim | None:
+    """The claim that `row` stores; None for a damaged row, which then holds nobody up."""
+    try:
+        process = ProcessIdentity(
+            checked_text("host", row["host"]),
+            checked_text("boot", row["boot"], empty=True),
+            checked_text("namespace", row["namespace"], empty=True),
+            checked_count("pid", row["pid"]),
+            checked_text("started", row["started"], empty=True),
+        )
+        return Claim(
+            Key(*(row[name] for name in KEY_COLUMNS)),
+            process,
+            checked_count("attempts", row["attempts"]),
+            checked_real("claimed", row["claimed"]),
+            checked_real("lease_until", row["lease_until"]),
+        )
+    except LogError:
+        return None

@@ -1,0 +1,119 @@
+"""The records of a log: append, look up, list.
+
+One row for each key: measuring a key again replaces the row, whatever the outcome, and adds to its
+count of `measurements`. The newest measurement is believed because it was made on purpose, to
+confirm or to correct the older one; keeping the better of the two would reward noise.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from sqlite_utils import Database
+
+from logs.claims import drop_claim
+from logs.errors import LogError
+from logs.record import Record, Status
+from logs.rows import Row, find_row, matching_rows, record_of, write_row
+from logs.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadSummary:
+    """What is known of one workload on one target, thread count and code version.
+
+    `best_seconds` is None as long as no schedule ran correctly.
+    """
+
+    workload: str
+    target: str
+    threads: int
+    code_version: str
+    records: int
+    ok: int
+    best_seconds: float | None
+    newest: float
+
+
+class Measurements:
+    """The table of records of one open log."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._damaged: set[int] = set()
+
+    @property
+    def damaged_rows(self) -> int:
+        """How many different rows have been skipped so far because they cannot be believed."""
+        return len(self._damaged)
+
+    def append(self, record: Record) -> None:
+        """Store `record` and end the claim on its key; on disk when this returns."""
+        with self._store.writing() as database:
+            _append(database, record)
+            drop_claim(database, record.key)
+
+    def select(self, **wanted: str | int | None) -> Iterator[Record]:
+        """The believable records whose fields equal the wanted values (None: any)."""
+        with self._store.reading() as database:
+            for row in matching_rows(database, **wanted):
+                record = self._believed(row)
+                if record is not None:
+                    yield record
+
+    def best(self, **wanted: str | int | None) -> Record | None:
+        """The correct record with the smallest time; of equal ones the first."""
+        correct = self.select(status=Status.OK.value, **wanted)
+        return min(correct, key=_seconds, default=None)
+
+    def _believed(self, row: Row) -> Record | None:
+        try:
+            return record_of(row)
+        except LogError:
+            self._damaged.add(row["id"])
+            return None
+
+
+def summaries(records: Iterable[Record]) -> list[WorkloadSummary]:
+    """One summary for each workload, target, thread count and code version, in sorted order."""
+    groups: dict[tuple[str, str, int, str], list[Record]] = {}
+    for record in records:
+        group = (record.workload, record.target, record.threads, record.code_version)
+        groups.setdefault(group, []).append(record)
+    return [_summary(group) for _, group in sorted(groups.items())]
+
+
+def _append(database: Database, record: Record) -> None:
+    row = find_row(database, record.key)
+    if row is None:
+        write_row(database, record, None)
+        return
+    earlier = _measurements(row)
+    write_row(database, replace(record, measurements=earlier + record.measurements), row["id"])
+
+
+def _measurements(row: Row) -> int:
+    """How often the key of `row` has been measured; a damaged row counts for nothing."""
+    try:
+        return record_of(row).measurements
+    except LogError:
+        return 0
+
+
+def _seconds(record: Record) -> float:
+    return float("inf") if record.seconds is None else record.seconds
+
+
+def _summary(records: list[Record]) -> WorkloadSummary:
+    first = records[0]
+    correct = [record for record in records if record.status is Status.OK]
+    best = min(correct, key=_seconds, default=None)
+    return WorkloadSummary(
+        first.workload,
+        first.target,
+        first.threads,
+        first.code_version,
+        records=len(records),
+        ok=len(correct),
+        best_seconds=None if best is None else best.seconds,
+        newest=max(record.created for record in records),
+    )

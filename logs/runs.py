@@ -1,0 +1,93 @@
+"""Which tuning runs there were, and how each of them ended."""
+
+import time
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from logs.errors import LogError
+from logs.fields import checked_json
+from logs.process import Liveness, ProcessIdentity, liveness, this_process
+from logs.store import Store
+
+
+class RunState(StrEnum):
+    """How far a run got."""
+
+    RUNNING = "running"
+    FINISHED = "finished"
+    INTERRUPTED = "interrupted"  # by the user, or its process died
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One tuning run; times are Unix times in seconds, `ended` is None if nobody noted it."""
+
+    run_id: int
+    arguments: str
+    state: RunState
+    began: float
+    ended: float | None
+
+
+class Runs:
+    """The table of runs of one open log."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def begin(self, arguments: str) -> int:
+        """See `TuningLog.begin_run`."""
+        row = {
+            "arguments": checked_json("arguments", arguments),
+            "state": RunState.RUNNING.value,
+            "began": time.time(),
+            **asdict(this_process()),
+        }
+        with self._store.writing() as database:
+            return int(database["runs"].insert(row).last_pk)
+
+    def end(self, run_id: int, state: RunState | str) -> None:
+        """See `TuningLog.end_run`."""
+        ending = _checked_ending(state)
+        with self._store.writing() as database:
+            found = database.execute(
+                "UPDATE runs SET state = ?, ended = ? WHERE id = ?",
+                [ending.value, time.time(), run_id],
+            )
+            if found.rowcount != 1:
+                raise LogError(
+                    "there is no such run",
+                    f"{self._store.path}, run {run_id}",
+                    "pass the number that begin_run returned",
+                )
+
+    def all(self) -> list[Run]:
+        """All runs, oldest first; a run whose process is dead shows as interrupted."""
+        with self._store.reading() as database:
+            rows = list(database["runs"].rows_where(order_by="id"))
+        return [run for run in map(_run_of, rows) if run is not None]
+
+
+def _checked_ending(state: RunState | str) -> RunState:
+    endings = [known for known in RunState if known is not RunState.RUNNING]
+    if state in endings:
+        return RunState(state)
+    raise LogError(
+        f"a run cannot end as {state!r}", "field 'state'", f"use one of {', '.join(endings)}"
+    )
+
+
+def _run_of(row: dict[str, Any]) -> Run | None:
+    """The run that `row` stores, or None if the row is damaged beyond reading."""
+    if row["state"] not in list(RunState) or not isinstance(row["began"], float):
+        return None
+    state = RunState(row["state"])
+    if state is RunState.RUNNING and liveness(_process_of(row)) is Liveness.DEAD:
+        state = RunState.INTERRUPTED
+    return Run(row["id"], row["arguments"], state, row["began"], row["ended"])
+
+
+def _process_of(row: dict[str, Any]) -> ProcessIdentity:
+    return ProcessIdentity(row["host"], row["boot"], row["namespace"], row["pid"], row["started"])

@@ -1,0 +1,176 @@
+"""The tables of the log, and how a log of an older version becomes one of this version.
+
+Version N of the schema is what the first N migrations make. Each runs in a transaction of its own
+and is written down in the table ``migrations`` and in SQLite's ``user_version``.
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from sqlite_utils import Database
+
+from logs.connection import snapshot, transaction
+from logs.errors import LogError
+
+APPLICATION_ID = 0x52544C47  # "RTLG": marks the file as a tuning log (PRAGMA application_id)
+
+Columns = dict[str, type]
+
+_KEY: Columns = {
+    "workload": str,
+    "target": str,
+    "threads": int,
+    "code_version": str,
+    "schedule": str,
+}
+_PROCESS: Columns = {"host": str, "boot": str, "namespace": str, "pid": int, "started": str}
+
+TABLES: dict[str, Columns] = {
+    "migrations": {"version": int, "name": str, "applied": float},
+    "records": {
+        "id": int,
+        **_KEY,
+        "status": str,
+        "created": float,
+        "source": str,
+        "seconds": float,
+        "spread": float,
+        "message": str,
+        "features": str,
+        "measurements": int,
+        "digest": str,
+    },
+    "claims": {
+        "id": int,
+        **_KEY,
+        "attempts": int,
+        "claimed": float,
+        "lease_until": float,
+        **_PROCESS,
+    },
+    "tasks": {"workload": str, "description": str, "digest": str},
+    "limits": {"target": str, "name": str, "value": float, "digest": str},
+    "runs": {
+        "id": int,
+        "arguments": str,
+        "state": str,
+        "began": float,
+        "ended": float,
+        **_PROCESS,
+    },
+}
+
+
+def create_records(database: Database) -> None:
+    """Version 1: the measurements."""
+    _create(database, "records", "id", optional=("seconds", "spread"))
+    database["records"].create_index(list(_KEY), unique=True)
+
+
+def create_claims(database: Database) -> None:
+    """Version 2: what is being measured, and by which process."""
+    _create(database, "claims", "id")
+    database["claims"].create_index(list(_KEY), unique=True)
+
+
+def create_tasks_limits_runs(database: Database) -> None:
+    """Version 3: what workloads are, what machines can reach, and who tuned when."""
+    _create(database, "tasks", "workload")
+    _create(database, "limits", ("target", "name"))
+    _create(database, "runs", "id", optional=("ended",))
+
+
+MIGRATIONS: tuple[Callable[[Database], None], ...] = (
+    create_records,
+    create_claims,
+    create_tasks_limits_runs,
+)
+SCHEMA_VERSION = len(MIGRATIONS)
+
+
+def version_of(database: Database) -> int:
+    """The schema version of the open database, 0 for an empty one."""
+    version: int = database.execute("PRAGMA user_version").fetchone()[0]
+    return version
+
+
+def refuse_foreign(database: Database, path: Path) -> int:
+    """The schema version of the log at `path`, 0 for an empty file; reads only.
+
+    Raises `LogError` for another program's database, a log of a newer version, and a log with
+    objects that no version of ours makes.
+    """
+    with snapshot(database.conn):
+        return _known_version(database, path)
+
+
+def _known_version(database: Database, path: Path) -> int:
+    application: int = database.execute("PRAGMA application_id").fetchone()[0]
+    version = version_of(database)
+    empty = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+    if empty and application in (0, APPLICATION_ID) and version == 0:
+        return 0
+    if application != APPLICATION_ID or version < 1:
+        raise _foreign("the file is a database of another program", path)
+    if version > SCHEMA_VERSION:
+        raise LogError(
+            f"the log has schema version {version}, this program knows up to {SCHEMA_VERSION}",
+            str(path),
+            "use the newer program that wrote it, or another log",
+        )
+    _refuse_strange_objects(database, path, version)
+    return version
+
+
+def migrate(database: Database) -> None:
+    """Bring the database to `SCHEMA_VERSION`; safe when several processes do so at once."""
+    for version, migration in enumerate(MIGRATIONS, start=1):
+        if version_of(database) >= version:
+            continue
+        with transaction(database.conn):
+            if version_of(database) < version:  # another process may have been faster
+                _apply(database, version, migration)
+
+
+def _apply(database: Database, version: int, migration: Callable[[Database], None]) -> None:
+    if version == 1:
+        database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        _create(database, "migrations", "version")
+    migration(database)
+    row = {"version": version, "name": migration.__name__, "applied": time.time()}
+    database["migrations"].insert(row)
+    database.execute(f"PRAGMA user_version = {version}")
+
+
+def _create(
+    database: Database,
+    name: str,
+    primary_key: str | tuple[str, ...],
+    optional: tuple[str, ...] = (),
+) -> None:
+    columns = TABLES[name]
+    required = set(columns) - set(optional)
+    database[name].create(columns, pk=primary_key, not_null=required)
+
+
+def _refuse_strange_objects(database: Database, path: Path, version: int) -> None:
+    strange = database.execute(
+        "SELECT name FROM sqlite_master WHERE type NOT IN ('table', 'index')"
+        " OR sql LIKE 'CREATE VIRTUAL%' LIMIT 1"
+    ).fetchone()
+    if strange is not None:
+        raise _foreign(f"the log contains the strange object {strange[0]!r}", path)
+    for name in _tables_of(version):
+        if set(database[name].columns_dict) != set(TABLES[name]):
+            raise _foreign(f"the table {name!r} of the log is not as this program makes it", path)
+
+
+def _tables_of(version: int) -> tuple[str, ...]:
+    """The tables that a log of `version` must have."""
+    names = ("migrations", "records"), ("claims",), ("tasks", "limits", "runs")
+    return tuple(name for group in names[:version] for name in group)
+
+
+def _foreign(what: str, path: Path) -> LogError:
+    return LogError(what, str(path), "name another file; this one was left untouched")
