@@ -112,9 +112,7 @@ def broadcast_shapes(left: TensorType, right: TensorType) -> tuple[Dim, ...]:
     for place, (first, second) in enumerate(pairs, start=1):
         dim = broadcast_dims(first, second)
         if dim is None:
-            raise conflict(
-                "broadcast", left, right, f"dimension -{place} is {first} and {second}"
-            )
+            raise conflict("broadcast", left, right, f"dimension -{place} is {first} and {second}")
         dims.append(dim)
     return tuple(reversed(dims))
 

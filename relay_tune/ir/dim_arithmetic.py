@@ -1,0 +1,142 @@
+"""Arithmetic of dimensions: sums, products and floor quotients, always in normal form.
+
+A polynomial in normal form has no zero coefficient, like products are joined, products and terms
+are sorted (higher degree first, the constant last), and whatever is a plain integer or a single
+symbol is given as such. So dimensions that are equal as polynomials are equal as values. `?` (the
+unknown size) absorbs: any operation on it is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import gcd
+
+from relay_tune.errors import InputError
+from relay_tune.ir.dim import UNKNOWN, Atom, Dim, Polynomial, Quotient, Symbol, UnknownDim
+
+Product = tuple[Atom, ...]
+Terms = dict[Product, int]
+
+
+def add(left: Dim, right: Dim) -> Dim:
+    """`left + right`."""
+    if isinstance(left, UnknownDim) or isinstance(right, UnknownDim):
+        return UNKNOWN
+    terms = _terms(left)
+    for product, factor in _terms(right).items():
+        terms[product] = terms.get(product, 0) + factor
+    return _normal_form(terms)
+
+
+def subtract(left: Dim, right: Dim) -> Dim:
+    """`left - right`."""
+    return add(left, multiply(-1, right))
+
+
+def multiply(left: Dim, right: Dim) -> Dim:
+    """`left * right`."""
+    if isinstance(left, UnknownDim) or isinstance(right, UnknownDim):
+        return UNKNOWN
+    terms: Terms = {}
+    for left_product, left_factor in _terms(left).items():
+        for right_product, right_factor in _terms(right).items():
+            product = _sorted_product(left_product + right_product)
+            terms[product] = terms.get(product, 0) + left_factor * right_factor
+    return _normal_form(terms)
+
+
+def floor_divide(dim: Dim, divisor: int) -> Dim:
+    """`dim // divisor`, rounded down; raises InputError if the divisor is 0.
+
+    Whole multiples of the divisor leave the quotient: `(4 * n + 5) // 4` is `n + 1`.
+    """
+    if divisor == 0:
+        raise InputError(f"The dimension {dim} cannot be divided by 0.")
+    if isinstance(dim, UnknownDim):
+        return UNKNOWN
+    if divisor < 0:
+        return floor_divide(multiply(-1, dim), -divisor)
+    whole: Terms = {}
+    rest: Terms = {}
+    for product, factor in _terms(dim).items():
+        whole[product], rest[product] = divmod(factor, divisor)
+    return add(_normal_form(whole), _quotient(_normal_form(rest), divisor))
+
+
+def substitute(dim: Dim, values: Mapping[str, Dim]) -> Dim:
+    """`dim` with symbols replaced by other dimensions; symbols not in `values` stay."""
+    if isinstance(dim, int | UnknownDim):
+        return dim
+    total: Dim = 0
+    for product, factor in _terms(dim).items():
+        term: Dim = factor
+        for atom in product:
+            term = multiply(term, _substitute_atom(atom, values))
+        total = add(total, term)
+    return total
+
+
+def symbol_names(dim: Dim) -> frozenset[str]:
+    """The names of the symbols that occur in `dim`."""
+    if isinstance(dim, int | UnknownDim):
+        return frozenset()
+    names: set[str] = set()
+    for product in _terms(dim):
+        for atom in product:
+            names |= {atom.name} if isinstance(atom, Symbol) else symbol_names(atom.numerator)
+    return frozenset(names)
+
+
+def _terms(dim: int | Symbol | Polynomial) -> Terms:
+    match dim:
+        case int():
+            return {(): dim}
+        case Symbol():
+            return {(dim,): 1}
+        case Polynomial():
+            return dict(dim.terms)
+
+
+def _normal_form(terms: Terms) -> int | Symbol | Polynomial:
+    kept = {product: factor for product, factor in terms.items() if factor != 0}
+    if not kept.keys() - {()}:
+        return kept.get((), 0)
+    ordered = tuple(sorted(kept.items(), key=lambda term: (-len(term[0]), _sort_key(term[0]))))
+    product, factor = ordered[0]
+    if len(ordered) == 1 and factor == 1 and len(product) == 1 and isinstance(product[0], Symbol):
+        return product[0]
+    return Polynomial(ordered)
+
+
+def _sort_key(product: Product) -> tuple[tuple[bool, str], ...]:
+    return tuple((isinstance(atom, Quotient), str(atom)) for atom in product)
+
+
+def _sorted_product(product: Product) -> Product:
+    return tuple(sorted(product, key=lambda atom: (isinstance(atom, Quotient), str(atom))))
+
+
+def _quotient(rest: int | Symbol | Polynomial, divisor: int) -> Dim:
+    """`rest // divisor` for coefficients in [0, divisor)."""
+    if isinstance(rest, int):
+        return 0
+    terms = _terms(rest)
+    constant = terms.pop((), 0)
+    common = gcd(divisor, *terms.values())
+    # (g*p + c) // (g*d) == (p + c // g) // d
+    reduced = {product: factor // common for product, factor in terms.items()}
+    reduced[()] = constant // common
+    numerator, divisor = _normal_form(reduced), divisor // common
+    if isinstance(numerator, Polynomial) and len(numerator.terms) == 1:
+        ((product, factor),) = numerator.terms
+        if factor == 1 and len(product) == 1 and isinstance(product[0], Quotient):
+            return floor_divide(product[0].numerator, product[0].divisor * divisor)
+    if divisor == 1:
+        return numerator
+    return Polynomial((((Quotient(numerator, divisor),), 1),))
+
+
+def _substitute_atom(atom: Atom, values: Mapping[str, Dim]) -> Dim:
+    if isinstance(atom, Symbol):
+        return values.get(atom.name, atom)
+    return floor_divide(substitute(atom.numerator, values), atom.divisor)

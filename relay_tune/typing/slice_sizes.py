@@ -1,0 +1,36 @@
+"""How many elements `begin:end:stride` takes from an axis, with the meaning it has in Python."""
+
+from __future__ import annotations
+
+from relay_tune.ir.dim import UNKNOWN, Dim, UnknownDim
+from relay_tune.ir.dim_arithmetic import add, floor_divide, subtract
+
+# Exporters write the largest integer where Python writes nothing.
+_FROM_HERE_AN_END_IS_OPEN = 2**31 - 1
+
+
+def sliced_size(dim: Dim, begin: int | None, end: int | None, stride: int) -> Dim:
+    """The size of `axis[begin:end:stride]`; `?` where it depends on the value of a symbol.
+
+    Symbols are taken to be at least as large as the numbers that are cut off at either end.
+    """
+    if isinstance(dim, int):
+        return len(range(*slice(begin, end, stride).indices(dim)))
+    if isinstance(dim, UnknownDim) or stride < 0:
+        return UNKNOWN
+    length = _symbolic_length(dim, begin or 0, end)
+    return floor_divide(add(length, stride - 1), stride)
+
+
+def _symbolic_length(dim: Dim, begin: int, end: int | None) -> Dim:
+    """The size of a slice of stride 1 of a symbolic axis."""
+    open_end = end is None or end >= _FROM_HERE_AN_END_IS_OPEN
+    if begin >= 0 and open_end:
+        return subtract(dim, begin)
+    if end is None or open_end:
+        return -begin
+    if begin >= 0 and end < 0:
+        return subtract(add(dim, end), begin)
+    if begin < 0 and end < 0:
+        return max(0, end - begin)
+    return UNKNOWN

@@ -1,0 +1,61 @@
+"""Sizes of sliding windows: how many positions a convolution or pooling window takes on an axis.
+
+The formulas are those of Dumoulin and Visin, "A guide to convolution arithmetic for deep learning"
+(2016), relationships 6, 14 and 15, with padding that may differ at the two ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply
+from relay_tune.ir.operator import RelationError
+
+
+def pad_pairs(padding: int | Sequence[int], axes: int) -> tuple[tuple[int, int], ...]:
+    """(before, after) for each axis, from 1 number, 1 an axis, or all befores then all afters."""
+    numbers = (padding,) if isinstance(padding, int) else tuple(padding)
+    if len(numbers) == 1:
+        return ((numbers[0], numbers[0]),) * axes
+    if len(numbers) == axes:
+        return tuple((number, number) for number in numbers)
+    if len(numbers) == 2 * axes:
+        return tuple(zip(numbers[:axes], numbers[axes:], strict=True))
+    raise RelationError(
+        f"padding has {len(numbers)} values, but 1, {axes} or {2 * axes} are allowed for "
+        f"{axes} spatial axes"
+    )
+
+
+def window_count(
+    axis: str, dim: Dim, window: Dim, stride: int, dilation: int, pads: tuple[int, int]
+) -> Dim:
+    """Window positions on an axis of size `dim`, partial ones not counted."""
+    extent = add(multiply(add(window, -1), dilation), 1)
+    room = add(add(dim, sum(pads)), multiply(extent, -1))
+    if isinstance(room, int) and room < 0:
+        raise RelationError(
+            f"axis {axis} of size {dim}, padded by {pads[0]} and {pads[1]}, is smaller than "
+            f"the window of {extent}"
+        )
+    return add(floor_divide(room, stride), 1)
+
+
+def window_count_rounded_up(
+    axis: str, dim: Dim, window: Dim, stride: int, dilation: int, pads: tuple[int, int]
+) -> Dim:
+    """Window positions with a partial last one, unless it would start in the padding behind."""
+    wider = (pads[0], pads[1] + stride - 1)
+    count = window_count(axis, dim, window, stride, dilation, wider)
+    if isinstance(count, int) and isinstance(dim, int) and (count - 1) * stride >= dim + pads[0]:
+        return count - 1
+    return count
+
+
+def transposed_size(
+    dim: Dim, window: Dim, stride: int, dilation: int, pads: tuple[int, int], extra: int
+) -> Dim:
+    """The size that a transposed convolution makes of `dim`; `extra` is the output padding."""
+    extent = add(multiply(add(window, -1), dilation), 1)
+    return add(add(multiply(add(dim, -1), stride), extent), extra - sum(pads))
