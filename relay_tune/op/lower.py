@@ -134,8 +134,8 @@ class _Lowering:
                 return fields[node.index]
             case Let():
                 return self.values[node.body]
-            case Call(callee=Operator()):
-                return self._operator_call(node, node.callee)
+            case Call(callee=Operator() as operator):
+                return self._operator_call(node, operator)
             case Operator():
                 return ()
             case _:

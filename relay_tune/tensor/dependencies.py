@@ -1,0 +1,75 @@
+"""Which tensors a tensor is computed from; walks that do not recurse, however deep the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from relay_tune.tensor.expression import (
+    Binary,
+    Cast,
+    Load,
+    Reduce,
+    Scalar,
+    Select,
+    Tensor,
+    Unary,
+)
+from relay_tune.tensor.tensor import Computed, ProcedureOutput
+
+
+def operands(node: Scalar) -> tuple[Scalar, ...]:
+    """The direct sub-expressions of a scalar expression."""
+    match node:
+        case Load():
+            return node.indices
+        case Unary() | Cast():
+            return (node.operand,)
+        case Binary():
+            return (node.left, node.right)
+        case Select():
+            return (node.condition, node.if_true, node.if_false)
+        case Reduce():
+            return (node.body,)
+        case _:
+            return ()
+
+
+def scalar_nodes(root: Scalar) -> Iterator[Scalar]:
+    """Every node of a scalar expression once, parents before their operands."""
+    seen = {root}
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        yield node
+        for operand in reversed(operands(node)):
+            if operand not in seen:
+                seen.add(operand)
+                stack.append(operand)
+
+
+def dependencies(tensor: Tensor) -> tuple[Tensor, ...]:
+    """The tensors that `tensor` reads directly, each once."""
+    match tensor:
+        case Computed():
+            nodes = scalar_nodes(tensor.body)
+            return tuple(dict.fromkeys(node.tensor for node in nodes if isinstance(node, Load)))
+        case ProcedureOutput():
+            return tuple(dict.fromkeys(tensor.procedure.inputs))
+        case _:
+            return ()
+
+
+def tensors_in_order(outputs: Sequence[Tensor]) -> list[Tensor]:
+    """All tensors that `outputs` depend on and themselves, each once, producers first."""
+    order: dict[Tensor, None] = {}
+    entered: set[Tensor] = set()
+    stack = list(reversed(outputs))
+    while stack:
+        tensor = stack[-1]
+        if tensor in entered:
+            stack.pop()
+            order.setdefault(tensor)
+            continue
+        entered.add(tensor)
+        stack += [source for source in reversed(dependencies(tensor)) if source not in entered]
+    return list(order)

@@ -1,0 +1,70 @@
+"""Runs a loop nest statement by statement: slow, and the oracle of generated code.
+
+Parallel, vector and unrolled loops run one iteration after the other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from relay_tune.tensor.expression import Axis, Scalar, Tensor
+from relay_tune.tensor.loops import Allocate, Block, Branch, Loop, Statement, Store, While
+from relay_tune.tensor.scalar_semantics import Array, numpy_dtype
+from relay_tune.tensor.scalar_value import scalar_value
+
+
+def run_loops(statement: Statement, buffers: dict[Tensor, Array]) -> None:
+    """Run `statement` on the arrays of its buffers, which it writes to.
+
+    Raises IndexError where it reads or writes outside of a buffer.
+    """
+    _Machine(dict(buffers)).run(statement)
+
+
+class _Machine:
+    """The state of a run: the current value of each loop axis, the content of each buffer."""
+
+    def __init__(self, buffers: dict[Tensor, Array]) -> None:
+        self._buffers = buffers
+        self._axes: dict[Axis, Array] = {}
+
+    def run(self, statement: Statement) -> None:
+        """Run a statement; nests are shallow, so this may recurse."""
+        match statement:
+            case Block():
+                for part in statement.statements:
+                    self.run(part)
+            case Loop():
+                self._run_loop(statement)
+            case Store():
+                self._store(statement)
+            case Branch():
+                taken = statement.then if self._value(statement.condition) else statement.otherwise
+                if taken is not None:
+                    self.run(taken)
+            case While():
+                while self._value(statement.condition):
+                    self.run(statement.body)
+            case Allocate():
+                buffer = statement.buffer
+                self._buffers[buffer] = np.zeros(buffer.shape, numpy_dtype(buffer.dtype))
+                self.run(statement.body)
+
+    def _run_loop(self, loop: Loop) -> None:
+        for value in range(int(self._value(loop.begin)), int(self._value(loop.end))):
+            self._axes[loop.axis] = np.asarray(value, np.int64)
+            self.run(loop.body)
+
+    def _store(self, store: Store) -> None:
+        array = self._buffers[store.buffer]
+        place = tuple(int(self._value(index)) for index in store.indices)
+        for dimension, (index, size) in enumerate(zip(place, array.shape, strict=True)):
+            if not 0 <= index < size:
+                raise IndexError(
+                    f"{store.buffer.name} is written at {index}, outside of dimension "
+                    f"{dimension} of size {size}"
+                )
+        array[place] = self._value(store.value)
+
+    def _value(self, scalar: Scalar) -> Array:
+        return scalar_value(scalar, self._axes, self._buffers)

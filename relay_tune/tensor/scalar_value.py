@@ -1,0 +1,95 @@
+"""The value of a scalar expression over a grid of axis values, in numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+
+import numpy as np
+
+from relay_tune.tensor.expression import Axis, Binary, Cast, Literal, Load, Scalar, Select, Tensor
+from relay_tune.tensor.expression import Unary as UnaryNode
+from relay_tune.tensor.scalar_semantics import (
+    Array,
+    apply_binary,
+    apply_unary,
+    convert,
+    numpy_dtype,
+)
+
+Mask = Array | None
+"""Where a value is used; None is everywhere."""
+
+Visit = Generator[tuple[Scalar, Mask], Array, Array]
+"""A visit of one node: asks for operands where they are used, returns the node's value."""
+
+
+def scalar_value(root: Scalar, axes: Mapping[Axis, Array], arrays: Mapping[Tensor, Array]) -> Array:
+    """The value of `root` with axes and tensors as given; broadcasts over the axis arrays.
+
+    Each branch of a `select` is evaluated only where it is taken: IndexError is raised if a load
+    that counts is outside of its tensor.
+    """
+    done: dict[tuple[Scalar, int], Array] = {}
+    masks: list[Mask] = []
+    pending = [((root, id(None)), _visit(root, None, axes, arrays))]
+    answer: Array | None = None
+    while pending:
+        key, visit = pending[-1]
+        try:
+            node, mask = next(visit) if answer is None else visit.send(answer)
+        except StopIteration as stop:
+            answer = done[key] = stop.value
+            pending.pop()
+            continue
+        masks.append(mask)  # an id is only unique while the mask lives
+        answer = done.get((node, id(mask)))
+        if answer is None:
+            pending.append(((node, id(mask)), _visit(node, mask, axes, arrays)))
+    assert answer is not None
+    return answer
+
+
+def _visit(
+    node: Scalar, mask: Mask, axes: Mapping[Axis, Array], arrays: Mapping[Tensor, Array]
+) -> Visit:
+    match node:
+        case Axis():
+            return axes[node]
+        case Literal():
+            return np.asarray(node.value).astype(numpy_dtype(node.dtype))
+        case Load():
+            indices = []
+            for index in node.indices:
+                indices.append((yield index, mask))
+            return _load(node.tensor.name, arrays[node.tensor], indices, mask)
+        case UnaryNode():
+            return apply_unary(node.operation, (yield node.operand, mask))
+        case Cast():
+            return convert((yield node.operand, mask), node.dtype)
+        case Binary():
+            left = yield node.left, mask
+            right = yield node.right, mask
+            return apply_binary(node.operation, left, right)
+        case Select():
+            condition = yield node.condition, mask
+            if_true = yield node.if_true, _restrict(mask, condition)
+            if_false = yield node.if_false, _restrict(mask, ~condition)
+            return np.where(condition, if_true, if_false)
+        case _:
+            raise TypeError(f"a {node.__class__.__name__} only stands at the root of a tensor")
+
+
+def _restrict(mask: Mask, condition: Array) -> Array:
+    return condition if mask is None else mask & condition
+
+
+def _load(name: str, array: Array, indices: list[Array], mask: Mask) -> Array:
+    """`array[indices]`; lanes that are masked out read any element."""
+    for dimension, (index, size) in enumerate(zip(indices, array.shape, strict=True)):
+        outside = (index < 0) | (index >= size)
+        if np.any(outside if mask is None else outside & mask):
+            raise IndexError(f"{name} is read outside of dimension {dimension} of size {size}")
+    if array.size == 0:
+        return np.zeros(np.broadcast_shapes(*(index.shape for index in indices)), array.dtype)
+    safe = [np.clip(i, 0, size - 1) for i, size in zip(indices, array.shape, strict=True)]
+    return np.asarray(array[tuple(safe)])
