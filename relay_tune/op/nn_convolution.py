@@ -1,0 +1,181 @@
+"""Convolution over any number of spatial axes, in any layout: its computation and its reference.
+
+The computation is an optional stage that pads the data, then one reduction over channels and taps
+with affine indices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relay_tune.op.nn_arrays import (
+    Array,
+    accumulator_dtype,
+    as_stored,
+    as_whole,
+    pad_spatial_array,
+    summation_array,
+    window_slices,
+)
+from relay_tune.op.nn_indices import (
+    Index,
+    ReductionAxes,
+    SplitIndex,
+    compute_elements,
+    letter_positions,
+    letter_sizes,
+    load_at,
+    quotient,
+    single_block,
+    spatial_letters,
+    whole,
+)
+from relay_tune.op.nn_windows import Windows, pad_axes, windows_of
+from relay_tune.tensor.expression import Scalar, Tensor, cast, reduce
+from relay_tune.tensor.scalar_semantics import numpy_dtype
+from relay_tune.typing.layout import parse_layout
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelGroups:
+    """How output channels choose their input channels.
+
+    Attributes:
+        inputs: input channels of one group.
+        outputs: output channels of one group.
+        groups: the number of groups.
+    """
+
+    inputs: int
+    outputs: int
+    groups: int
+
+    def input_channel(self, output: Index, place: Index) -> Index:
+        """The input channel at `place` in the group that `output` belongs to."""
+        if self.groups == 1:
+            return place
+        if self.inputs == self.outputs == 1:
+            return output
+        if self._keeps_blocks(output, place):
+            assert isinstance(output, SplitIndex) and isinstance(place, SplitIndex)
+            group = quotient(output.block, self.outputs // output.size)
+            block = group * (self.inputs // place.size) + place.block
+            return SplitIndex(block, place.place, place.size)
+        return quotient(whole(output), self.outputs) * self.inputs + whole(place)
+
+    def _keeps_blocks(self, output: Index, place: Index) -> bool:
+        return (
+            isinstance(output, SplitIndex)
+            and isinstance(place, SplitIndex)
+            and self.outputs % output.size == 0
+            and self.inputs % place.size == 0
+        )
+
+
+def convolution(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -> Sequence[Tensor]:
+    """The tensors of a convolution call; accumulates short floats in float32."""
+    data, weight = inputs
+    letters = spatial_letters(attributes.data_layout)
+    sizes = letter_sizes(weight.shape, attributes.kernel_layout)
+    windows = windows_of(attributes, [sizes[letter] for letter in letters])
+    groups = ChannelGroups(sizes["I"], sizes["O"] // attributes.groups, attributes.groups)
+    padded = pad_data(data, attributes.data_layout, windows.before, windows.after)
+    out_layout = attributes.out_layout or attributes.data_layout
+    accumulator = accumulator_dtype(types[0].dtype)
+
+    def element(*axes: Scalar) -> Scalar:
+        output = letter_positions(out_layout, axes)
+        reduction = ReductionAxes()
+        channel, taps = _reduction_indices(reduction, attributes.data_layout, groups, windows)
+        position = {"N": output["N"], "C": groups.input_channel(output["C"], channel)}
+        for letter, tap, stride, step in zip(
+            letters, taps, windows.strides, windows.dilation, strict=True
+        ):
+            position[letter] = whole(output[letter]) * stride + tap * step
+        kernel_position: dict[str, Index] = {"O": output["C"], "I": channel}
+        kernel_position.update(zip(letters, taps, strict=True))
+        value = cast(load_at(padded, attributes.data_layout, position), accumulator)
+        factor = cast(load_at(weight, attributes.kernel_layout, kernel_position), accumulator)
+        return reduce("sum", reduction.axes, value * factor)
+
+    result = compute_elements("convolution", types[0].shape, element)
+    return [cast_tensor(result, types[0].dtype)]
+
+
+def pad_data(
+    data: Tensor, layout: str, before: Sequence[int], after: Sequence[int], value: float = 0
+) -> Tensor:
+    """`data` padded on the spatial axes of `layout`."""
+    letters = spatial_letters(layout)
+    first = [0] * data.rank
+    extents = list(data.shape)
+    for place, axis in enumerate(parse_layout(layout)):
+        if axis.letter in letters:
+            number = letters.index(axis.letter)
+            first[place] = before[number]
+            extents[place] += before[number] + after[number]
+    return pad_axes(data, first, extents, value)
+
+
+def cast_tensor(tensor: Tensor, dtype: str) -> Tensor:
+    """`tensor` converted by one more stage; itself if it has that element type."""
+    if tensor.dtype == dtype:
+        return tensor
+    return compute_elements(f"{tensor.name}_cast", tensor.shape, lambda *i: cast(tensor[i], dtype))
+
+
+def convolution_reference(attributes: Any, data: Array, weight: Array) -> Array:
+    """Convolution as one matrix product for each tap of the window."""
+    letters = spatial_letters(attributes.data_layout)
+    dtype = attributes.out_dtype or data.dtype.name
+    values = summation_array(as_whole(data, attributes.data_layout, "NC" + letters), dtype)
+    kernel = summation_array(as_whole(weight, attributes.kernel_layout, "OI" + letters), dtype)
+    windows = windows_of(attributes, kernel.shape[2:])
+    padded = pad_spatial_array(values, windows.before, windows.after, 0)
+    result = _sum_over_taps(padded, kernel, windows, attributes.groups)
+    out_layout = attributes.out_layout or attributes.data_layout
+    return as_stored(result.astype(numpy_dtype(dtype)), "NC" + letters, out_layout)
+
+
+def _sum_over_taps(padded: Array, kernel: Array, windows: Windows, groups: int) -> Array:
+    """The sum over taps of kernel[tap] @ data shifted by the tap, for each group of channels."""
+    batch, channels = padded.shape[:2]
+    outputs = tuple(
+        (extent - span) // stride + 1
+        for extent, span, stride in zip(
+            padded.shape[2:], windows.span, windows.strides, strict=True
+        )
+    )
+    grouped = kernel.reshape(groups, -1, channels // groups, *windows.size)
+    total = np.zeros((batch, groups, grouped.shape[1], int(np.prod(outputs))), padded.dtype)
+    for tap in np.ndindex(*windows.size):
+        where = window_slices(tap, outputs, windows.strides, windows.dilation)
+        shifted = padded[(slice(None), slice(None), *where)]
+        shifted = shifted.reshape(batch, groups, channels // groups, -1)
+        total += multiply_groups(grouped[(..., *tap)], shifted)
+    return total.reshape(batch, -1, *outputs)
+
+
+def multiply_groups(kernel: Array, data: Array) -> Array:
+    """kernel[group, out, in] @ data[batch, group, in, place]; elementwise where `in` is 1."""
+    if kernel.shape[-1] == 1:
+        return np.asarray(kernel * data)
+    return np.asarray(np.matmul(kernel, data))
+
+
+def _reduction_indices(
+    reduction: ReductionAxes, layout: str, groups: ChannelGroups, windows: Windows
+) -> tuple[Index, list[Scalar]]:
+    """The channel within its group, and the taps; blocked channels are innermost."""
+    block = single_block(layout, "C")
+    names = [f"k{letter.lower()}" for letter in spatial_letters(layout)]
+    if block == 0 or groups.inputs % block:
+        channel = reduction.add("c", groups.inputs)
+        return channel, [reduction.add(n, k) for n, k in zip(names, windows.size, strict=True)]
+    outer = reduction.add("cb", groups.inputs // block)
+    taps = [reduction.add(n, k) for n, k in zip(names, windows.size, strict=True)]
+    return SplitIndex(outer, reduction.add("ci", block), block), taps

@@ -1,0 +1,107 @@
+"""Checks of one operator's record: type relation, tensor computation and reference must agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+from relay_tune.ir.operator import Operator
+from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.tensor.evaluate import evaluate
+from relay_tune.tensor.tensor import input_tensor
+
+Array = np.ndarray[Any, Any]
+
+
+class _KnownTypes:
+    """A context for relations whose inputs are all known."""
+
+    def unify(self, left: Type, right: Type) -> Type:
+        assert left == right
+        return left
+
+    def resolve(self, type_: Type) -> Type:
+        return type_
+
+
+@pytest.fixture
+def check_record() -> Callable[..., Array]:
+    """check_record(operator, arrays, attributes, tolerance) -> what the reference gives."""
+
+    def check(
+        operator: Operator,
+        arrays: Sequence[Array],
+        attributes: dict[str, Any] | None = None,
+        tolerance: float = 1e-5,
+    ) -> Array:
+        record = operator.attributes(**(attributes or {}))
+        types = [TensorType(array.shape, array.dtype.name) for array in arrays]
+        result_type = operator.relation(types, record, _KnownTypes())
+        fields = result_type.fields if isinstance(result_type, TupleType) else (result_type,)
+        inputs = [input_tensor(f"x{n}", a.shape, a.dtype.name) for n, a in enumerate(arrays)]
+        assert operator.compute is not None
+        outputs = operator.compute(record, inputs, fields)
+        expected = operator.reference(record, *arrays)
+        pairs = expected if isinstance(expected, tuple) else (expected,)
+        found = evaluate(outputs, dict(zip(inputs, arrays, strict=True)))
+        for type_, value, reference in zip(fields, found, pairs, strict=True):
+            assert (value.shape, value.dtype.name) == (type_.shape, type_.dtype)
+            assert (reference.shape, reference.dtype.name) == (type_.shape, type_.dtype)
+            np.testing.assert_allclose(
+                value.astype("float64"), reference.astype("float64"), tolerance, tolerance
+            )
+        return expected
+
+    return check
+
+
+@pytest.fixture
+def run_onnx() -> Callable[..., Array]:
+    """run_onnx(operator type, arrays, attributes, opset) -> the first output of onnxruntime."""
+
+    def run(
+        operator: str,
+        arrays: Sequence[Array | None],
+        attributes: dict[str, Any] | None = None,
+        opset: int = 17,
+    ) -> Array:
+        names = ["" if array is None else f"x{n}" for n, array in enumerate(arrays)]
+        feeds = {name: array for name, array in zip(names, arrays, strict=True) if name}
+        node = onnx.helper.make_node(operator, names, ["y"], **(attributes or {}))
+        inputs = [
+            onnx.helper.make_tensor_value_info(
+                name, onnx.helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
+            )
+            for name, array in feeds.items()
+        ]
+        first = onnx.helper.np_dtype_to_tensor_dtype(next(iter(feeds.values())).dtype)
+        output = onnx.helper.make_tensor_value_info("y", first, None)
+        graph = onnx.helper.make_graph([node], "single", inputs, [output])
+        model = onnx.helper.make_model(
+            graph, opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=10
+        )
+        session = onnxruntime.InferenceSession(
+            model.SerializeToString(), providers=["CPUExecutionProvider"]
+        )
+        return session.run(None, feeds)[0]
+
+    return run
+
+
+@pytest.fixture
+def random_array() -> Callable[..., Array]:
+    """random_array(shape, dtype) -> numbers from a fixed seed."""
+    generator = np.random.default_rng(7)
+
+    def draw(shape: Sequence[int], dtype: str = "float32") -> Array:
+        if dtype.startswith(("int", "uint")):
+            low = 0 if dtype.startswith("u") else -9
+            return generator.integers(low, 10, shape).astype(dtype)
+        return generator.standard_normal(shape).astype(dtype)
+
+    return draw
