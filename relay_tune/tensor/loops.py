@@ -45,6 +45,15 @@ class Buffer(Tensor):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class LaneReduce(Scalar):
+    """The reduction of `operand` over the lanes of `axis`, a vector axis that it alone binds."""
+
+    operation: str
+    axis: Axis
+    operand: Scalar
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Statement:
     """Base of statements."""
 

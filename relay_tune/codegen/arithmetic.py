@@ -1,0 +1,83 @@
+"""LLVM instructions on scalars and vectors alike, for one element type and lane count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relay_tune.codegen.function_writer import FunctionWriter
+from relay_tune.codegen.llvm_types import VALUE_TYPES, literal_text, value_type
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value in registers: its LLVM text, element type, and lanes (0 is a scalar)."""
+
+    text: str
+    dtype: str
+    lanes: int = 0
+
+    @property
+    def llvm_type(self) -> str:
+        """The LLVM type."""
+        return value_type(self.dtype, self.lanes)
+
+
+class Arithmetic:
+    """Writes instructions whose operands and result are values of this shape.
+
+    Operands and results are LLVM texts; `lanes` 0 is a scalar.
+    """
+
+    def __init__(self, writer: FunctionWriter, dtype: str, lanes: int) -> None:
+        self.writer = writer
+        self.dtype = dtype
+        self.lanes = lanes
+        self.type = value_type(dtype, lanes)
+        element = {"float": "f32", "double": "f64"}.get(VALUE_TYPES[dtype], VALUE_TYPES[dtype])
+        self.suffix = f"v{lanes}{element}" if lanes else element
+
+    def number(self, value: float | int | bool) -> str:
+        """A constant."""
+        return literal_text(value, self.dtype, self.lanes)
+
+    def binary(self, instruction: str, left: str, right: str) -> str:
+        """`instruction` such as `fadd` on two operands."""
+        return self.writer.pure(f"{instruction} {self.type} {left}, {right}")
+
+    def intrinsic(self, name: str, *operands: str) -> str:
+        """`llvm.name` on operands of this type."""
+        arguments = ", ".join(f"{self.type} {operand}" for operand in operands)
+        types = ", ".join([self.type] * len(operands))
+        return self.writer.call(self.type, f"llvm.{name}.{self.suffix}", arguments, types)
+
+    def multiply_add(self, left: str, right: str, addend: str) -> str:
+        """left * right + addend, fused where the machine can."""
+        return self.intrinsic("fmuladd", left, right, addend)
+
+    def polynomial(self, x: str, *coefficients: float) -> str:
+        """Horner's rule; coefficients from the highest power to the constant."""
+        result = self.number(coefficients[0])
+        for coefficient in coefficients[1:]:
+            result = self.multiply_add(result, x, self.number(coefficient))
+        return result
+
+    def compare(self, predicate: str, left: str, right: str) -> str:
+        """`fcmp`/`icmp` with a predicate; gives an i1 (vector)."""
+        instruction = "fcmp" if self.dtype.startswith(("float", "bfloat")) else "icmp"
+        return self.writer.pure(f"{instruction} {predicate} {self.type} {left}, {right}")
+
+    def select(self, condition: str, if_true: str, if_false: str) -> str:
+        """`if_true` where `condition`."""
+        mask = value_type("bool", self.lanes)
+        return self.writer.pure(
+            f"select {mask} {condition}, {self.type} {if_true}, {self.type} {if_false}"
+        )
+
+    def convert(self, instruction: str, operand: str, to: str) -> str:
+        """A conversion instruction such as `sitofp` to the value type of dtype `to`."""
+        target = value_type(to, self.lanes)
+        return self.writer.pure(f"{instruction} {self.type} {operand} to {target}")
+
+    def of(self, dtype: str) -> Arithmetic:
+        """The same lanes with another element type."""
+        return Arithmetic(self.writer, dtype, self.lanes)

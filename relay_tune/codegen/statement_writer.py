@@ -1,0 +1,422 @@
+"""Loop nests to LLVM IR: one function for each kernel.
+
+    void kernel(ptr buffer, ..., i64 thread, i64 threads)
+
+Every thread calls the kernel; a PARALLEL loop gives each its share, everything else outside of
+parallel loops runs on thread 0. Register buffers become values that loops carry in phi nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from relay_tune.codegen.arithmetic import Arithmetic, Value
+from relay_tune.codegen.function_writer import FunctionWriter
+from relay_tune.codegen.llvm_types import BYTES, memory_type
+from relay_tune.codegen.operations import to_memory
+from relay_tune.codegen.value_writer import LANE, ValueWriter, VectorContext
+from relay_tune.tensor.affine import Affine, constant
+from relay_tune.tensor.expression import Literal, Scalar, Tensor
+from relay_tune.tensor.loops import (
+    Allocate,
+    Block,
+    Branch,
+    Buffer,
+    Loop,
+    LoopKind,
+    Scope,
+    Statement,
+    Store,
+    While,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A loop nest with the buffers that it is called with, in order."""
+
+    name: str
+    arguments: tuple[Tensor, ...]
+    body: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionText:
+    """The IR text of a function and the declarations that it needs."""
+
+    text: str
+    declarations: frozenset[str]
+
+
+def write_kernel(kernel: Kernel) -> FunctionText:
+    """The LLVM function of a kernel."""
+    return StatementWriter(kernel).write()
+
+
+class StatementWriter:
+    """Writes the body of one kernel."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.writer = FunctionWriter()
+        pointers = {tensor: f"%arg{n}" for n, tensor in enumerate(kernel.arguments)}
+        self.values = ValueWriter(self.writer, pointers)
+        self.parallel = contains_parallel(kernel.body)
+
+    def write(self) -> FunctionText:
+        """The whole function."""
+        parameters = ", ".join(
+            f"ptr noalias align 4 %arg{n}" for n in range(len(self.kernel.arguments))
+        )
+        comma = ", " if parameters else ""
+        head = (
+            f"define void @{self.kernel.name}({parameters}{comma}i64 %thread, i64 %threads) "
+            f"nounwind {{\nentry:"
+        )
+        self._on_thread_zero(self.kernel.body)
+        self.writer.line("ret void")
+        text = f"{head}\n{self.writer.text()}\n}}\n"
+        return FunctionText(text, frozenset(self.writer.declarations))
+
+    def _on_thread_zero(self, body: Statement) -> None:
+        """Write `body`; parts without a parallel loop are left to thread 0."""
+        match body:
+            case Block():
+                for statement in body.statements:
+                    self._on_thread_zero(statement)
+            case Allocate() if contains_parallel(body):
+                self._allocate(body.buffer)
+                self._on_thread_zero(body.body)
+            case _ if contains_parallel(body):
+                self.statement(body)
+            case _:
+                w = self.writer
+                first = w.pure("icmp eq i64 %thread, 0")
+                label = w.fresh("serial").removeprefix("%")
+                w.line(f"br i1 {first}, label %{label}.run, label %{label}.end")
+                w.start_block(f"{label}.run")
+                w.push_scope()
+                self.statement(body)
+                w.pop_scope()
+                w.line(f"br label %{label}.end")
+                w.start_block(f"{label}.end")
+
+    def statement(self, node: Statement) -> None:
+        """Write a statement."""
+        match node:
+            case Block():
+                for statement in node.statements:
+                    self.statement(statement)
+            case Loop():
+                self._loop(node)
+            case Store():
+                self._store(node)
+            case Branch():
+                self._branch(node)
+            case While():
+                self._while(node)
+            case Allocate():
+                self._allocate(node.buffer)
+                self.statement(node.body)
+                self.values.registers.pop(node.buffer, None)
+            case _:
+                raise TypeError(f"not a statement: {type(node).__name__}")
+
+    # Loops -----------------------------------------------------------------------------------
+
+    def _loop(self, loop: Loop) -> None:
+        begin, end = self._literal(loop.begin), self._literal(loop.end)
+        match loop.kind:
+            case LoopKind.UNROLLED:
+                assert begin is not None and end is not None
+                for position in range(begin, end):
+                    self.values.environment[loop.axis] = constant(position)
+                    self.statement(loop.body)
+            case LoopKind.VECTOR:
+                assert begin is not None and end is not None
+                self._vector(loop, begin, end)
+            case _ if begin is not None and end == begin + 1 and loop.kind is LoopKind.SERIAL:
+                self.values.environment[loop.axis] = constant(begin)
+                self.statement(loop.body)
+            case _ if begin is not None and end is not None and end <= begin:
+                return
+            case _:
+                self._counted(loop, begin, end)
+
+    def _literal(self, bound: Scalar) -> int | None:
+        return int(bound.value) if isinstance(bound, Literal) else None
+
+    def _vector(self, loop: Loop, begin: int, end: int) -> None:
+        active = end - begin
+        lanes = 1 << max(active - 1, 0).bit_length()
+        outer = self.values.vector
+        if lanes == 1:
+            self.values.environment[loop.axis] = constant(begin)
+            self.values.vector = VectorContext(1, 1)
+            self.values.environment[loop.axis] = Affine({LANE: 1}, begin)
+        else:
+            self.values.vector = VectorContext(lanes, active)
+            self.values.environment[loop.axis] = Affine({LANE: 1}, begin)
+        self.statement(loop.body)
+        self.values.vector = outer
+
+    def _counted(self, loop: Loop, begin: int | None, end: int | None) -> None:
+        w = self.writer
+        low = str(begin) if begin is not None else self._bound(loop.begin)
+        high = str(end) if end is not None else self._bound(loop.end)
+        if loop.kind is LoopKind.PARALLEL:
+            low, high = self._share(low, high)
+        label = w.fresh("loop").removeprefix("%")
+        may_be_empty = loop.kind is LoopKind.PARALLEL or begin is None or end is None
+        before = w.block
+        if may_be_empty:
+            some = w.fresh("some")
+            w.line(f"{some} = icmp slt i64 {low}, {high}")
+            w.line(f"br i1 {some}, label %{label}, label %{label}.end")
+        else:
+            w.line(f"br label %{label}")
+        carried = self._carried(loop.body)
+        w.start_block(label)
+        index, following = w.fresh("i"), w.fresh("n")
+        phis: list[str] = []
+        w.lines.append(phis)
+        initial = self._enter_carried(carried)
+        self._bump(loop.body)
+        w.push_scope()
+        w.push_level()
+        least = begin if begin is not None else 0
+        most = end - 1 if end is not None else (1 << 40)
+        w.bind(index, least, most)
+        self.values.environment[loop.axis] = Affine({index: 1})
+        self.statement(loop.body)
+        w.pop_level()
+        w.pop_scope()
+        latch = w.block
+        w.line(f"{following} = add nsw i64 {index}, 1")
+        more = w.fresh("more")
+        w.line(f"{more} = icmp slt i64 {following}, {high}")
+        w.line(f"br i1 {more}, label %{label}, label %{label}.end")
+        phis.append(f"  {index} = phi i64 [ {low}, %{before} ], [ {following}, %{latch} ]")
+        for (buffer, cell), (name, start) in initial.items():
+            last = self.values.registers[buffer][cell]
+            phis.append(
+                f"  {name} = phi {last.llvm_type} [ {start.text}, %{before} ], "
+                f"[ {last.text}, %{latch} ]"
+            )
+        w.start_block(f"{label}.end")
+        self._bump(loop.body)
+
+    def _bound(self, bound: Scalar) -> str:
+        return self.values.evaluate(bound).text
+
+    def _share(self, low: str, high: str) -> tuple[str, str]:
+        """This thread's part of a range: as even as whole iterations allow."""
+        a = Arithmetic(self.writer, "int64", 0)
+        count = a.binary("sub", high, low)
+        first = a.binary("udiv", a.binary("mul", count, "%thread"), "%threads")
+        after = a.binary("add", "%thread", "1")
+        last = a.binary("udiv", a.binary("mul", count, after), "%threads")
+        return a.binary("add", low, first), a.binary("add", low, last)
+
+    def _carried(self, body: Statement) -> list[Tensor]:
+        """Register buffers from outside that `body` writes: the loop must carry them."""
+        written = {store.buffer for store in stores(body)}
+        return [buffer for buffer in self.values.registers if buffer in written]
+
+    def _enter_carried(
+        self, carried: Sequence[Tensor]
+    ) -> dict[tuple[Tensor, int], tuple[str, Value]]:
+        """Replace the cells by phi names; gives the names with the values before the loop."""
+        initial: dict[tuple[Tensor, int], tuple[str, Value]] = {}
+        for buffer in carried:
+            for cell, value in self.values.registers[buffer].items():
+                name = self.writer.fresh("acc")
+                initial[buffer, cell] = (name, value)
+            self.values.registers[buffer] = {
+                cell: replace(value, text=initial[buffer, cell][0])
+                for cell, value in self.values.registers[buffer].items()
+            }
+        return initial
+
+    def _bump(self, body: Statement) -> None:
+        """Loads from before and after must not be merged for buffers that `body` writes."""
+        for store in stores(body):
+            self._written(store.buffer)
+
+    def _written(self, buffer: Tensor) -> None:
+        self.values.versions[buffer] = self.values.versions.get(buffer, 0) + 1
+
+    # Other statements ------------------------------------------------------------------------
+
+    def _branch(self, node: Branch) -> None:
+        decided = self.values.decide(node.condition)
+        if decided is not None:
+            chosen = node.then if decided else node.otherwise
+            if chosen is not None:
+                self.statement(chosen)
+            return
+        w = self.writer
+        condition = self.values.evaluate(node.condition)
+        label = w.fresh("if").removeprefix("%")
+        w.line(f"br i1 {condition.text}, label %{label}.then, label %{label}.else")
+        sides: list[tuple[dict[Tensor, dict[int, Value]], str]] = []
+        before = {buffer: dict(cells) for buffer, cells in self.values.registers.items()}
+        for name, side in (("then", node.then), ("else", node.otherwise)):
+            w.start_block(f"{label}.{name}")
+            self.values.registers = {buffer: dict(cells) for buffer, cells in before.items()}
+            w.push_scope()
+            if side is not None:
+                self.statement(side)
+            w.pop_scope()
+            sides.append((self.values.registers, w.block))
+            w.line(f"br label %{label}.end")
+        w.start_block(f"{label}.end")
+        self.values.registers = self._merge(before, sides)
+        self._bump(node)
+
+    def _merge(
+        self,
+        before: dict[Tensor, dict[int, Value]],
+        sides: Sequence[tuple[dict[Tensor, dict[int, Value]], str]],
+    ) -> dict[Tensor, dict[int, Value]]:
+        """The registers after a branch: phi nodes where the sides differ."""
+        (then, then_block), (otherwise, else_block) = sides
+        merged: dict[Tensor, dict[int, Value]] = {}
+        for buffer in before:
+            merged[buffer] = {}
+            for cell, value in then[buffer].items():
+                other = otherwise[buffer].get(cell, value)
+                if other.text == value.text:
+                    merged[buffer][cell] = value
+                    continue
+                name = self.writer.fresh("phi")
+                self.writer.line(
+                    f"{name} = phi {value.llvm_type} [ {value.text}, %{then_block} ], "
+                    f"[ {other.text}, %{else_block} ]"
+                )
+                merged[buffer][cell] = replace(value, text=name)
+        return merged
+
+    def _while(self, node: While) -> None:
+        w = self.writer
+        label = w.fresh("while").removeprefix("%")
+        w.line(f"br label %{label}")
+        w.start_block(label)
+        self._bump(node)
+        w.push_scope()
+        condition = self.values.evaluate(node.condition)
+        w.line(f"br i1 {condition.text}, label %{label}.body, label %{label}.end")
+        w.start_block(f"{label}.body")
+        self.statement(node.body)
+        w.pop_scope()
+        w.line(f"br label %{label}")
+        w.start_block(f"{label}.end")
+        self._bump(node)
+
+    def _allocate(self, buffer: Buffer) -> None:
+        if buffer.scope is Scope.REGISTER:
+            self.values.registers[buffer] = {}
+            return
+        count = 1
+        for extent in buffer.shape:
+            count *= extent
+        name = self.writer.fresh("local")
+        hoisted = self.writer.levels[0].hoisted
+        kind = memory_type(buffer.dtype)
+        hoisted.insert(0, f"  {name} = alloca [{max(count, 1)} x {kind}], align 64")
+        self.values.pointers[buffer] = name
+
+    def _store(self, node: Store) -> None:
+        values = self.values
+        value = values.evaluate(node.value)
+        offset = values.flat_offset(node.buffer, node.indices)
+        if isinstance(offset, Affine) and offset.coefficient(LANE):
+            value = values.spread(value)
+        if node.buffer in values.registers:
+            assert isinstance(offset, Affine) and offset.without(LANE).is_constant
+            values.registers[node.buffer][offset.constant] = value
+            return
+        a = values.arithmetic(value.dtype, value.lanes)
+        stored = replace(value, text=to_memory(a, value.text, node.buffer.dtype))
+        if isinstance(offset, Value):
+            self._scatter(node.buffer, offset, stored)
+        elif offset.coefficient(LANE) == 0:
+            self._store_at(node.buffer, offset, memory_type(node.buffer.dtype), stored.text)
+        elif offset.coefficient(LANE) == 1:
+            self._store_vector(node.buffer, offset.without(LANE), stored)
+        else:
+            self._store_strided(node.buffer, offset, stored)
+        self._written(node.buffer)
+
+    def _store_at(self, buffer: Tensor, offset: Affine, kind: str, text: str) -> None:
+        pointer = self.writer.address(self.values.pointers[buffer], offset, BYTES[buffer.dtype])
+        self.writer.line(f"store {kind} {text}, ptr {pointer}, align {BYTES[buffer.dtype]}")
+
+    def _store_vector(self, buffer: Tensor, offset: Affine, value: Value) -> None:
+        kind = memory_type(buffer.dtype, value.lanes)
+        mask = self.values.current_mask()
+        if mask is None:
+            self._store_at(buffer, offset, kind, value.text)
+            return
+        pointer = self.writer.address(self.values.pointers[buffer], offset, BYTES[buffer.dtype])
+        element = memory_type(buffer.dtype)
+        suffix = {"float": "f32", "double": "f64", "half": "f16"}.get(element, element)
+        name = f"llvm.masked.store.v{value.lanes}{suffix}.p0"
+        self.writer.declarations.add(
+            f"declare void @{name}({kind}, ptr, i32, <{value.lanes} x i1>)"
+        )
+        self.writer.line(
+            f"call void @{name}({kind} {value.text}, ptr {pointer}, i32 {BYTES[buffer.dtype]}, "
+            f"<{value.lanes} x i1> {mask})"
+        )
+
+    def _store_strided(self, buffer: Tensor, offset: Affine, value: Value) -> None:
+        """Lanes that lie apart, stored one by one."""
+        element = memory_type(buffer.dtype)
+        stride = offset.coefficient(LANE)
+        for lane in range(self.values.vector.active):
+            kind = memory_type(buffer.dtype, value.lanes)
+            text = self.writer.pure(f"extractelement {kind} {value.text}, i64 {lane}")
+            self._store_at(buffer, offset.without(LANE).shift(stride * lane), element, text)
+
+    def _scatter(self, buffer: Tensor, offsets: Value, value: Value) -> None:
+        """Lanes at computed places, stored one by one in order."""
+        element = memory_type(buffer.dtype)
+        for lane in range(self.values.vector.active):
+            kind = memory_type(buffer.dtype, value.lanes)
+            place = self.writer.pure(f"extractelement {offsets.llvm_type} {offsets.text}, i64 {lane}")
+            text = self.writer.pure(f"extractelement {kind} {value.text}, i64 {lane}")
+            self._store_at(buffer, Affine({place: 1}), element, text)
+
+
+def stores(node: Statement) -> Iterator[Store]:
+    """All stores in a statement."""
+    match node:
+        case Store():
+            yield node
+        case Block():
+            for statement in node.statements:
+                yield from stores(statement)
+        case Loop() | While() | Allocate():
+            yield from stores(node.body)
+        case Branch():
+            yield from stores(node.then)
+            if node.otherwise is not None:
+                yield from stores(node.otherwise)
+
+
+def contains_parallel(node: Statement) -> bool:
+    """Whether there is a parallel loop in a statement."""
+    match node:
+        case Loop():
+            return node.kind is LoopKind.PARALLEL or contains_parallel(node.body)
+        case Block():
+            return any(contains_parallel(statement) for statement in node.statements)
+        case Allocate() | While():
+            return contains_parallel(node.body)
+        case Branch():
+            return contains_parallel(node.then) or (
+                node.otherwise is not None and contains_parallel(node.otherwise)
+            )
+    return False

@@ -1,0 +1,109 @@
+"""Targets: the machine that code is made for.
+
+`native`, or `TRIPLE[:CPU[:+feature,...]]`, such as `x86_64-linux-gnu:haswell`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import llvmlite.binding as llvm
+
+from relay_tune.codegen.llvm_types import BYTES
+from relay_tune.errors import InputError
+
+WIDE_VECTOR_CPUS = ("skylake-avx512", "cascadelake", "cooperlake", "icelake", "sapphirerapids")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A machine for code generation.
+
+    Attributes:
+        triple: the LLVM target triple.
+        cpu: LLVM's name of the processor.
+        features: LLVM feature string; empty where the processor says it all.
+        vector_bits: width of the vector registers that kernels use.
+        vector_registers: how many of them there are.
+    """
+
+    triple: str
+    cpu: str
+    features: str
+    vector_bits: int
+    vector_registers: int
+
+    def __str__(self) -> str:
+        return ":".join(part for part in (self.triple, self.cpu) if part)
+
+    @property
+    def key(self) -> str:
+        """What tells this target's kernels from others in a tuning log."""
+        return f"{self.triple}:{self.cpu}:v{self.vector_bits}"
+
+    def lanes(self, dtype: str) -> int:
+        """Elements of a type in one vector register."""
+        return max(1, self.vector_bits // (8 * BYTES[dtype]))
+
+
+@cache
+def initialize_llvm() -> None:
+    """Make LLVM's code generators known; done once."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+@cache
+def native_target() -> Target:
+    """The machine that this process runs on."""
+    initialize_llvm()
+    features = llvm.get_host_cpu_features()
+    wanted = ",".join(
+        f"{'+' if present else '-'}{name}" for name, present in sorted(features.items())
+    )
+    triple = llvm.get_process_triple()
+    bits, registers = _vector_shape(triple, frozenset(n for n, on in features.items() if on))
+    return Target(triple, llvm.get_host_cpu_name(), wanted, bits, registers)
+
+
+def parse_target(text: str) -> Target:
+    """The target that a user names; raises InputError if LLVM does not know it."""
+    if text == "native":
+        return native_target()
+    initialize_llvm()
+    triple, _, rest = text.partition(":")
+    cpu, _, features = rest.partition(":")
+    try:
+        machine = llvm.Target.from_triple(triple).create_target_machine(
+            cpu=cpu, features=features
+        )
+    except RuntimeError as error:
+        raise InputError(
+            f"The target {text!r} is not known: {error}.",
+            remedy="Write native, or TRIPLE[:CPU[:+feature,...]], "
+            "such as x86_64-linux-gnu:haswell or aarch64-linux-gnu:cortex-a72.",
+        ) from error
+    bits, registers = _named_vector_shape(machine.triple, cpu, features)
+    return Target(triple, cpu, features, bits, registers)
+
+
+def _vector_shape(triple: str, features: frozenset[str]) -> tuple[int, int]:
+    """Bits and number of vector registers of a machine with these features."""
+    if not triple.startswith(("x86_64", "i686")):
+        return (128, 32) if triple.startswith(("aarch64", "arm64")) else (128, 16)
+    if "avx512f" in features and "avx512vl" in features:
+        return 512, 32
+    return (256, 16) if "avx2" in features else (128, 16)
+
+
+def _named_vector_shape(triple: str, cpu: str, features: str) -> tuple[int, int]:
+    """Bits and number of vector registers of a processor that is known by name."""
+    chosen = {name[1:] for name in features.split(",") if name.startswith("+")}
+    wide = cpu in ("znver4", "znver5", "x86-64-v4") or cpu.startswith(WIDE_VECTOR_CPUS)
+    narrow = cpu in ("haswell", "broadwell", "skylake", "x86-64-v3", "alderlake", "raptorlake")
+    if wide and "-avx512f" not in features:
+        chosen |= {"avx512f", "avx512vl", "avx2"}
+    elif narrow or cpu.startswith("znver"):
+        chosen.add("avx2")
+    return _vector_shape(triple, frozenset(chosen))

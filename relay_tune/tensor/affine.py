@@ -1,0 +1,126 @@
+"""Affine forms: sums of integer multiples of variables and a constant.
+
+The variables are axes in schedules and machine values in code generation; this file needs to know
+only that they are hashable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+
+from relay_tune.tensor.expression import Axis, Binary, Literal, Scalar
+
+Variable = Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """`constant + sum(coefficient * variable)`; no coefficient is zero."""
+
+    terms: Mapping[Variable, int]
+    constant: int = 0
+
+    def __add__(self, other: Affine) -> Affine:
+        terms = dict(self.terms)
+        for variable, coefficient in other.terms.items():
+            total = terms.get(variable, 0) + coefficient
+            if total:
+                terms[variable] = total
+            else:
+                terms.pop(variable, None)
+        return Affine(terms, self.constant + other.constant)
+
+    def scale(self, factor: int) -> Affine:
+        """This form times an integer."""
+        if factor == 0:
+            return ZERO
+        if factor == 1:
+            return self
+        return Affine({v: c * factor for v, c in self.terms.items()}, self.constant * factor)
+
+    def shift(self, amount: int) -> Affine:
+        """This form plus an integer."""
+        return Affine(self.terms, self.constant + amount) if amount else self
+
+    def coefficient(self, variable: Variable) -> int:
+        """The factor of a variable; 0 if it does not occur."""
+        return self.terms.get(variable, 0)
+
+    def without(self, variable: Variable) -> Affine:
+        """This form with a variable set to zero."""
+        if variable not in self.terms:
+            return self
+        return Affine({v: c for v, c in self.terms.items() if v != variable}, self.constant)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether no variable occurs."""
+        return not self.terms
+
+    def bounds(self, extent: Callable[[Variable], tuple[int, int]]) -> tuple[int, int]:
+        """The least and greatest value, where `extent(variable)` are the variable's own."""
+        low = high = self.constant
+        for variable, coefficient in self.terms.items():
+            least, greatest = extent(variable)
+            ends = (coefficient * least, coefficient * greatest)
+            low += min(ends)
+            high += max(ends)
+        return low, high
+
+
+ZERO = Affine({})
+
+
+def constant(value: int) -> Affine:
+    """A form without variables."""
+    return Affine({}, value)
+
+
+def variable(name: Variable) -> Affine:
+    """A variable by itself."""
+    return Affine({name: 1})
+
+
+def axis_affine(index: Scalar) -> Affine | None:
+    """An index expression as an affine form over its axes, or None if it is not one."""
+    match index:
+        case Axis():
+            return variable(index)
+        case Literal():
+            return constant(int(index.value))
+        case Binary(operation="add" | "sub", left=left, right=right):
+            first, second = axis_affine(left), axis_affine(right)
+            if first is None or second is None:
+                return None
+            return first + second.scale(1 if index.operation == "add" else -1)
+        case Binary(operation="mul", left=left, right=right):
+            first, second = axis_affine(left), axis_affine(right)
+            if first is None or second is None:
+                return None
+            if first.is_constant:
+                return second.scale(first.constant)
+            return first.scale(second.constant) if second.is_constant else None
+    return None
+
+
+def split_quotient(
+    form: Affine, divisor: int, extent: Callable[[Variable], tuple[int, int]]
+) -> tuple[Affine, Affine] | None:
+    """`form` as divisor * quotient + remainder with 0 <= remainder < divisor, or None.
+
+    Exact when the terms that the divisor does not divide stay within one period.
+    """
+    quotient: dict[Variable, int] = {}
+    rest: dict[Variable, int] = {}
+    for name, coefficient in form.terms.items():
+        if coefficient % divisor == 0:
+            quotient[name] = coefficient // divisor
+        else:
+            rest[name] = coefficient
+    whole, left_over = divmod(form.constant, divisor)
+    remainder = Affine(rest, left_over)
+    low, high = remainder.bounds(extent)
+    if low < 0 or high >= divisor:
+        return None
+    return Affine(quotient, whole), remainder
