@@ -1,6 +1,5 @@
 """The examination of a log: SQLite's own check, the schema, and every digest."""
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 from sqlite_utils import Database
 
 from logs.errors import LogError
-from logs.failures import explained
+from logs.failures import DATABASE_ERRORS, explained
 from logs.limits import limit_of
 from logs.rows import record_of
 from logs.schema import SCHEMA_VERSION
@@ -49,7 +48,7 @@ def check_store(store: Store) -> CheckReport:
             rows = _examine(database, "records", record_of, damaged)
             _examine(database, "tasks", task_of, damaged)
             _examine(database, "limits", limit_of, damaged)
-        except sqlite3.DatabaseError as error:  # the pages are too damaged to read on
+        except DATABASE_ERRORS as error:  # the pages are too damaged to read on
             rows = 0
             faults.append(explained(error, store.path).what)
     return CheckReport(
@@ -62,7 +61,7 @@ def _integrity_faults(database: Database) -> Iterator[str]:
         for (finding,) in database.execute(f"PRAGMA integrity_check({_MOST_FAULTS})"):
             if finding != "ok":
                 yield finding
-    except sqlite3.DatabaseError as error:
+    except DATABASE_ERRORS as error:
         yield str(error)
 
 

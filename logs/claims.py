@@ -13,8 +13,8 @@ from typing import Any
 from sqlite_utils import Database
 
 from logs.errors import LogError
-from logs.fields import checked_count, checked_real, checked_text
-from logs.process import Liveness, ProcessIdentity, liveness, this_process
+from logs.fields import checked_count, checked_real
+from logs.process import Liveness, ProcessIdentity, liveness, process_of, this_process
 from logs.record import Key
 from logs.rows import KEY_COLUMNS, find_row, key_filter
 from logs.store import Store
@@ -100,16 +100,9 @@ def _row(key: Key, attempts: int, lease_seconds: float) -> dict[str, Any]:
 def _claim_of(row: dict[str, Any]) -> Claim | None:
     """The claim that `row` stores; None for a damaged row, which then holds nobody up."""
     try:
-        process = ProcessIdentity(
-            checked_text("host", row["host"]),
-            checked_text("boot", row["boot"], empty=True),
-            checked_text("namespace", row["namespace"], empty=True),
-            checked_count("pid", row["pid"]),
-            checked_text("started", row["started"], empty=True),
-        )
         return Claim(
             Key(*(row[name] for name in KEY_COLUMNS)),
-            process,
+            process_of(row),
             checked_count("attempts", row["attempts"]),
             checked_real("claimed", row["claimed"]),
             checked_real("lease_until", row["lease_until"]),

@@ -49,7 +49,11 @@ _EXPLANATIONS: tuple[tuple[tuple[int, ...], str, str], ...] = (
 )
 
 
-def primary_code(error: sqlite3.Error) -> int:
+# What the sqlite3 module raises: the second one when a damaged schema is not valid text.
+DATABASE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+
+
+def primary_code(error: Exception) -> int:
     """The primary result code of an SQLite error, 0 if it did not come from SQLite itself."""
     code: int = getattr(error, "sqlite_errorcode", 0)
     return code & 0xFF
@@ -60,9 +64,9 @@ def is_busy(error: sqlite3.Error) -> bool:
     return primary_code(error) in _BUSY_CODES
 
 
-def explained(error: sqlite3.Error, path: Path) -> LogError:
-    """The `LogError` for an error that SQLite raised about the log at `path`."""
-    code = primary_code(error)
+def explained(error: Exception, path: Path) -> LogError:
+    """The `LogError` for one of the `DATABASE_ERRORS`, raised about the log at `path`."""
+    code = _DAMAGE_CODES[0] if isinstance(error, UnicodeDecodeError) else primary_code(error)
     for codes, what, remedy in _EXPLANATIONS:
         if code in codes:
             return LogError(f"{what} [{error}]", str(path), remedy)
@@ -74,5 +78,5 @@ def explaining(path: Path) -> Iterator[None]:
     """Turn every SQLite error of the block into a `LogError`."""
     try:
         yield
-    except sqlite3.Error as error:
+    except DATABASE_ERRORS as error:
         raise explained(error, path) from error

@@ -10,6 +10,9 @@ import sys
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from typing import Any
+
+from logs.fields import checked_count, checked_text
 
 _PROC = Path("/proc")
 
@@ -31,6 +34,17 @@ class ProcessIdentity:
     namespace: str
     pid: int
     started: str
+
+
+def process_of(row: dict[str, Any]) -> ProcessIdentity:
+    """The process that a row of the log names; raises `LogError` for impossible values."""
+    return ProcessIdentity(
+        checked_text("host", row["host"]),
+        checked_text("boot", row["boot"], empty=True),
+        checked_text("namespace", row["namespace"], empty=True),
+        checked_count("pid", row["pid"]),
+        checked_text("started", row["started"], empty=True),
+    )
 
 
 def this_process() -> ProcessIdentity:

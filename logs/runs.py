@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import Any
 
 from logs.errors import LogError
-from logs.fields import checked_json
-from logs.process import Liveness, ProcessIdentity, liveness, this_process
+from logs.fields import bad_field, checked_json, checked_real
+from logs.process import Liveness, liveness, process_of, this_process
 from logs.store import Store
 
 
@@ -80,14 +80,20 @@ def _checked_ending(state: RunState | str) -> RunState:
 
 
 def _run_of(row: dict[str, Any]) -> Run | None:
-    """The run that `row` stores, or None if the row is damaged beyond reading."""
-    if row["state"] not in list(RunState) or not isinstance(row["began"], float):
+    """The run that `row` stores, or None if the row is damaged."""
+    try:
+        state = _state_of(row)
+        ended = None if row["ended"] is None else checked_real("ended", row["ended"])
+        arguments = checked_json("arguments", row["arguments"])
+        return Run(row["id"], arguments, state, checked_real("began", row["began"]), ended)
+    except LogError:
         return None
+
+
+def _state_of(row: dict[str, Any]) -> RunState:
+    if row["state"] not in list(RunState):
+        raise bad_field("state", "is not known")
     state = RunState(row["state"])
-    if state is RunState.RUNNING and liveness(_process_of(row)) is Liveness.DEAD:
-        state = RunState.INTERRUPTED
-    return Run(row["id"], row["arguments"], state, row["began"], row["ended"])
-
-
-def _process_of(row: dict[str, Any]) -> ProcessIdentity:
-    return ProcessIdentity(row["host"], row["boot"], row["namespace"], row["pid"], row["started"])
+    if state is RunState.RUNNING and liveness(process_of(row)) is Liveness.DEAD:
+        return RunState.INTERRUPTED
+    return state

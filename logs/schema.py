@@ -62,23 +62,33 @@ TABLES: dict[str, Columns] = {
 }
 
 
+PRIMARY_KEYS: dict[str, tuple[str, ...]] = {
+    "migrations": ("version",),
+    "records": ("id",),
+    "claims": ("id",),
+    "tasks": ("workload",),
+    "limits": ("target", "name"),
+    "runs": ("id",),
+}
+
+
 def create_records(database: Database) -> None:
     """Version 1: the measurements."""
-    _create(database, "records", "id", optional=("seconds", "spread"))
+    _create(database, "records", optional=("seconds", "spread"))
     database["records"].create_index(list(_KEY), unique=True)
 
 
 def create_claims(database: Database) -> None:
     """Version 2: what is being measured, and by which process."""
-    _create(database, "claims", "id")
+    _create(database, "claims")
     database["claims"].create_index(list(_KEY), unique=True)
 
 
 def create_tasks_limits_runs(database: Database) -> None:
     """Version 3: what workloads are, what machines can reach, and who tuned when."""
-    _create(database, "tasks", "workload")
-    _create(database, "limits", ("target", "name"))
-    _create(database, "runs", "id", optional=("ended",))
+    _create(database, "tasks")
+    _create(database, "limits")
+    _create(database, "runs", optional=("ended",))
 
 
 MIGRATIONS: tuple[Callable[[Database], None], ...] = (
@@ -136,7 +146,7 @@ def migrate(database: Database) -> None:
 def _apply(database: Database, version: int, migration: Callable[[Database], None]) -> None:
     if version == 1:
         database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        _create(database, "migrations", "version")
+        _create(database, "migrations")
     migration(database)
     row = {"version": version, "name": migration.__name__, "applied": time.time()}
     database["migrations"].insert(row)
@@ -146,12 +156,12 @@ def _apply(database: Database, version: int, migration: Callable[[Database], Non
 def _create(
     database: Database,
     name: str,
-    primary_key: str | tuple[str, ...],
     optional: tuple[str, ...] = (),
 ) -> None:
     columns = TABLES[name]
     required = set(columns) - set(optional)
-    database[name].create(columns, pk=primary_key, not_null=required)
+    keys = PRIMARY_KEYS[name]
+    database[name].create(columns, pk=keys if len(keys) > 1 else keys[0], not_null=required)
 
 
 def _refuse_strange_objects(database: Database, path: Path, version: int) -> None:
@@ -162,7 +172,8 @@ def _refuse_strange_objects(database: Database, path: Path, version: int) -> Non
     if strange is not None:
         raise _foreign(f"the log contains the strange object {strange[0]!r}", path)
     for name in _tables_of(version):
-        if set(database[name].columns_dict) != set(TABLES[name]):
+        table = database[name]
+        if table.columns_dict != TABLES[name] or tuple(table.pks) != PRIMARY_KEYS[name]:
             raise _foreign(f"the table {name!r} of the log is not as this program makes it", path)
 
 

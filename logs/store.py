@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from sqlite_utils import Database
@@ -72,7 +72,8 @@ def open_store(path: Path, *, create: bool, readonly: bool) -> Store:
 
 def _open_writable(path: Path, *, create: bool) -> Store:
     connection = connect(path, create=create)
-    try:
+    with ExitStack() as on_failure:
+        on_failure.callback(connection.close)
         database = _wrapped(connection)
         version = refuse_foreign(database, path)
         _refuse_empty(version, path, allowed=create)
@@ -80,23 +81,20 @@ def _open_writable(path: Path, *, create: bool) -> Store:
         migrate(database)
         with transaction(connection):
             pass  # finds out now, not after the first measurement, whether the log can be written
-        return Store(path, connection, SCHEMA_VERSION, readonly=False)
-    except (sqlite3.Error, LogError):
-        connection.close()
-        raise
+        on_failure.pop_all()
+    return Store(path, connection, SCHEMA_VERSION, readonly=False)
 
 
 def _open_readonly(path: Path) -> Store:
     connection = connect_readonly(path)
-    try:
+    with ExitStack() as on_failure:
+        on_failure.callback(connection.close)
         version = refuse_foreign(_wrapped(connection), path)
         _refuse_empty(version, path, allowed=False)
-        if version == SCHEMA_VERSION:
-            return Store(path, connection, version, readonly=True)
-    except (sqlite3.Error, LogError):
-        connection.close()
-        raise
-    return Store(path, _migrated_copy(connection), version, readonly=True)
+        on_failure.pop_all()
+    if version < SCHEMA_VERSION:
+        connection = _migrated_copy(connection)
+    return Store(path, connection, version, readonly=True)
 
 
 def _migrated_copy(connection: sqlite3.Connection) -> sqlite3.Connection:

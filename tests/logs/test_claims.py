@@ -1,0 +1,120 @@
+import os
+
+import logs
+from logs.process import ProcessIdentity, this_process
+
+DIE_MEASURING = """
+import os, sys, logs
+log = logs.open_log(sys.argv[1])
+key = logs.Key("w", "t", 1, "1", "{}")
+print(log.claim(key), flush=True)
+sys.stdin.readline()
+os._exit(1)
+"""
+KEY = logs.Key("w", "t", 1, "1", "{}")
+
+
+def place(log, **changes):
+    """Put the claim on KEY into other hands."""
+    columns = ", ".join(f"{name} = ?" for name in changes)
+    with log._store.writing() as database:
+        database.execute(f"UPDATE claims SET {columns}", list(changes.values()))
+
+
+def test_a_claim_ends_with_its_record(path, record):
+    with logs.open_log(path) as log:
+        assert log.claim(record().key)
+        assert [claim.key for claim in log.claims()] == [record().key]
+        log.append(record())
+        assert log.claims() == []
+
+
+def test_what_is_measured_is_claimed_only_on_purpose(path, record):
+    with logs.open_log(path) as log:
+        log.append(record())
+        assert not log.claim(record().key)
+        assert log.claim(record().key, again=True)
+
+
+def test_a_living_process_keeps_its_claim_past_the_lease(path, start):
+    with logs.open_log(path) as log:
+        other = start(DIE_MEASURING, path)
+        assert other.stdout.readline() == "True\n"
+        place(log, lease_until=1.0)
+        assert log.stale_claims() == []
+        assert not log.claim(KEY)
+
+
+def test_a_dead_process_leaves_a_stale_claim_and_attempts_end(path, start):
+    with logs.open_log(path) as log:
+        for attempt in (1, 2):
+            other = start(DIE_MEASURING, path)
+            assert other.stdout.readline() == "True\n"
+            other.communicate("die\n")
+            assert [claim.attempts for claim in log.stale_claims()] == [attempt]
+        assert not log.claim(KEY)
+        assert log.claim(KEY, max_attempts=3)
+
+
+def test_a_killed_process_that_nobody_waited_for_is_dead(path, start):
+    with logs.open_log(path) as log:
+        other = start(DIE_MEASURING, path)
+        other.stdout.readline()
+        other.kill()
+        os.waitid(os.P_PID, other.pid, os.WEXITED | os.WNOWAIT)  # it stays a zombie
+        assert len(log.stale_claims()) == 1
+
+
+def test_claiming_again_renews_the_lease(path):
+    with logs.open_log(path) as log:
+        log.claim(KEY, lease_seconds=10)
+        first = log.claims()[0]
+        assert log.claim(KEY, lease_seconds=1000)
+        renewed = log.claims()[0]
+    assert renewed.lease_until > first.lease_until
+    assert renewed.attempts == 1
+
+
+def test_of_another_host_the_lease_decides(path):
+    with logs.open_log(path) as log:
+        log.claim(KEY)
+        place(log, host="elsewhere")
+        assert log.stale_claims() == []
+        place(log, lease_until=1.0)
+        assert len(log.stale_claims()) == 1
+        assert log.claim(KEY)
+
+
+def test_a_reused_process_number_is_not_the_same_process(path):
+    with logs.open_log(path) as log:
+        log.claim(KEY)
+        place(log, started="1")
+        assert len(log.stale_claims()) == 1
+
+
+def test_the_machine_went_down(path):
+    with logs.open_log(path) as log:
+        log.claim(KEY)
+        place(log, boot="an earlier boot")
+        assert len(log.stale_claims()) == 1
+
+
+def test_release_gives_up(path):
+    with logs.open_log(path) as log:
+        log.claim(KEY)
+        log.release(KEY)
+        assert log.claims() == []
+
+
+def test_a_damaged_claim_holds_nobody_up(path):
+    with logs.open_log(path) as log:
+        log.claim(KEY)
+        place(log, pid="../../etc", lease_until="soon")
+        assert log.claims() == []
+        assert log.claim(KEY)
+
+
+def test_identity_names_this_very_process():
+    here = this_process()
+    assert here == this_process()
+    assert isinstance(here, ProcessIdentity) and here.host
