@@ -1,0 +1,64 @@
+"""The file of a saved model: JSON with the trees as text, and a digest against damage."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from cost_model.errors import CostModelError
+from cost_model.trees import check_trees
+
+FORMAT = "cost_model"
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDocument:
+    """What is saved: number of features, rows learned from, and the library's JSON of the trees."""
+
+    feature_count: int
+    rows: int
+    trees: str
+
+
+def write_document(document: ModelDocument, path: Path) -> None:
+    """Write a document; the file appears whole or not at all."""
+    content = {"format": FORMAT, "version": VERSION, **asdict(document)}
+    content["digest"] = _digest(document)
+    draft = path.with_name(path.name + ".part")
+    draft.write_text(json.dumps(content), encoding="utf-8")
+    draft.replace(path)
+
+
+def read_document(path: Path) -> ModelDocument:
+    """Read and check a document; `CostModelError` where the file is not a sound one."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CostModelError(f"{path} cannot be read as a cost model: {error}") from error
+    except RecursionError as error:
+        raise CostModelError(f"{path} is nested too deeply to be a cost model") from error
+    document = _document(content, path)
+    if content.get("digest") != _digest(document):
+        raise CostModelError(f"{path} is damaged: its digest differs; train the model again")
+    check_trees(document.trees, document.feature_count, str(path))
+    return document
+
+
+def _document(content: Any, path: Path) -> ModelDocument:
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise CostModelError(f"{path} is not a cost model")
+    if content.get("version") != VERSION:
+        raise CostModelError(
+            f"{path} has version {content.get('version')!r}, this program reads {VERSION}"
+        )
+    match content:
+        case {"feature_count": int(count), "rows": int(rows), "trees": str(trees)} if count > 0:
+            return ModelDocument(count, rows, trees)
+    raise CostModelError(f"{path} lacks feature_count, rows or trees, or has them in a wrong type")
+
+
+def _digest(document: ModelDocument) -> str:
+    text = f"{document.feature_count} {document.rows} {document.trees}"
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,131 @@
+"""The cost model: gradient-boosted trees that rank candidates by predicted throughput.
+
+Trees (Chen and Guestrin, "XGBoost: A Scalable Tree Boosting System", KDD 2016) are fitted by
+squared error to throughput as a share of the best of its group. Pairwise ranking was compared
+and is no better; `docs/search.md` has the figures.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import xgboost
+
+from cost_model.document import ModelDocument, read_document, write_document
+from cost_model.errors import CostModelError
+from cost_model.rows import FloatArray, Row, feature_matrix, normalised_throughput
+
+PARAMETERS: dict[str, str | int | float] = {
+    "objective": "reg:squarederror",
+    "tree_method": "hist",
+    "max_depth": 6,
+    "eta": 0.1,
+    "min_child_weight": 1,
+    "lambda": 0.1,
+    "base_score": 0.5,
+    "verbosity": 0,
+}
+ROUNDS = 100
+
+RETRAIN_ROWS = 8
+RETRAIN_SHARE = 0.10
+"""Trees are grown anew once so many new rows, or such a share of new rows, have come."""
+
+
+class CostModel:
+    """Learns from measured rows and scores candidates.
+
+    Same seed, same rows, same scores, whatever the number of threads. All rows are kept, and
+    trees are grown anew from all of them. A loaded model serves as the starting point: later
+    rows grow trees on top of it.
+    """
+
+    def __init__(self, seed: int, threads: int = 1) -> None:
+        self._parameters = PARAMETERS | {"seed": seed, "nthread": threads}
+        self._rows: list[Row] = []
+        self._rows_trained = 0
+        self._feature_count: int | None = None
+        self._loaded: xgboost.Booster | None = None
+        self._booster: xgboost.Booster | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether the model has learned from any row."""
+        return self._booster is not None
+
+    def update(self, rows: Sequence[Row]) -> None:
+        """Learn from further rows; cheap where too few are new to be worth training.
+
+        Raises `CostModelError` where rows differ in their number of features (nothing is kept
+        then) or training fails (the rows are kept, the scores stay as they were).
+        """
+        if not rows:
+            return
+        self._check_features(feature_matrix([row.features for row in rows]))
+        self._rows += rows
+        new = len(self._rows) - self._rows_trained
+        if not self.ready or new >= RETRAIN_ROWS or new >= RETRAIN_SHARE * len(self._rows):
+            self._train()
+
+    def predict(self, features: Sequence[Sequence[float]] | FloatArray) -> FloatArray:
+        """Scores of candidates, higher is better; zeros until the model is `ready`.
+
+        features: shape (candidates, features); the result has shape (candidates,).
+        Raises `CostModelError` where the number of features is not the one learned from.
+        """
+        if len(features) == 0:
+            return np.zeros(0)
+        matrix = feature_matrix(features)
+        if self._booster is None:
+            return np.zeros(len(matrix))
+        self._check_features(matrix)
+        return np.asarray(self._booster.inplace_predict(matrix), dtype=np.float64)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a JSON file; `CostModelError` if it has not learned anything."""
+        if self._booster is None or self._feature_count is None:
+            raise CostModelError("a model that has learned from no rows cannot be saved")
+        trees = bytes(self._booster.save_raw("json")).decode("utf-8")
+        rows = self._rows_trained
+        write_document(ModelDocument(self._feature_count, rows, trees), Path(path))
+
+    def load(self, path: str | Path) -> None:
+        """Replace what was learned by a saved model.
+
+        Raises `CostModelError`, and leaves the model as it was, where the file is not one. The
+        trees are checked for damage, but take files from people you trust only.
+        """
+        document = read_document(Path(path))
+        booster = xgboost.Booster({"nthread": self._parameters["nthread"]})
+        try:
+            booster.load_model(bytearray(document.trees, "utf-8"))
+        except xgboost.core.XGBoostError as error:
+            raise CostModelError(f"{path}: the trees cannot be read: {error}") from error
+        self._loaded = self._booster = booster
+        self._feature_count = document.feature_count
+        self._rows, self._rows_trained = [], 0
+
+    def _train(self) -> None:
+        matrix = feature_matrix([row.features for row in self._rows])
+        try:
+            data = xgboost.DMatrix(
+                matrix, label=normalised_throughput(self._rows), nthread=self._parameters["nthread"]
+            )
+            self._booster = xgboost.train(
+                self._parameters, data, num_boost_round=ROUNDS, xgb_model=self._loaded
+            )
+        except xgboost.core.XGBoostError as error:
+            raise CostModelError(
+                f"training on {matrix.shape[0]} rows of {matrix.shape[1]} features failed: {error}"
+            ) from error
+        self._rows_trained = len(self._rows)
+
+    def _check_features(self, matrix: FloatArray) -> None:
+        count = matrix.shape[1]
+        if self._feature_count is None:
+            self._feature_count = count
+        if count != self._feature_count or count == 0:
+            raise CostModelError(
+                f"candidates have {count} features, the model has {self._feature_count}: "
+                "describe all candidates of a model alike"
+            )

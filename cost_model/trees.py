@@ -1,0 +1,51 @@
+"""Structural check of saved trees, before the library that walks them sees them.
+
+The library trusts the indices in a file; one out of range would read foreign memory.
+"""
+
+import json
+from typing import Any
+
+from cost_model.errors import CostModelError
+
+NODE_ARRAYS = (
+    "left_children",
+    "right_children",
+    "parents",
+    "split_indices",
+    "split_conditions",
+    "default_left",
+    "base_weights",
+    "loss_changes",
+    "sum_hessian",
+    "split_type",
+)
+NO_CHILD = -1
+
+
+def check_trees(text: str, feature_count: int, where: str) -> None:
+    """Raise `CostModelError` unless every tree is a tree over the given number of features."""
+    try:
+        learner = json.loads(text)["learner"]
+        trees = learner["gradient_booster"]["model"]["trees"]
+        features = int(learner["learner_model_param"]["num_feature"])
+        sound = features == feature_count and bool(trees)
+        sound = sound and all(_is_sound(tree, feature_count) for tree in trees)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise CostModelError(f"{where}: the trees are malformed: {error!r}") from error
+    if not sound:
+        raise CostModelError(f"{where}: the trees are inconsistent; train the model again")
+
+
+def _is_sound(tree: dict[str, Any], feature_count: int) -> bool:
+    """Whether children come after their parents, in range, and splits name existing features."""
+    count = int(tree["tree_param"]["num_nodes"])
+    if count < 1 or any(len(tree[name]) != count for name in NODE_ARRAYS):
+        return False
+    if tree["categories_nodes"] or any(tree["split_type"]):
+        return False
+    children = zip(tree["left_children"], tree["right_children"], strict=True)
+    return all(
+        left == right == NO_CHILD or (node < left < count and node < right < count)
+        for node, (left, right) in enumerate(children)
+    ) and all(0 <= feature < feature_count for feature in tree["split_indices"])

@@ -1,0 +1,102 @@
+"""Tables of measured candidates, to try strategies on without measuring again.
+
+A table is a JSON file:
+
+    {"task": "matmul_512x512x512",
+     "choices": [{"name": "rows", "values": [1, 2, 4]}, ...],
+     "rows": [[[0, 2, ...], [9.0, 1.0, ...], 0.00105], ...]}
+
+Each row holds a genome (one index for each choice), the features of the candidate and its run
+time in seconds, or null where it failed. An array among the values of a choice stands for a tuple.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from search.errors import SearchError
+from search.space import Choice, Genome, Space
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """A measured candidate; seconds is None where it failed."""
+
+    genome: Genome
+    features: tuple[float, ...]
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTable:
+    """Measured candidates of one task."""
+
+    task: str
+    choices: tuple[Choice, ...]
+    rows: tuple[TableRow, ...]
+
+    def __post_init__(self) -> None:
+        grid = Space(self.choices)
+        for row in self.rows:
+            grid.check(row.genome)
+            if row.seconds is not None and not (math.isfinite(row.seconds) and row.seconds > 0):
+                raise SearchError(f"table {self.task!r}: {row.seconds} seconds in {row.genome}")
+        if len({row.genome for row in self.rows}) < len(self.rows):
+            raise SearchError(f"table {self.task!r} has a genome twice")
+        if all(row.seconds is None for row in self.rows):
+            raise SearchError(f"table {self.task!r} has no row with a run time")
+
+    @property
+    def space(self) -> Space:
+        """The choices, with nothing valid but the rows of the table."""
+        return Space(self.choices, frozenset(row.genome for row in self.rows).__contains__)
+
+    @property
+    def throughputs(self) -> dict[Genome, float | None]:
+        """Throughput of each candidate as a share of the best (1.0), None where it failed."""
+        fastest = min(row.seconds for row in self.rows if row.seconds is not None)
+        return {row.genome: row.seconds and fastest / row.seconds for row in self.rows}
+
+    @property
+    def features(self) -> dict[Genome, tuple[float, ...]]:
+        """Features of each candidate."""
+        return {row.genome: row.features for row in self.rows}
+
+
+def save_table(table: SearchTable, path: str | Path) -> None:
+    """Write a table to a JSON file."""
+    document = {
+        "task": table.task,
+        "choices": [{"name": c.name, "values": c.values} for c in table.choices],
+        "rows": [[row.genome, row.features, row.seconds] for row in table.rows],
+    }
+    Path(path).write_text(json.dumps(document), encoding="utf-8")
+
+
+def load_table(path: str | Path) -> SearchTable:
+    """Read a table; `SearchError` where the file is not one."""
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        choices = tuple(
+            Choice(str(choice["name"]), tuple(_as_value(value) for value in choice["values"]))
+            for choice in document["choices"]
+        )
+        rows = tuple(_as_row(*row) for row in document["rows"])
+        return SearchTable(str(document["task"]), choices, rows)
+    except (ValueError, TypeError, KeyError) as error:
+        raise SearchError(f"{path} is not a search table: {error!r}") from error
+
+
+def _as_value(value: Any) -> object:
+    return tuple(_as_value(part) for part in value) if isinstance(value, list) else value
+
+
+def _as_row(genome: Sequence[int], features: Sequence[float], seconds: float | None) -> TableRow:
+    return TableRow(
+        tuple(int(gene) for gene in genome),
+        tuple(float(feature) for feature in features),
+        None if seconds is None else float(seconds),
+    )
