@@ -4,11 +4,19 @@ Importing this package registers all operators.
 """
 
 from relay_tune.op import (
+    nn_adaptive_pool,
     nn_conv,
     nn_conv_transpose,
+    nn_global_pool,
+    nn_matmul,
+    nn_pool,
 )
 
 __all__ = [
+    "nn_adaptive_pool",
     "nn_conv",
     "nn_conv_transpose",
+    "nn_global_pool",
+    "nn_matmul",
+    "nn_pool",
 ]
