@@ -13,7 +13,7 @@ from sqlite_utils import Database
 from logs.claims import drop_claim
 from logs.errors import LogError
 from logs.record import Record, Status
-from logs.rows import Row, find_row, matching_rows, record_of, write_row
+from logs.rows import Row, fastest_rows, find_row, matching_rows, record_of, write_row
 from logs.store import Store
 
 
@@ -60,10 +60,12 @@ class Measurements:
                 if record is not None:
                     yield record
 
-    def best(self, **wanted: str | int | None) -> Record | None:
+    def best(self, **wanted: str | int) -> Record | None:
         """The correct record with the smallest time; of equal ones the first."""
-        correct = self.select(status=Status.OK.value, **wanted)
-        return min(correct, key=_seconds, default=None)
+        with self._store.reading() as database:
+            rows = fastest_rows(database, status=Status.OK.value, **wanted)
+            believed = (self._believed(row) for row in rows)
+            return next((record for record in believed if record is not None), None)
 
     def _believed(self, row: Row) -> Record | None:
         try:
@@ -99,14 +101,10 @@ def _measurements(row: Row) -> int:
         return 0
 
 
-def _seconds(record: Record) -> float:
-    return float("inf") if record.seconds is None else record.seconds
-
-
 def _summary(records: list[Record]) -> WorkloadSummary:
     first = records[0]
     correct = [record for record in records if record.status is Status.OK]
-    best = min(correct, key=_seconds, default=None)
+    times = [record.seconds for record in correct if record.seconds is not None]
     return WorkloadSummary(
         first.workload,
         first.target,
@@ -114,6 +112,6 @@ def _summary(records: list[Record]) -> WorkloadSummary:
         first.code_version,
         records=len(records),
         ok=len(correct),
-        best_seconds=None if best is None else best.seconds,
+        best_seconds=min(times, default=None),
         newest=max(record.created for record in records),
     )
