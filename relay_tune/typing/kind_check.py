@@ -1,0 +1,105 @@
+"""Kinds: whether a type is put together from types of the right kind.
+
+Tensors, tuples, functions and references are of kind Type; their parts must be of kind Type as
+well. A data type is applied to as many arguments as it has parameters.
+"""
+
+from __future__ import annotations
+
+from relay_tune.errors import TypeInferenceError
+from relay_tune.ir.module import Module
+from relay_tune.ir.types import (
+    FuncType,
+    GlobalTypeVar,
+    IncompleteType,
+    Kind,
+    TensorType,
+    Type,
+    TypeCall,
+    TypeVar,
+)
+from relay_tune.typing.type_terms import parts
+from relay_tune.typing.type_text import type_text
+
+
+def kind_of(type_: Type) -> Kind:
+    """The kind of a type, by its outermost form."""
+    match type_:
+        case TypeVar() | GlobalTypeVar() | IncompleteType():
+            return type_.kind
+        case _:
+            return Kind.TYPE
+
+
+def check_kind(type_: Type, module: Module | None = None) -> Kind:
+    """The kind of a type all of whose parts are of the right kind.
+
+    Raises TypeInferenceError on a part of a wrong kind, a data type that the module does not
+    define, and a wrong number of type arguments.
+    """
+    stack = [type_]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, TensorType):
+            continue
+        _check_parts(current, module)
+        stack.extend(part for part in parts(current) if not _is_head(current, part))
+    return kind_of(type_)
+
+
+def _check_parts(type_: Type, module: Module | None) -> None:
+    match type_:
+        case TypeCall():
+            _check_application(type_, module)
+        case GlobalTypeVar():
+            _check_arity(type_, type_, 0, module)
+        case FuncType():
+            _require_type_params(type_)
+    for part in parts(type_):
+        if not _is_head(type_, part) and not _is_value_type(part):
+            raise _wrong_kind(type_, part)
+
+
+def _is_head(type_: Type, part: Type) -> bool:
+    return isinstance(type_, TypeCall) and part is type_.function
+
+
+def _is_value_type(type_: Type) -> bool:
+    """Whether values have this type; a bare data type stands for its application to nothing."""
+    return kind_of(type_) is Kind.TYPE or isinstance(type_, GlobalTypeVar)
+
+
+def _check_application(call: TypeCall, module: Module | None) -> None:
+    if not isinstance(call.function, GlobalTypeVar) or call.function.kind is not Kind.ADT_HANDLE:
+        raise TypeInferenceError(
+            f"{type_text(call.function)} in the type {type_text(call)} is not a data type."
+        )
+    _check_arity(call, call.function, len(call.arguments), module)
+
+
+def _check_arity(type_: Type, head: GlobalTypeVar, count: int, module: Module | None) -> None:
+    if module is None:
+        return
+    data = module.types.get(head.name)
+    if data is None:
+        known = ", ".join(module.types) or "none"
+        raise TypeInferenceError(
+            f"The data type {head.name} is not defined.", notes=(f"The module defines: {known}.",)
+        )
+    if len(data.type_params) != count:
+        raise TypeInferenceError(
+            f"{type_text(type_)} has {count} type argument(s), but {head.name} takes "
+            f"{len(data.type_params)}."
+        )
+
+
+def _require_type_params(function: FuncType) -> None:
+    if len(set(function.type_params)) != len(function.type_params):
+        raise TypeInferenceError(f"A type parameter of {type_text(function)} is bound twice.")
+
+
+def _wrong_kind(type_: Type, part: Type) -> TypeInferenceError:
+    return TypeInferenceError(
+        f"{type_text(part)} in the type {type_text(type_)} is of kind {kind_of(part).value}, "
+        f"but {Kind.TYPE.value} is needed here."
+    )

@@ -1,0 +1,221 @@
+"""Unification of types: union-find over holes, with an occurs check and levels.
+
+Levels (D. Remy, "Extension of ML type system with a sorted equational theory on types", 1992)
+say how deep in nested `let` values a hole was made; a hole that keeps a deeper level than the
+place of its `let` is known to nothing outside, so it may be generalised.
+"""
+
+from __future__ import annotations
+
+from relay_tune.errors import RelayError
+from relay_tune.ir.types import (
+    FuncType,
+    GlobalTypeVar,
+    IncompleteType,
+    RefType,
+    TensorType,
+    TupleType,
+    Type,
+    TypeCall,
+)
+from relay_tune.typing.type_terms import (
+    holes,
+    parts,
+    substitute_symbols,
+    substitute_vars,
+    symbols,
+    with_parts,
+)
+from relay_tune.typing.type_text import type_text
+from relay_tune.typing.unify_dims import DimUnifier
+
+
+class UnificationError(RelayError):
+    """Two types that cannot be made equal; the message says why, `left` and `right` are they."""
+
+    def __init__(self, left: Type, right: Type, detail: str) -> None:
+        super().__init__(detail)
+        self.left = left
+        self.right = right
+
+
+class Unifier:
+    """What is known so far of the holes in types."""
+
+    def __init__(self) -> None:
+        self.dims = DimUnifier()
+        self.level = 0
+        self._bound: dict[IncompleteType, Type] = {}
+        self._levels: dict[IncompleteType, int] = {}
+        # Composite types without holes, by id; the values keep the ids from being used again.
+        self._closed: dict[int, Type] = {}
+
+    def fresh(self) -> IncompleteType:
+        """A new hole."""
+        hole = IncompleteType()
+        self._levels[hole] = self.level
+        return hole
+
+    def adopt(self, type_: Type) -> Type:
+        """A type written by the user, its holes being known from here on."""
+        if not isinstance(type_, TensorType):
+            for hole in holes(type_):
+                self._levels.setdefault(hole, self.level)
+        return type_
+
+    def is_generalisable(self, hole: IncompleteType) -> bool:
+        """Whether nothing outside of the `let` value that was just left knows this hole."""
+        return self._levels.get(hole, 0) > self.level
+
+    def resolve(self, type_: Type) -> Type:
+        """The type with all that is known so far filled in."""
+        if isinstance(type_, TensorType):
+            return self._resolve_tensor(type_)
+        if isinstance(type_, IncompleteType):
+            found = self._find(type_)
+            return found if isinstance(found, IncompleteType) else self.resolve(found)
+        inner = parts(type_)
+        if not inner or id(type_) in self._closed:
+            return type_
+        resolved = with_parts(type_, tuple(self.resolve(part) for part in inner))
+        if self.dims.is_idle and all(self.is_known(part) for part in parts(resolved)):
+            self._closed[id(resolved)] = resolved
+        return resolved
+
+    def unify(self, left: Type, right: Type) -> Type:
+        """Make two types equal and return the common one; raises UnificationError.
+
+        A size beside `?` gives `?`, since the common type must describe both values.
+        """
+        left, right = self._find(left), self._find(right)
+        if left is right:
+            return left
+        if isinstance(left, IncompleteType):
+            return self._bind(left, right)
+        if isinstance(right, IncompleteType):
+            return self._bind(right, left)
+        match left, right:
+            case TensorType(), TensorType():
+                return self._unify_tensors(left, right)
+            case FuncType(), FuncType():
+                return self._unify_functions(left, right)
+            case (TupleType(), TupleType()) | (RefType(), RefType()):
+                return self._unify_parts(left, right)
+            case (TypeCall() | GlobalTypeVar(), TypeCall() | GlobalTypeVar()):
+                return self._unify_applications(left, right)
+        raise self._error(left, right, "they are different kinds of types")
+
+    def instantiate_symbols(self, type_: Type, rigid: set[str]) -> Type:
+        """`type_` with fresh flexible symbols for those whose names are not in `rigid`."""
+        found = {symbol for symbol in symbols(type_) if symbol.name not in rigid}
+        found = {symbol for symbol in found if "'" not in symbol.name}
+        return substitute_symbols(type_, {s: self.dims.fresh(s.name) for s in found})
+
+    def bind(self, hole: IncompleteType, type_: Type) -> Type:
+        """Fill an unbound hole; raises UnificationError if it would contain itself."""
+        return self._bind(hole, type_)
+
+    def _find(self, type_: Type) -> Type:
+        """The end of a chain of bound holes, which is made short on the way."""
+        if not isinstance(type_, IncompleteType):
+            return type_
+        chain: list[IncompleteType] = []
+        end: Type = type_
+        while isinstance(end, IncompleteType) and end in self._bound:
+            chain.append(end)
+            end = self._bound[end]
+        for hole in chain[:-1]:
+            self._bound[hole] = end
+        return end
+
+    def is_known(self, type_: Type) -> bool:
+        """Whether a resolved type is known to have no holes."""
+        if isinstance(type_, IncompleteType):
+            return False
+        return not parts(type_) or id(type_) in self._closed
+
+    def _bind(self, hole: IncompleteType, type_: Type) -> Type:
+        resolved = self.resolve(type_)
+        if resolved is hole:
+            return hole
+        level = self._levels.get(hole, 0)
+        if not self.is_known(resolved):
+            for inner in holes(resolved):
+                if inner is hole:
+                    raise self._error(hole, resolved, "the type would contain itself")
+                self._levels[inner] = min(level, self._levels.get(inner, 0))
+        self._bound[hole] = resolved
+        self.on_bound(hole, resolved)
+        return resolved
+
+    def on_bound(self, hole: IncompleteType, type_: Type) -> None:
+        """Called when a hole becomes known, or equal to another hole."""
+
+    def _resolve_tensor(self, tensor: TensorType) -> TensorType:
+        if self.dims.is_idle:
+            return tensor
+        shape = self.dims.resolve_shape(tensor.shape)
+        return tensor if shape == tensor.shape else TensorType(shape, tensor.dtype)
+
+    def _unify_tensors(self, left: TensorType, right: TensorType) -> Type:
+        if left == right:
+            return left
+        if left.dtype != right.dtype:
+            raise self._error(left, right, f"dtype {left.dtype} does not match {right.dtype}")
+        if len(left.shape) != len(right.shape):
+            raise self._error(
+                left, right, f"they have {len(left.shape)} and {len(right.shape)} dimensions"
+            )
+        dims = [self.dims.unify(a, b) for a, b in zip(left.shape, right.shape, strict=True)]
+        shape = tuple(dim for dim in dims if dim is not None)
+        if len(shape) != len(dims):
+            place = dims.index(None)
+            detail = f"dimension {place} is {left.shape[place]} and {right.shape[place]}"
+            raise self._error(left, right, detail)
+        return TensorType(shape, left.dtype)
+
+    def _unify_parts(self, left: Type, right: Type) -> Type:
+        first, second = parts(left), parts(right)
+        if len(first) != len(second):
+            raise self._error(left, right, f"they have {len(first)} and {len(second)} fields")
+        unified = [self.unify(a, b) for a, b in zip(first, second, strict=True)]
+        return with_parts(left, tuple(unified))
+
+    def _unify_applications(self, left: Type, right: Type) -> Type:
+        head, arguments = _application(left)
+        other, other_arguments = _application(right)
+        if head is not other and not (isinstance(head, GlobalTypeVar) and head == other):
+            detail = f"{type_text(head)} and {type_text(other)} are different data types"
+            raise self._error(left, right, detail)
+        if len(arguments) != len(other_arguments):
+            detail = f"they have {len(arguments)} and {len(other_arguments)} type arguments"
+            raise self._error(left, right, detail)
+        unified = [self.unify(a, b) for a, b in zip(arguments, other_arguments, strict=True)]
+        return left if not unified else TypeCall(head, tuple(unified))
+
+    def _unify_functions(self, left: FuncType, right: FuncType) -> Type:
+        """Type parameters that both have are the same ones; surplus ones are instantiated."""
+        if len(left.params) != len(right.params):
+            detail = f"they take {len(left.params)} and {len(right.params)} arguments"
+            raise self._error(left, right, detail)
+        shared = left.type_params[: len(right.type_params)]
+        renaming: dict[Type, Type] = dict(zip(right.type_params, shared, strict=False))
+        surplus = left.type_params[len(shared) :] + right.type_params[len(shared) :]
+        renaming.update({var: self.fresh() for var in surplus})
+        first, second = (
+            substitute_vars(FuncType(side.params, side.result), renaming) for side in (left, right)
+        )
+        params = tuple(
+            self.unify(a, b) for a, b in zip(parts(first)[:-1], parts(second)[:-1], strict=True)
+        )
+        return FuncType(params, self.unify(parts(first)[-1], parts(second)[-1]), shared)
+
+    def _error(self, left: Type, right: Type, detail: str) -> UnificationError:
+        return UnificationError(self.resolve(left), self.resolve(right), detail)
+
+
+def _application(type_: Type) -> tuple[Type, tuple[Type, ...]]:
+    """The data type and the arguments of `D[a, b]`, or of a bare `D`."""
+    if isinstance(type_, TypeCall):
+        return type_.function, type_.arguments
+    return type_, ()
