@@ -1,0 +1,40 @@
+"""Relay text to modules and expressions. The grammar: docs/language.md.
+
+Parsing infers no types and reads each token a bounded number of times. Only the nesting of types,
+dimensions, patterns and attribute values is limited (`relay_tune.ir.cursor.NESTING_LIMIT`);
+expressions may be long and deep as they like.
+"""
+
+from __future__ import annotations
+
+from relay_tune.ir.cursor import Cursor
+from relay_tune.ir.expr import Expr
+from relay_tune.ir.lexer import TokenKind
+from relay_tune.ir.module import Module
+from relay_tune.ir.parser_definitions import DefinitionParser, program_of, read_headers
+from relay_tune.ir.parser_expressions import ExpressionParser
+from relay_tune.ir.source import Source
+from relay_tune.ir.trampoline import run
+
+
+def parse(text: str, source_name: str = "from_string", base: Module | None = None) -> Module:
+    """The module that `text` describes, and that spans call `source_name`.
+
+    The definitions of `base` are visible to the text and become part of the result. Raises
+    ParseError.
+    """
+    return DefinitionParser(Cursor(Source(text, source_name)), base).module()
+
+
+def parse_expr(text: str, source_name: str = "from_string", base: Module | None = None) -> Expr:
+    """The expression that `text` describes; it may use the data types of `base`.
+
+    Global names need not be defined, and variables may be declared by `free_var %x: type;`.
+    Raises ParseError.
+    """
+    cursor = Cursor(Source(text, source_name))
+    read_headers(cursor)
+    expr = run(ExpressionParser(cursor, program_of(base)).sequence())
+    if cursor.token.kind not in (TokenKind.END, TokenKind.METADATA):
+        raise cursor.unexpected("the end of the expression")
+    return expr
