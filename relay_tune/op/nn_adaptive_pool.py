@@ -15,7 +15,7 @@ import numpy as np
 
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import Compute, FusionKind, Operator, Reference, register
-from relay_tune.op.nn_arrays import Array
+from relay_tune.op.elements import Array
 from relay_tune.op.nn_convolution import cast_tensor
 from relay_tune.op.nn_indices import (
     ReductionAxes,

@@ -8,21 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from relay_tune.op.elements import Array, wide_dtype
+from relay_tune.tensor.scalar_semantics import is_float
 from relay_tune.typing.layout import parse_layout
-
-Array = np.ndarray[Any, Any]
-
-_SHORT_FLOATS = ("float16", "bfloat16")
-
-
-def accumulator_dtype(dtype: str) -> str:
-    """The type in which results of `dtype` are summed: short floats need a longer one."""
-    return "float32" if dtype in _SHORT_FLOATS else dtype
-
-
-def is_float(dtype: str) -> bool:
-    """Whether `dtype` is a floating-point type."""
-    return dtype.startswith(("float", "bfloat"))
 
 
 def summation_array(array: Array, dtype: str) -> Array:
@@ -30,7 +18,7 @@ def summation_array(array: Array, dtype: str) -> Array:
 
     Integers go to float64, which is exact below 2^53 and, unlike integers, has a BLAS.
     """
-    return array.astype(accumulator_dtype(dtype) if is_float(dtype) else "float64", copy=False)
+    return array.astype(wide_dtype(dtype) if is_float(dtype) else "float64", copy=False)
 
 
 def as_whole(array: Array, layout: str, letters: str) -> Array:

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from relay_tune.op.elements import Array, wide_dtype
 from relay_tune.op.nn_arrays import (
-    Array,
-    accumulator_dtype,
     as_stored,
     as_whole,
     pad_spatial_array,
@@ -85,7 +84,7 @@ def convolution(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) ->
     groups = ChannelGroups(sizes["I"], sizes["O"] // attributes.groups, attributes.groups)
     padded = pad_data(data, attributes.data_layout, windows.before, windows.after)
     out_layout = attributes.out_layout or attributes.data_layout
-    accumulator = accumulator_dtype(types[0].dtype)
+    accumulator = wide_dtype(types[0].dtype)
 
     def element(*axes: Scalar) -> Scalar:
         output = letter_positions(out_layout, axes)

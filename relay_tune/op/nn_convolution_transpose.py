@@ -16,14 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from relay_tune.op.nn_arrays import (
-    Array,
-    accumulator_dtype,
-    as_stored,
-    as_whole,
-    summation_array,
-    window_slices,
-)
+from relay_tune.op.elements import Array, wide_dtype
+from relay_tune.op.nn_arrays import as_stored, as_whole, summation_array, window_slices
 from relay_tune.op.nn_convolution import ChannelGroups, cast_tensor, multiply_groups, pad_data
 from relay_tune.op.nn_indices import (
     Index,
@@ -107,7 +101,7 @@ def convolution_transpose(
     sorted_weight = _phase_weight(weight, attributes.kernel_layout, letters, windows, axes, groups)
     form = _PhaseForm(out_layout, letters, tuple(axes))
     shape = form.shape(types[0].shape)
-    accumulator = accumulator_dtype(types[0].dtype)
+    accumulator = wide_dtype(types[0].dtype)
 
     def element(*indices: Scalar) -> Scalar:
         output, phases = form.split(indices)

@@ -11,7 +11,7 @@ import numpy as np
 
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import Compute, FusionKind, Operator, Reference, register
-from relay_tune.op.nn_arrays import Array
+from relay_tune.op.elements import Array
 from relay_tune.op.nn_indices import letter_sizes, spatial_letters
 from relay_tune.op.nn_pool import LAYOUTS, layouts_of, stored_result, whole_data
 from relay_tune.op.nn_window_reduction import (

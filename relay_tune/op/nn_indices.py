@@ -146,16 +146,3 @@ def remainder(index: Scalar, divisor: int) -> Scalar:
     if isinstance(index, Literal):
         return literal(int(index.value) % divisor, INDEX)
     return binary("floormod", index, divisor)
-
-
-def load_broadcast(tensor: Tensor, indices: Sequence[Scalar]) -> Load:
-    """The element that `tensor` contributes at `indices` when its axes are broadcast from the
-    right; an axis of one element is read at 0.
-    """
-    aligned = indices[len(indices) - tensor.rank :]
-    return tensor[
-        tuple(
-            ZERO if extent == 1 else index
-            for index, extent in zip(aligned, tensor.shape, strict=True)
-        )
-    ]

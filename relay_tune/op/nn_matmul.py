@@ -10,9 +10,10 @@ import numpy as np
 
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
-from relay_tune.op.nn_arrays import Array, accumulator_dtype, summation_array
+from relay_tune.op.elements import Array, broadcast_load, wide_dtype
+from relay_tune.op.nn_arrays import summation_array
 from relay_tune.op.nn_convolution import cast_tensor
-from relay_tune.op.nn_indices import ReductionAxes, compute_elements, load_broadcast
+from relay_tune.op.nn_indices import ReductionAxes, compute_elements
 from relay_tune.tensor.expression import Scalar, Tensor, cast, reduce
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.typing import relations_matmul
@@ -71,14 +72,14 @@ def matrix_product(
     Leading axes are broadcast; a `left` of one dimension is a row without an axis m.
     """
     depth = left.shape[-2 if swap[0] else -1]
-    accumulator = accumulator_dtype(dtype)
+    accumulator = wide_dtype(dtype)
 
     def element(*axes: Scalar) -> Scalar:
         reduction = ReductionAxes()
         k = reduction.add("k", depth)
         *batch, row, column = axes if left.rank > 1 else (k, *axes)
-        first = load_broadcast(left, _matrix_index(batch, row, k, swap[0]))
-        second = load_broadcast(right, _matrix_index(batch, k, column, swap[1]))
+        first = broadcast_load(left, _matrix_index(batch, row, k, swap[0]))
+        second = broadcast_load(right, _matrix_index(batch, k, column, swap[1]))
         return reduce("sum", reduction.axes, cast(first, accumulator) * cast(second, accumulator))
 
     return cast_tensor(compute_elements("product", shape, element), dtype)

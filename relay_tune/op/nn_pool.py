@@ -8,7 +8,8 @@ from typing import Any
 
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
-from relay_tune.op.nn_arrays import Array, as_stored, as_whole
+from relay_tune.op.elements import Array
+from relay_tune.op.nn_arrays import as_stored, as_whole
 from relay_tune.op.nn_indices import spatial_letters
 from relay_tune.op.nn_window_reduction import (
     average_windows,

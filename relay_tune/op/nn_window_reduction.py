@@ -8,12 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from relay_tune.op.nn_arrays import (
-    Array,
-    accumulator_dtype,
-    pad_spatial_array,
-    window_slices,
-)
+from relay_tune.op.elements import Array, wide_dtype
+from relay_tune.op.nn_arrays import pad_spatial_array, window_slices
 from relay_tune.op.nn_convolution import cast_tensor, pad_data
 from relay_tune.op.nn_indices import (
     ReductionAxes,
@@ -40,7 +36,7 @@ def lowest_value(dtype: str) -> Number:
 def sum_dtype(dtype: str) -> str:
     """The element type in which a window of `dtype` is summed."""
     if is_float(dtype):
-        return accumulator_dtype(dtype)
+        return wide_dtype(dtype)
     return "int32" if np.dtype(dtype).itemsize < 4 else dtype
 
 

@@ -1,0 +1,134 @@
+"""nn.softmax, nn.log_softmax: maximum, exponential, sum, quotient."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relay_tune.ir.expr import Attributes
+from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.op.elements import Array, normalized_axis, wide_dtype
+from relay_tune.op.nn_indices import ReductionAxes, compute_elements
+from relay_tune.tensor.expression import Scalar, Tensor, cast, reduce, unary
+from relay_tune.tensor.scalar_semantics import numpy_dtype
+from relay_tune.typing.relations_nn import softmax as softmax_relation
+
+
+@dataclass(frozen=True)
+class SoftmaxAttributes(Attributes):
+    """Attributes of nn.softmax and nn.log_softmax.
+
+    Attributes:
+        axis: the axis along which the probabilities sum to 1.
+    """
+
+    axis: int = -1
+
+
+def _without(axes: Sequence[Any], axis: int) -> tuple[Any, ...]:
+    return (*axes[:axis], *axes[axis + 1 :])
+
+
+def _reduce_along(name: str, operation: str, data: Tensor, axis: int, dtype: str) -> Tensor:
+    """The reduction of `data`, as `dtype`, over one axis, which disappears."""
+
+    def element(*axes: Scalar) -> Scalar:
+        reduction = ReductionAxes()
+        k = reduction.add("k", data.shape[axis])
+        value = data[(*axes[:axis], k, *axes[axis:])]
+        return reduce(operation, reduction.axes, cast(value, dtype))
+
+    return compute_elements(name, _without(data.shape, axis), element)
+
+
+def _softmax(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -> list[Tensor]:
+    (data,) = inputs
+    axis = normalized_axis(attributes.axis, data.rank)
+    dtype = wide_dtype(data.dtype)
+    highest = _reduce_along("softmax_max", "max", data, axis, dtype)
+    exponential = compute_elements(
+        "softmax_exp",
+        data.shape,
+        lambda *axes: unary("exp", cast(data[axes], dtype) - highest[_without(axes, axis)]),
+    )
+    total = _reduce_along("softmax_sum", "sum", exponential, axis, dtype)
+    return [
+        compute_elements(
+            "softmax",
+            data.shape,
+            lambda *axes: cast(exponential[axes] / total[_without(axes, axis)], data.dtype),
+        )
+    ]
+
+
+def _log_softmax(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -> list[Tensor]:
+    (data,) = inputs
+    axis = normalized_axis(attributes.axis, data.rank)
+    dtype = wide_dtype(data.dtype)
+    highest = _reduce_along("softmax_max", "max", data, axis, dtype)
+    shifted = compute_elements(
+        "softmax_shifted",
+        data.shape,
+        lambda *axes: cast(data[axes], dtype) - highest[_without(axes, axis)],
+    )
+    exponential = compute_elements(
+        "softmax_exp", data.shape, lambda *axes: unary("exp", shifted[axes])
+    )
+    total = _reduce_along("softmax_sum", "sum", exponential, axis, dtype)
+    logarithm = compute_elements(
+        "softmax_log", total.shape, lambda *axes: unary("log", total[axes])
+    )
+    return [
+        compute_elements(
+            "log_softmax",
+            data.shape,
+            lambda *axes: cast(shifted[axes] - logarithm[_without(axes, axis)], data.dtype),
+        )
+    ]
+
+
+def _shifted(data: Array, axis: int) -> Array:
+    wide = data.astype(numpy_dtype(wide_dtype(data.dtype.name)))
+    return np.asarray(wide - wide.max(axis=axis, keepdims=True))
+
+
+def _softmax_reference(attributes: SoftmaxAttributes, data: Array) -> Array:
+    exponential = np.exp(_shifted(data, attributes.axis))
+    total = exponential.sum(axis=attributes.axis, keepdims=True)
+    return np.asarray(exponential / total).astype(data.dtype)
+
+
+def _log_softmax_reference(attributes: SoftmaxAttributes, data: Array) -> Array:
+    shifted = _shifted(data, attributes.axis)
+    total = np.exp(shifted).sum(axis=attributes.axis, keepdims=True)
+    return np.asarray(shifted - np.log(total)).astype(data.dtype)
+
+
+softmax = register(
+    Operator(
+        name="nn.softmax",
+        arguments=("data",),
+        relation=softmax_relation,
+        kind=FusionKind.OUTPUT_FUSABLE,
+        attributes=SoftmaxAttributes,
+        compute=_softmax,
+        reference=_softmax_reference,
+        documentation="exp(data) divided by its sum along an axis, safe from overflow.",
+    )
+)
+
+log_softmax = register(
+    Operator(
+        name="nn.log_softmax",
+        arguments=("data",),
+        relation=softmax_relation,
+        kind=FusionKind.OUTPUT_FUSABLE,
+        attributes=SoftmaxAttributes,
+        compute=_log_softmax,
+        reference=_log_softmax_reference,
+        documentation="The logarithm of nn.softmax.",
+    )
+)
