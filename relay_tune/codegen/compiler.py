@@ -13,9 +13,10 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
-from relay_tune.codegen.statement_writer import Kernel, write_kernel
+from relay_tune.codegen.statement_writer import write_kernel
 from relay_tune.codegen.target import Target, initialize_llvm
 from relay_tune.errors import BuildError
+from relay_tune.tensor.loops import Kernel
 
 _library_numbers = itertools.count()
 

@@ -23,6 +23,8 @@ from relay_tune.tensor.loops import (
     Block,
     Branch,
     Buffer,
+    Kernel,
+    Let,
     Loop,
     LoopKind,
     Scope,
@@ -30,15 +32,6 @@ from relay_tune.tensor.loops import (
     Store,
     While,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """A loop nest with the buffers that it is called with, in order."""
-
-    name: str
-    arguments: tuple[Tensor, ...]
-    body: Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +103,8 @@ class StatementWriter:
                     self.statement(statement)
             case Loop():
                 self._loop(node)
+            case Let():
+                self._let(node)
             case Store():
                 self._store(node)
             case Branch():
@@ -143,6 +138,19 @@ class StatementWriter:
                 return
             case _:
                 self._counted(loop, begin, end)
+
+    def _let(self, node: Let) -> None:
+        """Name a value; it starts a level, so that addresses depend on it like on a loop."""
+        value = self.values.evaluate(node.value).text
+        name = self.writer.fresh("let")
+        self.writer.line(f"{name} = add i64 {value}, 0")
+        self.writer.push_scope()
+        self.writer.push_level()
+        self.writer.bind(name, 0, node.axis.extent - 1)
+        self.values.environment[node.axis] = Affine({name: 1})
+        self.statement(node.body)
+        self.writer.pop_level()
+        self.writer.pop_scope()
 
     def _literal(self, bound: Scalar) -> int | None:
         return int(bound.value) if isinstance(bound, Literal) else None
@@ -398,7 +406,7 @@ def stores(node: Statement) -> Iterator[Store]:
         case Block():
             for statement in node.statements:
                 yield from stores(statement)
-        case Loop() | While() | Allocate():
+        case Loop() | While() | Allocate() | Let():
             yield from stores(node.body)
         case Branch():
             yield from stores(node.then)
@@ -413,7 +421,7 @@ def contains_parallel(node: Statement) -> bool:
             return node.kind is LoopKind.PARALLEL or contains_parallel(node.body)
         case Block():
             return any(contains_parallel(statement) for statement in node.statements)
-        case Allocate() | While():
+        case Allocate() | While() | Let():
             return contains_parallel(node.body)
         case Branch():
             return contains_parallel(node.then) or (

@@ -33,7 +33,8 @@ from relay_tune.tensor.expression import (
     Tensor,
     Unary,
 )
-from relay_tune.tensor.loops import LaneReduce, Scope
+from relay_tune.tensor.index import decide_difference
+from relay_tune.tensor.loops import LaneReduce
 from relay_tune.tensor.walk import contains_load
 
 LANE = "lane"
@@ -363,7 +364,7 @@ class ValueWriter:
         if left is None or right is None:
             return None
         low, high = (left + right.scale(-1)).bounds(self.extent)
-        return _decide_difference(node.operation, low, high)
+        return decide_difference(node.operation, low, high)
 
     def _select(self, node: Select) -> Value:
         decided = self.decide(node.condition)
@@ -454,22 +455,6 @@ class ValueWriter:
 
 REDUCTION_STEPS: Mapping[str, str] = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 """The binary operation of each reduction."""
-
-
-def _decide_difference(operation: str, low: int, high: int) -> bool | None:
-    """Whether `left operation right` holds for all or no left - right in low .. high."""
-    match operation:
-        case "lt":
-            return True if high < 0 else False if low >= 0 else None
-        case "le":
-            return True if high <= 0 else False if low > 0 else None
-        case "gt":
-            return True if low > 0 else False if high <= 0 else None
-        case "ge":
-            return True if low >= 0 else False if high < 0 else None
-        case "eq":
-            return True if low == high == 0 else False if low > 0 or high < 0 else None
-    return True if low > 0 or high < 0 else False if low == high == 0 else None
 
 
 def _suffix(dtype: str) -> str:

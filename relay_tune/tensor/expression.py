@@ -9,6 +9,7 @@ stands at the root of a tensor's body. Nodes are compared by identity.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -214,6 +215,20 @@ def cast(operand: Scalar, dtype: str) -> Scalar:
 def reduce(operation: str, axes: Sequence[Axis], body: Scalar) -> Scalar:
     """The reduction of `body` over `axes`; without axes the body itself."""
     return Reduce(operation, tuple(axes), body, dtype=body.dtype) if axes else body
+
+
+def neutral_element(operation: str, dtype: str) -> Number:
+    """The value that changes nothing in a reduction."""
+    if operation in ("sum", "prod"):
+        return 0 if operation == "sum" else 1
+    if dtype == "bool":
+        return operation == "min"
+    if dtype.startswith(("float", "bfloat")):
+        return -math.inf if operation == "max" else math.inf
+    bits = int(dtype.lstrip("uint"))
+    if dtype.startswith("u"):
+        return 0 if operation == "max" else (1 << bits) - 1
+    return -(1 << (bits - 1)) if operation == "max" else (1 << (bits - 1)) - 1
 
 
 def _simplify_index(operation: str, left: Scalar, right: Scalar) -> Scalar | None:

@@ -77,6 +77,15 @@ class Loop(Statement):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Let(Statement):
+    """`axis` stands for `value`, which lies in 0 .. axis.extent-1, during `body`."""
+
+    axis: Axis
+    value: Scalar
+    body: Statement
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Store(Statement):
     """`buffer[indices] = value`."""
 
@@ -107,6 +116,15 @@ class Allocate(Statement):
     """`buffer` exists during `body`; its content is undefined at first."""
 
     buffer: Buffer
+    body: Statement
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Kernel:
+    """A loop nest with the buffers that it is called with, in order."""
+
+    name: str
+    arguments: tuple[Tensor, ...]
     body: Statement
 
 

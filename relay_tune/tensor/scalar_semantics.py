@@ -10,18 +10,15 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
+
+from relay_tune.ir.dtypes import DTYPES
 
 Array = np.ndarray[Any, Any]
 
-EXTENSION_DTYPES = {"bfloat16": np.dtype(ml_dtypes.bfloat16)}
-"""Element types that numpy itself does not have."""
-
-
 def numpy_dtype(name: str) -> np.dtype[Any]:
     """The numpy element type called `name`."""
-    return EXTENSION_DTYPES.get(name) or np.dtype(name)
+    return DTYPES[name]
 
 
 def is_float(dtype: str) -> bool:

@@ -92,3 +92,20 @@ def contains_load(root: Scalar) -> bool:
 def axes_of(root: Scalar) -> tuple[Axis, ...]:
     """All axes in an expression, once each, in order of first use."""
     return tuple(node for node in sub_expressions(root) if isinstance(node, Axis))
+
+
+def transform_loads(root: Scalar, visit: Callable[[Load], Scalar]) -> Scalar:
+    """Rewrite loads as they stand (their indices are not rewritten first)."""
+    replaced = {node: visit(node) for node in loads(root)}
+    return replace_nodes(root, {old: new for old, new in replaced.items() if old is not new})
+
+
+def replace_nodes(root: Scalar, replacements: Mapping[Scalar, Scalar]) -> Scalar:
+    """`root` with some nodes replaced, wherever they are shared; replacements are not entered."""
+    if not replacements:
+        return root
+    done: dict[Scalar, Scalar] = dict(replacements)
+    for node in sub_expressions(root):
+        if node not in done:
+            done[node] = rebuild(node, tuple(done[operand] for operand in operands(node)))
+    return done[root]

@@ -1,0 +1,144 @@
+"""Regions: an element that is selected by where it lies, as one expression for each box.
+
+    before:  y[i] = select(i >= 1 and i < 9, x[i - 1], 0)       i in 0 .. 9
+    after:   y[i + 1] = x[i]   i in 0 .. 7;      y[0] = 0;      y[9] = 0
+
+This is what lets a kernel write its result into a padded tensor, or next to others in a
+concatenated one, without a test for each element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from relay_tune.tensor.affine import axis_affine
+from relay_tune.tensor.expression import COMPARISONS, INDEX, Axis, Binary, Scalar, Select
+from relay_tune.tensor.index import simplify
+from relay_tune.tensor.walk import replace_nodes, sub_expressions, substitute
+
+MAXIMUM_REGIONS = 24
+
+Bounds = dict[Axis, tuple[int, int]]
+"""For some axes, the half-open interval that they are confined to."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Region:
+    """A box of a tensor.
+
+    Attributes:
+        axes: new axes that run over the box from 0.
+        places: the tensor's indices in terms of them.
+        body: the element there.
+    """
+
+    axes: tuple[Axis, ...]
+    places: tuple[Scalar, ...]
+    body: Scalar
+
+
+def regions_of(axes: Sequence[Axis], body: Scalar) -> list[Region]:
+    """The element as one expression for each region; a single region if nothing can be split."""
+    whole = Region(tuple(axes), tuple(axes), body)
+    regions = [whole]
+    finished: list[Region] = []
+    while regions:
+        region = regions.pop()
+        parts = _split(region)
+        if parts is None:
+            finished.append(region)
+        else:
+            regions += reversed(parts)
+        if len(regions) + len(finished) > MAXIMUM_REGIONS:
+            return [whole]
+    return finished
+
+
+def _split(region: Region) -> list[Region] | None:
+    """The parts of a region at its first select on a box, or None."""
+    for node in sub_expressions(region.body):
+        if isinstance(node, Select):
+            box = _box(node.condition, region.axes)
+            if box is not None:
+                return list(_parts(region, node, box))
+    return None
+
+
+def _parts(region: Region, chosen: Select, box: Bounds) -> Iterator[Region]:
+    """The box with one side of the select, and the boxes around it with the other."""
+    remaining: Bounds = {axis: (0, axis.extent) for axis in region.axes}
+    for axis, (low, high) in box.items():
+        first, last = remaining[axis]
+        for begin, end in ((first, low), (high, last)):
+            if begin < end:
+                outside = {**remaining, axis: (begin, end)}
+                yield _restricted(region, chosen, chosen.if_false, outside)
+        remaining[axis] = (low, high)
+    yield _restricted(region, chosen, chosen.if_true, remaining)
+
+
+def _restricted(region: Region, chosen: Select, side: Scalar, bounds: Bounds) -> Region:
+    """A region within bounds, with a select replaced by one of its sides."""
+    body = replace_nodes(region.body, {chosen: side})
+    axes = tuple(
+        axis if bounds[axis] == (0, axis.extent) else Axis(axis.name, bounds[axis][1] - bounds[axis][0])
+        for axis in region.axes
+    )
+    mapping = {
+        old: new + bounds[old][0]
+        for old, new in zip(region.axes, axes, strict=True)
+        if old is not new
+    }
+    places = tuple(simplify(substitute(place, mapping)) for place in region.places)
+    return Region(axes, places, simplify(substitute(body, mapping)))
+
+
+def _box(condition: Scalar, axes: Sequence[Axis]) -> Bounds | None:
+    """The box that a condition describes: a conjunction of bounds on single axes; else None."""
+    bounds: Bounds = {}
+    stack = [condition]
+    while stack:
+        node = stack.pop()
+        if not isinstance(node, Binary):
+            return None
+        if node.operation == "and" and node.dtype == "bool":
+            stack += [node.left, node.right]
+            continue
+        found = _bound(node)
+        if found is None or found[0] not in axes:
+            return None
+        axis, low, high = found
+        before = bounds.get(axis, (0, axis.extent))
+        bounds[axis] = (max(low, before[0]), min(high, before[1]))
+    if any(low >= high for low, high in bounds.values()):
+        return None
+    return bounds
+
+
+def _bound(node: Binary) -> tuple[Axis, int, int] | None:
+    """`factor * axis + constant compared with 0` as the half-open interval of the axis."""
+    if node.operation not in COMPARISONS or node.left.dtype != INDEX:
+        return None
+    left, right = axis_affine(node.left), axis_affine(node.right)
+    if left is None or right is None:
+        return None
+    form = left + right.scale(-1)
+    if len(form.terms) != 1 or node.operation == "ne":
+        return None
+    (axis, factor), offset = next(iter(form.terms.items())), form.constant
+    if not isinstance(axis, Axis) or factor not in (1, -1):
+        return None
+    operation = node.operation
+    if factor == -1:
+        offset = -offset
+        operation = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}.get(operation, operation)
+    zero = -offset
+    low, high = {
+        "lt": (0, zero),
+        "le": (0, zero + 1),
+        "gt": (zero + 1, axis.extent),
+        "ge": (zero, axis.extent),
+        "eq": (zero, zero + 1),
+    }[operation]
+    return axis, max(low, 0), min(high, axis.extent)

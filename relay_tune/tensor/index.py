@@ -1,0 +1,222 @@
+"""Index expressions: flattening accesses, simplifying divisions, splitting and fusing axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relay_tune.tensor.affine import Affine, Variable, axis_affine, split_quotient
+from relay_tune.tensor.expression import (
+    COMPARISONS,
+    INDEX,
+    Axis,
+    Binary,
+    Literal,
+    Load,
+    Scalar,
+    Select,
+    Tensor,
+    index_value,
+    literal,
+)
+from relay_tune.tensor.walk import sub_expressions, transform
+
+
+def axis_range(variable: Variable) -> tuple[int, int]:
+    """The values of an axis."""
+    assert isinstance(variable, Axis)
+    return 0, variable.extent - 1
+
+
+def expression_of(form: Affine) -> Scalar:
+    """An affine form over axes as an index expression."""
+    total: Scalar | None = None
+    for axis, factor in form.terms.items():
+        assert isinstance(axis, Axis)
+        term = axis * factor
+        total = term if total is None else total + term
+    if total is None:
+        return literal(form.constant, INDEX)
+    return total + form.constant
+
+
+def simplify(root: Scalar) -> Scalar:
+    """`root` with divisions of indices carried out, decided selects taken, sums in one form."""
+    return transform(root, _simplify_node)
+
+
+def _simplify_node(node: Scalar) -> Scalar:
+    match node:
+        case Binary(operation="floordiv" | "floormod", left=left, right=Literal(value=divisor)):
+            if node.dtype != INDEX or int(divisor) <= 0:
+                return node
+            form = axis_affine(left)
+            parts = None if form is None else split_quotient(form, int(divisor), axis_range)
+            if parts is None:
+                return node
+            return expression_of(parts[node.operation == "floormod"])
+        case Binary(operation="add" | "sub" | "mul", dtype="int64"):
+            form = axis_affine(node)
+            return node if form is None else expression_of(form)
+        case Select():
+            decided = decide(node.condition)
+            if decided is None:
+                return node
+            return node.if_true if decided else node.if_false
+    return node
+
+
+def decide(condition: Scalar) -> bool | None:
+    """The truth of a condition on axes where their extents settle it, else None."""
+    if not isinstance(condition, Binary):
+        return None
+    if condition.operation in ("and", "or"):
+        sides = (decide(condition.left), decide(condition.right))
+        settled = condition.operation == "or"
+        if settled in sides:
+            return settled
+        return None if None in sides else not settled
+    if condition.operation not in COMPARISONS or condition.left.dtype != INDEX:
+        return None
+    left, right = axis_affine(condition.left), axis_affine(condition.right)
+    if left is None or right is None:
+        return None
+    low, high = (left + right.scale(-1)).bounds(axis_range)
+    return decide_difference(condition.operation, low, high)
+
+
+def decide_difference(operation: str, low: int, high: int) -> bool | None:
+    """Whether `left operation right` holds for all or no left - right in low .. high."""
+    match operation:
+        case "lt":
+            return True if high < 0 else False if low >= 0 else None
+        case "le":
+            return True if high <= 0 else False if low > 0 else None
+        case "gt":
+            return True if low > 0 else False if high <= 0 else None
+        case "ge":
+            return True if low >= 0 else False if high < 0 else None
+        case "eq":
+            return True if low == high == 0 else False if low > 0 or high < 0 else None
+    return True if low > 0 or high < 0 else False if low == high == 0 else None
+
+
+def flat_index(shape: Sequence[int], indices: Sequence[Scalar]) -> Scalar:
+    """The row-major element offset of an access."""
+    total: Scalar = index_value(0)
+    stride = 1
+    for index, extent in zip(reversed(indices), reversed(shape), strict=True):
+        total = total + index * stride
+        stride *= extent
+    return total
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FlatView(Tensor):
+    """A tensor seen as its elements in row-major order."""
+
+    viewed: Tensor
+
+
+class FlatTensors:
+    """One-dimensional views of tensors, one for each."""
+
+    def __init__(self) -> None:
+        self.views: dict[Tensor, FlatView] = {}
+
+    def view(self, tensor: Tensor) -> FlatView:
+        """The flat view of a tensor (a flat view's own view is itself)."""
+        if isinstance(tensor, FlatView):
+            return tensor
+        known = self.views.get(tensor)
+        if known is None:
+            size = 1
+            for extent in tensor.shape:
+                size *= extent
+            known = FlatView(
+                name=tensor.name, shape=(size,), dtype=tensor.dtype, viewed=tensor
+            )
+            self.views[tensor] = known
+        return known
+
+    def flatten(self, root: Scalar) -> Scalar:
+        """`root` with every load going through a flat view."""
+
+        def visit(node: Scalar) -> Scalar:
+            if not isinstance(node, Load) or isinstance(node.tensor, FlatView):
+                return node
+            index = simplify(flat_index(node.tensor.shape, node.indices))
+            return Load(self.view(node.tensor), (index,), dtype=node.dtype)
+
+        return transform(root, visit)
+
+
+def divided_axis(root: Scalar) -> tuple[Axis, int] | None:
+    """An axis and the size of its inner part, such that splitting it removes a division."""
+    for node in sub_expressions(root):
+        match node:
+            case Binary(
+                operation="floordiv" | "floormod", dtype="int64", left=left,
+                right=Literal(value=divisor),
+            ):
+                form = axis_affine(left)
+                found = None if form is None else _split_for(form, int(divisor))
+                if found is not None:
+                    return found
+    return None
+
+
+def _split_for(form: Affine, divisor: int) -> tuple[Axis, int] | None:
+    for axis, factor in form.terms.items():
+        if not isinstance(axis, Axis) or factor <= 0 or divisor % factor or factor >= divisor:
+            continue
+        inner = divisor // factor
+        if axis.extent > inner and axis.extent % inner == 0:
+            return axis, inner
+    return None
+
+
+def can_fuse(outer: Axis, inner: Axis, roots: Sequence[Scalar]) -> bool:
+    """Whether two axes only ever occur as `outer * inner.extent + inner`."""
+    for root in roots:
+        for node in sub_expressions(root):
+            if not isinstance(node, Load):
+                if isinstance(node, Binary | Select) and not _fusible_elsewhere(node, outer, inner):
+                    return False
+                continue
+            for index in node.indices:
+                form = axis_affine(index)
+                if form is None:
+                    if outer in _axes(index) or inner in _axes(index):
+                        return False
+                elif form.coefficient(outer) != form.coefficient(inner) * inner.extent:
+                    return False
+    return True
+
+
+def _fusible_elsewhere(node: Binary | Select, outer: Axis, inner: Axis) -> bool:
+    """Conditions and values must not mention the axes other than through loads."""
+    if isinstance(node, Select) or (node.dtype == INDEX and node.operation in ("add", "sub", "mul")):
+        return True
+    return not {outer, inner} & {node.left, node.right} and not any(
+        isinstance(side, Binary) and side.dtype == INDEX and {outer, inner} & _axes(side)
+        for side in (node.left, node.right)
+    )
+
+
+def _axes(root: Scalar) -> set[Axis]:
+    return {node for node in sub_expressions(root) if isinstance(node, Axis)}
+
+
+def is_injective(form: Affine, axes: Sequence[Axis]) -> bool:
+    """Whether different points of `axes` (extents > 1) have different values of `form`."""
+    steps = sorted(
+        (abs(form.coefficient(axis)), axis.extent) for axis in axes if axis.extent > 1
+    )
+    reach = 1
+    for factor, extent in steps:
+        if factor < reach:
+            return False
+        reach = factor * (extent - 1) + reach
+    return True
+
