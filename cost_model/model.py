@@ -22,7 +22,6 @@ PARAMETERS: dict[str, str | int | float] = {
     "eta": 0.1,
     "min_child_weight": 1,
     "lambda": 0.1,
-    "base_score": 0.5,
     "verbosity": 0,
 }
 ROUNDS = 100

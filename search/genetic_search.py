@@ -3,6 +3,7 @@
 import math
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 from search.errors import SearchError
 from search.evolution import EvolutionSettings, check_share, evolve
@@ -106,7 +107,9 @@ class GeneticSearch:
             return [measured.get(genome, -math.inf) for genome in genomes]
 
         with module_random(self._rng):
-            known = evolve(self._space, list(measured), fitness, self._settings)
+            known = evolve(
+                self._space, list(measured), fitness, replace(self._settings, generations=1)
+            )
         children = [genome for genome in known if genome not in measured]
         self._rng.shuffle(children)
         return children
