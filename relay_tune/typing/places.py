@@ -54,8 +54,8 @@ class Places:
             )
         return self.error(
             node,
-            f"{context}: {error.message}.",
-            label=error.message,
+            f"{context}: {error.message.rstrip('.')}.",
+            label=error.label,
             notes=error.notes,
             remedy=remedy or error.remedy,
         )

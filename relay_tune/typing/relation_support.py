@@ -53,7 +53,8 @@ def same_dim(left: Dim, right: Dim) -> Dim | None:
 
 def conflict(rule: str, left: Type, right: Type, detail: str) -> RelationError:
     """The error of two types that contradict a rule, with the place where they do."""
-    return RelationError(f"{rule}: {type_text(left)} and {type_text(right)} conflict, {detail}")
+    message = f"{rule}: {type_text(left)} and {type_text(right)} conflict, {detail}"
+    return RelationError(message, label=detail)
 
 
 def require_same_dim(rule: str, left: TensorType, right: TensorType, axes: tuple[int, int]) -> Dim:

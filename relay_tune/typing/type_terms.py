@@ -103,8 +103,8 @@ def substitute_vars(type_: Type, mapping: Mapping[Type, Type]) -> Type:
     )
 
 
-def substitute_symbols(type_: Type, mapping: Mapping[Symbol, Dim]) -> Type:
-    """`type_` with symbols in shapes replaced."""
+def substitute_symbols(type_: Type, mapping: Mapping[str, Dim]) -> Type:
+    """`type_` with symbols, by name, replaced in its shapes."""
     if not mapping:
         return type_
 
@@ -117,6 +117,6 @@ def substitute_symbols(type_: Type, mapping: Mapping[Symbol, Dim]) -> Type:
     return map_leaves(type_, change)
 
 
-def substitute_shape(shape: tuple[Dim, ...], mapping: Mapping[Symbol, Dim]) -> tuple[Dim, ...]:
-    """A shape with symbols replaced."""
+def substitute_shape(shape: tuple[Dim, ...], mapping: Mapping[str, Dim]) -> tuple[Dim, ...]:
+    """A shape with symbols, by name, replaced."""
     return tuple(dim if isinstance(dim, int) else substitute(dim, mapping) for dim in shape)

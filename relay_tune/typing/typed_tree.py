@@ -19,7 +19,7 @@ from relay_tune.ir.expr import (
 )
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import children, post_order, rebuild
-from relay_tune.ir.types import TensorType, Type
+from relay_tune.ir.types import FuncType, TensorType, Type
 from relay_tune.typing.call_rules import callee_type
 from relay_tune.typing.places import describe
 from relay_tune.typing.state import InferenceState
@@ -32,6 +32,7 @@ class TypedTree:
     def __init__(self, state: InferenceState) -> None:
         self._state = state
         self._done: dict[Expr, Expr] = {}
+        self._signature = {p for function in state.added_type_params for p in function.params}
 
     def write(self, root: Expr) -> Expr:
         """`root` with the type of every expression filled in; operators have none.
@@ -109,7 +110,8 @@ class TypedTree:
         if isinstance(known, Var):
             return known
         type_ = self._type_of(var)
-        annotation = self._annotation(var, var.annotation)
+        written_out = var in self._signature
+        annotation = type_ if written_out else self._annotation(var, var.annotation)
         same = annotation is var.annotation and type_ == var.type
         new = var if same else Var(var.name, annotation, type=type_, span=var.span)
         self._done[var] = new
@@ -131,12 +133,13 @@ class TypedTree:
         return Call(callee, arguments, call.attributes, type_arguments, type=type_, span=call.span)
 
     def _function(self, function: Function) -> Expr:
+        """Where type parameters were found, the signature is written out, since it names them."""
         params = tuple(self._variable(param) for param in function.params)
         new = replace(
             function,
             params=params,
             body=self._done[function.body],
-            result_type=self._annotation(function, function.result_type),
+            result_type=self._result_annotation(function),
             type_params=function.type_params + self._state.added_type_params.get(function, ()),
             type=self._type_of(function),
         )
@@ -148,6 +151,12 @@ class TypedTree:
             and new.type == function.type
         )
         return function if unchanged else new
+
+    def _result_annotation(self, function: Function) -> Type | None:
+        if function in self._state.added_type_params:
+            type_ = self._type_of(function)
+            return type_.result if isinstance(type_, FuncType) else None
+        return self._annotation(function, function.result_type)
 
     def _match(self, node: Match) -> Expr:
         clauses = tuple(

@@ -109,7 +109,7 @@ class Unifier:
         """`type_` with fresh flexible symbols for those whose names are not in `rigid`."""
         found = {symbol for symbol in symbols(type_) if symbol.name not in rigid}
         found = {symbol for symbol in found if "'" not in symbol.name}
-        return substitute_symbols(type_, {s: self.dims.fresh(s.name) for s in found})
+        return substitute_symbols(type_, {s.name: self.dims.fresh(s.name) for s in found})
 
     def bind(self, hole: IncompleteType, type_: Type) -> Type:
         """Fill an unbound hole; raises UnificationError if it would contain itself."""

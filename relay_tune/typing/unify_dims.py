@@ -38,8 +38,8 @@ class DimUnifier:
         if isinstance(dim, int | UnknownDim) or not self._flexible:
             return dim
         while True:
-            bound = {s: self._flexible.get(s) for s in dim_symbols(dim)}
-            mapping = {symbol: size for symbol, size in bound.items() if size is not None}
+            bound = {symbol.name: self._flexible.get(symbol) for symbol in dim_symbols(dim)}
+            mapping = {name: size for name, size in bound.items() if size is not None}
             if not mapping:
                 return dim
             dim = substitute(dim, mapping)
@@ -79,7 +79,7 @@ class DimUnifier:
     def settled_shape(self, shape: tuple[Dim, ...]) -> tuple[Dim, ...]:
         """A shape at the end of inference: a flexible symbol that nothing bound is `?`."""
         resolved = self.resolve_shape(shape)
-        free = {s for dim in resolved for s in dim_symbols(dim) if self._is_free(s)}
+        free = {s.name for dim in resolved for s in dim_symbols(dim) if self._is_free(s)}
         return substitute_shape(resolved, dict.fromkeys(free, UNKNOWN)) if free else resolved
 
     def _is_free(self, dim: Dim) -> bool:

@@ -61,14 +61,18 @@ class Walk:
             below = node.arguments
         missing = [child for child in below if child not in types]
         if not missing:
-            types[node] = node_type(self._state, node)
+            self._finish_plain(node)
             return
         self._then(partial(self._finish_plain, node))
         for child in reversed(missing):
             self._visit(child)
 
     def _finish_plain(self, node: Expr) -> None:
-        self._state.types[node] = node_type(self._state, node)
+        found = node_type(self._state, node)
+        # An equal type that the node has from an earlier inference is kept as an object, so that
+        # comparing the types made of it stays cheap.
+        earlier = node.type
+        self._state.types[node] = earlier if earlier is not None and earlier == found else found
 
     def _enter_function(self, function: Function) -> None:
         for param in function.params:

@@ -32,6 +32,8 @@ def window_count(
     axis: str, dim: Dim, window: Dim, stride: int, dilation: int, pads: tuple[int, int]
 ) -> Dim:
     """Window positions on an axis of size `dim`, partial ones not counted."""
+    if stride < 1:
+        raise RelationError(f"the stride of axis {axis} is {stride}, but must be at least 1")
     extent = add(multiply(add(window, -1), dilation), 1)
     room = add(add(dim, sum(pads)), multiply(extent, -1))
     if isinstance(room, int) and room < 0:

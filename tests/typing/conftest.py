@@ -1,0 +1,63 @@
+"""Toy operators, one for each kind of type relation that inference treats differently."""
+
+from dataclasses import dataclass
+
+from relay_tune.ir.expr import Attributes
+from relay_tune.ir.operator import FusionKind, Operator, find_operator, register
+from relay_tune.typing import (
+    relations_elementwise,
+    relations_joining,
+    relations_matmul,
+    relations_nn,
+    relations_shape,
+)
+
+
+@dataclass(frozen=True)
+class AxisAttributes(Attributes):
+    axis: int = 0
+
+
+@dataclass(frozen=True)
+class DenseAttributes(Attributes):
+    units: int | None = None
+    out_dtype: str = ""
+
+
+@dataclass(frozen=True)
+class ShapeAttributes(Attributes):
+    newshape: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class AxesAttributes(Attributes):
+    axes: tuple[int, ...]
+
+
+def _toy(name, arguments, relation, attributes=Attributes):
+    if find_operator(name) is None:
+        register(
+            Operator(
+                name,
+                arguments,
+                relation,
+                FusionKind.OPAQUE,
+                reference=lambda *_: None,
+                attributes=attributes,
+            )
+        )
+
+
+_toy("test.add", ("lhs", "rhs"), relations_elementwise.broadcast)
+_toy("test.less", ("lhs", "rhs"), relations_elementwise.broadcast_comparison)
+_toy("test.exp", ("data",), relations_elementwise.identity)
+_toy("test.concatenate", ("data",), relations_joining.concatenate, AxisAttributes)
+_toy("test.dense", ("data", "weight"), relations_matmul.dense, DenseAttributes)
+_toy("test.reshape", ("data",), relations_shape.reshape, ShapeAttributes)
+_toy("test.transpose", ("data",), relations_shape.transpose, AxesAttributes)
+_toy(
+    "test.batch_norm",
+    ("data", "gamma", "beta", "mean", "variance"),
+    relations_nn.batch_norm,
+    AxisAttributes,
+)
