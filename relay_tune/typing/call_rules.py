@@ -31,6 +31,7 @@ def call_type(state: InferenceState, call: Call) -> Type:
             f"Only functions can be called, but {callee_name(call.callee)} has type "
             f"{type_text(callee)}.",
             label="not a function",
+            remedy="Call a function, an operator or a constructor.",
         )
     return _function_call(state, call, callee, arguments)
 
@@ -65,10 +66,13 @@ def _function_call(
             f"Too {many} arguments: {callee_name(call.callee)} takes {len(callee.params)}, "
             f"but {len(arguments)} are given.",
             notes=(f"Its type is {type_text(callee)}.",),
+            remedy="Pass as many arguments as it has parameters.",
         )
     instance = _instance(state, call, callee)
     for place, (wanted, given) in enumerate(zip(instance.params, arguments, strict=True)):
-        state.unify(call, f"Argument {place} of {callee_name(call.callee)}", wanted, given)
+        context = f"Argument {place} of {callee_name(call.callee)}"
+        remedy = "Pass a value of the parameter's type, the first one, or change the parameter."
+        state.unify(call, context, wanted, given, remedy)
     settle_sizes(state, call, _context(call))
     return state.solver.resolve(instance.result)
 
@@ -79,8 +83,12 @@ def settle_sizes(state: InferenceState, node: Expr, context: str) -> None:
         return
     conflict = state.solver.dims.settle()
     if conflict is not None:
+        first, second = map(state.solver.dims.readable, conflict)
         raise state.places.error(
-            node, f"{context}: the sizes {conflict[0]} and {conflict[1]} do not match."
+            node,
+            f"{context}: the sizes {first} and {second} do not match.",
+            label=f"{first} is not {second}",
+            remedy="Give sizes that fit all parameters which share a symbol.",
         )
 
 
@@ -111,6 +119,7 @@ def _operator_call(state: InferenceState, call: Call, operator: Operator) -> Typ
             call,
             f"Operator {operator.name} takes {len(operator.arguments)} argument(s) "
             f"({', '.join(operator.arguments)}), but {len(call.arguments)} are given.",
+            remedy="Pass the arguments that are named.",
         )
     attributes = _attributes(state, call, operator)
     inputs = [state.types[argument] for argument in call.arguments]

@@ -85,9 +85,11 @@ def _free_variable(state: InferenceState, var: Var) -> Type:
 
 def _conditional(state: InferenceState, node: If) -> Type:
     context = "The condition of if must be a scalar bool"
-    state.unify(node.condition, context, BOOL, state.types[node.condition])
+    remedy = "Compare a number with another one to get a bool."
+    state.unify(node.condition, context, BOOL, state.types[node.condition], remedy)
     first, second = state.types[node.true_branch], state.types[node.false_branch]
-    return state.unify(node, "The branches of if differ in type", first, second)
+    remedy = "Give both branches one type."
+    return state.unify(node, "The branches of if differ in type", first, second, remedy)
 
 
 def _cell(state: InferenceState, node: Expr, ref: Expr, value: Type) -> Type:
@@ -131,6 +133,7 @@ def _known_field(state: InferenceState, node: TupleGetItem, value: Type) -> Type
             node,
             f"Field {node.index} is out of range for {type_text(value)}, which has "
             f"{len(value.fields)} field(s).",
+            remedy="Fields count from 0.",
         )
     return value.fields[node.index]
 

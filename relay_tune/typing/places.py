@@ -39,7 +39,12 @@ class Places:
         )
 
     def wrap(
-        self, node: Expr, context: str, error: RelayError, remedy: str | None = None
+        self,
+        node: Expr,
+        context: str,
+        error: RelayError,
+        remedy: str | None = None,
+        notes: tuple[str, ...] = (),
     ) -> TypeInferenceError:
         """The error of a relation or of unification, at `node`; `context` says what was done.
 
@@ -49,9 +54,8 @@ class Places:
             return error
         if isinstance(error, UnificationError):
             pair = f"{type_text(error.left)} and {type_text(error.right)} do not match"
-            return self.error(
-                node, f"{context}: {pair}: {error.message}.", label=error.message, remedy=remedy
-            )
+            message = f"{context}: {pair}: {error.message}."
+            return self.error(node, message, label=error.message, notes=notes, remedy=remedy)
         return self.error(
             node,
             f"{context}: {error.message.rstrip('.')}.",

@@ -51,10 +51,12 @@ def same_dim(left: Dim, right: Dim) -> Dim | None:
     return right if isinstance(left, UnknownDim) else None
 
 
-def conflict(rule: str, left: Type, right: Type, detail: str) -> RelationError:
+def conflict(
+    rule: str, left: Type, right: Type, detail: str, remedy: str | None = None
+) -> RelationError:
     """The error of two types that contradict a rule, with the place where they do."""
     message = f"{rule}: {type_text(left)} and {type_text(right)} conflict, {detail}"
-    return RelationError(message, label=detail)
+    return RelationError(message, label=detail, remedy=remedy)
 
 
 def require_same_dim(rule: str, left: TensorType, right: TensorType, axes: tuple[int, int]) -> Dim:
@@ -75,7 +77,13 @@ def require_same_dim(rule: str, left: TensorType, right: TensorType, axes: tuple
 def require_same_dtype(rule: str, left: TensorType, right: TensorType) -> None:
     """RelationError unless both have one element type."""
     if left.dtype != right.dtype:
-        raise conflict(rule, left, right, f"dtype {left.dtype} does not match {right.dtype}")
+        raise conflict(
+            rule,
+            left,
+            right,
+            f"dtype {left.dtype} does not match {right.dtype}",
+            f'Convert one of the two, such as cast(value, dtype="{left.dtype}").',
+        )
 
 
 def require_rank(tensor: TensorType, rank: int, rule: str) -> None:

@@ -112,7 +112,9 @@ def broadcast_shapes(left: TensorType, right: TensorType) -> tuple[Dim, ...]:
     for place, (first, second) in enumerate(pairs, start=1):
         dim = broadcast_dims(first, second)
         if dim is None:
-            raise conflict("broadcast", left, right, f"dimension -{place} is {first} and {second}")
+            detail = f"dimension -{place} is {first} and {second}"
+            remedy = "Sizes must be equal or 1, counted from the last axis; reshape one of the two."
+            raise conflict("broadcast", left, right, detail, remedy)
         dims.append(dim)
     return tuple(reversed(dims))
 

@@ -113,5 +113,6 @@ def _merge_into(shape: list[Dim], first: TensorType, field: TensorType, skip: in
         common = same_dim(shape[axis], dim)
         if common is None:
             detail = f"dimension {axis} is {shape[axis]} and {dim}"
-            raise conflict("joined tensors", first, field, detail)
+            remedy = "Tensors are joined along one axis; their other sizes must be equal."
+            raise conflict("joined tensors", first, field, detail, remedy)
         shape[axis] = common

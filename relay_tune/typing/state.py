@@ -12,6 +12,8 @@ from relay_tune.ir.types import FuncType, Type, TypeCall, TypeVar
 from relay_tune.typing.kind_check import check_kind
 from relay_tune.typing.places import Places
 from relay_tune.typing.solver import Solver
+from relay_tune.typing.type_text import type_text
+from relay_tune.typing.unify import UnificationError
 
 
 @dataclass
@@ -49,9 +51,19 @@ class InferenceState:
         try:
             common = self.solver.unify(left, right)
         except RelayError as error:
-            raise self.places.wrap(node, context, error, remedy) from error
+            notes = self._whole_types(error, left, right)
+            raise self.places.wrap(node, context, error, remedy, notes) from error
         self.solve()
         return common
+
+    def _whole_types(self, error: RelayError, left: Type, right: Type) -> tuple[str, ...]:
+        """A note with the types that were compared, where only parts of them conflict."""
+        whole = tuple(type_text(self.solver.resolve(type_)) for type_ in (left, right))
+        if not isinstance(error, UnificationError):
+            return ()
+        if whole == (type_text(error.left), type_text(error.right)):
+            return ()
+        return (f"The whole types are {whole[0]} and {whole[1]}.",)
 
     def solve(self) -> None:
         """Run the relations that can go on; an error is placed at the one that fails."""

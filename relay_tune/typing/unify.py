@@ -170,8 +170,9 @@ class Unifier:
         shape = tuple(dim for dim in dims if dim is not None)
         if len(shape) != len(dims):
             place = dims.index(None)
-            detail = f"dimension {place} is {left.shape[place]} and {right.shape[place]}"
-            raise self._error(left, right, detail)
+            pair = (self.dims.resolve(side.shape[place]) for side in (left, right))
+            first, second = map(self.dims.readable, pair)
+            raise self._error(left, right, f"dimension {place} is {first} and {second}")
         return TensorType(shape, left.dtype)
 
     def _unify_parts(self, left: Type, right: Type) -> Type:

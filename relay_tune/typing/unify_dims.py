@@ -33,6 +33,11 @@ class DimUnifier:
         """Whether no symbol was ever flexible, so that shapes are what they seem."""
         return not self._flexible
 
+    def readable(self, dim: Dim) -> str:
+        """A dimension for messages, with flexible symbols called what they replace."""
+        names = {s.name: Symbol(s.name.rpartition("'")[0]) for s in self._free_symbols(dim)}
+        return str(substitute(dim, names))
+
     def resolve(self, dim: Dim) -> Dim:
         """`dim` with bound symbols replaced by their sizes."""
         if isinstance(dim, int | UnknownDim) or not self._flexible:

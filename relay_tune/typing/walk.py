@@ -89,7 +89,8 @@ class Walk:
         if function.result_type is not None:
             annotated = state.annotated(function, function.result_type)
             context = "The body of the function does not have the declared result type"
-            state.unify(function, context, annotated, result)
+            remedy = "Change the declared type, the first one, or the body."
+            state.unify(function, context, annotated, result, remedy)
             result = annotated
         params = tuple(state.types[param] for param in function.params)
         state.types[function] = FuncType(params, result, function.type_params)
@@ -113,7 +114,8 @@ class Walk:
         if let.var.annotation is not None:
             annotated = state.annotated(let.var, let.var.annotation)
             context = f"The value of %{let.var.name} does not have the annotated type"
-            state.unify(let, context, annotated, value)
+            remedy = "Change the annotation, the first type, or the value."
+            state.unify(let, context, annotated, value, remedy)
             value = annotated
         state.types[let.var] = value
         self._then(partial(self._finish_let, let))
