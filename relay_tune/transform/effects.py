@@ -1,0 +1,43 @@
+"""Which expressions may do more than have a value."""
+
+from __future__ import annotations
+
+from relay_tune.ir.expr import Call, Constructor, Expr, Function, RefCreate, RefRead, RefWrite
+from relay_tune.ir.module import Module
+from relay_tune.ir.operator import Operator
+from relay_tune.ir.traversal import children, post_order
+
+
+def module_has_effects(module: Module) -> bool:
+    """Whether anything in the module writes to a cell or is stateful."""
+    return any(_writes(node) for node in post_order(*module.functions.values()))
+
+
+def effectful_nodes(root: Expr) -> set[Expr]:
+    """The nodes whose evaluation may have an effect, in a module that has effects at all.
+
+    A function value has none until it is called; any call of a function may have one.
+    """
+    found: set[Expr] = set()
+    for node in post_order(root):
+        if _writes(node) or _calls_a_function(node) or _has_effectful_child(node, found):
+            found.add(node)
+    return found
+
+
+def touches_cells(node: Expr) -> bool:
+    """Whether the very node depends on the order of effects."""
+    return isinstance(node, RefCreate | RefRead | RefWrite) or _writes(node)
+
+
+def _writes(node: Expr) -> bool:
+    stateful = isinstance(node, Call) and isinstance(node.callee, Operator) and node.callee.stateful
+    return stateful or isinstance(node, RefWrite)
+
+
+def _calls_a_function(node: Expr) -> bool:
+    return isinstance(node, Call) and not isinstance(node.callee, Operator | Constructor)
+
+
+def _has_effectful_child(node: Expr, found: set[Expr]) -> bool:
+    return not isinstance(node, Function) and any(child in found for child in children(node))

@@ -1,0 +1,112 @@
+"""Evaluate at build time what depends on constants only.
+
+before: add(%x, multiply(meta[Constant][0], 2f))
+after:  add(%x, meta[Constant][0])        the product
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from relay_tune.ir.expr import Call, Constant, Expr, If, Tuple, TupleGetItem
+from relay_tune.ir.module import Module
+from relay_tune.ir.operator import Operator
+from relay_tune.transform.matching import attribute, operator_name, static_shape
+from relay_tune.transform.module_pass import rewrite_calls
+from relay_tune.transform.typed import constant_of, resolved_item, tuple_of
+
+BYTES_IN_A_MEBIBYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class FoldConstants:
+    """Folds calls of operators on constants, shapes of static types, and decided branches.
+
+    Fields:
+        maximum_growth: a result may be larger than what it is computed from by so many MiB.
+        keep: operators that are never folded.
+    """
+
+    name: ClassVar[str] = "fold_constants"
+    maximum_growth: int = 64
+    keep: frozenset[str] = frozenset({"debug", "on_device", "annotation.stop_fusion"})
+
+    def __call__(self, module: Module) -> Module:
+        """The module with constants folded."""
+        return rewrite_calls(module, self._visit)
+
+    def _visit(self, node: Expr) -> Expr:
+        match node:
+            case Call():
+                return self._folded_call(node)
+            case TupleGetItem():
+                return resolved_item(node)
+            case If(condition=Constant(data=decided)):
+                return node.true_branch if bool(decided) else node.false_branch
+            case _:
+                return node
+
+    def _folded_call(self, node: Call) -> Expr:
+        operator = node.callee
+        if not isinstance(operator, Operator) or operator.stateful or operator.name in self.keep:
+            return node
+        from_type = _value_from_type(node)
+        if from_type is not None:
+            return constant_of(from_type)
+        values = [_constant_value(argument) for argument in node.arguments]
+        known = [value for value in values if value is not None]
+        if len(known) != len(values) or self._grows_too_much(node):
+            return node
+        attributes = node.attributes if node.attributes is not None else operator.attributes()
+        return _as_expression(operator.reference(attributes, *known))
+
+    def _grows_too_much(self, node: Call) -> bool:
+        shape = static_shape(node)
+        if shape is None:
+            return False
+        inputs = sum(_bytes_of(argument) for argument in node.arguments)
+        elements = int(np.prod(shape, dtype=np.int64))
+        return elements * 8 - inputs > self.maximum_growth * BYTES_IN_A_MEBIBYTE
+
+
+_Folded = np.ndarray | tuple["_Folded", ...]
+
+
+def _value_from_type(node: Call) -> np.ndarray | None:
+    """The result of the operators that ask for a shape, where the type knows it."""
+    name = operator_name(node)
+    if name not in ("shape_of", "ndarray_size", "vm.shape_of"):
+        return None
+    shape = static_shape(node.arguments[0])
+    if shape is None:
+        return None
+    dtype = attribute(node, "dtype", "int32") or "int32"
+    if name == "ndarray_size":
+        return np.asarray(np.prod(shape, dtype=np.int64), dtype=dtype)
+    return np.asarray(shape, dtype=dtype)
+
+
+def _constant_value(expr: Expr) -> _Folded | None:
+    """The value of a constant or of a (nested, written out) tuple of constants."""
+    if isinstance(expr, Constant):
+        return expr.data
+    if not isinstance(expr, Tuple):
+        return None
+    fields = [_constant_value(field) for field in expr.fields]
+    known = tuple(field for field in fields if field is not None)
+    return known if len(known) == len(fields) else None
+
+
+def _as_expression(value: object) -> Expr:
+    if isinstance(value, tuple | list):
+        return tuple_of([_as_expression(part) for part in value])
+    return constant_of(np.asarray(value))
+
+
+def _bytes_of(expr: Expr) -> int:
+    if isinstance(expr, Tuple):
+        return sum(_bytes_of(field) for field in expr.fields)
+    return expr.data.nbytes if isinstance(expr, Constant) else 0

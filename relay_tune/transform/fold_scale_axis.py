@@ -1,0 +1,155 @@
+"""Fold multiplications by a constant for each channel into constant weights.
+
+before: multiply(add(nn.conv2d(%x, W), b), s)          s and b: one number a channel
+after:  add(nn.conv2d(%x, W * s), b * s)
+
+A scale moves up to the layer through additions of constants, bias_add, and, where it is positive,
+relu. A scale of the data moves down into the layer that reads it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from relay_tune.ir.expr import Call, Constant, Expr, Function
+from relay_tune.ir.module import Module
+from relay_tune.ir.traversal import rewrite_with_original, use_counts
+from relay_tune.transform.matching import (
+    attribute,
+    is_opaque_function,
+    operator_call,
+    operator_name,
+    rank,
+)
+from relay_tune.transform.module_pass import map_functions, with_body
+from relay_tune.transform.typed import constant_of, recall
+from relay_tune.transform.weighted import (
+    CONVOLUTIONS,
+    DENSE,
+    TRANSPOSED_CONVOLUTIONS,
+    channel_vector,
+    fits_channels,
+    weighted_layer,
+)
+
+MAXIMUM_CHAIN = 8
+"""How many calls may stand between the layer and its scale."""
+
+_LAYERS = (*CONVOLUTIONS, *TRANSPOSED_CONVOLUTIONS, *DENSE)
+_POSITIVELY_HOMOGENEOUS = ("nn.relu", "nn.leaky_relu")
+
+
+@dataclass(frozen=True)
+class FoldScaleAxis:
+    """Folds scales into weights; only where nobody else reads the unscaled value."""
+
+    name: ClassVar[str] = "fold_scale_axis"
+
+    def __call__(self, module: Module) -> Module:
+        """The module with fewer multiplications."""
+        return map_functions(module, _fold)
+
+
+def _fold(function: Function) -> Function:
+    uses = use_counts(function.body)
+
+    def visit(original: Expr, node: Expr) -> Expr:
+        # A rebuilt node is new, but has as many readers as the original: count it under both.
+        folded = _folded(node, uses) if isinstance(node, Call) else node
+        uses[folded] = uses.get(original, 1)
+        return folded
+
+    body = rewrite_with_original(
+        function.body, visit, enter=lambda node: not is_opaque_function(node)
+    )
+    return with_body(function, body)
+
+
+def _folded(node: Call, uses: dict[Expr, int]) -> Expr:
+    if operator_name(node) == "multiply":
+        return _folded_output_scale(node, uses) or node
+    if operator_name(node) in _LAYERS:
+        return _folded_input_scale(node, uses) or node
+    return node
+
+
+def _folded_output_scale(node: Call, uses: dict[Expr, int]) -> Expr | None:
+    """multiply(chain(layer), constant): the chain with the scale inside its layer."""
+    for data, scale in (node.arguments, reversed(node.arguments)):
+        if not isinstance(scale, Constant) or data.type != node.type:
+            continue
+        chain = _chain_to_layer(data, uses)
+        folded = None if chain is None else _scale_chain(chain, scale)
+        if folded is not None:
+            return folded
+    return None
+
+
+def _chain_to_layer(top: Expr, uses: dict[Expr, int]) -> list[Call] | None:
+    """The calls from `top` down to a layer with constant weights, each read once."""
+    chain: list[Call] = []
+    current = top
+    while isinstance(current, Call) and len(chain) < MAXIMUM_CHAIN:
+        if uses.get(current, 1) > 1:
+            return None
+        chain.append(current)
+        if weighted_layer(current) is not None:
+            return chain
+        if operator_name(current) not in ("add", "nn.bias_add", *_POSITIVELY_HOMOGENEOUS):
+            return None
+        current = current.arguments[0]
+    return None
+
+
+def _scale_chain(chain: list[Call], scale: Constant) -> Expr | None:
+    """Rebuild a chain (top first) around its layer, multiplied by `scale`."""
+    layer = weighted_layer(chain[-1])
+    dims = rank(chain[-1])
+    if layer is None or dims is None:
+        return None
+    vector = channel_vector(scale, layer.channel_axis, dims)
+    if vector is None or not fits_channels(vector, layer):
+        return None
+    result: Expr = layer.with_scaled_outputs(vector)
+    for link in reversed(chain[:-1]):
+        scaled = _scaled_link(link, result, vector, layer.channel_axis, dims)
+        if scaled is None:
+            return None
+        result = scaled
+    return result
+
+
+def _scaled_link(
+    link: Call, below: Expr, vector: np.ndarray, channel_axis: int, dims: int
+) -> Expr | None:
+    """One call of the chain, on data that is already scaled by `vector`."""
+    if operator_call(link, *_POSITIVELY_HOMOGENEOUS) is not None:
+        return recall(link, (below,)) if bool((vector > 0).all()) else None
+    if operator_name(link) == "nn.bias_add" and attribute(link, "axis") % dims != channel_axis:
+        return None
+    addend = link.arguments[1]
+    if not isinstance(addend, Constant):
+        return None
+    is_vector = operator_name(link) == "nn.bias_add"
+    trailing = 0 if is_vector else dims - 1 - channel_axis
+    aligned = vector.reshape((vector.size, *(1,) * trailing))
+    scaled = (addend.data * aligned).astype(addend.data.dtype)
+    new = recall(link, (below, constant_of(scaled)))
+    return new if new.type == link.type else None
+
+
+def _folded_input_scale(node: Call, uses: dict[Expr, int]) -> Expr | None:
+    """layer(multiply(x, constant)): padding with zeros does not mind, so padded layers do too."""
+    layer = weighted_layer(node)
+    product = operator_call(node.arguments[0], "multiply")
+    if layer is None or product is None or uses.get(product, 1) > 1:
+        return None
+    data, scale = product.arguments
+    dims = rank(product)
+    if dims is None or data.type != product.type:
+        return None
+    vector = channel_vector(scale, layer.data_channel_axis, dims)
+    return None if vector is None else layer.with_scaled_inputs(vector, data)

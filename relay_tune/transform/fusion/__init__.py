@@ -1,0 +1,1 @@
+"""Partitioning a graph of operator calls into kernels."""

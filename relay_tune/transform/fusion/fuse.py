@@ -1,0 +1,105 @@
+"""Fuse operator calls into primitive functions, each of which becomes one kernel.
+
+before: nn.relu(add(nn.conv2d(%x, W), b))
+after:  fn (%p0, Primitive=1) { nn.relu(add(nn.conv2d(%p0, W), b)) }(%x)
+
+Every operator call ends up in exactly one primitive function. Constants stay inside, where the
+kernel's layout of them can be chosen. A kernel that only renames the shape of its argument has the
+attribute ReshapeOnly: it is a view. Reshapes at the border of a kernel are views of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relay_tune.ir.expr import Call, Constant, Expr, Function, Var
+from relay_tune.ir.module import Module
+from relay_tune.ir.traversal import children, post_order, rebuild
+from relay_tune.ir.types import FuncType, Type
+from relay_tune.transform.fusion.call_graph import (
+    CallNode,
+    argument_leaves,
+    call_graph,
+    is_operator_call,
+)
+from relay_tune.transform.fusion.partition import partition
+from relay_tune.transform.fusion.views import separate_views
+from relay_tune.transform.matching import operator_name
+from relay_tune.transform.module_pass import map_scopes, same_scope
+from relay_tune.transform.rules.shapes import RESHAPES
+
+
+@dataclass(frozen=True)
+class Fuse:
+    """Partitions every function into kernels of at most `maximum_group_size` calls."""
+
+    name: ClassVar[str] = "fuse"
+    maximum_group_size: int = 64
+
+    def __call__(self, module: Module) -> Module:
+        """The module in which operators are called in primitive functions only."""
+        return map_scopes(module, self._fuse)
+
+    def _fuse(self, body: Expr) -> Expr:
+        nodes = call_graph(body)
+        groups = partition(nodes, self.maximum_group_size)
+        members: dict[CallNode, list[CallNode]] = {}
+        for node in nodes:
+            members.setdefault(groups.of(node).result, []).append(node)
+        return _with_kernels(body, separate_views(members.values()))
+
+
+def _with_kernels(body: Expr, kernels: Iterable[list[CallNode]]) -> Expr:
+    by_result = {kernel[-1].call: [node.call for node in kernel] for kernel in kernels}
+    done: dict[Expr, Expr] = {}
+    for expr in post_order(body, enter=same_scope):
+        if isinstance(expr, Call) and is_operator_call(expr):
+            if expr in by_result:
+                done[expr] = _kernel_call(by_result[expr], done)
+        elif not same_scope(expr):
+            done[expr] = expr
+        elif all(child in done for child in children(expr)):
+            done[expr] = rebuild(expr, [done[child] for child in children(expr)])
+    return done[body]
+
+
+def _kernel_call(calls: list[Call], done: dict[Expr, Expr]) -> Expr:
+    """A call of a primitive function with the body `calls` (the last one is its result)."""
+    result = calls[-1]
+    params: dict[Expr, Var] = {}
+    inside: dict[Expr, Expr] = dict.fromkeys(calls, result)
+    for leaf in (leaf for call in calls for leaf in argument_leaves(call)):
+        if leaf not in inside and leaf not in params and not isinstance(leaf, Constant):
+            params[leaf] = Var(f"p{len(params)}", leaf.type, type=leaf.type)
+    function = Function(
+        tuple(params.values()),
+        _body_over(result, calls, params),
+        result_type=result.type,
+        attributes=_attributes(calls),
+        type=_function_type(list(params), result),
+    )
+    arguments = tuple(done[leaf] for leaf in params)
+    return Call(function, arguments, type=result.type, span=result.span)
+
+
+def _body_over(result: Call, calls: list[Call], params: dict[Expr, Var]) -> Expr:
+    """The result's expression with parameters in place of what comes from outside."""
+    local: dict[Expr, Expr] = dict(params)
+    for expr in post_order(result, enter=lambda node: node not in params):
+        if expr not in params:
+            local[expr] = rebuild(expr, [local[child] for child in children(expr)])
+    return local[result]
+
+
+def _attributes(calls: list[Call]) -> dict[str, int]:
+    reshapes = all(operator_name(call) in RESHAPES for call in calls)
+    return {"Primitive": 1, "ReshapeOnly": 1} if reshapes else {"Primitive": 1}
+
+
+def _function_type(params: list[Expr], result: Call) -> Type | None:
+    types = tuple(param.type for param in params if param.type is not None)
+    if len(types) != len(params) or result.type is None:
+        return None
+    return FuncType(types, result.type)

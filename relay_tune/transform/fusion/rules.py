@@ -1,0 +1,91 @@
+"""Which calls may share a kernel.
+
+    phase      group               joins                     if the calls between and the result are
+    epilogue   with an anchor      its post-dominator        element by element, of the same shape
+    tail       any tensor kernel   its only consumer         a constant pad, reshape or transpose
+    producer   element by element  its post-dominator        at most injective, or the anchor is a
+                                                             reduction, or element by element in any
+               injective           its post-dominator        at most injective
+               view, slice         its only consumer         anything with affine indexing
+
+A kernel has at most one anchor; see `relay_tune.transform.fusion.groups`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relay_tune.ir.dim import UNKNOWN
+from relay_tune.ir.operator import FusionKind
+from relay_tune.transform.fusion.call_graph import CallNode
+from relay_tune.transform.fusion.groups import Group, Groups
+from relay_tune.transform.matching import attribute, tensor_type
+from relay_tune.transform.rules.shapes import RESHAPES
+
+TAILS = frozenset({*RESHAPES, "transpose", "layout_transform"})
+"""Operators that may permute what a kernel stores."""
+
+CHEAP = frozenset({*TAILS, "strided_slice", "broadcast_to", "broadcast_to_like"})
+"""Injective operators that cost no more than other index arithmetic."""
+
+AFFINE = frozenset({"strided_slice"})
+"""Producers that any kernel may read through: its index stays affine."""
+
+NEVER_FUSED = frozenset({"debug", "on_device", "device_copy", "annotation.stop_fusion", "copy"})
+
+
+def is_pointwise(node: CallNode) -> bool:
+    """Whether the call computes element by element."""
+    return node.kind <= FusionKind.BROADCAST and node.operator.name not in CHEAP
+
+
+def is_movement(node: CallNode) -> bool:
+    """Whether the call only moves or selects elements."""
+    return node.kind <= FusionKind.INJECTIVE and not is_pointwise(node)
+
+
+def may_fuse(node: CallNode) -> bool:
+    """Whether the call may be in a kernel with others at all."""
+    fusable = node.kind <= FusionKind.OUTPUT_FUSABLE and not node.operator.stateful
+    return fusable and node.operator.name not in NEVER_FUSED and bool(node.call.arguments)
+
+
+def is_epilogue(producer: CallNode, between: Sequence[CallNode], sink: CallNode) -> bool:
+    """Whether everything up to `sink` can be done on the anchor's tile while it is in registers."""
+    return all(is_pointwise(node) and same_shape(producer, node) for node in (*between, sink))
+
+
+def is_tail(group: Group, sink: CallNode) -> bool:
+    """Whether `sink` only says where the group's result is stored."""
+    if sink.operator.name == "nn.pad":
+        return not group.closed and attribute(sink.call, "pad_mode", "constant") == "constant"
+    return sink.operator.name in TAILS
+
+
+def is_producer(
+    node: CallNode, between: Sequence[CallNode], sink: CallNode, groups: Groups
+) -> bool:
+    """Whether `node` may be computed where `sink` reads it."""
+    if is_lone_slice(node, groups) and not between and sink.kind <= FusionKind.OUTPUT_FUSABLE:
+        return True
+    if not all(inner.kind <= FusionKind.INJECTIVE for inner in between):
+        return False
+    target = groups.of(sink)
+    if target.anchor is None:
+        return sink.kind <= FusionKind.INJECTIVE
+    if target.anchor is sink or sink.kind > FusionKind.BROADCAST:
+        return sink.kind == FusionKind.REDUCTION and is_pointwise(node)
+    return is_pointwise(node) or node.operator.name in CHEAP
+
+
+def is_lone_slice(node: CallNode, groups: Groups) -> bool:
+    """Whether the call is a slice of something that exists in memory."""
+    return node.operator.name in AFFINE and groups.of(node).size == 1
+
+
+def same_shape(first: CallNode, second: CallNode) -> bool:
+    """Whether both results certainly have one shape."""
+    left, right = tensor_type(first.call), tensor_type(second.call)
+    if left is None or right is None or UNKNOWN in left.shape:
+        return False
+    return left.shape == right.shape

@@ -1,0 +1,54 @@
+"""Taking reshapes off the borders of kernels: they cost nothing as views of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from relay_tune.ir.expr import Constant
+from relay_tune.transform.fusion.call_graph import CallNode, argument_leaves
+from relay_tune.transform.matching import operator_name
+from relay_tune.transform.rules.shapes import RESHAPES
+
+
+def separate_views(kernels: Iterable[list[CallNode]]) -> Iterator[list[CallNode]]:
+    """The kernels without reshapes at their borders, and those reshapes as kernels of their own.
+
+    Kernels are lists in order of evaluation; the last call is the result.
+    """
+    for kernel in kernels:
+        if all(_is_reshape(node) for node in kernel):
+            yield kernel
+            continue
+        core, last = _without_last_reshapes(kernel)
+        core, first = _without_first_reshapes(core)
+        yield from ([node] for node in first)
+        yield core
+        yield from ([node] for node in last)
+
+
+def _without_last_reshapes(kernel: list[CallNode]) -> tuple[list[CallNode], list[CallNode]]:
+    end = len(kernel)
+    while _is_reshape(kernel[end - 1]) and _reads_only(kernel[end - 1], kernel[end - 2]):
+        end -= 1
+    return kernel[:end], kernel[end:]
+
+
+def _without_first_reshapes(kernel: list[CallNode]) -> tuple[list[CallNode], list[CallNode]]:
+    """Reshapes all of whose arguments come from outside of the kernel."""
+    inside = {node.call for node in kernel}
+    first: list[CallNode] = []
+    for node in kernel[:-1]:
+        leaves = argument_leaves(node.call)
+        from_outside = not any(leaf in inside or isinstance(leaf, Constant) for leaf in leaves)
+        if _is_reshape(node) and from_outside:
+            first.append(node)
+            inside.discard(node.call)
+    return [node for node in kernel if node.call in inside], first
+
+
+def _reads_only(reshape: CallNode, previous: CallNode) -> bool:
+    return argument_leaves(reshape.call) == [previous.call]
+
+
+def _is_reshape(node: CallNode) -> bool:
+    return operator_name(node.call) in RESHAPES and len(node.call.arguments) == 1

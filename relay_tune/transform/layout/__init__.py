@@ -1,0 +1,1 @@
+"""Choosing the order of the axes that tensors have in memory."""

@@ -1,0 +1,85 @@
+"""Turn channels-first networks into channels-last ones.
+
+before: nn.relu(nn.conv2d(%x, W))                                     everything NCHW
+after:  layout_transform(nn.relu(nn.conv2d(layout_transform(%x, NCHW -> NHWC), W', data_layout=
+        "NHWC", kernel_layout="HWIO")), NHWC -> NCHW)
+
+Kernels vectorise over channels, which are then next to each other in memory. Convolutions start a
+channels-last region; pooling, arithmetic, concatenation and the like carry it on; any operator
+without a rule gets its arguments in the original order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relay_tune.errors import InputError
+from relay_tune.ir.expr import Call, Expr, Tuple
+from relay_tune.ir.module import Module
+from relay_tune.ir.traversal import children, post_order, rebuild
+from relay_tune.transform.layout import movement_rules, pointwise_rules, window_rules
+from relay_tune.transform.layout.versions import Version, Versions
+from relay_tune.transform.matching import operator_name
+from relay_tune.transform.module_pass import map_scopes, same_scope
+
+Rule = Callable[[Call, Versions], dict[Version, Expr] | None]
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(window_rules.CONVOLUTION_OPERATORS, window_rules.convolution),
+    **dict.fromkeys(window_rules.LAYOUT_OPERATORS, window_rules.layout_operator),
+    **dict.fromkeys(pointwise_rules.AXIS_OPERATORS, pointwise_rules.along_axis),
+    **dict.fromkeys(movement_rules.REDUCTIONS, movement_rules.reduction),
+    "concatenate": pointwise_rules.concatenate,
+    "nn.pad": movement_rules.pad,
+    "strided_slice": movement_rules.strided_slice,
+    "transpose": movement_rules.transpose,
+    "reshape": movement_rules.flatten,
+    "nn.batch_flatten": movement_rules.flatten,
+    "nn.dense": movement_rules.dense,
+    "nn.matmul": movement_rules.dense,
+}
+
+
+@dataclass(frozen=True)
+class ChooseLayout:
+    """Chooses the layout of images; `layout` is "NHWC" (channels last) or "NCHW" (no change)."""
+
+    name: ClassVar[str] = "choose_layout"
+    layout: str = "NHWC"
+
+    def __post_init__(self) -> None:
+        if self.layout not in ("NHWC", "NCHW"):
+            raise InputError(
+                f"There is no layout {self.layout!r} to convert to.",
+                remedy='use "NHWC" or "NCHW"',
+            )
+
+    def __call__(self, module: Module) -> Module:
+        """The module in the chosen layout; the types of its functions stay."""
+        return module if self.layout == "NCHW" else map_scopes(module, _channels_last)
+
+
+def _channels_last(body: Expr) -> Expr:
+    nodes = list(post_order(body, enter=same_scope))
+    if not any(operator_name(node) in window_rules.CONVOLUTION_OPERATORS for node in nodes):
+        return body
+    versions = Versions()
+    for node in nodes:
+        versions.existing[node] = _versions_of(node, versions)
+    return versions.original(body)
+
+
+def _versions_of(node: Expr, versions: Versions) -> dict[Version, Expr]:
+    if isinstance(node, Call):
+        rule = RULES.get(operator_name(node) or "", pointwise_rules.pointwise)
+        converted = rule(node, versions)
+        if converted is not None:
+            return converted
+    if isinstance(node, Tuple) and not any(isinstance(part, Tuple) for part in node.fields):
+        return {}  # made when it is asked for: a concatenation reads the fields instead
+    if not same_scope(node):
+        return {Version.ORIGINAL: node}
+    parts = [versions.original(child) for child in children(node)]
+    return {Version.ORIGINAL: rebuild(node, parts)}

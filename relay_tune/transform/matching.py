@@ -1,0 +1,73 @@
+"""Small questions about typed expressions that many passes ask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relay_tune.ir.expr import Call, Constant, Expr
+from relay_tune.ir.operator import Operator
+from relay_tune.ir.types import TensorType
+
+
+def operator_name(expr: Expr) -> str | None:
+    """The name of the operator that `expr` calls, or None."""
+    if isinstance(expr, Call) and isinstance(expr.callee, Operator):
+        return expr.callee.name
+    return None
+
+
+def operator_call(expr: Expr, *names: str) -> Call | None:
+    """`expr` if it is a call of an operator with one of these names."""
+    return expr if isinstance(expr, Call) and operator_name(expr) in names else None
+
+
+def attribute(call: Call, name: str, default: Any = None) -> Any:
+    """An attribute of an operator call; `default` if it has none of that name."""
+    return getattr(call.attributes, name, default)
+
+
+def constant_data(expr: Expr) -> np.ndarray | None:
+    """The value of a constant, or None."""
+    return expr.data if isinstance(expr, Constant) else None
+
+
+def tensor_type(expr: Expr) -> TensorType | None:
+    """The type of `expr` if it is known to be a tensor."""
+    return expr.type if isinstance(expr.type, TensorType) else None
+
+
+def static_shape(expr: Expr) -> tuple[int, ...] | None:
+    """The shape of `expr` if all of it is known as integers."""
+    type_ = tensor_type(expr)
+    if type_ is None:
+        return None
+    dims = tuple(dim for dim in type_.shape if isinstance(dim, int))
+    return dims if len(dims) == len(type_.shape) else None
+
+
+def rank(expr: Expr) -> int | None:
+    """The number of dimensions of `expr`, if its type is known."""
+    type_ = tensor_type(expr)
+    return None if type_ is None else len(type_.shape)
+
+
+def uniform_value(expr: Expr) -> float | None:
+    """The number that all elements of a real constant are equal to, or None."""
+    data = constant_data(expr)
+    if data is None or data.size == 0 or data.dtype.kind not in "fiub":
+        return None
+    first = data.flat[0]
+    return float(first) if bool((data == first).all()) else None
+
+
+def is_float(expr: Expr) -> bool:
+    """Whether `expr` is a tensor of a floating-point type."""
+    type_ = tensor_type(expr)
+    return type_ is not None and type_.dtype.startswith(("float", "bfloat"))
+
+
+def is_opaque_function(expr: Expr) -> bool:
+    """Whether `expr` is a fused function, which passes do not look into."""
+    return bool(getattr(expr, "is_primitive", False))

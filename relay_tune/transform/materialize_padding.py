@@ -1,0 +1,172 @@
+"""Let the producer of a tensor write the padding that its consumers need.
+
+before: %0 = nn.relu(..); nn.conv2d(%0, W, padding=[1, 1]); add(%0, ..)
+after:  %1 = nn.pad(nn.relu(..), pad_width=[[0, 0], [1, 1], [1, 1], [0, 0]])
+        nn.conv2d(%1, W, padding=[0, 0]); add(strided_slice(%1), ..)
+
+A kernel that reads a padded tensor needs no border cases, and fusion makes the pad the last step of
+the kernel that computes the tensor, so it costs almost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from relay_tune.ir.expr import Call, Constant, Expr
+from relay_tune.ir.module import Module
+from relay_tune.ir.operator import find_operator
+from relay_tune.ir.traversal import children, post_order, rebuild
+from relay_tune.transform.matching import (
+    attribute,
+    operator_call,
+    operator_name,
+    static_shape,
+    tensor_type,
+)
+from relay_tune.transform.module_pass import map_scopes, same_scope
+from relay_tune.transform.rules.shapes import slice_of
+from relay_tune.transform.typed import call, constant_of, recall
+from relay_tune.transform.weighted import CONVOLUTIONS
+from relay_tune.typing.windows import pad_pairs
+
+Widths = tuple[tuple[int, int], ...]
+
+MAXIMUM_POOLS = ("nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d")
+
+
+@dataclass(frozen=True)
+class MaterializePadding:
+    """Moves the padding of convolutions, and of lone max pools, into explicit pads."""
+
+    name: ClassVar[str] = "materialize_padding"
+
+    def __call__(self, module: Module) -> Module:
+        """The module with explicit padding."""
+        return map_scopes(module, _materialized)
+
+
+@dataclass
+class _Padded:
+    """What is known of the padding of one value: who wants how much, and what stands for it."""
+
+    widths: Widths
+    value: float
+    consumers: set[Expr] = field(default_factory=set)
+    padded: Expr | None = None
+    inner: Expr | None = None
+
+
+def _materialized(body: Expr) -> Expr:
+    nodes = list(post_order(body, enter=same_scope))
+    wanted = _wanted_padding(nodes)
+    if not wanted:
+        return body
+    done: dict[Expr, Expr] = {}
+    for node in nodes:
+        parts = [done[child] for child in children(node)] if same_scope(node) else []
+        new = rebuild(node, parts) if parts else node
+        for source, padding in _padding_read_by(node, wanted):
+            new = _reading_padded(node, new, source, padding)
+        done[node] = new
+        if node in wanted:
+            done[node] = _padded(wanted[node], new)
+    return done[body]
+
+
+def _wanted_padding(nodes: list[Expr]) -> dict[Expr, _Padded]:
+    """The largest padding that the consumers of each value want, if they agree on its value."""
+    wanted: dict[Expr, _Padded] = {}
+    for node in nodes:
+        need = _need(node)
+        if need is None:
+            continue
+        source, widths, value = need
+        known = wanted.get(source)
+        if known is None:
+            wanted[source] = _Padded(widths, value, {node})
+        elif known.value == value == 0.0:
+            known.widths = _largest(known.widths, widths)
+            known.consumers.add(node)
+        elif value == 0.0:
+            wanted[source] = _Padded(widths, value, {node})
+    return wanted
+
+
+def _need(node: Expr) -> tuple[Expr, Widths, float] | None:
+    """(data, padding of all its axes, value) of a consumer that pads; None of any other."""
+    consumer = operator_call(node, *CONVOLUTIONS, *MAXIMUM_POOLS)
+    if consumer is None or static_shape(consumer.arguments[0]) is None:
+        return None
+    layout = attribute(consumer, "data_layout") or attribute(consumer, "layout")
+    if not layout.isalpha() or isinstance(consumer.arguments[0], Constant):
+        return None
+    pairs = pad_pairs(attribute(consumer, "padding"), len(layout) - 2)
+    if not any(map(any, pairs)):
+        return None
+    spatial = iter(pairs)
+    widths = tuple((0, 0) if letter in "NC" else next(spatial) for letter in layout)
+    if operator_call(consumer, *MAXIMUM_POOLS) is None:
+        return consumer.arguments[0], widths, 0.0
+    lowest = _lowest_value(consumer.arguments[0])
+    if lowest is None or attribute(consumer, "ceil_mode", False):
+        return None
+    return consumer.arguments[0], widths, lowest
+
+
+def _lowest_value(expr: Expr) -> float | None:
+    type_ = tensor_type(expr)
+    if type_ is None or type_.dtype not in ("float32", "float64", "float16"):
+        return None
+    return float(np.finfo(type_.dtype).min)
+
+
+def _largest(first: Widths, second: Widths) -> Widths:
+    pairs = zip(first, second, strict=True)
+    return tuple((max(a, c), max(b, d)) for (a, b), (c, d) in pairs)
+
+
+def _padded(padding: _Padded, value: Expr) -> Expr:
+    """Make the padded tensor; what everybody else reads is the slice of it that is `value`."""
+    shape = static_shape(value) or ()
+    padding.padded = _pad(value, padding.widths, padding.value)
+    begin = tuple(before for before, _ in padding.widths)
+    end = tuple(start + size for start, size in zip(begin, shape, strict=True))
+    padding.inner = slice_of(padding.padded, begin, end)
+    return padding.inner
+
+
+def _pad(data: Expr, widths: Widths, value: float) -> Call:
+    operator = find_operator("nn.pad")
+    type_ = tensor_type(data)
+    if operator is not None and len(operator.arguments) == 2 and type_ is not None:
+        fill = constant_of(np.asarray(value, dtype=type_.dtype))
+        return call("nn.pad", data, fill, pad_width=widths)
+    return call("nn.pad", data, pad_width=widths, pad_value=value)
+
+
+def _padding_read_by(node: Expr, wanted: dict[Expr, _Padded]) -> Iterable[tuple[Expr, _Padded]]:
+    if not isinstance(node, Call) or operator_name(node) is None or not node.arguments:
+        return
+    padding = wanted.get(node.arguments[0])
+    if padding is not None and node in padding.consumers:
+        yield node.arguments[0], padding
+
+
+def _reading_padded(node: Expr, new: Expr, source: Expr, padding: _Padded) -> Expr:
+    """The consumer without padding of its own, reading as much of the padded tensor as it needs."""
+    need = _need(node)
+    if need is None or not isinstance(new, Call) or padding.padded is None:
+        return new
+    _, widths, _ = need
+    data = padding.padded
+    if widths != padding.widths:
+        sizes = static_shape(source) or ()
+        limits = zip(padding.widths, widths, sizes, strict=True)
+        box = [(most[0] - own[0], most[0] + size + own[1]) for most, own, size in limits]
+        data = slice_of(data, tuple(b for b, _ in box), tuple(e for _, e in box))
+    spatial = len(widths) - 2
+    return recall(new, (data, *new.arguments[1:]), padding=(0,) * spatial)

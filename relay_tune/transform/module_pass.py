@@ -1,0 +1,80 @@
+"""What a pass is: a frozen record of options that maps a module to a module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
+
+from relay_tune.ir.expr import Expr, Function
+from relay_tune.ir.module import Module
+from relay_tune.ir.traversal import post_order, rewrite
+from relay_tune.transform.matching import is_opaque_function
+
+
+class ModulePass(Protocol):
+    """A pass; its fields are its options. It takes and gives a typed module."""
+
+    @property
+    def name(self) -> str:
+        """The name, as shown in timings and messages."""
+
+    def __call__(self, module: Module) -> Module:
+        """The transformed module."""
+
+
+def map_functions(module: Module, transform: Callable[[Function], Function]) -> Module:
+    """The module with `transform` applied to every function that is not fused already."""
+    functions = {
+        name: function if function.is_primitive else transform(function)
+        for name, function in module.functions.items()
+    }
+    if all(functions[name] is module.functions[name] for name in functions):
+        return module
+    return replace(module, functions=functions)
+
+
+def rewrite_calls(module: Module, visit: Callable[[Expr], Expr]) -> Module:
+    """Rewrite every function bottom up with `visit`; fused functions are left alone."""
+
+    def transform(function: Function) -> Function:
+        body = rewrite(function.body, visit, enter=lambda node: not is_opaque_function(node))
+        return with_body(function, body)
+
+    return map_functions(module, transform)
+
+
+def map_scopes(module: Module, transform: Callable[[Expr], Expr]) -> Module:
+    """Apply `transform` to the body of every function and closure, innermost first.
+
+    For passes that must not mix the nodes of different activations: `transform` must not look
+    into nested functions (see `same_scope`).
+    """
+    return map_functions(module, lambda function: _map_scopes(function, transform))
+
+
+def same_scope(node: Expr) -> bool:
+    """Whether the children of `node` belong to the activation that `node` belongs to."""
+    return not isinstance(node, Function)
+
+
+def with_body(function: Function, body: Expr) -> Function:
+    """`function` with another body; itself if it is the same."""
+    return function if body is function.body else replace(function, body=body)
+
+
+def _map_scopes(root: Function, transform: Callable[[Expr], Expr]) -> Function:
+    done: dict[Expr, Expr] = {}
+    nested = [
+        node
+        for node in post_order(root, enter=lambda node: not is_opaque_function(node))
+        if isinstance(node, Function)
+    ]
+    for function in nested:
+        if function.is_primitive:
+            done[function] = function
+            continue
+        body = rewrite(function.body, lambda node: done.get(node, node), enter=same_scope)
+        done[function] = with_body(function, transform(body))
+    result = done[root]
+    return result if isinstance(result, Function) else root

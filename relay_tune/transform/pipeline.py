@@ -1,0 +1,112 @@
+"""Lists of passes that run one after the other, and the list that builds use.
+
+>>> [step.name for step in default_pipeline().passes][-1]
+'fuse'
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+from relay_tune.errors import BuildError, InputError, RelayError
+from relay_tune.ir.module import Module
+from relay_tune.transform.eliminate_common_subexpressions import EliminateCommonSubexpressions
+from relay_tune.transform.eliminate_dead_code import EliminateDeadCode
+from relay_tune.transform.fold_constants import FoldConstants
+from relay_tune.transform.fold_scale_axis import FoldScaleAxis
+from relay_tune.transform.fusion.fuse import Fuse
+from relay_tune.transform.graph_normal_form import ToGraphNormalForm
+from relay_tune.transform.infer import InferTypes
+from relay_tune.transform.instruments import Instrument
+from relay_tune.transform.layout.choose_layout import ChooseLayout
+from relay_tune.transform.materialize_padding import MaterializePadding
+from relay_tune.transform.module_pass import ModulePass
+from relay_tune.transform.simplify_expression import SimplifyExpression
+from relay_tune.transform.simplify_inference import SimplifyInference
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Passes in order; instruments are told of each one that ran."""
+
+    passes: tuple[ModulePass, ...]
+    instruments: tuple[Instrument, ...] = ()
+    name: str = "pipeline"
+
+    def __call__(self, module: Module) -> Module:
+        """The module after all passes; an error says in which pass it happened."""
+        for step in self.passes:
+            start = time.perf_counter()
+            result = _run(step, module)
+            seconds = time.perf_counter() - start
+            for instrument in self.instruments:
+                instrument.after_pass(step.name, module, result, seconds)
+            module = result
+        return module
+
+    def until(self, name: str) -> Pipeline:
+        """The passes up to the last one called `name`; InputError if there is none."""
+        names = [step.name for step in self.passes]
+        if name not in names:
+            known = ", ".join(dict.fromkeys(names))
+            raise InputError(f"There is no pass {name!r}.", notes=(f"The passes are: {known}.",))
+        end = len(names) - names[::-1].index(name)
+        return replace(self, passes=self.passes[:end])
+
+    def observed_by(self, *instruments: Instrument) -> Pipeline:
+        """This pipeline with more instruments."""
+        return replace(self, instruments=(*self.instruments, *instruments))
+
+
+@dataclass(frozen=True)
+class PipelineOptions:
+    """What can be chosen about the default pipeline.
+
+    Fields:
+        layout: "NHWC" (channels last) or "NCHW" (as the model has it).
+        maximum_group_size: the most operator calls in one kernel.
+        explicit_padding: whether producers write the padding that consumers need.
+    """
+
+    layout: str = "NHWC"
+    maximum_group_size: int = 64
+    explicit_padding: bool = True
+
+
+def default_pipeline(options: PipelineOptions | None = None) -> Pipeline:
+    """From a module as the user gave it to one of fused primitive functions."""
+    chosen = options if options is not None else PipelineOptions()
+    padding: tuple[ModulePass, ...] = (MaterializePadding(),) if chosen.explicit_padding else ()
+    return Pipeline(
+        (
+            InferTypes(),
+            EliminateDeadCode(),
+            ToGraphNormalForm(),
+            SimplifyInference(),
+            FoldConstants(),
+            SimplifyExpression(),
+            FoldScaleAxis(),
+            SimplifyExpression(),
+            EliminateCommonSubexpressions(),
+            ChooseLayout(chosen.layout),
+            FoldConstants(),
+            SimplifyExpression(),
+            *padding,
+            SimplifyExpression(),
+            EliminateCommonSubexpressions(),
+            EliminateDeadCode(),
+            Fuse(chosen.maximum_group_size),
+        )
+    )
+
+
+def _run(step: ModulePass, module: Module) -> Module:
+    try:
+        return step(module)
+    except RelayError as error:
+        if isinstance(step, InferTypes):
+            raise
+        raise BuildError(
+            f"Pass {step.name} failed: {error.message}", where=error.where, notes=error.notes
+        ) from error

@@ -1,0 +1,152 @@
+"""Arithmetic with neutral elements, with constants, and in pairs that undo each other."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from relay_tune.ir.expr import Call, Expr
+from relay_tune.transform.matching import (
+    attribute,
+    constant_data,
+    is_float,
+    operator_call,
+    uniform_value,
+)
+from relay_tune.transform.rules.rule import RuleTable
+from relay_tune.transform.typed import call, constant_of, recall
+
+
+def drop_neutral(call_: Call) -> Expr | None:
+    """x + 0, x - 0, x * 1, x / 1, power(x, 1) are x, and so are 0 + x and 1 * x."""
+    neutral = 0.0 if _name(call_) in ("add", "subtract") else 1.0
+    left, right = call_.arguments
+    if uniform_value(right) == neutral and left.type == call_.type:
+        return left
+    commutes = _name(call_) in ("add", "multiply")
+    if commutes and uniform_value(left) == neutral and right.type == call_.type:
+        return right
+    return None
+
+
+def divide_to_multiply(call_: Call) -> Expr | None:
+    """x / c is x * (1 / c), where 1 / c is exact or at most rounded once more; floats only."""
+    divisor = constant_data(call_.arguments[1])
+    if divisor is None or not is_float(call_) or not divisor.all():
+        return None
+    reciprocal = (1.0 / divisor).astype(divisor.dtype)
+    if not np.isfinite(reciprocal).all():
+        return None
+    return call("multiply", call_.arguments[0], constant_of(reciprocal))
+
+
+def subtract_to_add(call_: Call) -> Expr | None:
+    """x - c is x + (-c); floats only."""
+    subtrahend = constant_data(call_.arguments[1])
+    if subtrahend is None or not is_float(call_):
+        return None
+    return call("add", call_.arguments[0], constant_of(-subtrahend))
+
+
+def constant_to_the_right(call_: Call) -> Expr | None:
+    """c + x is x + c, c * x is x * c: one form for the rules that follow."""
+    left, right = call_.arguments
+    if constant_data(left) is None or constant_data(right) is not None:
+        return None
+    return recall(call_, (right, left))
+
+
+def merge_constants(call_: Call) -> Expr | None:
+    """(x + c) + d is x + (c + d), (x * c) * d is x * (c * d); floats only."""
+    inner, outer_constant = call_.arguments
+    same = operator_call(inner, _name(call_))
+    outer = constant_data(outer_constant)
+    first = None if same is None else constant_data(same.arguments[1])
+    if same is None or outer is None or first is None or not is_float(call_):
+        return None
+    joined = first + outer if _name(call_) == "add" else first * outer
+    if joined.size > max(first.size, outer.size):
+        return None
+    merged = constant_of(np.asarray(joined, dtype=first.dtype))
+    new = recall(call_, (same.arguments[0], merged))
+    return new if new.type == call_.type else None
+
+
+def power_of_small_exponent(call_: Call) -> Expr | None:
+    """power(x, 2) is x * x, power(x, 0.5) is sqrt(x), power(x, -0.5) is rsqrt(x)."""
+    base, exponent = call_.arguments
+    value = uniform_value(exponent)
+    if value is None or base.type != call_.type or not is_float(base):
+        return None
+    if value == 2.0:
+        return call("multiply", base, base)
+    return call("rsqrt", base) if value == -0.5 else None
+
+
+def reciprocal_of_root(call_: Call) -> Expr | None:
+    """x / sqrt(y) is x * rsqrt(y)."""
+    root = operator_call(call_.arguments[1], "sqrt")
+    if root is None or not is_float(call_):
+        return None
+    return call("multiply", call_.arguments[0], call("rsqrt", root.arguments[0]))
+
+
+def drop_double_negation(call_: Call) -> Expr | None:
+    """-(-x) is x."""
+    inner = operator_call(call_.arguments[0], "negative")
+    return None if inner is None else inner.arguments[0]
+
+
+def drop_repeated(call_: Call) -> Expr | None:
+    """f(f(x)) is f(x) for relu, abs, ceil, floor, round, trunc."""
+    return operator_call(call_.arguments[0], _name(call_))
+
+
+def merge_clips(call_: Call) -> Expr | None:
+    """clip(clip(x, a, b), c, d) is clip(x, max(a, c), min(b, d)) if that range is not empty."""
+    inner = operator_call(call_.arguments[0], "clip")
+    if inner is None:
+        return None
+    low = max(attribute(inner, "a_min"), attribute(call_, "a_min"))
+    high = min(attribute(inner, "a_max"), attribute(call_, "a_max"))
+    if low > high:
+        return None
+    return call("clip", inner.arguments[0], a_min=low, a_max=high)
+
+
+def relu_then_clip(call_: Call) -> Expr | None:
+    """clip(relu(x), a, b) is clip(x, max(a, 0), b) for b >= 0."""
+    inner = operator_call(call_.arguments[0], "nn.relu")
+    if inner is None or attribute(call_, "a_max") < 0:
+        return None
+    low = max(attribute(call_, "a_min"), 0.0)
+    return call("clip", inner.arguments[0], a_min=low, a_max=attribute(call_, "a_max"))
+
+
+def clip_then_relu(call_: Call) -> Expr | None:
+    """relu(clip(x, a, b)) is clip(x, max(a, 0), b) for b >= 0."""
+    inner = operator_call(call_.arguments[0], "clip")
+    if inner is None or attribute(inner, "a_max") < 0:
+        return None
+    low = max(attribute(inner, "a_min"), 0.0)
+    return call("clip", inner.arguments[0], a_min=low, a_max=attribute(inner, "a_max"))
+
+
+def _name(call_: Call) -> str:
+    return str(getattr(call_.callee, "name", ""))
+
+
+RULES: RuleTable = {
+    "add": (drop_neutral, constant_to_the_right, merge_constants),
+    "subtract": (drop_neutral, subtract_to_add),
+    "multiply": (drop_neutral, constant_to_the_right, merge_constants),
+    "divide": (drop_neutral, divide_to_multiply, reciprocal_of_root),
+    "power": (drop_neutral, power_of_small_exponent),
+    "negative": (drop_double_negation,),
+    "nn.relu": (drop_repeated, clip_then_relu),
+    "abs": (drop_repeated,),
+    "ceil": (drop_repeated,),
+    "floor": (drop_repeated,),
+    "round": (drop_repeated,),
+    "trunc": (drop_repeated,),
+    "clip": (merge_clips, relu_then_clip),
+}

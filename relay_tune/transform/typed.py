@@ -1,0 +1,127 @@
+"""Building expressions inside passes: operator calls by name, their types filled in at once.
+
+Passes work on typed graphs and keep them typed: a new call asks its operator's relation for its
+type, with the argument types as they are, so no pass has to wait for inference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import relay_tune.op  # noqa: F401  # registers the operators that passes ask for by name
+from relay_tune.errors import BuildError
+from relay_tune.ir.expr import Attributes, Call, Constant, Expr, Tuple, TupleGetItem, Var
+from relay_tune.ir.operator import Operator, find_operator
+from relay_tune.ir.traversal import rewrite
+from relay_tune.ir.types import TensorType, TupleType, Type
+
+
+class _KnownTypes:
+    """A relation context in which nothing is left to solve."""
+
+    def unify(self, left: Type, right: Type) -> Type:
+        """The left type; the program was typed before, so both agree."""
+        return left
+
+    def resolve(self, type_: Type) -> Type:
+        """The type itself."""
+        return type_
+
+
+_KNOWN_TYPES = _KnownTypes()
+
+
+def call(name: str, *arguments: Expr, **attributes: Any) -> Call:
+    """A typed call of the operator `name`; BuildError if there is no such operator."""
+    operator = find_operator(name)
+    if operator is None:
+        raise BuildError(f"A pass needs the operator {name}, which is not registered.")
+    return call_operator(operator, arguments, operator.attributes(**attributes))
+
+
+def call_operator(
+    operator: Operator, arguments: Sequence[Expr], attributes: Attributes | None
+) -> Call:
+    """A typed call of `operator`."""
+    new = Call(operator, tuple(arguments), attributes)
+    return replace(new, type=_call_type(new))
+
+
+def recall(original: Call, arguments: Sequence[Expr], **changes: Any) -> Call:
+    """`original` with other arguments, some attributes changed, and the type that results."""
+    attributes = original.attributes
+    if changes and attributes is not None:
+        attributes = replace(attributes, **changes)
+    new = replace(original, arguments=tuple(arguments), attributes=attributes)
+    return replace(new, type=_call_type(new))
+
+
+def constant_of(data: np.ndarray) -> Constant:
+    """A typed constant."""
+    return Constant(data, type=TensorType(data.shape, str(data.dtype)))
+
+
+def tuple_of(fields: Sequence[Expr]) -> Tuple:
+    """A typed tuple."""
+    new = Tuple(tuple(fields))
+    return replace(new, type=_type_of(new))
+
+
+def item_of(value: Expr, index: int) -> Expr:
+    """`value.index`, typed; the field itself if `value` is a tuple that is written out."""
+    if isinstance(value, Tuple):
+        return value.fields[index]
+    new = TupleGetItem(value, index)
+    return replace(new, type=_type_of(new))
+
+
+def resolved_item(node: TupleGetItem) -> Expr:
+    """The field that `node` takes of a tuple that is written out; else `node` itself."""
+    whole = node.tuple_value
+    return whole.fields[node.index] if isinstance(whole, Tuple) else node
+
+
+def with_types(root: Expr) -> Expr:
+    """`root` with types on all calls, constants and tuples that have none yet."""
+
+    def visit(node: Expr) -> Expr:
+        if node.type is not None:
+            return node
+        type_ = _type_of(node)
+        return node if type_ is None else replace(node, type=type_)
+
+    return rewrite(root, visit, enter=lambda node: node.type is None)
+
+
+def _type_of(node: Expr) -> Type | None:
+    match node:
+        case Constant():
+            return TensorType(node.data.shape, str(node.data.dtype))
+        case Var():
+            return node.annotation
+        case Tuple():
+            types = [field.type for field in node.fields]
+            known = tuple(type_ for type_ in types if type_ is not None)
+            return TupleType(known) if len(known) == len(types) else None
+        case TupleGetItem():
+            whole = node.tuple_value.type
+            return whole.fields[node.index] if isinstance(whole, TupleType) else None
+        case Call():
+            return _call_type(node)
+        case _:
+            return None
+
+
+def _call_type(node: Call) -> Type | None:
+    if not isinstance(node.callee, Operator):
+        return node.type
+    types = [argument.type for argument in node.arguments]
+    known = [type_ for type_ in types if type_ is not None]
+    if len(known) != len(types):
+        return None
+    attributes = node.attributes if node.attributes is not None else node.callee.attributes()
+    return node.callee.relation(known, attributes, _KNOWN_TYPES)
