@@ -1,0 +1,85 @@
+"""Changes of the element type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relay_tune.ir.expr import Attributes
+from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.op.elements import Array, elementwise, integer_shape
+from relay_tune.tensor.expression import cast as cast_scalar
+from relay_tune.tensor.scalar_semantics import convert, numpy_dtype
+from relay_tune.typing.relations_elementwise import cast as cast_relation
+from relay_tune.typing.relations_elementwise import cast_like as cast_like_relation
+
+
+@dataclass(frozen=True)
+class CastAttributes(Attributes):
+    """Attributes of a change of element type.
+
+    Attributes:
+        dtype: the element type of the result.
+    """
+
+    dtype: str
+
+
+def _cast(attributes: Any, inputs: Any, types: Any) -> list[Any]:
+    """Only the first argument counts; the result type says the rest."""
+    dtype = types[0].dtype
+    shape = integer_shape(types[0])
+    return [elementwise("cast", shape, inputs[:1], lambda x: cast_scalar(x, dtype))]
+
+
+def _cast_reference(attributes: CastAttributes, data: Array) -> Array:
+    return convert(data, attributes.dtype)
+
+
+def _cast_like_reference(attributes: Attributes, data: Array, like: Array) -> Array:
+    return convert(data, like.dtype.name)
+
+
+def _reinterpret_reference(attributes: CastAttributes, data: Array) -> Array:
+    return np.ascontiguousarray(data).view(numpy_dtype(attributes.dtype)).reshape(data.shape)
+
+
+cast = register(
+    Operator(
+        name="cast",
+        arguments=("data",),
+        relation=cast_relation,
+        kind=FusionKind.ELEMENTWISE,
+        attributes=CastAttributes,
+        compute=_cast,
+        reference=_cast_reference,
+        documentation=(
+            "The elements converted to another type: floats to integers are rounded towards "
+            "zero, anything to bool is whether it is not zero."
+        ),
+    )
+)
+cast_like = register(
+    Operator(
+        name="cast_like",
+        arguments=("data", "dtype_like"),
+        relation=cast_like_relation,
+        kind=FusionKind.ELEMENTWISE,
+        compute=_cast,
+        reference=_cast_like_reference,
+        documentation="The elements of data converted to the element type of dtype_like.",
+    )
+)
+reinterpret = register(
+    Operator(
+        name="reinterpret",
+        arguments=("data",),
+        relation=cast_relation,
+        kind=FusionKind.OPAQUE,
+        attributes=CastAttributes,
+        reference=_reinterpret_reference,
+        documentation="The same bits read as elements of another type of the same width.",
+    )
+)

@@ -1,0 +1,83 @@
+"""Quotients and remainders of two tensors that broadcast, in each rounding.
+
+Integers divided by zero give zero, quotient and remainder alike.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from relay_tune.op.arithmetic import binary_operator
+from relay_tune.op.elements import Array, in_wide
+from relay_tune.tensor.expression import Scalar, binary, select, unary
+from relay_tune.tensor.scalar_semantics import (
+    floored_quotient,
+    floored_remainder,
+    is_float,
+    truncated_quotient,
+)
+
+
+def _divide(a: Scalar, b: Scalar) -> Scalar:
+    return a / b if is_float(a.dtype) else binary("truncdiv", a, b)
+
+
+def _floor_divide(a: Scalar, b: Scalar) -> Scalar:
+    return unary("floor", a / b) if is_float(a.dtype) else binary("floordiv", a, b)
+
+
+def _truncate_divide(a: Scalar, b: Scalar) -> Scalar:
+    return unary("trunc", a / b) if is_float(a.dtype) else binary("truncdiv", a, b)
+
+
+def _floor_modulo(a: Scalar, b: Scalar) -> Scalar:
+    """For floats from the truncated remainder, which is exact."""
+    if not is_float(a.dtype):
+        return binary("floormod", a, b)
+    remainder = binary("truncmod", a, b)
+    opposite = binary("lt", remainder * b, 0.0)
+    return select(opposite, remainder + b, remainder)
+
+
+def _divide_reference(lhs: Array, rhs: Array) -> Array:
+    if is_float(lhs.dtype.name):
+        return np.asarray(np.true_divide(lhs, rhs))
+    return truncated_quotient(lhs, rhs)
+
+
+divide = binary_operator(
+    "divide",
+    _divide,
+    _divide_reference,
+    "lhs / rhs; integer quotients are rounded towards zero.",
+)
+floor_divide = binary_operator(
+    "floor_divide",
+    in_wide(_floor_divide),
+    floored_quotient,
+    "lhs / rhs rounded down.",
+)
+trunc_divide = binary_operator(
+    "trunc_divide",
+    in_wide(_truncate_divide),
+    truncated_quotient,
+    "lhs / rhs rounded towards zero.",
+)
+mod = binary_operator(
+    "mod",
+    in_wide(lambda a, b: binary("truncmod", a, b)),
+    np.fmod,
+    "The remainder of trunc_divide, which has the sign of lhs.",
+)
+floor_mod = binary_operator(
+    "floor_mod",
+    in_wide(_floor_modulo),
+    floored_remainder,
+    "The remainder of floor_divide, which has the sign of rhs.",
+)
+trunc_mod = binary_operator(
+    "trunc_mod",
+    in_wide(lambda a, b: binary("truncmod", a, b)),
+    np.fmod,
+    "The remainder of trunc_divide, which has the sign of lhs.",
+)

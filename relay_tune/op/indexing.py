@@ -1,0 +1,230 @@
+"""Reads at positions that are data: take, gather, gather_nd, adv_index.
+
+A position outside of the data is moved to the nearest one inside; nothing is read out of bounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relay_tune.ir.expr import Attributes
+from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.op.elements import (
+    Array,
+    broadcast_load,
+    clamp_index,
+    index_from_end,
+    load_at,
+    moved,
+)
+from relay_tune.op.reshape_index import reshaped_tensor
+from relay_tune.tensor.expression import INDEX, Scalar, binary, cast
+from relay_tune.typing.relations_indexing import advanced_index as advanced_index_relation
+from relay_tune.typing.relations_indexing import gather as gather_relation
+from relay_tune.typing.relations_indexing import gather_nd as gather_nd_relation
+from relay_tune.typing.relations_indexing import take as take_relation
+
+
+@dataclass(frozen=True)
+class TakeAttributes(Attributes):
+    """Attributes of take.
+
+    Attributes:
+        axis: the axis that is indexed; None: the flattened data.
+        batch_dims: so many leading axes of data and indices belong together.
+        mode: "clip": positions are forced into the axis; "wrap": taken modulo its size;
+            "fast": positions are promised to be inside.
+    """
+
+    axis: int | None = None
+    batch_dims: int = 0
+    mode: str = "clip"
+
+
+@dataclass(frozen=True)
+class GatherAttributes(Attributes):
+    """Attributes of gather.
+
+    Attributes:
+        axis: the axis that is indexed.
+    """
+
+    axis: int
+
+
+@dataclass(frozen=True)
+class GatherNdAttributes(Attributes):
+    """Attributes of gather_nd.
+
+    Attributes:
+        batch_dims: so many leading axes of data and positions belong together.
+        index_rank: the number of coordinates, where the type of the indices does not say it.
+    """
+
+    batch_dims: int = 0
+    index_rank: int | None = None
+
+
+def _take_position(mode: str, index: Scalar, size: int) -> Scalar:
+    if mode == "wrap":
+        return binary("floormod", cast(index, INDEX), size)
+    return clamp_index(index, size)
+
+
+def _take(attributes: TakeAttributes, inputs: Any, types: Any) -> list[Any]:
+    data, indices = inputs
+    batch = attributes.batch_dims % indices.rank if attributes.batch_dims else 0
+    if attributes.axis is None:
+        count = int(np.prod(data.shape, dtype=np.int64))
+        data, axis = reshaped_tensor("flatten", data, (count,)), 0
+    else:
+        axis = attributes.axis % data.rank
+    extra = indices.rank - batch
+
+    def place(*output: Scalar) -> list[Scalar]:
+        index = load_at(indices, [*output[:batch], *output[axis : axis + extra]])
+        position = _take_position(attributes.mode, index, data.shape[axis])
+        return [*output[:axis], position, *output[axis + extra :]]
+
+    return [moved("take", types[0], data, place)]
+
+
+def _take_reference(attributes: TakeAttributes, data: Array, indices: Array) -> Array:
+    if attributes.axis is None:
+        data, axis = data.reshape(-1), 0
+    else:
+        axis = attributes.axis % data.ndim
+    size = data.shape[axis]
+    given = indices.astype(np.int64)
+    positions = given % size if attributes.mode == "wrap" else np.clip(given, 0, size - 1)
+    batch = attributes.batch_dims % indices.ndim if attributes.batch_dims else 0
+    if not batch:
+        return np.asarray(np.take(data, positions, axis))
+    rows = data.reshape((-1, *data.shape[batch:]))
+    lists = positions.reshape((-1, *positions.shape[batch:]))
+    taken = [np.take(row, chosen, axis - batch) for row, chosen in zip(rows, lists, strict=True)]
+    return np.stack(taken).reshape((*data.shape[:batch], *taken[0].shape))
+
+
+def _gather(attributes: GatherAttributes, inputs: Any, types: Any) -> list[Any]:
+    data, indices = inputs
+    axis = attributes.axis % data.rank
+
+    def place(*output: Scalar) -> list[Scalar]:
+        position = clamp_index(load_at(indices, output), data.shape[axis])
+        return [*output[:axis], position, *output[axis + 1 :]]
+
+    return [moved("gather", types[0], data, place)]
+
+
+def _gather_reference(attributes: GatherAttributes, data: Array, indices: Array) -> Array:
+    axis = attributes.axis % data.ndim
+    cut = tuple(slice(size) for size in indices.shape)
+    rows = data[cut[:axis] + (slice(None),) + cut[axis + 1 :]]
+    positions = np.clip(indices.astype(np.int64), 0, data.shape[axis] - 1)
+    return np.take_along_axis(rows, positions, axis)
+
+
+def _gather_nd(attributes: GatherNdAttributes, inputs: Any, types: Any) -> list[Any]:
+    data, indices = inputs
+    batch = attributes.batch_dims
+
+    def place(*output: Scalar) -> list[Scalar]:
+        positions = output[: indices.rank - 1]
+        coordinates = [
+            clamp_index(indices[(n, *positions)], data.shape[batch + n])
+            for n in range(indices.shape[0])
+        ]
+        return [*output[:batch], *coordinates, *output[indices.rank - 1 :]]
+
+    return [moved("gather_nd", types[0], data, place)]
+
+
+def _gather_nd_reference(attributes: GatherNdAttributes, data: Array, indices: Array) -> Array:
+    batch = attributes.batch_dims
+    rank = indices.ndim - 1
+    coordinates: list[Array] = [
+        np.arange(size).reshape([-1 if n == axis else 1 for n in range(rank)])
+        for axis, size in enumerate(data.shape[:batch])
+    ]
+    for n, row in enumerate(indices):
+        coordinates.append(np.clip(row.astype(np.int64), 0, data.shape[batch + n] - 1))
+    return np.asarray(data[tuple(coordinates)])
+
+
+def _advanced_index(attributes: Any, inputs: Any, types: Any) -> list[Any]:
+    ((data, *indices),) = inputs
+    rank = max(index.rank for index in indices)
+
+    def place(*output: Scalar) -> list[Scalar]:
+        chosen = [
+            clamp_index(index_from_end(broadcast_load(index, output[:rank]), size), size)
+            for index, size in zip(indices, data.shape, strict=False)
+        ]
+        return [*chosen, *output[rank:]]
+
+    return [moved("adv_index", types[0], data, place)]
+
+
+def _advanced_index_reference(attributes: Attributes, inputs: tuple[Array, ...]) -> Array:
+    data, *indices = inputs
+    chosen = []
+    for index, size in zip(indices, data.shape, strict=False):
+        position = index.astype(np.int64)
+        chosen.append(np.clip(np.where(position < 0, position + size, position), 0, size - 1))
+    return np.asarray(data[tuple(chosen)])
+
+
+take = register(
+    Operator(
+        name="take",
+        arguments=("data", "indices"),
+        relation=take_relation,
+        kind=FusionKind.INJECTIVE,
+        attributes=TakeAttributes,
+        compute=_take,
+        reference=_take_reference,
+        documentation="The slices of data at the given positions of one axis.",
+    )
+)
+gather = register(
+    Operator(
+        name="gather",
+        arguments=("data", "indices"),
+        relation=gather_relation,
+        kind=FusionKind.INJECTIVE,
+        attributes=GatherAttributes,
+        compute=_gather,
+        reference=_gather_reference,
+        documentation="out[i][j] = data[indices[i][j]][j] for axis 0, and so on.",
+    )
+)
+gather_nd = register(
+    Operator(
+        name="gather_nd",
+        arguments=("data", "indices"),
+        relation=gather_nd_relation,
+        kind=FusionKind.INJECTIVE,
+        attributes=GatherNdAttributes,
+        compute=_gather_nd,
+        reference=_gather_nd_reference,
+        documentation="Slices of data at positions whose coordinates run along axis 0 of indices.",
+    )
+)
+adv_index = register(
+    Operator(
+        name="adv_index",
+        arguments=("inputs",),
+        relation=advanced_index_relation,
+        kind=FusionKind.INJECTIVE,
+        compute=_advanced_index,
+        reference=_advanced_index_reference,
+        documentation=(
+            "data[index0, index1, ...] with index tensors that broadcast; negative ones count "
+            "from the end."
+        ),
+    )
+)

@@ -1,0 +1,166 @@
+"""Tensors joined along an axis, or cut apart: concatenate, stack, split."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from relay_tune.ir.expr import Attributes
+from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.op.elements import Array, integer_shape, load_at, moved
+from relay_tune.tensor.expression import Scalar, Tensor, binary, select
+from relay_tune.tensor.tensor import compute
+from relay_tune.typing.relations_joining import concatenate as concatenate_relation
+from relay_tune.typing.relations_joining import split as split_relation
+from relay_tune.typing.relations_joining import stack as stack_relation
+
+
+@dataclass(frozen=True)
+class ConcatenateAttributes(Attributes):
+    """Attributes of concatenate.
+
+    Attributes:
+        axis: the axis along which the tensors stand one after the other.
+    """
+
+    axis: int = 0
+
+
+@dataclass(frozen=True)
+class StackAttributes(Attributes):
+    """Attributes of stack.
+
+    Attributes:
+        axis: the place of the new axis in the result.
+    """
+
+    axis: int = 0
+
+
+@dataclass(frozen=True)
+class SplitAttributes(Attributes):
+    """Attributes of split.
+
+    Attributes:
+        indices_or_sections: a number of equal parts, or the positions where to cut.
+        axis: the axis that is cut.
+    """
+
+    indices_or_sections: int | tuple[int, ...]
+    axis: int = 0
+
+
+def _concatenate(attributes: ConcatenateAttributes, inputs: Any, types: Any) -> list[Any]:
+    (tensors,) = inputs
+    axis = attributes.axis % tensors[0].rank
+    shape = integer_shape(types[0])
+    return [compute("concatenate", shape, partial(_joined, _parts(tensors, axis), axis))]
+
+
+def _parts(tensors: Sequence[Tensor], axis: int) -> list[tuple[int, Tensor]]:
+    """Each tensor that is not empty along the axis, with its offset in the result."""
+    parts: list[tuple[int, Tensor]] = []
+    offset = 0
+    for tensor in tensors:
+        if tensor.shape[axis]:
+            parts.append((offset, tensor))
+        offset += tensor.shape[axis]
+    return parts or [(0, tensors[0])]
+
+
+def _joined(parts: Sequence[tuple[int, Tensor]], axis: int, *output: Scalar) -> Scalar:
+    """The element of the part that the output position falls into."""
+    (offset, last), earlier = parts[-1], parts[:-1]
+    result: Scalar = load_at(last, _shifted(output, axis, offset))
+    for offset, tensor in reversed(earlier):
+        inside = binary("lt", output[axis], offset + tensor.shape[axis])
+        result = select(inside, load_at(tensor, _shifted(output, axis, offset)), result)
+    return result
+
+
+def _shifted(output: Sequence[Scalar], axis: int, offset: int) -> list[Scalar]:
+    return [index - offset if n == axis else index for n, index in enumerate(output)]
+
+
+def _concatenate_reference(attributes: ConcatenateAttributes, arrays: tuple[Array, ...]) -> Array:
+    return np.concatenate(arrays, attributes.axis)
+
+
+def _stack(attributes: StackAttributes, inputs: Any, types: Any) -> list[Any]:
+    (tensors,) = inputs
+    axis = attributes.axis % (tensors[0].rank + 1)
+
+    def element(*output: Scalar) -> Scalar:
+        rest = [*output[:axis], *output[axis + 1 :]]
+        result: Scalar = load_at(tensors[-1], rest)
+        for place in reversed(range(len(tensors) - 1)):
+            here = binary("eq", output[axis], place)
+            result = select(here, load_at(tensors[place], rest), result)
+        return result
+
+    return [compute("stack", integer_shape(types[0]), element)]
+
+
+def _stack_reference(attributes: StackAttributes, arrays: tuple[Array, ...]) -> Array:
+    return np.stack(arrays, attributes.axis)
+
+
+def _split(attributes: SplitAttributes, inputs: Any, types: Any) -> list[Any]:
+    (data,) = inputs
+    axis = attributes.axis % data.rank
+    offset = 0
+    parts = []
+    for type_ in types:
+        parts.append(moved("split", type_, data, partial(_offset_place, axis, offset)))
+        offset += integer_shape(type_)[axis]
+    return parts
+
+
+def _offset_place(axis: int, offset: int, *output: Scalar) -> list[Scalar]:
+    return [index + offset if n == axis else index for n, index in enumerate(output)]
+
+
+def _split_reference(attributes: SplitAttributes, data: Array) -> tuple[Array, ...]:
+    return tuple(np.split(data, attributes.indices_or_sections, attributes.axis))
+
+
+concatenate = register(
+    Operator(
+        name="concatenate",
+        arguments=("data",),
+        relation=concatenate_relation,
+        kind=FusionKind.INJECTIVE,
+        attributes=ConcatenateAttributes,
+        compute=_concatenate,
+        reference=_concatenate_reference,
+        documentation="The tensors of a tuple one after the other along an axis.",
+    )
+)
+stack = register(
+    Operator(
+        name="stack",
+        arguments=("data",),
+        relation=stack_relation,
+        kind=FusionKind.INJECTIVE,
+        attributes=StackAttributes,
+        compute=_stack,
+        reference=_stack_reference,
+        documentation="The tensors of a tuple, all of one shape, along a new axis.",
+    )
+)
+split = register(
+    Operator(
+        name="split",
+        arguments=("data",),
+        relation=split_relation,
+        kind=FusionKind.INJECTIVE,
+        attributes=SplitAttributes,
+        compute=_split,
+        reference=_split_reference,
+        documentation="A tuple of the parts of the data along an axis.",
+    )
+)

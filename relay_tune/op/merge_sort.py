@@ -1,0 +1,133 @@
+"""A stable bottom-up merge sort as a loop nest (Knuth, The Art of Computer Programming 3, 5.2.4).
+
+Runs of 1, 2, 4, ... elements are merged from one half of a local buffer into the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from relay_tune.tensor.expression import (
+    INDEX,
+    Scalar,
+    Tensor,
+    binary,
+    cast,
+    literal,
+    select,
+    unary,
+)
+from relay_tune.tensor.loops import Buffer, LoopBuilder
+from relay_tune.tensor.scalar_semantics import is_float
+from relay_tune.tensor.tensor import ProcedureOutput, procedure
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Workspace:
+    """The local buffers: two rows of keys and of the places they came from, and counters."""
+
+    keys: Buffer
+    places: Buffer
+    source: Buffer
+    width: Buffer
+    left: Buffer
+    right: Buffer
+    taken: Buffer
+
+
+def sorted_tensors(
+    name: str, data: Tensor, axis: int, kept: int, ascending: bool, index_dtype: str
+) -> tuple[ProcedureOutput, ...]:
+    """The first `kept` elements of `data` sorted along `axis`, and where they stood.
+
+    Equal elements keep their order; NaN comes last in either direction.
+    """
+    shape = (*data.shape[:axis], kept, *data.shape[axis + 1 :])
+
+    def write(builder: LoopBuilder, values: Buffer, found: Buffer, places: Buffer) -> None:
+        size = values.shape[axis]
+        work = _workspace(builder, size, values.dtype)
+        with ExitStack() as stack:
+            outer = [
+                stack.enter_context(builder.loop(f"i{n}", extent if n != axis else 1))
+                for n, extent in enumerate(values.shape)
+            ]
+            with builder.loop("read", size) as place:
+                builder.store(work.keys, (0, place), values[_at(outer, axis, place)])
+                builder.store(work.places, (0, place), place)
+            _sort_row(builder, work, size, ascending)
+            with builder.loop("write", kept) as place:
+                source = work.source[()]
+                position = _at(outer, axis, place)
+                builder.store(found, position, work.keys[source, place])
+                builder.store(places, position, cast(work.places[source, place], index_dtype))
+
+    return procedure(name, [data], [(shape, data.dtype), (shape, index_dtype)], write)
+
+
+def _workspace(builder: LoopBuilder, size: int, dtype: str) -> _Workspace:
+    return _Workspace(
+        keys=builder.local("keys", (2, size), dtype),
+        places=builder.local("places", (2, size), INDEX),
+        source=builder.local("source", (), INDEX),
+        width=builder.local("width", (), INDEX),
+        left=builder.local("left", (), INDEX),
+        right=builder.local("right", (), INDEX),
+        taken=builder.local("taken", (), INDEX),
+    )
+
+
+def _at(outer: Sequence[Scalar], axis: int, place: Scalar) -> tuple[Scalar, ...]:
+    return (*outer[:axis], place, *outer[axis + 1 :])
+
+
+def _sort_row(builder: LoopBuilder, work: _Workspace, size: int, ascending: bool) -> None:
+    """Sort the keys of row 0; the result is in row `source`."""
+    builder.store(work.source, (), 0)
+    builder.store(work.width, (), 1)
+    with builder.while_(binary("lt", work.width[()], size)):
+        pair = work.width[()] * 2
+        pairs = binary("floordiv", pair + (size - 1), pair)
+        with builder.loop("pair", pairs) as number:
+            begin = number * pair
+            middle = binary("min", begin + work.width[()], size)
+            end = binary("min", begin + pair, size)
+            _merge(builder, work, (begin, middle, end), ascending)
+        builder.store(work.source, (), binary("sub", 1, work.source[()]))
+        builder.store(work.width, (), work.width[()] * 2)
+
+
+def _merge(
+    builder: LoopBuilder, work: _Workspace, bounds: tuple[Scalar, Scalar, Scalar], ascending: bool
+) -> None:
+    """Merge the sorted runs [begin, middle) and [middle, end) into the other row."""
+    begin, middle, end = bounds
+    source = work.source[()]
+    left, right = work.left[()], work.right[()]
+    builder.store(work.left, (), begin)
+    builder.store(work.right, (), middle)
+    with builder.loop("merged", end, begin=begin) as place:
+        before = goes_before(work.keys[source, right], work.keys[source, left], ascending)
+        from_right = select(
+            binary("ge", left, middle),
+            literal(True, "bool"),
+            select(binary("lt", right, end), before, literal(False, "bool")),
+        )
+        # `right` changes with the second store, `left` follows from the number of elements taken.
+        builder.store(work.taken, (), select(from_right, right, left))
+        builder.store(work.right, (), right + cast(binary("eq", work.taken[()], right), INDEX))
+        builder.store(work.left, (), place + 1 - (right - middle))
+        target = binary("sub", 1, source)
+        builder.store(work.keys, (target, place), work.keys[source, work.taken[()]])
+        builder.store(work.places, (target, place), work.places[source, work.taken[()]])
+
+
+def goes_before(first: Scalar, second: Scalar, ascending: bool) -> Scalar:
+    """Whether `first` must stand before `second`; nothing stands before its equal."""
+    before = binary("lt" if ascending else "gt", first, second)
+    if not is_float(first.dtype):
+        return before
+    only_second = binary("and", unary("isnan", second), unary("not", unary("isnan", first)))
+    return binary("or", before, only_second)

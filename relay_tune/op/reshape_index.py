@@ -1,0 +1,104 @@
+"""Where the elements of a reshaped tensor come from, with as few divisions as possible.
+
+A reshape is cut into groups of neighbouring axes with equal products: (1, 128, 12, 64) to
+(128, 768) has the groups 128 -> 128 and (12, 64) -> 768. Within a group the indices of the result
+are the digits of one number, and those of the source are other digits of the same number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relay_tune.tensor.expression import INDEX, Scalar, Tensor, binary, literal
+from relay_tune.tensor.tensor import Computed, compute
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Digit:
+    """`index * stride` with 0 <= index < extent: one summand of a flat index."""
+
+    index: Scalar
+    extent: int
+    stride: int
+
+
+def reshaped_tensor(name: str, source: Tensor, shape: Sequence[int]) -> Computed:
+    """The tensor of `shape` with the elements of `source` in the same row-major order."""
+    return compute(
+        name, shape, lambda *axes: source[tuple(reshape_indices(source.shape, shape, axes))]
+    )
+
+
+def reshape_indices(
+    source: Sequence[int], target: Sequence[int], axes: Sequence[Scalar]
+) -> list[Scalar]:
+    """The indices into a tensor of shape `source` of the element at `axes` of shape `target`."""
+    indices: list[Scalar] = [literal(0, INDEX)] * len(source)
+    if 0 in source:
+        return indices
+    for source_axes, target_axes in _groups(source, target):
+        digits = flat_index(
+            [axes[axis] for axis in target_axes], [target[axis] for axis in target_axes]
+        )
+        stride = 1
+        for axis in reversed(source_axes):
+            indices[axis] = digit(digits, stride, source[axis])
+            stride *= source[axis]
+    return indices
+
+
+def flat_index(axes: Sequence[Scalar], shape: Sequence[int]) -> list[Digit]:
+    """The row-major number of the element at `axes` of `shape`, as summands."""
+    return [
+        Digit(axis, extent, math.prod(shape[place + 1 :]))
+        for place, (axis, extent) in enumerate(zip(axes, shape, strict=True))
+        if extent != 1
+    ]
+
+
+def digit(number: Sequence[Digit], stride: int, extent: int) -> Scalar:
+    """`number // stride % extent`; summands that cannot matter are dropped first."""
+    if extent == 1:
+        return literal(0, INDEX)
+    low = [part for part in number if part.stride % (stride * extent)]
+    multiples = [part for part in low if part.stride % stride == 0]
+    rest = [part for part in low if part.stride % stride]
+    result = _sum(multiples, stride)
+    if _limit(rest) > stride:
+        result = result + binary("floordiv", _sum(rest, 1), stride)
+    return result if _limit(low) <= stride * extent else binary("floormod", result, extent)
+
+
+def _sum(parts: Sequence[Digit], divisor: int) -> Scalar:
+    total: Scalar = literal(0, INDEX)
+    for part in parts:
+        total = total + part.index * (part.stride // divisor)
+    return total
+
+
+def _limit(parts: Sequence[Digit]) -> int:
+    """One more than the greatest value of a sum."""
+    return 1 + sum((part.extent - 1) * part.stride for part in parts)
+
+
+def _groups(
+    source: Sequence[int], target: Sequence[int]
+) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """The smallest groups of neighbouring axes of equal product; axes of size 1 are in none."""
+    left = [axis for axis, size in enumerate(source) if size != 1]
+    right = [axis for axis, size in enumerate(target) if size != 1]
+    groups = []
+    while left:
+        first, second = [left.pop(0)], [right.pop(0)]
+        before, after = source[first[0]], target[second[0]]
+        while before != after:
+            if before < after:
+                first.append(left.pop(0))
+                before *= source[first[-1]]
+            else:
+                second.append(right.pop(0))
+                after *= target[second[-1]]
+        groups.append((tuple(first), tuple(second)))
+    return groups

@@ -1,0 +1,190 @@
+"""Writes at positions that are data: scatter_elements, scatter_nd.
+
+Negative positions count from the end; updates at positions outside of the data are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relay_tune.ir.expr import Attributes
+from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.op.elements import Array, all_of, index_from_end
+from relay_tune.tensor.expression import Axis, Scalar, binary
+from relay_tune.tensor.loops import Buffer, LoopBuilder
+from relay_tune.tensor.scalar_semantics import apply_binary
+from relay_tune.tensor.tensor import procedure
+from relay_tune.typing.relations_indexing import scatter_elements as scatter_elements_relation
+from relay_tune.typing.relations_indexing import scatter_nd as scatter_nd_relation
+
+COMBINE = {"add": "add", "mul": "mul", "min": "min", "max": "max"}
+"""How an update joins the element that is there; any other reduction replaces it."""
+
+
+@dataclass(frozen=True)
+class ScatterElementsAttributes(Attributes):
+    """Attributes of scatter_elements.
+
+    Attributes:
+        axis: the axis that is indexed.
+        reduction: "update" (replace), "add", "mul", "min" or "max".
+    """
+
+    axis: int = 0
+    reduction: str = "update"
+
+
+@dataclass(frozen=True)
+class ScatterNdAttributes(Attributes):
+    """Attributes of scatter_nd.
+
+    Attributes:
+        mode: "update" (replace), "add", "mul", "min" or "max".
+    """
+
+    mode: str = "update"
+
+
+def enter_loops(builder: LoopBuilder, stack: ExitStack, shape: Sequence[int]) -> list[Axis]:
+    """Nested loops over all positions of `shape`, open until the stack is closed."""
+    return [
+        stack.enter_context(builder.loop(f"i{place}", extent)) for place, extent in enumerate(shape)
+    ]
+
+
+def copy_buffer(builder: LoopBuilder, source: Buffer, target: Buffer) -> None:
+    """Write a loop nest that copies a whole buffer."""
+    with ExitStack() as stack:
+        axes = enter_loops(builder, stack, source.shape)
+        builder.store(target, axes, source[tuple(axes)])
+
+
+def _write_update(
+    builder: LoopBuilder,
+    target: Buffer,
+    places: dict[int, Scalar],
+    position: Sequence[Scalar],
+    value: Scalar,
+    reduction: str,
+) -> None:
+    """Join `value` into the target, if the data-dependent `places` of its axes are inside."""
+    tests = []
+    for axis, place in places.items():
+        tests.append(binary("ge", place, 0))
+        tests.append(binary("lt", place, target.shape[axis]))
+    with builder.when(all_of(tests)):
+        if reduction in COMBINE:
+            value = binary(COMBINE[reduction], target[tuple(position)], value)
+        builder.store(target, position, value)
+
+
+def _scatter_elements(
+    attributes: ScatterElementsAttributes, inputs: Any, types: Any
+) -> Sequence[Any]:
+    data = inputs[0]
+    axis = attributes.axis % data.rank
+
+    def write(
+        builder: LoopBuilder, source: Buffer, indices: Buffer, updates: Buffer, target: Buffer
+    ) -> None:
+        copy_buffer(builder, source, target)
+        with ExitStack() as stack:
+            axes = enter_loops(builder, stack, indices.shape)
+            place = index_from_end(indices[tuple(axes)], target.shape[axis])
+            position = [*axes[:axis], place, *axes[axis + 1 :]]
+            update = updates[tuple(axes)]
+            _write_update(builder, target, {axis: place}, position, update, attributes.reduction)
+
+    return procedure("scatter_elements", inputs, [(data.shape, data.dtype)], write)
+
+
+def _scatter_nd(attributes: ScatterNdAttributes, inputs: Any, types: Any) -> Sequence[Any]:
+    data = inputs[0]
+
+    def write(
+        builder: LoopBuilder, source: Buffer, indices: Buffer, updates: Buffer, target: Buffer
+    ) -> None:
+        copy_buffer(builder, source, target)
+        with ExitStack() as stack:
+            axes = enter_loops(builder, stack, updates.shape)
+            chosen, rest = axes[: indices.rank - 1], axes[indices.rank - 1 :]
+            places = {
+                n: index_from_end(indices[(n, *chosen)], target.shape[n])
+                for n in range(indices.shape[0])
+            }
+            position = [*places.values(), *rest]
+            update = updates[tuple(axes)]
+            _write_update(builder, target, places, position, update, attributes.mode)
+
+    return procedure("scatter_nd", inputs, [(data.shape, data.dtype)], write)
+
+
+def _join_updates(
+    result: Array, coordinates: Sequence[Array], updates: Array, reduction: str
+) -> Array:
+    """Join updates into `result` one after the other; coordinates have one array an axis."""
+    places = zip(*(axis.reshape(-1).tolist() for axis in coordinates), strict=True)
+    rows = updates.reshape((-1, *updates.shape[coordinates[0].ndim :]))
+    for place, update in zip(places, rows, strict=True):
+        sizes = result.shape[: len(place)]
+        inside = all(-size <= index < size for index, size in zip(place, sizes, strict=True))
+        if not inside:
+            continue
+        if reduction in COMBINE:
+            update = apply_binary(COMBINE[reduction], np.asarray(result[place]), update)
+        result[place] = update
+    return result
+
+
+def _scatter_elements_reference(
+    attributes: ScatterElementsAttributes, data: Array, indices: Array, updates: Array
+) -> Array:
+    axis = attributes.axis % data.ndim
+    coordinates: list[Array] = list(np.indices(indices.shape))
+    coordinates[axis] = indices.astype(np.int64)
+    cut = updates[tuple(slice(size) for size in indices.shape)]
+    return _join_updates(data.copy(), coordinates, cut, attributes.reduction)
+
+
+def _scatter_nd_reference(
+    attributes: ScatterNdAttributes, data: Array, indices: Array, updates: Array
+) -> Array:
+    coordinates: list[Array] = list(indices.astype(np.int64))
+    return _join_updates(data.copy(), coordinates, updates, attributes.mode)
+
+
+scatter_elements = register(
+    Operator(
+        name="scatter_elements",
+        arguments=("data", "indices", "updates"),
+        relation=scatter_elements_relation,
+        kind=FusionKind.OPAQUE,
+        attributes=ScatterElementsAttributes,
+        compute=_scatter_elements,
+        reference=_scatter_elements_reference,
+        documentation=(
+            "The data after out[indices[i][j]][j] = updates[i][j] for axis 0, and so on; "
+            "updates are joined in row-major order."
+        ),
+    )
+)
+scatter_nd = register(
+    Operator(
+        name="scatter_nd",
+        arguments=("data", "indices", "updates"),
+        relation=scatter_nd_relation,
+        kind=FusionKind.OPAQUE,
+        attributes=ScatterNdAttributes,
+        compute=_scatter_nd,
+        reference=_scatter_nd_reference,
+        documentation=(
+            "The data after its slices at positions, whose coordinates run along axis 0 of "
+            "indices, were joined with updates in row-major order."
+        ),
+    )
+)

@@ -1,0 +1,43 @@
+"""What operators of one tensor, element by element, have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relay_tune.ir.operator import FusionKind, Operator, Relation, register
+from relay_tune.op.elements import Array, elementwise, integer_shape
+from relay_tune.tensor.expression import Scalar
+from relay_tune.typing.relations_elementwise import identity
+
+
+def unary_operator(
+    name: str,
+    element: Callable[[Scalar], Scalar],
+    reference: Callable[[Array], Any],
+    documentation: str,
+    relation: Relation = identity,
+) -> Operator:
+    """Register an operator of one tensor, one scalar expression for each element."""
+
+    def computation(attributes: Any, inputs: Any, types: Any) -> list[Any]:
+        return [elementwise(name, integer_shape(types[0]), inputs, element)]
+
+    def meaning(attributes: Any, data: Array) -> Array:
+        with np.errstate(all="ignore"):
+            result = np.asarray(reference(data))
+        return result if relation is not identity else result.astype(data.dtype, copy=False)
+
+    return register(
+        Operator(
+            name=name,
+            arguments=("data",),
+            relation=relation,
+            kind=FusionKind.ELEMENTWISE,
+            compute=computation,
+            reference=meaning,
+            documentation=documentation,
+        )
+    )
