@@ -41,14 +41,16 @@ def windows_of(attributes: Any, size: Sequence[int]) -> Windows:
     )
 
 
-def pad_axes(data: Tensor, before: Sequence[int], extents: Sequence[int], value: Number) -> Tensor:
+def pad_axes(
+    data: Tensor, before: Sequence[int], extents: Sequence[int], value: Scalar | Number
+) -> Tensor:
     """`data` surrounded by `value`: `extents` are the new sizes, the data begins at `before`.
 
     A negative `before` cuts off that many elements. Without any change this is `data` itself.
     """
     if not any(before) and tuple(extents) == data.shape:
         return data
-    border = literal(value, data.dtype)
+    border = value if isinstance(value, Scalar) else literal(value, data.dtype)
 
     def element(*axes: Scalar) -> Scalar:
         places = [axis - first for axis, first in zip(axes, before, strict=True)]
