@@ -53,7 +53,7 @@ class StatementWriter:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.writer = FunctionWriter()
-        pointers = {tensor: f"%arg{n}" for n, tensor in enumerate(kernel.arguments)}
+        pointers = {tensor: f"%arg{n}" for n, tensor in enumerate(kernel.parameters)}
         self.values = ValueWriter(self.writer, pointers)
         self.parallel = contains_parallel(kernel.body)
 
@@ -140,7 +140,12 @@ class StatementWriter:
                 self._counted(loop, begin, end)
 
     def _let(self, node: Let) -> None:
-        """Name a value; it starts a level, so that addresses depend on it like on a loop."""
+        """Name a value; one that is not affine starts a level, as the variable of a loop does."""
+        form = self.values.affine(node.value)
+        if form is not None:
+            self.values.environment[node.axis] = form
+            self.statement(node.body)
+            return
         value = self.values.evaluate(node.value).text
         name = self.writer.fresh("let")
         self.writer.line(f"{name} = add i64 {value}, 0")

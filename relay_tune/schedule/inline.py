@@ -34,6 +34,9 @@ from relay_tune.tensor.walk import sub_expressions, substitute, transform
 MAXIMUM_INLINED_NODES = 400
 """An expression that would grow beyond this many nodes is stored instead."""
 
+MAXIMUM_HALO = 2.0
+"""A single elementwise reader this much larger only adds a border around what it reads."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Stage:
@@ -116,8 +119,13 @@ def _worth_inlining(
     if sum(1 for _ in sub_expressions(stage.body)) > MAXIMUM_INLINED_NODES:
         return False
     repeated = max((_repetition(tensor, reader) for reader, _ in readers), default=1.0)
-    if len({reader for reader, _ in readers}) == 1 and repeated <= 1:
+    only_reader = readers[0][0] if len({reader for reader, _ in readers}) == 1 else None
+    if only_reader is not None and repeated <= 1:
         return True
+    if isinstance(only_reader, Computed) and len(readers) == 1:
+        is_reduction = isinstance(only_reader.body, Reduce)
+        if not is_reduction and repeated <= MAXIMUM_HALO:
+            return True
     return repeated <= 1 and _cost(stage.body) <= 4
 
 

@@ -179,19 +179,24 @@ def _split_for(form: Affine, divisor: int) -> tuple[Axis, int] | None:
 def can_fuse(outer: Axis, inner: Axis, roots: Sequence[Scalar]) -> bool:
     """Whether two axes only ever occur as `outer * inner.extent + inner`."""
     for root in roots:
+        if root.dtype == INDEX and not _occurs_as_one(root, outer, inner):
+            return False
         for node in sub_expressions(root):
             if not isinstance(node, Load):
                 if isinstance(node, Binary | Select) and not _fusible_elsewhere(node, outer, inner):
                     return False
                 continue
-            for index in node.indices:
-                form = axis_affine(index)
-                if form is None:
-                    if outer in _axes(index) or inner in _axes(index):
-                        return False
-                elif form.coefficient(outer) != form.coefficient(inner) * inner.extent:
-                    return False
+            if not all(_occurs_as_one(index, outer, inner) for index in node.indices):
+                return False
     return True
+
+
+def _occurs_as_one(index: Scalar, outer: Axis, inner: Axis) -> bool:
+    """Whether an index treats two axes as `outer * inner.extent + inner`."""
+    form = axis_affine(index)
+    if form is None:
+        return not {outer, inner} & _axes(index)
+    return form.coefficient(outer) == form.coefficient(inner) * inner.extent
 
 
 def _fusible_elsewhere(node: Binary | Select, outer: Axis, inner: Axis) -> bool:

@@ -121,9 +121,17 @@ class Allocate(Statement):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Kernel:
-    """A loop nest with the buffers that it is called with, in order."""
+    """A loop nest as a function.
+
+    Attributes:
+        name: the symbol.
+        parameters: the buffers that the body reads and writes, in the order of its parameters.
+        arguments: the tensors that it is called with, in the same order.
+        body: the statement.
+    """
 
     name: str
+    parameters: tuple[Tensor, ...]
     arguments: tuple[Tensor, ...]
     body: Statement
 

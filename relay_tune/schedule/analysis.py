@@ -1,0 +1,354 @@
+"""What a tiled nest costs, estimated: operations, loads, registers, and bytes from each cache.
+
+The estimate ranks schedules before anything is measured (it chooses the default one) and gives the
+features from which the cost model learns the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.tile import TileChoice
+from relay_tune.tensor.affine import Affine, axis_affine
+from relay_tune.tensor.expression import Axis, Binary, Load, Scalar, Select, Tensor, Unary
+from relay_tune.tensor.index import FlatView
+from relay_tune.tensor.walk import loads, sub_expressions
+
+ELEMENT_BYTES = {"64": 8, "32": 4, "16": 2, "t8": 1, "ol": 1}
+
+CHEAP_UNARY = frozenset(["neg", "abs", "not", "floor", "ceil", "trunc", "round", "bitnot"])
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What the estimate knows of a processor core; bytes and cycles.
+
+    The figures are rounded ones of a current server core; their ratios matter, not their size.
+    """
+
+    vector_bytes: int
+    registers: int
+    fused_per_cycle: float = 2.0
+    loads_per_cycle: float = 2.0
+    latency: float = 4.0
+    cache_bytes: tuple[int, ...] = (32 << 10, 768 << 10, 16 << 20)
+    cache_bandwidth: tuple[float, ...] = (110.0, 48.0, 24.0, 8.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One load of a nest's reduction body or epilogue."""
+
+    form: Affine | None
+    bytes: int
+    constant: bool
+    elements: int
+
+
+@dataclass(frozen=True, slots=True)
+class NestAnalysis:
+    """The schedule-independent part of the estimate."""
+
+    nest: Nest
+    body_accesses: tuple[Access, ...]
+    result_accesses: tuple[Access, ...]
+    body_operations: float
+    result_operations: float
+    store_form: Affine | None
+    store_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """An estimate of a scheduled nest.
+
+    Attributes:
+        cycles: of one core for the whole nest.
+        compute_cycles: the arithmetic and loads from the first cache alone.
+        memory_cycles: the traffic beyond it alone.
+        accumulators: registers of the tile.
+        registers: accumulators and operands together.
+        code: instructions of the innermost loop body.
+        waste: computed points over needed points (vector tails count as full).
+        loads_per_operation: loads of the innermost body for each arithmetic instruction.
+        tiles: the number of register tiles.
+    """
+
+    cycles: float
+    compute_cycles: float
+    memory_cycles: float
+    accumulators: int
+    registers: int
+    code: int
+    waste: float
+    loads_per_operation: float
+    tiles: int
+
+
+def element_bytes(dtype: str) -> int:
+    """Bytes of one stored element."""
+    return ELEMENT_BYTES[dtype[-2:]]
+
+
+def analyse(nest: Nest, constants: frozenset[Tensor]) -> NestAnalysis:
+    """What can be said of a nest before a schedule is chosen."""
+    body = () if nest.body is None else tuple(_accesses(nest.body, constants))
+    return NestAnalysis(
+        nest=nest,
+        body_accesses=body,
+        result_accesses=tuple(_accesses(nest.result, constants)),
+        body_operations=0.0 if nest.body is None else _operations(nest.body, reduced=True),
+        result_operations=_operations(nest.result, reduced=False),
+        store_form=axis_affine(nest.index),
+        store_bytes=element_bytes(nest.target.dtype),
+    )
+
+
+def _accesses(root: Scalar, constants: frozenset[Tensor]) -> Iterator[Access]:
+    for load in loads(root):
+        if isinstance(load.tensor, FlatView):
+            yield Access(
+                axis_affine(load.indices[0]),
+                element_bytes(load.dtype),
+                load.tensor.viewed in constants,
+                prod(load.tensor.shape),
+            )
+
+
+def _operations(root: Scalar, *, reduced: bool) -> float:
+    """Vector instructions for one point; a multiplication that is summed fuses with the addition."""
+    total = 1.0 if reduced else 0.0
+    for node in sub_expressions(root):
+        match node:
+            case Unary():
+                total += 1.0 if node.operation in CHEAP_UNARY else 16.0
+            case Binary(operation="div" | "pow" | "truncdiv" | "floordiv"):
+                total += 0.0 if node.dtype == "int64" else 8.0
+            case Binary() if node.dtype != "int64":
+                total += 1.0
+            case Select():
+                total += 1.0
+    if reduced and isinstance(root, Binary) and root.operation == "mul":
+        total -= 1.0
+    return total
+
+
+def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Estimate:
+    """The estimate of a nest under a choice."""
+    nest = analysis.nest
+    variants = [_axis_variants(axis.extent, tile) for axis, tile in _tiled(nest, choice)]
+    steps = prod(axis.extent for axis in nest.reduction)
+    compute, tiles, points = 0.0, 0, 0
+    for variant in product(*variants):
+        count = prod(times for times, _ in variant)
+        extents = {a: size for (a, _), (_, size) in zip(_tiled(nest, choice), variant, strict=True)}
+        compute += count * _tile_cycles(analysis, choice, machine, extents, steps)
+        tiles += count
+        points += count * _vectors(nest, choice, extents) * choice.lanes
+    full = dict(_tiled(nest, choice))
+    held = _vectors(nest, choice, full)
+    operands = _distinct_vectors(analysis, choice, full)
+    memory = _memory_cycles(analysis, choice, machine)
+    operations = max(held * max(analysis.body_operations, analysis.result_operations), 1.0)
+    loaded = _loads(analysis.body_accesses or analysis.result_accesses, nest, choice, full)
+    needed = max(prod(axis.extent for axis in nest.axes), 1)
+    return Estimate(
+        cycles=max(compute, memory) + 0.15 * min(compute, memory),
+        compute_cycles=compute,
+        memory_cycles=memory,
+        accumulators=held,
+        registers=held + operands + 1,
+        code=int((operations + loaded) * max(choice.unroll, 1)),
+        waste=points / needed if choice.vector >= 0 else 1.0,
+        loads_per_operation=loaded / operations,
+        tiles=tiles,
+    )
+
+
+def accumulators(nest: Nest, choice: TileChoice) -> int:
+    """Registers that hold the points of a full tile."""
+    return _vectors(nest, choice, dict(_tiled(nest, choice)))
+
+
+def _tiled(nest: Nest, choice: TileChoice) -> list[tuple[Axis, int]]:
+    return list(zip(nest.axes, choice.tile, strict=True))
+
+
+def _axis_variants(extent: int, tile: int) -> list[tuple[int, int]]:
+    """(how many tiles, their extent): the full ones and the one at the edge."""
+    full, rest = divmod(extent, tile)
+    return [(full, tile)] * bool(full) + [(1, rest)] * bool(rest)
+
+
+def _vector_axis(nest: Nest, choice: TileChoice) -> Axis | None:
+    return nest.axes[choice.vector] if choice.vector >= 0 else None
+
+
+def _vectors(nest: Nest, choice: TileChoice, extents: dict[Axis, int]) -> int:
+    """Registers that hold the points of a tile."""
+    vector = _vector_axis(nest, choice)
+    count = 1
+    for axis, extent in extents.items():
+        count *= -(-extent // choice.lanes) if axis is vector else extent
+    return count * (choice.unroll if choice.vector == -2 else 1)
+
+
+def _loads(
+    accesses: tuple[Access, ...], nest: Nest, choice: TileChoice, extents: dict[Axis, int]
+) -> float:
+    """Load instructions for one reduction step of a tile; a gather counts one for each lane."""
+    vector = _vector_axis(nest, choice)
+    total = 0.0
+    for access in accesses:
+        if access.form is None:
+            total += _vectors(nest, choice, extents) * choice.lanes
+            continue
+        count = 1.0
+        for axis, extent in extents.items():
+            if access.form.coefficient(axis):
+                count *= -(-extent // choice.lanes) if axis is vector else extent
+        if vector is not None and not _is_streamed(access, vector, nest):
+            count *= choice.lanes
+        total += count
+    return total
+
+
+def _is_streamed(access: Access, vector: Axis, nest: Nest) -> bool:
+    """Whether a vector of this access is one load (contiguous, the same, or packed)."""
+    assert access.form is not None
+    return access.form.coefficient(vector) in (0, 1) or (access.constant and bool(nest.reduction))
+
+
+def _distinct_vectors(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, int]) -> int:
+    """Operand registers that stay live during a reduction step: the smallest reused set."""
+    if not analysis.body_accesses:
+        return 2
+    counts = [
+        _loads((access,), analysis.nest, choice, extents) for access in analysis.body_accesses
+    ]
+    return int(min(min(counts), 8))
+
+
+def _tile_cycles(
+    analysis: NestAnalysis,
+    choice: TileChoice,
+    machine: Machine,
+    extents: dict[Axis, int],
+    steps: int,
+) -> float:
+    nest = analysis.nest
+    vectors = _vectors(nest, choice, extents)
+    stored = vectors * (1.0 if _stores_vectors(analysis, choice) else float(choice.lanes))
+    epilogue = (
+        analysis.result_operations * vectors / machine.fused_per_cycle
+        + _loads(analysis.result_accesses, nest, choice, extents) / machine.loads_per_cycle
+        + stored
+    )
+    if nest.body is None:
+        return epilogue + 1.0
+    if choice.vector == -2:
+        steps = -(-steps // (choice.lanes * choice.unroll))
+        epilogue += 12.0 * prod(extents.values())
+    operations = vectors * analysis.body_operations
+    loaded = _loads(analysis.body_accesses, nest, choice, extents)
+    if choice.vector == -2:
+        loaded *= choice.unroll
+    spilled = max(0, vectors + 2 - machine.registers)
+    step = max(
+        operations / machine.fused_per_cycle,
+        loaded / machine.loads_per_cycle,
+        machine.latency,
+    )
+    overhead = 1.0 / max(choice.unroll, 1) if choice.vector != -2 else 0.5
+    return 10.0 + epilogue + steps * (step + 0.5 * overhead + 2.0 * spilled)
+
+
+def _stores_vectors(analysis: NestAnalysis, choice: TileChoice) -> bool:
+    vector = _vector_axis(analysis.nest, choice)
+    if vector is None or analysis.store_form is None:
+        return choice.vector == -2
+    return analysis.store_form.coefficient(vector) == 1
+
+
+def _memory_cycles(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> float:
+    """Traffic beyond the first cache.
+
+    A load is fetched again in each iteration of the loops that it depends on; between two uses
+    lies the data of the innermost loop that it does not depend on, and the smallest cache which
+    holds that serves the load.
+    """
+    nest = analysis.nest
+    order = [nest.axes[place] for place in choice.order]
+    accesses = [*analysis.body_accesses, *analysis.result_accesses]
+    inner: dict[Axis, int] = {axis: axis.extent for axis in nest.reduction}
+    for axis, tile in _tiled(nest, choice):
+        inner[axis] = min(tile, axis.extent)
+    working_sets = [sum(_footprint(access, inner) for access in accesses)]
+    counts: list[int] = []
+    for axis in reversed(order):
+        counts.append(-(-axis.extent // inner[axis]))
+        inner = {**inner, axis: axis.extent}
+        working_sets.append(sum(_footprint(access, inner) for access in accesses))
+    tile_only = {axis: axis.extent for axis in nest.reduction} | dict(_tiled(nest, choice))
+    cycles = 0.0
+    for access in accesses:
+        cycles += _access_cycles(access, order, counts, working_sets, tile_only, machine)
+    stored = prod(axis.extent for axis in nest.axes) * analysis.store_bytes
+    return cycles + 2 * stored / _bandwidth(stored * 2, machine)
+
+
+def _access_cycles(
+    access: Access,
+    order: list[Axis],
+    counts: list[int],
+    working_sets: list[int],
+    tile: dict[Axis, int],
+    machine: Machine,
+) -> float:
+    moved = float(_footprint(access, tile))
+    cycles = 0.0
+    fetched_from = None
+    for depth, axis in enumerate(reversed(order)):
+        depends = access.form is None or access.form.coefficient(axis) != 0
+        if not depends and fetched_from is None and counts[depth] > 1:
+            fetched_from = working_sets[depth]
+            first = moved / _bandwidth(access.elements * access.bytes, machine)
+            again = moved * (counts[depth] - 1) / _bandwidth(fetched_from, machine)
+            cycles = first + again
+            continue
+        if fetched_from is None:
+            moved *= counts[depth]
+        elif depends:
+            cycles *= counts[depth]
+        else:
+            again = cycles if working_sets[depth] > machine.cache_bytes[1] else cycles
+            cycles += again * (counts[depth] - 1)
+    if fetched_from is None:
+        cycles = moved / _bandwidth(access.elements * access.bytes, machine)
+    return cycles
+
+
+def _footprint(access: Access, extents: dict[Axis, int]) -> int:
+    """Bytes that an access touches over a box."""
+    if access.form is None:
+        return access.bytes * prod(extents.values())
+    points = 1
+    span = 1
+    for axis, extent in extents.items():
+        factor = abs(access.form.coefficient(axis))
+        if factor:
+            points *= extent
+            span += factor * (extent - 1)
+    return access.bytes * min(points, span, access.elements)
+
+
+def _bandwidth(working_set: float, machine: Machine) -> float:
+    """Bytes a cycle from the smallest cache that holds a working set."""
+    for size, speed in zip(machine.cache_bytes, machine.cache_bandwidth, strict=False):
+        if working_set <= size:
+            return speed
+    return machine.cache_bandwidth[-1]

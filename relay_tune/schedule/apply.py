@@ -1,0 +1,143 @@
+"""From a tensor program to kernels: stages, nests, choices, loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.analysis import Machine
+from relay_tune.schedule.inline import inline_stages
+from relay_tune.schedule.nest import Nest, build_nests
+from relay_tune.schedule.packing import PackedConstant
+from relay_tune.schedule.program import ScheduledProgram
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.schedule.space import NestSpace, default_choice, nest_space
+from relay_tune.schedule.tile import TiledNest, tile_nest
+from relay_tune.tensor.dependencies import tensors_in_order
+from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.index import FlatView
+from relay_tune.tensor.loops import Block, Kernel, Statement
+from relay_tune.tensor.tensor import Computed, Input, ProcedureOutput, compute
+from relay_tune.tensor.touched import touched_tensors
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Plan:
+    """A program with its nests, before any choice.
+
+    Attributes:
+        program: the program; every output is a tensor of its own.
+        steps: nests and procedures in the order in which they run.
+    """
+
+    program: TensorProgram
+    steps: tuple[Nest | ProcedureOutput, ...]
+
+    @property
+    def nests(self) -> tuple[Nest, ...]:
+        """The steps that leave choices."""
+        return tuple(step for step in self.steps if isinstance(step, Nest))
+
+    @property
+    def constants(self) -> frozenset[Tensor]:
+        """The tensors whose content is known."""
+        return frozenset(tensor for tensor, _ in self.program.constants)
+
+    def spaces(self, machine: Machine, threads: int) -> tuple[NestSpace, ...]:
+        """The space of each nest."""
+        return tuple(nest_space(nest, self.constants, machine, threads) for nest in self.nests)
+
+    def default_schedule(self, machine: Machine, threads: int) -> Schedule:
+        """The schedule with the best estimate."""
+        return Schedule(tuple(default_choice(space) for space in self.spaces(machine, threads)))
+
+
+def plan_program(program: TensorProgram) -> Plan:
+    """The nests of a program."""
+    program = replace(program, outputs=_own_outputs(program.outputs))
+    stages = inline_stages(program.outputs)
+    return Plan(program, tuple(build_nests(stages, program.outputs)))
+
+
+def _own_outputs(outputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Outputs that are inputs, or the same tensor twice, as copies."""
+    own: list[Tensor] = []
+    for tensor in outputs:
+        if isinstance(tensor, Input) or tensor in own:
+            own.append(compute("copy", tensor.shape, lambda *at, source=tensor: source[at]))
+        else:
+            own.append(tensor)
+    return tuple(own)
+
+
+def apply_schedule(plan: Plan, schedule: Schedule, prefix: str = "kernel") -> ScheduledProgram:
+    """The kernels of a plan under a schedule; symbols are `prefix_0`, `prefix_1`, ..."""
+    choices = iter(schedule.choices)
+    kernels: list[Kernel] = []
+    packed: list[PackedConstant] = []
+    done: set[object] = set()
+    target: Tensor | None = None
+    parts: list[Statement] = []
+
+    def flush() -> None:
+        if parts:
+            kernels.append(_kernel(f"{prefix}_{len(kernels)}", tuple(parts)))
+            parts.clear()
+
+    for step in plan.steps:
+        if isinstance(step, ProcedureOutput):
+            flush()
+            if step.procedure not in done:
+                done.add(step.procedure)
+                kernels.append(_procedure_kernel(f"{prefix}_{len(kernels)}", step, plan))
+            continue
+        tiled: TiledNest = tile_nest(step, next(choices), plan.constants)
+        packed += tiled.packed
+        if step.target is not target:
+            flush()
+            target = step.target
+        parts.append(tiled.body)
+    flush()
+    return ScheduledProgram(plan.program, tuple(kernels), tuple(packed), _workspace(plan, kernels))
+
+
+def _kernel(name: str, parts: tuple[Statement, ...]) -> Kernel:
+    body = parts[0] if len(parts) == 1 else Block(parts)
+    parameters = touched_tensors(body)
+    arguments = tuple(t.viewed if isinstance(t, FlatView) else t for t in parameters)
+    return Kernel(name, parameters, arguments, body)
+
+
+def _procedure_kernel(name: str, step: ProcedureOutput, plan: Plan) -> Kernel:
+    procedure = step.procedure
+    known = {
+        tensor.index: tensor
+        for tensor in tensors_in_order(plan.program.outputs)
+        if isinstance(tensor, ProcedureOutput) and tensor.procedure is procedure
+    }
+    outputs = tuple(known.get(n, buffer) for n, buffer in enumerate(procedure.output_buffers))
+    return Kernel(
+        name,
+        (*procedure.input_buffers, *procedure.output_buffers),
+        (*procedure.inputs, *outputs),
+        procedure.body,
+    )
+
+
+def _workspace(plan: Plan, kernels: Sequence[Kernel]) -> tuple[Tensor, ...]:
+    """The kernels' arguments that are neither inputs, constants, outputs nor packed."""
+    given = {*plan.program.inputs, *plan.constants, *plan.program.outputs}
+    found: dict[Tensor, None] = {}
+    procedures = {
+        buffer
+        for step in plan.steps
+        if isinstance(step, ProcedureOutput)
+        for buffer in step.procedure.output_buffers
+    }
+    for kernel in kernels:
+        for tensor in kernel.arguments:
+            stored = isinstance(tensor, Computed | ProcedureOutput) or tensor in procedures
+            if stored and tensor not in given:
+                found[tensor] = None
+    return tuple(found)

@@ -1,0 +1,107 @@
+"""Schedules as data: one choice for each nest of a program, with a JSON form.
+
+A schedule replays to the same code on any machine. What comes from a tuning log is checked against
+the nests before it is obeyed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+from relay_tune.errors import InputError
+from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.tile import TileChoice
+
+MAXIMUM_LANES = 64
+MAXIMUM_TILE_POINTS = 4096
+MAXIMUM_UNROLL = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The choices for a program's nests, in the order of the nests."""
+
+    choices: tuple[TileChoice, ...]
+
+    def to_json(self) -> str:
+        """The canonical JSON text: equal schedules have equal texts."""
+        nests = [{field.name: getattr(c, field.name) for field in fields(c)} for c in self.choices]
+        return json.dumps({"nests": nests}, sort_keys=True, separators=(",", ":"))
+
+    @staticmethod
+    def from_json(text: str, nests: Sequence[Nest]) -> Schedule:
+        """The schedule of a text, checked for the nests it is meant for.
+
+        Raises InputError where the text is malformed or does not fit them.
+        """
+        try:
+            data = json.loads(text)
+            choices = tuple(_choice(item) for item in data["nests"])
+        except (ValueError, TypeError, KeyError) as error:
+            raise InputError(f"The schedule is malformed: {error!r}.") from error
+        if len(choices) != len(nests):
+            raise InputError(
+                f"The schedule has {len(choices)} choices, but the program has {len(nests)} nests."
+            )
+        for choice, nest in zip(choices, nests, strict=True):
+            reason = misfit(choice, nest)
+            if reason is not None:
+                raise InputError(f"The schedule does not fit nest {nest.name}: {reason}.")
+        return Schedule(choices)
+
+
+def misfit(choice: TileChoice, nest: Nest) -> str | None:
+    """Why a choice cannot be applied to a nest, or None if it can."""
+    rank, reduced = len(nest.axes), len(nest.reduction)
+    if not -2 <= choice.vector < rank:
+        return f"vector axis {choice.vector} of {rank}"
+    if choice.vector == -2 and not reduced:
+        return "lanes of a reduction where nothing is reduced"
+    if not 1 <= choice.lanes <= MAXIMUM_LANES or choice.lanes & (choice.lanes - 1):
+        return f"{choice.lanes} lanes"
+    if choice.vector == -1 and choice.lanes != 1:
+        return f"{choice.lanes} lanes without a vector axis"
+    if len(choice.tile) != rank or sorted(choice.order) != list(range(rank)):
+        return "a tile or order of another rank"
+    if sorted(choice.reduction_order) != list(range(reduced)):
+        return "a reduction order of another rank"
+    points = 1
+    for axis, extent in zip(nest.axes, choice.tile, strict=True):
+        if not 1 <= extent <= max(axis.extent, 1):
+            return f"a tile of {extent} on an axis of {axis.extent}"
+        points *= extent
+    if points > MAXIMUM_TILE_POINTS:
+        return f"a tile of {points} points"
+    if not 1 <= choice.unroll <= MAXIMUM_UNROLL:
+        return f"unrolling by {choice.unroll}"
+    if not 0 <= choice.parallel <= rank:
+        return f"{choice.parallel} parallel loops of {rank}"
+    return None
+
+
+def _choice(item: object) -> TileChoice:
+    if not isinstance(item, dict):
+        raise TypeError("a choice is no object")
+    return TileChoice(
+        vector=_integer(item["vector"]),
+        lanes=_integer(item["lanes"]),
+        tile=_integers(item["tile"]),
+        order=_integers(item["order"]),
+        reduction_order=_integers(item["reduction_order"]),
+        unroll=_integer(item["unroll"]),
+        parallel=_integer(item["parallel"]),
+    )
+
+
+def _integer(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{value!r} is no integer")
+    return value
+
+
+def _integers(value: object) -> tuple[int, ...]:
+    if not isinstance(value, list):
+        raise TypeError(f"{value!r} is no list")
+    return tuple(_integer(item) for item in value)

@@ -1,0 +1,69 @@
+"""Which tensors a loop nest reads and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from relay_tune.tensor.expression import Load, Scalar, Tensor
+from relay_tune.tensor.loops import (
+    Allocate,
+    Block,
+    Branch,
+    LaneReduce,
+    Let,
+    Loop,
+    Statement,
+    Store,
+    While,
+)
+from relay_tune.tensor.walk import sub_expressions
+
+
+def touched_tensors(root: Statement) -> tuple[Tensor, ...]:
+    """The tensors read or written, without the nest's own buffers, in order of first use."""
+    own: set[Tensor] = set()
+    found: dict[Tensor, None] = {}
+    for node in statements(root):
+        if isinstance(node, Allocate):
+            own.add(node.buffer)
+        for expression in _expressions(node):
+            found.update(dict.fromkeys(_loaded(expression)))
+        if isinstance(node, Store):
+            found[node.buffer] = None
+    return tuple(tensor for tensor in found if tensor not in own)
+
+
+def statements(root: Statement) -> Iterator[Statement]:
+    """Every statement, outer ones first."""
+    yield root
+    match root:
+        case Block():
+            for part in root.statements:
+                yield from statements(part)
+        case Loop() | While() | Allocate() | Let():
+            yield from statements(root.body)
+        case Branch():
+            yield from statements(root.then)
+            if root.otherwise is not None:
+                yield from statements(root.otherwise)
+
+
+def _expressions(node: Statement) -> tuple[Scalar, ...]:
+    match node:
+        case Store():
+            return (*node.indices, node.value)
+        case Loop():
+            return (node.begin, node.end)
+        case Let():
+            return (node.value,)
+        case Branch() | While():
+            return (node.condition,)
+    return ()
+
+
+def _loaded(root: Scalar) -> Iterator[Tensor]:
+    for node in sub_expressions(root):
+        if isinstance(node, Load):
+            yield node.tensor
+        elif isinstance(node, LaneReduce):
+            yield from _loaded(node.operand)
