@@ -48,8 +48,9 @@ def conv_transpose(
         return None
     sizes = logical_dims(data, attributes.data_layout)
     _per_group(sizes["C"], attributes.groups, data)
-    channels = attributes.channels and attributes.channels // attributes.groups
-    weight = _weight(inputs[1], data, attributes, context, {"I": sizes["C"], "O": channels})
+    outputs = attributes.channels
+    per_group = None if outputs is None else outputs // attributes.groups
+    weight = _weight(inputs[1], data, attributes, context, {"I": sizes["C"], "O": per_group})
     if weight is None:
         return None
     kernel = logical_dims(weight, attributes.kernel_layout)

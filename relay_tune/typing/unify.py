@@ -91,9 +91,9 @@ class Unifier:
         if left is right:
             return left
         if isinstance(left, IncompleteType):
-            return self._bind(left, right)
+            return self.bind(left, right)
         if isinstance(right, IncompleteType):
-            return self._bind(right, left)
+            return self.bind(right, left)
         match left, right:
             case TensorType(), TensorType():
                 return self._unify_tensors(left, right)
@@ -110,10 +110,6 @@ class Unifier:
         found = {symbol for symbol in symbols(type_) if symbol.name not in rigid}
         found = {symbol for symbol in found if "'" not in symbol.name}
         return substitute_symbols(type_, {s.name: self.dims.fresh(s.name) for s in found})
-
-    def bind(self, hole: IncompleteType, type_: Type) -> Type:
-        """Fill an unbound hole; raises UnificationError if it would contain itself."""
-        return self._bind(hole, type_)
 
     def _find(self, type_: Type) -> Type:
         """The end of a chain of bound holes, which is made short on the way."""
@@ -134,7 +130,8 @@ class Unifier:
             return False
         return not parts(type_) or id(type_) in self._closed
 
-    def _bind(self, hole: IncompleteType, type_: Type) -> Type:
+    def bind(self, hole: IncompleteType, type_: Type) -> Type:
+        """Fill an unbound hole; raises UnificationError if it would contain itself."""
         resolved = self.resolve(type_)
         if resolved is hole:
             return hole

@@ -1,4 +1,4 @@
-"""The messages of type errors, beside the programs that cause them (errors/NAME.relay, NAME.txt)."""
+"""Type errors: programs in errors/NAME.relay, the messages they cause in errors/NAME.txt."""
 
 from pathlib import Path
 
