@@ -1,0 +1,88 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from relay_tune.errors import InputError
+from relay_tune.ir.dim import UNKNOWN, Dim, Symbol
+from relay_tune.ir.dim_arithmetic import (
+    add,
+    floor_divide,
+    multiply,
+    substitute,
+    subtract,
+    symbol_names,
+)
+from relay_tune.ir.printer_types import dim_text
+
+N, M = Symbol("n"), Symbol("m")
+
+
+@pytest.mark.parametrize(
+    ("dim", "text"),
+    [
+        (add(2, 3), "5"),
+        (add(N, 0), "n"),
+        (subtract(N, N), "0"),
+        (add(1, add(M, N)), "m + n + 1"),
+        (subtract(add(N, N), 3), "2 * n - 3"),
+        (multiply(-1, N), "-n"),
+        (multiply(add(N, 1), subtract(N, 1)), "n * n - 1"),
+        (floor_divide(7, 2), "3"),
+        (floor_divide(-7, 2), "-4"),
+        (floor_divide(N, 1), "n"),
+        (floor_divide(multiply(4, N), 4), "n"),
+        (floor_divide(add(multiply(4, N), 5), 4), "n + 1"),
+        (floor_divide(add(multiply(2, N), 1), 4), "n // 2"),
+        (floor_divide(subtract(N, 1), 2), "(n + 1) // 2 - 1"),
+        (floor_divide(floor_divide(N, 2), 3), "n // 6"),
+        (multiply(2, floor_divide(add(N, 1), 2)), "2 * ((n + 1) // 2)"),
+        (add(UNKNOWN, N), "?"),
+        (multiply(0, UNKNOWN), "?"),
+        (floor_divide(UNKNOWN, 2), "?"),
+    ],
+)
+def test_normal_forms(dim: Dim, text: str) -> None:
+    assert dim_text(dim) == text
+
+
+def test_division_by_zero_is_refused() -> None:
+    with pytest.raises(InputError, match="cannot be divided by 0"):
+        floor_divide(N, 0)
+
+
+def test_substitution_by_dimensions_reaches_into_quotients() -> None:
+    dim = floor_divide(add(N, M), 2)
+    assert substitute(dim, {"n": M}) == M
+    assert substitute(dim, {"n": 3, "m": 4}) == 3
+    assert substitute(dim, {"n": UNKNOWN}) == UNKNOWN
+
+
+def test_symbol_names_are_found_everywhere() -> None:
+    assert symbol_names(multiply(N, floor_divide(add(M, 1), 2))) == {"n", "m"}
+    assert symbol_names(3) == symbol_names(UNKNOWN) == frozenset()
+
+
+steps = st.lists(
+    st.tuples(st.sampled_from(["add", "subtract", "multiply", "divide", "m"]), st.integers(-4, 4)),
+    max_size=8,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(steps, st.integers(-9, 9), st.integers(-9, 9))
+def test_arithmetic_agrees_with_integers(program: list[tuple[str, int]], n: int, m: int) -> None:
+    dim: Dim = N
+    value = n
+    for name, operand in program:
+        match name:
+            case "add":
+                dim, value = add(dim, operand), value + operand
+            case "subtract":
+                dim, value = subtract(operand, dim), operand - value
+            case "multiply":
+                dim, value = multiply(dim, add(M, operand)), value * (m + operand)
+            case "divide" if operand != 0:
+                dim, value = floor_divide(dim, operand), value // operand
+            case _:
+                dim, value = add(dim, M), value + m
+    assert substitute(dim, {"n": n, "m": m}) == value
