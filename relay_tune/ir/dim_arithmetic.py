@@ -20,6 +20,8 @@ Terms = dict[Product, int]
 
 def add(left: Dim, right: Dim) -> Dim:
     """`left + right`."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left + right
     if isinstance(left, UnknownDim) or isinstance(right, UnknownDim):
         return UNKNOWN
     terms = _terms(left)
@@ -35,6 +37,8 @@ def subtract(left: Dim, right: Dim) -> Dim:
 
 def multiply(left: Dim, right: Dim) -> Dim:
     """`left * right`."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left * right
     if isinstance(left, UnknownDim) or isinstance(right, UnknownDim):
         return UNKNOWN
     terms: Terms = {}
@@ -52,6 +56,8 @@ def floor_divide(dim: Dim, divisor: int) -> Dim:
     """
     if divisor == 0:
         raise InputError(f"The dimension {dim} cannot be divided by 0.")
+    if isinstance(dim, int):
+        return dim // divisor
     if isinstance(dim, UnknownDim):
         return UNKNOWN
     if divisor < 0:

@@ -28,7 +28,7 @@ def conv(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> T
         return None
     sizes = logical_dims(data, attributes.data_layout)
     depth = _per_group(sizes["C"], attributes.groups, data)
-    weight = _weight(inputs[1], data, attributes, context, {"I": depth, "O": attributes.channels})
+    weight = _weight(inputs[1], data, attributes, context, depth, attributes.channels)
     if weight is None:
         return None
     kernel = logical_dims(weight, attributes.kernel_layout)
@@ -50,7 +50,7 @@ def conv_transpose(
     _per_group(sizes["C"], attributes.groups, data)
     outputs = attributes.channels
     per_group = None if outputs is None else outputs // attributes.groups
-    weight = _weight(inputs[1], data, attributes, context, {"I": sizes["C"], "O": per_group})
+    weight = _weight(inputs[1], data, attributes, context, sizes["C"], per_group)
     if weight is None:
         return None
     kernel = logical_dims(weight, attributes.kernel_layout)
@@ -80,17 +80,19 @@ def _weight(
     data: TensorType,
     attributes: Any,
     context: RelationContext,
-    channels: dict[str, Dim],
+    input_channels: Dim,
+    output_channels: int | None,
 ) -> TensorType | None:
     """The weight's type, solved from the attributes channels and kernel_size if it is unknown."""
     weight = known_tensor(type_)
     if weight is not None:
         return weight
-    if attributes.channels is None or attributes.kernel_size is None:
+    if output_channels is None or attributes.kernel_size is None:
         return None
     spatial = spatial_letters(logical_dims(data, attributes.data_layout))
     window = as_tuple(attributes.kernel_size, len(spatial), "kernel_size")
-    sizes: dict[str, Dim] = {**channels, **dict(zip(spatial, window, strict=True))}
+    sizes: dict[str, Dim] = {"O": output_channels, "I": input_channels}
+    sizes.update(zip(spatial, window, strict=True))
     weight = TensorType(physical_shape(sizes, attributes.kernel_layout), data.dtype)
     context.unify(type_, weight)
     return weight
