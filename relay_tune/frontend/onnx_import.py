@@ -1,0 +1,81 @@
+"""ONNX in: a file, its bytes, or a parsed model becomes a typed module."""
+
+from __future__ import annotations
+
+from relay_tune.errors import ModelError
+from relay_tune.frontend.onnx_build import tensor_type, type_of
+from relay_tune.frontend.onnx_graph import GraphTranslator
+from relay_tune.frontend.onnx_inputs import Shapes, parameters
+from relay_tune.frontend.onnx_model import ModelSource, OnnxModel, checked_text, read_model
+from relay_tune.frontend.onnx_scope import Scope
+from relay_tune.frontend.onnx_support import check_supported
+from relay_tune.frontend.onnx_types import dtype_name
+from relay_tune.ir.expr import Expr, Function, Tuple
+from relay_tune.ir.module import Module
+from relay_tune.ir.types import TupleType
+
+
+def from_onnx(model: ModelSource, *, shapes: Shapes | None = None, name: str = "main") -> Module:
+    """Import an ONNX model of operator sets 7 to the newest.
+
+    Args:
+        model: a path, the bytes of a file, or a parsed ModelProto.
+        shapes: sizes for inputs by name; a symbolic size that is bound is bound in all inputs.
+        name: what the function is called in the module.
+
+    Returns:
+        A typed module. The parameters are the inputs of the graph, in order and by name; weights
+        are constants; several outputs are a tuple. `module.attributes["outputs"]` holds the names
+        of the outputs.
+
+    Raises:
+        InputError: the file cannot be read, or `shapes` does not fit the inputs.
+        ModelError: the model is malformed; says at which node.
+        UnsupportedOperatorError: lists all operators of the model that have no translation.
+    """
+    content = read_model(model)
+    check_supported(content)
+    translator = GraphTranslator(content.functions, content.folder)
+    scope = Scope(content.opsets)
+    translator.define_weights(content.graph, scope)
+    params = parameters(content.graph, set(scope.values), shapes or {})
+    for param in params:
+        scope.define(param.name, param)
+    translator.run(content.graph.node, scope)
+    names, outputs = _outputs(content, scope)
+    body = outputs[0] if len(outputs) == 1 else _tuple(outputs)
+    function = Function(params, body, result_type=type_of(body))
+    return Module({name: function}, attributes={"outputs": names})
+
+
+def _outputs(model: OnnxModel, scope: Scope) -> tuple[tuple[str, ...], list[Expr]]:
+    names: list[str] = []
+    outputs: list[Expr] = []
+    for declared in model.graph.output:
+        name = checked_text(declared.name, "output name")
+        value = scope.values.get(name)
+        if value is None:
+            raise ModelError(f"The output {name!r} of the model is computed by no node.")
+        _check_dtype(name, declared, value)
+        names.append(name)
+        outputs.append(value)
+    if not outputs:
+        raise ModelError("The model has no outputs.")
+    return tuple(names), outputs
+
+
+def _check_dtype(name: str, declared: object, value: Expr) -> None:
+    tensor = getattr(declared, "type", None)
+    kind = tensor.tensor_type.elem_type if tensor is not None else 0
+    if not kind or isinstance(value.type, TupleType):
+        return
+    wanted = dtype_name(kind, f"The output {name!r}")
+    if tensor_type(value).dtype != wanted:
+        raise ModelError(
+            f"The output {name!r} is declared as {wanted}, but is computed as "
+            f"{tensor_type(value).dtype}."
+        )
+
+
+def _tuple(outputs: list[Expr]) -> Tuple:
+    return Tuple(tuple(outputs), type=TupleType(tuple(type_of(each) for each in outputs)))

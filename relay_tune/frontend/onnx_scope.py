@@ -1,0 +1,102 @@
+"""Names of values while a graph is walked, and the places of nodes in messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from onnx import AttributeProto, NodeProto
+
+from relay_tune.errors import ModelError, RelayError, UnsupportedOperatorError
+from relay_tune.ir.expr import Expr
+
+MAXIMUM_DEPTH = 48
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The values of one graph; a subgraph also sees those of the graphs around it.
+
+    Attributes:
+        values: what is computed so far, by name.
+        opsets: the version of each operator set.
+        parent: the scope around a subgraph; None for a main graph or the body of a function.
+        attributes: those of the function call whose body this is.
+        depth: how many graphs and functions are around.
+    """
+
+    opsets: Mapping[str, int]
+    values: dict[str, Expr | None] = field(default_factory=dict)
+    parent: Scope | None = None
+    attributes: Mapping[str, AttributeProto] = field(default_factory=dict)
+    depth: int = 0
+
+    def find(self, name: str) -> Expr | None:
+        """The value called `name`, None for the empty name; raises ModelError if there is none."""
+        if not name:
+            return None
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.values:
+                return scope.values[name]
+            scope = scope.parent
+        raise ModelError(
+            f"the value {name!r} is used before it is computed.",
+            notes=("Nodes must be sorted, without cycles, and every value must have a source.",),
+        )
+
+    def define(self, name: str, value: Expr | None) -> None:
+        """Name a value; raises ModelError if the name is taken."""
+        if not name:
+            return
+        if name in self.values:
+            raise ModelError(f"the value {name!r} is computed twice.")
+        self.values[name] = value
+
+    def inner(self) -> Scope:
+        """The scope of a subgraph."""
+        return Scope(self.opsets, {}, self, self.attributes, self._next_depth())
+
+    def function(
+        self, opsets: Mapping[str, int], attributes: Mapping[str, AttributeProto]
+    ) -> Scope:
+        """The scope of the body of a function that is called here."""
+        return Scope(opsets, {}, None, attributes, self._next_depth())
+
+    def _next_depth(self) -> int:
+        if self.depth >= MAXIMUM_DEPTH:
+            raise ModelError(
+                f"functions and subgraphs are nested more than {MAXIMUM_DEPTH} deep, "
+                "or a function calls itself."
+            )
+        return self.depth + 1
+
+
+def node_label(node: NodeProto) -> str:
+    """The name of a node, or one made of its first output."""
+    return str(node.name or next((name for name in node.output if name), "") or "unnamed")
+
+
+@contextmanager
+def located(node: NodeProto) -> Iterator[None]:
+    """Turn whatever goes wrong with a node into one error that names the node."""
+    where = f"node '{node_label(node)}' ({node.op_type})"
+    try:
+        yield
+    except (ModelError, UnsupportedOperatorError) as error:
+        if error.where is not None:
+            raise
+        raise type(error)(
+            error.message, where=where, notes=error.notes, remedy=error.remedy
+        ) from error
+    except RelayError as error:
+        raise ModelError(
+            error.message, where=where, notes=error.notes, remedy=error.remedy
+        ) from error
+    except (ValueError, TypeError, LookupError, ArithmeticError, MemoryError) as error:
+        raise ModelError(
+            f"the node contradicts itself: {error}",
+            where=where,
+            remedy="Check the attributes and the types of the inputs of this node.",
+        ) from error
