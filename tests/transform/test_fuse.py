@@ -1,0 +1,124 @@
+"""Which calls share a kernel."""
+
+from typing import Any
+
+from relay_tune.ir.expr import Call, Expr, Function, Var
+from relay_tune.ir.module import Module
+from relay_tune.ir.operator import Operator, find_operator
+from relay_tune.ir.traversal import post_order
+from relay_tune.ir.types import TensorType
+from relay_tune.transform.fusion.fuse import Fuse
+from relay_tune.transform.typed import call
+
+X = "%x: Tensor[(1, 8, 8, 4), float32]"
+W = "%w: Tensor[(3, 3, 4, 4), float32]"
+CONV = 'nn.conv2d(%x, %w, padding=[1, 1], data_layout="NHWC", kernel_layout="HWIO")'
+
+
+def kernels(module: Module) -> list[list[str]]:
+    """The operators of each kernel, in order of evaluation."""
+    called = [n.callee for n in post_order(module.main) if isinstance(n, Call)]
+    found = [callee for callee in called if isinstance(callee, Function)]
+    return [
+        [
+            node.callee.name
+            for node in post_order(kernel.body)
+            if isinstance(node, Call) and isinstance(node.callee, Operator)
+        ]
+        for kernel in found
+    ]
+
+
+def test_epilogue_joins_the_convolution(typed: Any, assert_same_meaning: Any) -> None:
+    text = f"({X}, {W}, %b: Tensor[(4,), float32]) {{ nn.relu(add({CONV}, %b)) }}"
+    before = typed(text, "w", "b")
+    after = Fuse()(before)
+    assert kernels(after) == [["nn.conv2d", "add", "nn.relu"]]
+    assert_same_meaning(before, after)
+
+
+def test_diamond_of_elementwise_calls_joins(typed: Any) -> None:
+    text = f"({X}, {W}) {{ %0 = {CONV}; multiply(%0, sigmoid(%0)) }}"
+    assert kernels(Fuse()(typed(text, "w"))) == [["nn.conv2d", "sigmoid", "multiply"]]
+
+
+def test_two_convolutions_never_share_a_kernel(typed: Any, assert_same_meaning: Any) -> None:
+    second = CONV.replace("%x", "%0")
+    text = f"({X}, {W}) {{ %0 = {CONV}; add({second}, %0) }}"
+    before = typed(text, "w")
+    after = Fuse()(before)
+    assert kernels(after) == [["nn.conv2d"], ["nn.conv2d", "add"]]
+    assert_same_meaning(before, after)
+
+
+def test_value_that_is_also_a_result_leaves_its_kernel(typed: Any) -> None:
+    text = f"({X}) {{ %0 = exp(%x); (%0, nn.relu(%0)) }}"
+    assert kernels(Fuse()(typed(text))) == [["exp"], ["nn.relu"]]
+
+
+def test_elementwise_producer_joins_a_reduction_and_its_epilogue(typed: Any) -> None:
+    text = f"({X}) {{ sqrt(sum(multiply(%x, %x), axis=[3])) }}"
+    assert kernels(Fuse()(typed(text))) == [["multiply", "sum", "sqrt"]]
+
+
+def test_elementwise_producer_stays_out_of_a_convolution(typed: Any) -> None:
+    text = f"({X}, {W}) {{ {CONV.replace('%x', 'exp(%x)')} }}"
+    assert kernels(Fuse()(typed(text, "w"))) == [["exp"], ["nn.conv2d"]]
+
+
+def test_pad_is_written_by_its_producer(typed: Any) -> None:
+    pad = "nn.pad(nn.relu({}), 0f, pad_width=[[0, 0], [1, 1], [1, 1], [0, 0]])"
+    text = f"({X}, {W}) {{ {pad.format(CONV)} }}"
+    assert kernels(Fuse()(typed(text, "w"))) == [["nn.conv2d", "nn.relu", "nn.pad"]]
+
+
+def test_nothing_follows_a_pad_in_its_kernel(typed: Any) -> None:
+    pad = f"nn.pad({CONV}, 0f, pad_width=[[0, 0], [1, 1], [1, 1], [0, 0]])"
+    text = f"({X}, {W}) {{ exp({pad}) }}"
+    assert kernels(Fuse()(typed(text, "w"))) == [["nn.conv2d", "nn.pad"], ["exp"]]
+
+
+def test_transpose_of_a_result_joins_its_kernel(typed: Any) -> None:
+    text = f"({X}, {W}) {{ transpose({CONV}, axes=[0, 3, 1, 2]) }}"
+    assert kernels(Fuse()(typed(text, "w"))) == [["nn.conv2d", "transpose"]]
+
+
+def test_reshape_at_the_border_is_a_view(typed: Any) -> None:
+    after = Fuse()(typed(f"({X}) {{ reshape(exp(%x), newshape=[64, 4]) }}"))
+    assert kernels(after) == [["exp"], ["reshape"]]
+    views = [
+        node.attributes.get("ReshapeOnly")
+        for node in post_order(after.main)
+        if isinstance(node, Function) and node.is_primitive
+    ]
+    assert sorted(views, key=str) == [1, None]
+
+
+def test_fields_of_a_concatenation_join_it(typed: Any, assert_same_meaning: Any) -> None:
+    before = typed(f"({X}) {{ concatenate((exp(%x), nn.relu(%x)), axis=3) }}")
+    after = Fuse()(before)
+    assert kernels(after) == [["exp", "nn.relu", "concatenate"]]
+    assert_same_meaning(before, after)
+
+
+def test_group_size_is_limited(typed: Any) -> None:
+    before = typed(f"({X}) {{ exp(exp(exp(exp(exp(%x))))) }}")
+    assert [len(kernel) for kernel in kernels(Fuse(2)(before))] == [2, 2, 1]
+
+
+def test_every_call_is_in_one_kernel_inside_branches_too(typed: Any) -> None:
+    text = f"({X}, %c: bool) {{ if (%c) {{ exp(nn.relu(%x)) }} else {{ tanh(%x) }} }}"
+    assert kernels(Fuse()(typed(text))) == [["nn.relu", "exp"], ["tanh"]]
+
+
+def test_chain_of_a_hundred_thousand_calls() -> None:
+    assert find_operator("exp") is not None
+    type_ = TensorType((4,), "float32")
+    x = Var("x", type_, type=type_)
+    body: Expr = x
+    for _ in range(100_000):
+        body = call("exp", body)
+    fused = Fuse()(Module.from_function(Function((x,), body)))
+    sizes = [len(kernel) for kernel in kernels(fused)]
+    assert sum(sizes) == 100_000
+    assert max(sizes) == 64

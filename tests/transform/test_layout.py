@@ -1,0 +1,106 @@
+"""Which transforms remain after the layout is chosen, and that the answers stay the same."""
+
+from typing import Any
+
+import pytest
+
+from relay_tune.errors import InputError
+from relay_tune.ir.expr import Call
+from relay_tune.ir.traversal import post_order
+from relay_tune.transform.layout.choose_layout import ChooseLayout
+
+IMAGE = "%x: Tensor[(1, 4, 8, 8), float32]"
+W = "%w: Tensor[(4, 4, 3, 3), float32]"
+CONV = "nn.conv2d(%x, %w, padding=[1, 1])"
+
+NETWORKS = {
+    "residual": (
+        f"({IMAGE}, {W}) {{ %0 = nn.relu({CONV}); "
+        "nn.relu(add(nn.conv2d(%0, %w, padding=[1, 1]), %0)) }",
+        2,
+    ),
+    "bias of any rank": (
+        f"({IMAGE}, {W}, %b: Tensor[(4, 1, 1), float32]) {{ add({CONV}, %b) }}",
+        2,
+    ),
+    "bias_add": (
+        f"({IMAGE}, {W}, %b: Tensor[(4,), float32]) {{ nn.bias_add({CONV}, %b) }}",
+        2,
+    ),
+    "concatenation of channels": (
+        f"({IMAGE}, {W}) {{ %0 = {CONV}; concatenate((%0, nn.relu(%0)), axis=1) }}",
+        2,
+    ),
+    "pool and classifier": (
+        f"({IMAGE}, {W}, %d: Tensor[(5, 64), float32]) {{ "
+        f"nn.dense(nn.relu(nn.batch_flatten(nn.max_pool2d({CONV}, pool_size=[2, 2], "
+        "strides=[2, 2]))), %d) }",
+        1,
+    ),
+    "global pool": (
+        f"({IMAGE}, {W}) {{ nn.batch_flatten(nn.global_avg_pool2d({CONV})) }}",
+        1,
+    ),
+    "mean over the image": (f"({IMAGE}, {W}) {{ mean({CONV}, axis=[2, 3]) }}", 1),
+    "softmax over channels": (f"({IMAGE}, {W}) {{ nn.softmax({CONV}, axis=1) }}", 2),
+    "squeeze and excite": (
+        f"({IMAGE}, {W}) {{ %0 = {CONV}; multiply(%0, sigmoid(mean(%0, axis=[2, 3], "
+        "keepdims=True))) }",
+        2,
+    ),
+    "operator without a rule": (
+        f"({IMAGE}, {W}) {{ reverse({CONV}, axis=1) }}",
+        2,
+    ),
+    "one dimension": (
+        "(%x: Tensor[(1, 4, 8), float32], %w: Tensor[(4, 4, 3), float32]) { "
+        "nn.conv1d(%x, %w, padding=[1]) }",
+        2,
+    ),
+    "depthwise": (
+        f"({IMAGE}, %w: Tensor[(4, 1, 3, 3), float32]) {{ nn.conv2d(%x, %w, groups=4) }}",
+        2,
+    ),
+    "transposed": (
+        f"({IMAGE}, %w: Tensor[(4, 3, 2, 2), float32]) {{ "
+        "nn.conv2d_transpose(%x, %w, strides=[2, 2]) }",
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_transforms_stand_at_the_borders_only(
+    name: str, typed: Any, calls: Any, assert_same_meaning: Any
+) -> None:
+    text, transforms = NETWORKS[name]
+    weights = [weight for weight in ("w", "b", "d") if f"%{weight}:" in text]
+    before = typed(text, *weights)
+    after = ChooseLayout()(before)
+    assert calls(after).count("layout_transform") == transforms
+    assert_same_meaning(before, after)
+
+
+def test_convolution_reads_channels_last(typed: Any) -> None:
+    after = ChooseLayout()(typed(f"({IMAGE}, {W}) {{ {CONV} }}", "w"))
+    layouts = {
+        (node.attributes.data_layout, node.attributes.kernel_layout)
+        for node in post_order(after.main)
+        if isinstance(node, Call) and repr(node.callee) == "nn.conv2d"
+    }
+    assert layouts == {("NHWC", "HWIO")}
+
+
+def test_network_without_convolution_is_left_alone(typed: Any) -> None:
+    module = typed(f"({IMAGE}) {{ nn.max_pool2d(%x, pool_size=[2, 2]) }}")
+    assert ChooseLayout()(module) is module
+
+
+def test_channels_first_changes_nothing(typed: Any) -> None:
+    module = typed(f"({IMAGE}, {W}) {{ {CONV} }}", "w")
+    assert ChooseLayout("NCHW")(module) is module
+
+
+def test_unknown_layout_is_an_input_error() -> None:
+    with pytest.raises(InputError, match="CHWN"):
+        ChooseLayout("CHWN")

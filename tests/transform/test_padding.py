@@ -1,0 +1,53 @@
+"""Who writes the padding, and who reads it."""
+
+from typing import Any
+
+from relay_tune.transform.materialize_padding import MaterializePadding
+
+X = "%x: Tensor[(1, 6, 6, 4), float32]"
+W = "%w: Tensor[(3, 3, 4, 4), float32]"
+LAYOUT = 'data_layout="NHWC", kernel_layout="HWIO"'
+
+
+def conv(data: str, padding: str) -> str:
+    return f"nn.conv2d({data}, %w, padding={padding}, {LAYOUT})"
+
+
+def test_padding_becomes_a_pad(typed: Any, calls: Any, assert_same_meaning: Any) -> None:
+    before = typed(f"({X}, {W}) {{ {conv('nn.relu(%x)', '[1, 1]')} }}", "w")
+    after = MaterializePadding()(before)
+    assert calls(after) == ["nn.conv2d", "nn.pad", "nn.relu"]
+    assert_same_meaning(before, after)
+
+
+def test_one_pad_serves_all_consumers(typed: Any, calls: Any, assert_same_meaning: Any) -> None:
+    text = (
+        f"({X}, {W}) {{ %0 = nn.relu(%x); "
+        f"add(add({conv('%0', '[1, 1]')}, "
+        f"strided_slice({conv('%0', '[2, 2]')}, begin=[0, 1, 1, 0], end=[1, 7, 7, 4])), %0) }}"
+    )
+    before = typed(text, "w")
+    after = MaterializePadding()(before)
+    assert calls(after).count("nn.pad") == 1
+    assert_same_meaning(before, after)
+
+
+def test_unpadded_convolution_is_left_alone(typed: Any) -> None:
+    module = typed(f"({X}, {W}) {{ {conv('%x', '[0, 0]')} }}", "w")
+    assert MaterializePadding()(module) is module
+
+
+def test_lone_max_pool_pads_with_the_lowest_value(
+    typed: Any, calls: Any, assert_same_meaning: Any
+) -> None:
+    pool = 'nn.max_pool2d(negative(%x), pool_size=[3, 3], padding=[1, 1], layout="NHWC")'
+    before = typed(f"({X}) {{ {pool} }}")
+    after = MaterializePadding()(before)
+    assert calls(after) == ["negative", "nn.max_pool2d", "nn.pad"]
+    assert_same_meaning(before, after)
+
+
+def test_average_pool_keeps_its_padding(typed: Any) -> None:
+    pool = 'nn.avg_pool2d(%x, pool_size=[3, 3], padding=[1, 1], layout="NHWC")'
+    module = typed(f"({X}) {{ {pool} }}")
+    assert MaterializePadding()(module) is module

@@ -1,0 +1,99 @@
+"""Pipelines as a whole: order, instruments, errors."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pytest
+
+from relay_tune.errors import BuildError, InputError, RelayError
+from relay_tune.ir.expr import Function, constant
+from relay_tune.ir.module import Module
+from relay_tune.transform.infer import InferTypes
+from relay_tune.transform.instruments import Snapshots, Timing, Verification
+from relay_tune.transform.pipeline import Pipeline, PipelineOptions, default_pipeline
+
+NETWORK = """(%x: Tensor[(1, 3, 8, 8), float32], %w: Tensor[(4, 3, 3, 3), float32],
+    %w2: Tensor[(4, 4, 3, 3), float32], %d: Tensor[(5, 64), float32],
+    %g: Tensor[(4,), float32], %b: Tensor[(4,), float32]) {
+  %0 = nn.conv2d(%x, %w, padding=[1, 1]);
+  %1 = nn.relu(nn.batch_norm(%0, %g, %b, %b, %g).0);
+  %2 = nn.conv2d(%1, %w2, padding=[1, 1]);
+  %3 = nn.relu(add(nn.batch_norm(%2, %g, %b, %b, %g).0, %1));
+  nn.dense(nn.batch_flatten(nn.max_pool2d(%3, pool_size=[2, 2], strides=[2, 2])), %d)
+}"""
+WEIGHTS = ("w", "w2", "d", "g", "b")
+
+
+@dataclass(frozen=True)
+class Breaks:
+    """A pass that changes the type of the program."""
+
+    name: ClassVar[str] = "breaks"
+
+    def __call__(self, module: Module) -> Module:
+        return Module.from_function(Function((), constant(1)))
+
+
+@dataclass(frozen=True)
+class Fails:
+    """A pass that raises."""
+
+    name: ClassVar[str] = "fails"
+
+    def __call__(self, module: Module) -> Module:
+        raise RelayError("no")
+
+
+def test_residual_network_keeps_its_meaning_through_every_pass(
+    typed: Any, calls: Any, assert_same_meaning: Any
+) -> None:
+    module = typed(NETWORK, *WEIGHTS)
+    snapshots = Snapshots()
+    result = default_pipeline().observed_by(Verification(), snapshots)(module)
+    for _, after in snapshots.modules:
+        assert_same_meaning(module, after)
+    assert calls(result) == [
+        *["add"] * 3,
+        *["nn.conv2d", "nn.conv2d", "nn.dense", "nn.max_pool2d", "nn.pad", "nn.pad"],
+        *["nn.relu", "nn.relu", "reshape", "strided_slice", "transpose"],
+    ]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        PipelineOptions(layout="NCHW"),
+        PipelineOptions(explicit_padding=False),
+        PipelineOptions(maximum_group_size=1),
+    ],
+)
+def test_options_keep_the_meaning(
+    options: PipelineOptions, typed: Any, assert_same_meaning: Any
+) -> None:
+    module = typed(NETWORK, *WEIGHTS)
+    assert_same_meaning(module, default_pipeline(options)(module))
+
+
+def test_timing_has_an_entry_for_each_pass(typed: Any) -> None:
+    timing = Timing()
+    pipeline = default_pipeline().observed_by(timing)
+    pipeline(typed("(%x: float32) { exp(%x) }"))
+    assert [name for name, _ in timing.seconds] == [step.name for step in pipeline.passes]
+
+
+def test_until_stops_after_the_last_pass_of_that_name() -> None:
+    passes = default_pipeline().until("fold_scale_axis").passes
+    assert passes[-1].name == "fold_scale_axis"
+    with pytest.raises(InputError, match="There is no pass 'nothing'"):
+        default_pipeline().until("nothing")
+
+
+def test_error_names_the_pass(typed: Any) -> None:
+    with pytest.raises(BuildError, match="Pass fails failed: no"):
+        Pipeline((Fails(),))(typed("(%x: float32) { %x }"))
+
+
+def test_verification_finds_a_changed_type(typed: Any) -> None:
+    pipeline = Pipeline((InferTypes(), Breaks()), (Verification(),))
+    with pytest.raises(BuildError, match="Pass breaks changed the type of @main"):
+        pipeline(typed("(%x: float32) { %x }"))
