@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import Compute, FusionKind, Operator, Reference, register
 from relay_tune.op.elements import Array, normalized_axis, wide_dtype
 from relay_tune.op.nn_indices import ReductionAxes, compute_elements
 from relay_tune.tensor.expression import Scalar, Tensor, cast, reduce, unary
@@ -107,28 +107,33 @@ def _log_softmax_reference(attributes: SoftmaxAttributes, data: Array) -> Array:
     return np.asarray(shifted - np.log(total)).astype(data.dtype)
 
 
-softmax = register(
-    Operator(
-        name="nn.softmax",
-        arguments=("data",),
-        relation=softmax_relation,
-        kind=FusionKind.OUTPUT_FUSABLE,
-        attributes=SoftmaxAttributes,
-        compute=_softmax,
-        reference=_softmax_reference,
-        documentation="exp(data) divided by its sum along an axis, safe from overflow.",
+def _register(name: str, compute: Compute, reference: Reference, documentation: str) -> Operator:
+    return register(
+        Operator(
+            name=name,
+            arguments=("data",),
+            relation=softmax_relation,
+            kind=FusionKind.OUTPUT_FUSABLE,
+            attributes=SoftmaxAttributes,
+            compute=compute,
+            reference=reference,
+            documentation=documentation,
+        )
     )
-)
 
-log_softmax = register(
-    Operator(
-        name="nn.log_softmax",
-        arguments=("data",),
-        relation=softmax_relation,
-        kind=FusionKind.OUTPUT_FUSABLE,
-        attributes=SoftmaxAttributes,
-        compute=_log_softmax,
-        reference=_log_softmax_reference,
-        documentation="The logarithm of nn.softmax.",
-    )
+
+softmax = _register(
+    "nn.softmax",
+    _softmax,
+    _softmax_reference,
+    "exp(data) divided by its sum along an axis, safe from overflow.",
+)
+fast_softmax = _register(
+    "nn.fast_softmax",
+    _softmax,
+    _softmax_reference,
+    "nn.softmax where a larger error is acceptable.",
+)
+log_softmax = _register(
+    "nn.log_softmax", _log_softmax, _log_softmax_reference, "The logarithm of nn.softmax."
 )

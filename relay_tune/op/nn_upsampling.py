@@ -59,12 +59,14 @@ def _as_resize(attributes: Any, shape: Sequence[int]) -> Resize2DAttributes:
     """The resize that this means for data of `shape`."""
     sizes = letter_sizes(shape, attributes.layout)
     letters = spatial_letters(attributes.layout)
+    mode = _coordinate_mode(attributes)
     scales = [getattr(attributes, f"scale_{letter.lower()}") for letter in letters]
     return Resize2DAttributes(
         size=tuple(round(sizes[n] * scale) for n, scale in zip(letters, scales, strict=True)),
         layout=attributes.layout,
         method=attributes.method,
-        coordinate_transformation_mode=_coordinate_mode(attributes),
+        coordinate_transformation_mode=mode,
+        rounding_method="round" if mode == "half_pixel" else "",
     )
 
 
