@@ -42,14 +42,9 @@ class SimplifyInference:
         if not isinstance(node, Call) or not isinstance(node.callee, Operator):
             return node
         operator = node.callee
-        if not _is_expanded(operator) or operator.name in self.keep:
+        if operator.composition is None or operator.name in self.keep:
             return node
         return _expansion(node, operator)
-
-
-def _is_expanded(operator: Operator) -> bool:
-    """An operator that has a kernel of its own stays whole."""
-    return operator.composition is not None and operator.compute is None
 
 
 def _expansion(node: Call, operator: Operator) -> Expr:

@@ -117,6 +117,18 @@ def test_batch_norm_becomes_scale_and_shift(
     assert_same_meaning(before, after)
 
 
+def test_dropout_disappears(typed: Any, calls: Any, assert_same_meaning: Any) -> None:
+    before = typed(f"({V}) {{ exp(nn.dropout(%x, rate=0.5f)) }}")
+    after = SimplifyInference()(before)
+    assert calls(after) == ["exp"]
+    assert_same_meaning(before, after)
+
+
+def test_operator_that_is_kept_stays_whole(typed: Any) -> None:
+    module = typed(f"({V}) {{ nn.dropout(%x) }}")
+    assert SimplifyInference(keep=frozenset({"nn.dropout"}))(module) is module
+
+
 def test_equal_calls_are_merged(typed: Any, calls: Any) -> None:
     module = typed(f"({V}) {{ add(exp(nn.relu(%x)), exp(nn.relu(%x))) }}")
     assert calls(EliminateCommonSubexpressions()(module)) == ["add", "exp", "nn.relu"]
