@@ -74,9 +74,15 @@ def _take_position(mode: str, index: Scalar, size: int) -> Scalar:
     return clamp_index(index, size)
 
 
+def _batch_dims(attributes: TakeAttributes, rank: int) -> int:
+    """The number of batch axes; a negative one counts from the rank of the indices."""
+    batch = attributes.batch_dims
+    return batch if batch >= 0 else batch + rank
+
+
 def _take(attributes: TakeAttributes, inputs: Any, types: Any) -> list[Any]:
     data, indices = inputs
-    batch = attributes.batch_dims % indices.rank if attributes.batch_dims else 0
+    batch = _batch_dims(attributes, indices.rank)
     if attributes.axis is None:
         count = int(np.prod(data.shape, dtype=np.int64))
         data, axis = reshaped_tensor("flatten", data, (count,)), 0
@@ -100,7 +106,7 @@ def _take_reference(attributes: TakeAttributes, data: Array, indices: Array) -> 
     size = data.shape[axis]
     given = indices.astype(np.int64)
     positions = given % size if attributes.mode == "wrap" else np.clip(given, 0, size - 1)
-    batch = attributes.batch_dims % indices.ndim if attributes.batch_dims else 0
+    batch = _batch_dims(attributes, indices.ndim)
     if not batch:
         return np.asarray(np.take(data, positions, axis))
     rows = data.reshape((-1, *data.shape[batch:]))

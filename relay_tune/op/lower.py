@@ -23,11 +23,12 @@ from relay_tune.ir.expr import (
     Var,
     type_name,
 )
-from relay_tune.ir.operator import Operator
+from relay_tune.ir.operator import Composition, Operator
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.tensor.expression import Tensor, literal
 from relay_tune.tensor.tensor import Input, compute, input_tensor
+from relay_tune.typing.infer import infer_expr
 
 Value = Tensor | tuple["Value", ...]
 """What an expression becomes: a tensor, or a tuple of values."""
@@ -54,15 +55,13 @@ def lower_function(function: Function) -> TensorProgram:
     Scalar constants become literals. Raises BuildError where a shape is not static, an operator
     has no static tensor computation, or an expression is no straight-line computation.
     """
-    nodes = list(post_order(function.body, enter=_is_entered))
-    lowering = _Lowering({node.var: node.value for node in nodes if isinstance(node, Let)})
+    lowering = _Lowering()
     for param in function.params:
         lowering.add_parameter(param)
-    for node in nodes:
-        lowering.values[node] = lowering.value(node)
+    result = lowering.run(function.body)
     return TensorProgram(
         inputs=tuple(lowering.inputs),
-        outputs=tuple(flatten_value(lowering.values[function.body])),
+        outputs=tuple(flatten_value(result)),
         constants=tuple(lowering.constants),
     )
 
@@ -94,15 +93,15 @@ def static_tensor_types(type_: Type | None, what: str) -> list[TensorType]:
 
 
 def _is_entered(node: Expr) -> bool:
-    """Function literals are not entered: calling one is an error that `value` reports."""
+    """Function literals are not entered: calling one is an error that `_value` reports."""
     return not isinstance(node, Function)
 
 
 class _Lowering:
     """The values found so far, and the tensors that they start from."""
 
-    def __init__(self, bindings: dict[Var, Expr]) -> None:
-        self.bindings = bindings
+    def __init__(self) -> None:
+        self.bindings: dict[Var, Expr] = {}
         self.values: dict[Expr, Value] = {}
         self.inputs: list[Input] = []
         self.constants: list[tuple[Input, np.ndarray]] = []
@@ -117,7 +116,15 @@ class _Lowering:
         self.inputs += tensors
         self.values[param] = _unflatten(type_, iter(tensors))
 
-    def value(self, node: Expr) -> Value:
+    def run(self, body: Expr) -> Value:
+        """The value of an expression whose free variables have values."""
+        nodes = list(post_order(body, enter=_is_entered))
+        self.bindings |= {node.var: node.value for node in nodes if isinstance(node, Let)}
+        for node in nodes:
+            self.values[node] = self._value(node)
+        return self.values[body]
+
+    def _value(self, node: Expr) -> Value:
         """The value of a node whose children have values."""
         match node:
             case Var() if node in self.values:
@@ -152,6 +159,8 @@ class _Lowering:
         return tensor
 
     def _operator_call(self, call: Call, operator: Operator) -> Value:
+        if operator.compute is None and operator.composition is not None:
+            return self._composed_call(call, operator, operator.composition)
         if operator.compute is None:
             raise BuildError(
                 f"Operator {operator.name} has no computation for static shapes.",
@@ -163,6 +172,17 @@ class _Lowering:
         outputs = operator.compute(call.attributes, arguments, types)
         _check_outputs(operator, outputs, types)
         return _unflatten(call.type, iter(outputs))
+
+    def _composed_call(self, call: Call, operator: Operator, composition: Composition) -> Value:
+        """The value of an operator that is written in simpler ones."""
+        types = [argument.type for argument in call.arguments]
+        params = tuple(Var(f"{operator.name}_{n}", type_) for n, type_ in enumerate(types))
+        known = [type_ for type_ in types if type_ is not None]
+        typed = infer_expr(Function(params, composition(call.attributes, params, known)))
+        assert isinstance(typed, Function)
+        for param, argument in zip(typed.params, call.arguments, strict=True):
+            self.values[param] = self.values[argument]
+        return self.run(typed.body)
 
 
 def _shape(tensor: TensorType) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ from relay_tune.op.reduce import (
     wide_array,
 )
 from relay_tune.tensor.expression import Scalar, Tensor, binary, cast
-from relay_tune.tensor.scalar_semantics import is_float, truncated_quotient
+from relay_tune.tensor.scalar_semantics import convert, is_float, truncated_quotient
 from relay_tune.tensor.tensor import compute
 from relay_tune.typing.relations_reduction import reduce as reduce_relation
 from relay_tune.typing.relations_reduction import variance as variance_relation
@@ -47,7 +47,7 @@ def _reduction_operator(
         return [finished(name, total, data.dtype)]
 
     def meaning(attributes: ReduceAttributes, data: Array) -> Array:
-        return _apply(reference, attributes, wide_array(data)).astype(data.dtype)
+        return convert(_apply(reference, attributes, wide_array(data)), data.dtype.name)
 
     return _register_reduction(name, computation, meaning, documentation)
 

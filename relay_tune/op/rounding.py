@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from relay_tune.op.elements import Array
 from relay_tune.op.unary import unary_operator
 from relay_tune.tensor.expression import Scalar, binary, literal, unary
 from relay_tune.tensor.scalar_semantics import is_float
@@ -13,6 +14,10 @@ from relay_tune.typing.relations_elementwise import predicate
 def _rounding(operation: str, value: Scalar) -> Scalar:
     """Integers are round already."""
     return unary(operation, value) if is_float(value.dtype) else value
+
+
+def _round_reference(data: Array) -> Array:
+    return np.asarray(np.rint(data)) if is_float(data.dtype.name) else data
 
 
 def _magnitude(value: Scalar) -> Scalar:
@@ -47,7 +52,10 @@ floor = unary_operator("floor", lambda x: _rounding("floor", x), np.floor, "Roun
 ceil = unary_operator("ceil", lambda x: _rounding("ceil", x), np.ceil, "Rounded up.")
 trunc = unary_operator("trunc", lambda x: _rounding("trunc", x), np.trunc, "Rounded towards zero.")
 round = unary_operator(
-    "round", lambda x: _rounding("round", x), np.rint, "Rounded to the nearest; halves to even."
+    "round",
+    lambda x: _rounding("round", x),
+    _round_reference,
+    "Rounded to the nearest; halves to even.",
 )
 isnan = unary_operator("isnan", _is_nan, np.isnan, "Whether it is not a number.", predicate)
 isinf = unary_operator("isinf", _is_infinite, np.isinf, "Whether it is infinite.", predicate)

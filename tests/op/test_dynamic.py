@@ -1,0 +1,59 @@
+import numpy as np
+
+from relay_tune.ir.operator import find_operator
+
+
+def run(name, *arrays, **attributes):
+    operator = find_operator(name)
+    return operator.reference(operator.attributes(**attributes), *arrays)
+
+
+DATA = np.arange(6, dtype="float32").reshape(2, 3)
+
+
+def test_shapes_from_values():
+    assert run("dyn.reshape", DATA, np.array([3, -1])).shape == (3, 2)
+    assert run("dyn.broadcast_to", DATA, np.array([4, 2, 3])).shape == (4, 2, 3)
+    assert run("dyn.tile", DATA, np.array([2, 1])).shape == (4, 3)
+    found = run("dyn.strided_slice", DATA, np.array([0, 2]), np.array([2, 0]), np.array([1, -1]))
+    np.testing.assert_array_equal(found, DATA[0:2, 2:0:-1])
+
+
+def test_creation_from_values():
+    shape = np.array([2, 2])
+    np.testing.assert_array_equal(run("dyn.zeros", shape, dtype="int8"), np.zeros((2, 2), "int8"))
+    np.testing.assert_array_equal(run("dyn.ones", shape, dtype="bool"), np.ones((2, 2), bool))
+    full = run("dyn.full", np.array(3.0, "float32"), shape)
+    assert full.dtype == np.float32 and full.shape == (2, 2)
+    bounds = [np.array(value, "int64") for value in (1, 7, 2)]
+    np.testing.assert_array_equal(run("dyn.arange", *bounds, dtype="int64"), [1, 3, 5])
+
+
+def test_topk_of_a_value():
+    values, indices = run("dyn.topk", DATA, np.array([2]))
+    np.testing.assert_array_equal(values, [[2, 1], [5, 4]])
+    np.testing.assert_array_equal(indices, [[2, 1], [2, 1]])
+
+
+def test_argwhere():
+    np.testing.assert_array_equal(run("argwhere", DATA > 3), [[1, 1], [1, 2]])
+
+
+def test_unique():
+    data = np.array([3, 1, 3, 2], "int64")
+    values, first, inverse, number = run("unique", data)
+    assert [values.tolist(), first.tolist(), inverse.tolist(), number.tolist()] == [
+        [1, 2, 3],
+        [1, 3, 0],
+        [2, 0, 2, 1],
+        [3],
+    ]
+    values, first, inverse, _, counts = run("unique", data, is_sorted=False, return_counts=True)
+    np.testing.assert_array_equal(values, [3, 1, 2])
+    np.testing.assert_array_equal(values[inverse], data)
+    np.testing.assert_array_equal(counts, [2, 1, 1])
+
+
+def test_reinterpret():
+    found = run("reinterpret", np.array([1.0], "float32"), dtype="int32")
+    assert found.tolist() == [0x3F800000]

@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from relay_tune.ir.operator import find_operator
+from relay_tune.op.merge_sort import sorted_tensors
+from relay_tune.tensor.evaluate import evaluate
+from relay_tune.tensor.tensor import input_tensor
+
+WITH_NAN = np.array([[3, np.nan, -1, 3, np.inf], [0, -0.0, 1, np.nan, np.nan]], "float32")
+
+
+@pytest.mark.parametrize("ascending", [True, False])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_sort_and_argsort(check_record, random_array, axis, ascending):
+    attributes = {"axis": axis, "is_ascend": ascending}
+    for data in (WITH_NAN, random_array((3, 4, 5), "int8"), random_array((2, 7), "uint16")):
+        check_record(find_operator("sort"), [data], attributes)
+        check_record(find_operator("argsort"), [data], attributes | {"dtype": "int64"})
+
+
+def test_nan_is_last_and_equal_elements_keep_their_order(check_record):
+    descending = {"is_ascend": False}
+    found = check_record(find_operator("argsort"), [WITH_NAN], descending)
+    assert found.tolist() == [[4, 0, 3, 2, 1], [2, 0, 1, 3, 4]]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(-3, 3), max_size=12))
+def test_merge_sort_of_any_length(values):
+    data = np.array(values, "int32")
+    tensor = input_tensor("x", data.shape, "int32")
+    outputs = sorted_tensors("sort", tensor, 0, len(values), True, "int32")
+    found, places = evaluate(outputs, {tensor: data})
+    np.testing.assert_array_equal(found, np.sort(data))
+    np.testing.assert_array_equal(places, np.argsort(data, kind="stable"))
+
+
+@pytest.mark.parametrize("ret_type", ["both", "values", "indices"])
+@pytest.mark.parametrize("k", [0, 1, 3])
+@pytest.mark.parametrize("ascending", [True, False])
+def test_topk(check_record, random_array, k, ret_type, ascending):
+    attributes = {"k": k, "ret_type": ret_type, "is_ascend": ascending}
+    check_record(find_operator("topk"), [random_array((3, 5))], attributes)
+    check_record(find_operator("topk"), [WITH_NAN.T.copy()], attributes | {"axis": 0})
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_searchsorted(check_record, right):
+    sequence, values = np.array([1, 3, 3, 7], "int32"), np.array([[0, 3], [4, 9]], "int32")
+    found = check_record(find_operator("searchsorted"), [sequence, values], {"right": right})
+    side = "right" if right else "left"
+    np.testing.assert_array_equal(found, np.searchsorted(sequence, values, side))
+    rows = np.array([[1, 2, 3], [4, 4, 5]], "int32")
+    check_record(find_operator("searchsorted"), [rows, values], {"right": right})
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_scan(check_record, random_array, name, axis, exclusive):
+    attributes = {"axis": axis, "exclusive": exclusive}
+    check_record(find_operator(name), [random_array((3, 4))], attributes)
+    wider = attributes | {"dtype": "int32"}
+    check_record(find_operator(name), [random_array((3, 4), "int8")], wider)
+    check_record(find_operator(name), [random_array((3, 4), "float16")], attributes, 1e-2)

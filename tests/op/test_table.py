@@ -1,0 +1,48 @@
+"""Rules that every record of the table keeps."""
+
+import inspect
+from dataclasses import fields
+
+import pytest
+
+import relay_tune.op  # noqa: F401  registers all operators
+from relay_tune.ir.operator import FusionKind, Operator, operators
+
+DYNAMIC = frozenset(
+    "argwhere unique dyn.arange dyn.broadcast_to dyn.full dyn.ones dyn.reshape dyn.strided_slice "
+    "dyn.tile dyn.topk dyn.zeros".split()
+)
+"""The shape of the result depends on values: these run outside of kernels."""
+
+NOT_EXPRESSIBLE = frozenset(["reinterpret"])
+"""Tensor expressions have no operation for it: these run outside of kernels."""
+
+
+def by_name(operator: Operator) -> str:
+    return operator.name
+
+
+@pytest.mark.parametrize("operator", operators(), ids=by_name)
+def test_a_record_is_complete(operator):
+    assert callable(operator.reference)
+    assert operator.documentation.strip()
+    runs_outside = operator.name in DYNAMIC | NOT_EXPRESSIBLE
+    assert runs_outside == (operator.compute is None and operator.composition is None)
+    if runs_outside:
+        assert operator.kind is FusionKind.OPAQUE
+
+
+@pytest.mark.parametrize("operator", operators(), ids=by_name)
+def test_every_attribute_is_documented(operator):
+    """In its own class, a base class, or a class of the same file that it refers to."""
+    classes = list(operator.attributes.__mro__)
+    classes += vars(inspect.getmodule(operator.attributes)).values()
+    text = "\n".join(inspect.getdoc(c) or "" for c in classes if inspect.isclass(c))
+    for attribute in fields(operator.attributes):
+        if attribute.init:
+            assert f"{attribute.name}:" in text, attribute.name
+
+
+def test_the_names_of_the_table():
+    names = {operator.name for operator in operators()}
+    assert {"add", "nn.conv2d", "reshape", "sort", "layout_transform", "take"} <= names
