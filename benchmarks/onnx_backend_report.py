@@ -62,10 +62,16 @@ def run_case(case: Any) -> Outcome:
 def data_sets(case: Any) -> Iterator[tuple[Sequence[Any], Sequence[Any]]]:
     """Inputs and expected outputs."""
     if case.data_sets is not None:
-        yield from case.data_sets
+        for inputs, outputs in case.data_sets:
+            yield [as_array(each) for each in inputs], [as_array(each) for each in outputs]
         return
     for folder in sorted(Path(case.model_dir).glob("test_data_set_*")):
         yield read_arrays(folder, "input"), read_arrays(folder, "output")
+
+
+def as_array(value: Any) -> Any:
+    """A tensor as an array, where it is not one already."""
+    return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
 
 
 def read_arrays(folder: Path, kind: str) -> list[Any]:
@@ -172,9 +178,7 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true", help="list unsupported tests too")
     options = parser.parse_args()
     cases = [
-        case
-        for case in load_model_tests(kind=options.kind)
-        if re.search(options.match, case.name)
+        case for case in load_model_tests(kind=options.kind) if re.search(options.match, case.name)
     ]
     worker = Worker(cases)
     outcomes = [worker.run(number, options.timeout) for number in range(len(cases))]

@@ -15,6 +15,7 @@ from onnx.backend.base import Backend as OnnxBackend
 from onnx.backend.base import BackendRep
 
 from relay_tune.errors import InputError
+from relay_tune.frontend.onnx_build import RunTimeValueError
 from relay_tune.frontend.onnx_import import from_onnx
 from relay_tune.ir.module import Module
 from relay_tune.runtime.interpreter import interpret
@@ -34,11 +35,22 @@ def make_executable(module: Module) -> Executable:
 
 
 class Representation(BackendRep):  # type: ignore[misc]
-    """A model that is ready to run."""
+    """A model that is ready to run.
 
-    def __init__(self, module: Module) -> None:
-        self._module = module
-        self._run = make_executable(module)
+    Where the import needs the values of some inputs (the axes of a reduction, say), the model is
+    imported for these values when they are given.
+    """
+
+    def __init__(self, model: ModelProto) -> None:
+        self._model = model
+        self._needed: tuple[str, ...] = ()
+        self._module: Module | None = None
+        try:
+            self._module = from_onnx(model)
+        except RunTimeValueError as error:
+            if not error.inputs:
+                raise
+            self._needed = error.inputs
 
     def run(
         self, inputs: Sequence[Any] | Mapping[str, Any] | np.ndarray, **kwargs: Any
@@ -47,11 +59,26 @@ class Representation(BackendRep):  # type: ignore[misc]
 
         Raises InputError if the number of inputs or a name is wrong.
         """
-        result = self._run(self._named(inputs))
+        named = self._named(inputs)
+        module = self._module if self._module is not None else self._specialized(named)
+        result = make_executable(module)(named)
         return result if isinstance(result, tuple) else (result,)
 
+    def _specialized(self, inputs: Mapping[str, np.ndarray]) -> Module:
+        """The model for these very values of the inputs that it needs to know at import."""
+        while True:
+            constants = {name: inputs[name] for name in self._needed}
+            try:
+                return from_onnx(self._model, constants=constants)
+            except RunTimeValueError as error:
+                if not set(error.inputs) - set(self._needed):
+                    raise
+                self._needed = tuple({*self._needed, *error.inputs})
+
     def _named(self, inputs: Sequence[Any] | Mapping[str, Any] | np.ndarray) -> dict[str, Any]:
-        names = [param.name for param in self._module.main.params]
+        initial = {tensor.name for tensor in self._model.graph.initializer}
+        declared = [value.name for value in self._model.graph.input]
+        names = [name for name in declared if name not in initial]
         if isinstance(inputs, Mapping):
             missing = [name for name in names if name not in inputs]
             if missing:
@@ -71,7 +98,7 @@ class Backend(OnnxBackend):  # type: ignore[misc]
         """Import a model; raises RelayError if it cannot be run."""
         if not cls.supports_device(device):
             raise InputError(f"The device {device!r} is not supported; use 'CPU'.")
-        return Representation(from_onnx(model))
+        return Representation(model)
 
     @classmethod
     def supports_device(cls, device: str) -> bool:

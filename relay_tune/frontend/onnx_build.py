@@ -19,6 +19,7 @@ from relay_tune.frontend.onnx_types import numpy_dtype
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.expr import Call, Constant, Expr, Tuple, TupleGetItem
 from relay_tune.ir.operator import FusionKind, Operator, RelationError, find_operator
+from relay_tune.ir.traversal import free_vars
 from relay_tune.ir.types import IncompleteType, TensorType, TupleType, Type
 from relay_tune.typing.type_text import type_text
 
@@ -26,6 +27,22 @@ LARGEST_FOLDED_TENSOR = 1 << 16
 LARGEST_FOLDED_CONTRACTION = 1 << 12
 LARGEST_CONSTANT_BYTES = 1 << 28
 MAXIMUM_CONSTANT_BYTES = 1 << 30
+
+
+class RunTimeValueError(UnsupportedOperatorError):
+    """A value that is needed when the model is imported, but is known only when it runs.
+
+    Attributes:
+        inputs: the names of the inputs of the model that the value depends on.
+    """
+
+    def __init__(self, what: str, inputs: tuple[str, ...]) -> None:
+        super().__init__(
+            f"{what} is computed at run time; it is supported only if it is constant.",
+            notes=(f"It depends on the input(s) {', '.join(inputs)}.",) if inputs else (),
+            remedy="Bind sizes with from_onnx(model, shapes=...), or values with constants=... .",
+        )
+        self.inputs = inputs
 
 
 class _KnownTypes:
@@ -174,18 +191,15 @@ def static_dim(dim: Dim) -> int:
         return dim
     raise UnsupportedOperatorError(
         f"the size {dim} is not known, but this operator needs a number here.",
-        remedy="Bind the sizes of the inputs: from_onnx(model, shapes={'input': (1, 3, 224, 224)}).",
+        remedy="Bind the sizes of the inputs: from_onnx(model, shapes={'x': (1, 3, 224, 224)}).",
     )
 
 
 def known_array(expr: Expr, what: str) -> np.ndarray:
-    """The value of an input that must be constant; raises UnsupportedOperatorError otherwise."""
+    """The value of an input that must be constant; raises RunTimeValueError otherwise."""
     if isinstance(expr, Constant):
         return expr.data
-    raise UnsupportedOperatorError(
-        f"{what} is computed at run time; it is supported only if it is constant.",
-        remedy="Bind the sizes of the inputs with shapes=..., or export the model with a constant.",
-    )
+    raise RunTimeValueError(what, tuple(var.name for var in free_vars(expr)))
 
 
 def known_integers(expr: Expr, what: str) -> tuple[int, ...]:

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-from relay_tune.errors import ModelError
-from relay_tune.frontend.onnx_build import tensor_type, type_of
+from collections.abc import Mapping
+
+import numpy as np
+
+from relay_tune.errors import InputError, ModelError
+from relay_tune.frontend.onnx_build import tensor_type, type_of, weight
 from relay_tune.frontend.onnx_graph import GraphTranslator
 from relay_tune.frontend.onnx_inputs import Shapes, parameters
 from relay_tune.frontend.onnx_model import ModelSource, OnnxModel, checked_text, read_model
 from relay_tune.frontend.onnx_scope import Scope
 from relay_tune.frontend.onnx_support import check_supported
-from relay_tune.frontend.onnx_types import dtype_name
+from relay_tune.frontend.onnx_types import dtype_name, numpy_dtype
 from relay_tune.ir.expr import Expr, Function, Tuple
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TupleType
 
 
-def from_onnx(model: ModelSource, *, shapes: Shapes | None = None, name: str = "main") -> Module:
+def from_onnx(
+    model: ModelSource,
+    *,
+    shapes: Shapes | None = None,
+    constants: Mapping[str, np.ndarray] | None = None,
+    name: str = "main",
+) -> Module:
     """Import an ONNX model of operator sets 7 to the newest.
 
     Args:
         model: a path, the bytes of a file, or a parsed ModelProto.
         shapes: sizes for inputs by name; a symbolic size that is bound is bound in all inputs.
+        constants: values for inputs by name; such an input is no parameter any more.
         name: what the function is called in the module.
 
     Returns:
@@ -38,7 +49,8 @@ def from_onnx(model: ModelSource, *, shapes: Shapes | None = None, name: str = "
     translator = GraphTranslator(content.functions, content.folder)
     scope = Scope(content.opsets)
     translator.define_weights(content.graph, scope)
-    params = parameters(content.graph, set(scope.values), shapes or {})
+    _define_constants(content, scope, constants or {})
+    params = parameters(content.graph, scope.values, shapes or {})
     for param in params:
         scope.define(param.name, param)
     translator.run(content.graph.node, scope)
@@ -46,6 +58,19 @@ def from_onnx(model: ModelSource, *, shapes: Shapes | None = None, name: str = "
     body = outputs[0] if len(outputs) == 1 else _tuple(outputs)
     function = Function(params, body, result_type=type_of(body))
     return Module({name: function}, attributes={"outputs": names})
+
+
+def _define_constants(model: OnnxModel, scope: Scope, constants: Mapping[str, np.ndarray]) -> None:
+    """Name the inputs that the user gives values."""
+    declared = {value.name: value for value in model.graph.input}
+    for name, value in constants.items():
+        if name not in declared:
+            raise InputError(f"A value is given for {name!r}, which is not an input of the model.")
+        dtype = dtype_name(declared[name].type.tensor_type.elem_type, f"The input {name!r}")
+        array = np.asarray(value)
+        if array.dtype != numpy_dtype(dtype):
+            raise InputError(f"The value for {name!r} is {array.dtype}, but must be {dtype}.")
+        scope.define(name, weight(array))
 
 
 def _outputs(model: OnnxModel, scope: Scope) -> tuple[tuple[str, ...], list[Expr]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,9 @@ Shapes = Mapping[str, Sequence[int]]
 MAXIMUM_DIM = 2**62
 
 
-def parameters(graph: GraphProto, constant_names: set[str], shapes: Shapes) -> tuple[Var, ...]:
+def parameters(
+    graph: GraphProto, constant_names: Collection[str], shapes: Shapes
+) -> tuple[Var, ...]:
     """A typed variable for each input of the graph that no weight of the file fills.
 
     `shapes` gives sizes to inputs by name; a symbol that gets a size gets it in all inputs.

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx import FunctionProto, GraphProto, ModelProto
 
-from relay_tune.errors import InputError, ModelError
+from relay_tune.errors import InputError, ModelError, UnsupportedOperatorError
 
 OLDEST_OPSET = 7
 MAXIMUM_BYTES = 2**31 - 1
@@ -105,10 +105,8 @@ def _checked(model: ModelProto, folder: Path | None) -> OnnxModel:
         )
     opsets = opset_versions(model.opset_import)
     version = opsets.get("")
-    if version is None and model.graph.node:
-        opsets[""] = version = 1
     if version is not None and version < OLDEST_OPSET:
-        raise ModelError(
+        raise UnsupportedOperatorError(
             f"The model uses version {version} of the operator set; the oldest one supported is "
             f"{OLDEST_OPSET}.",
             remedy="Convert it with onnx.version_converter.convert_version(model, 17).",

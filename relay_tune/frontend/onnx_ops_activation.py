@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import pi, sqrt
 
 from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_build import Builder, dtype_of
 from relay_tune.frontend.onnx_node import OnnxNode
+from relay_tune.frontend.onnx_ops_elementwise import cast_to
 from relay_tune.frontend.onnx_translator import Translator
 from relay_tune.frontend.onnx_types import is_float
 from relay_tune.ir.expr import Expr
@@ -148,7 +150,21 @@ def _with_alpha(function: Callable[[Builder, Expr, float], Expr], default: float
     return lambda node, build: function(build, node.input(0), node.number("alpha", default))
 
 
-ACTIVATIONS: Mapping[str, Translator] = {
+def _in_single_precision(translate: Translator) -> Translator:
+    """Half-precision inputs are computed in float32, so that the result is rounded once."""
+
+    def wide(node: OnnxNode, build: Builder) -> Expr | Sequence[Expr | None]:
+        dtype = dtype_of(node.input(0))
+        if dtype not in ("float16", "bfloat16"):
+            return translate(node, build)
+        inputs = tuple(each and cast_to(build, each, "float32") for each in node.inputs)
+        result = translate(replace(node, inputs=inputs), build)
+        return cast_to(build, result, dtype) if isinstance(result, Expr) else result
+
+    return wide
+
+
+_TRANSLATORS: Mapping[str, Translator] = {
     "Relu": _plain(relu),
     "Softplus": _plain(softplus),
     "Softsign": _plain(softsign),
@@ -168,4 +184,8 @@ ACTIVATIONS: Mapping[str, Translator] = {
     "Mish": translate_mish,
     "Swish": translate_swish,
     "Shrink": translate_shrink,
+}
+
+ACTIVATIONS: Mapping[str, Translator] = {
+    name: _in_single_precision(translate) for name, translate in _TRANSLATORS.items()
 }

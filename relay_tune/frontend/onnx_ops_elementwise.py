@@ -9,7 +9,13 @@ from relay_tune.errors import ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_build import Builder, dtype_of, known_scalar, shape_of
 from relay_tune.frontend.onnx_node import OnnxNode
 from relay_tune.frontend.onnx_translator import Translator
-from relay_tune.frontend.onnx_types import dtype_name, integer_range, is_float, is_integer
+from relay_tune.frontend.onnx_types import (
+    dtype_name,
+    integer_range,
+    is_float,
+    is_integer,
+    numpy_dtype,
+)
 from relay_tune.ir.expr import Expr
 
 _UNARY = {
@@ -89,10 +95,8 @@ def translate_div(node: OnnxNode, build: Builder) -> Expr:
 def translate_mod(node: OnnxNode, build: Builder) -> Expr:
     """The remainder: with the sign of the divisor, or of the dividend if `fmod` is set."""
     left, right = node.input(0), node.input(1)
-    fmod = node.integer("fmod", 0)
-    if not fmod and is_float(dtype_of(left)):
-        raise ModelError("attribute fmod must be 1 for floating-point inputs.")
-    return build.call("trunc_mod" if fmod else "floor_mod", left, right)
+    name = "trunc_mod" if node.integer("fmod", 0) else "floor_mod"
+    return build.call(name, left, right)
 
 
 def translate_pow(node: OnnxNode, build: Builder) -> Expr:
@@ -132,16 +136,17 @@ def translate_is_inf(node: OnnxNode, build: Builder) -> Expr:
 
 
 def translate_bit_shift(node: OnnxNode, build: Builder) -> Expr:
-    """Shift of unsigned integers; by the width of the type or more, it gives 0."""
+    """Shift of integers; by the width of the type or more, nothing but the sign is left."""
     data, amount = node.input(0), node.input(1)
     direction = node.text("direction")
     if direction not in ("LEFT", "RIGHT"):
         raise ModelError(f"attribute direction must be LEFT or RIGHT, not {direction!r}.")
-    bits = integer_range(dtype_of(data))[1].bit_length()
+    bits = numpy_dtype(dtype_of(data)).itemsize * 8
+    safe = build.call("minimum", amount, build.like(bits - 1, amount))
+    if direction == "RIGHT" and integer_range(dtype_of(data))[0] < 0:
+        return build.call("right_shift", data, safe)
     name = "left_shift" if direction == "LEFT" else "right_shift"
-    limit = build.like(bits, amount)
-    small = build.call("less", amount, limit)
-    safe = build.call("where", small, amount, build.like(0, amount))
+    small = build.call("less", amount, build.like(bits, amount))
     return build.call("where", small, build.call(name, data, safe), build.like(0, data))
 
 

@@ -60,8 +60,11 @@ def _train(node: OnnxNode, build: Builder, epsilon: float) -> list[Expr | None]:
     """The result, the running mean, and the running variance."""
     data, scale, bias, mean, variance = (node.input(place) for place in range(5))
     axes = tuple(axis for axis in range(rank_of(data)) if axis != 1)
-    batch_mean = build.call("mean", data, axis=axes, keepdims=False)
-    batch_variance = build.call("variance", data, axis=axes, keepdims=False)
+    mean_kept = build.call("mean", data, axis=axes, keepdims=True)
+    distance = build.call("subtract", data, mean_kept)
+    square = build.call("multiply", distance, distance)
+    batch_mean = build.call("squeeze", mean_kept, axis=axes)
+    batch_variance = build.call("mean", square, axis=axes, keepdims=False)
     result = _normalized(build, data, (scale, bias, batch_mean, batch_variance), epsilon)
     momentum = node.number("momentum", 0.9)
     running = [

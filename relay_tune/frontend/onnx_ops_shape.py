@@ -32,9 +32,7 @@ def translate_reshape(node: OnnxNode, build: Builder) -> Expr:
     data, shape = node.input(0), node.input(1)
     target = known_dims(build, shape)
     if target is None:
-        raise UnsupportedOperatorError(
-            "the new shape is computed at run time.", remedy="Bind the sizes with shapes=... ."
-        )
+        target = known_integers(shape, "the new shape")
     source = shape_of(data)
     allow_zero = bool(node.integer("allowzero", 0))
     sizes = [
@@ -194,9 +192,7 @@ def translate_expand(node: OnnxNode, build: Builder) -> Expr:
     data = node.input(0)
     target = known_dims(build, node.input(1))
     if target is None:
-        raise UnsupportedOperatorError(
-            "the shape is computed at run time.", remedy="Bind the sizes with shapes=... ."
-        )
+        target = known_integers(node.input(1), "the shape")
     return expand_to(build, data, target)
 
 

@@ -69,7 +69,7 @@ def _coordinates(axis: Axis, mode: str) -> np.ndarray:
     length, scaled_length = axis.length, axis.scale * axis.length
     match mode:
         case "half_pixel":
-            return (x + 0.5) / axis.scale - 0.5
+            return np.asarray((x + 0.5) / axis.scale - 0.5)
         case "half_pixel_symmetric":
             centre = length / 2 * (1 - axis.size / scaled_length)
             return centre + (x + 0.5) / axis.scale - 0.5

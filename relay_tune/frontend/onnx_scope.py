@@ -85,11 +85,9 @@ def located(node: NodeProto) -> Iterator[None]:
     try:
         yield
     except (ModelError, UnsupportedOperatorError) as error:
-        if error.where is not None:
-            raise
-        raise type(error)(
-            error.message, where=where, notes=error.notes, remedy=error.remedy
-        ) from error
+        if error.where is None:
+            error.where = where
+        raise
     except RelayError as error:
         raise ModelError(
             error.message, where=where, notes=error.notes, remedy=error.remedy
