@@ -90,7 +90,7 @@ def _clamped(base: Scalar, tap: int, how: Interpolation) -> Scalar:
 
 
 def _weighted_sum(values: list[Scalar], base: Scalar, share: Scalar, how: Interpolation) -> Scalar:
-    weights = neighbour_weights(share, how)
+    weights = neighbour_weights(share, how.method, how.cubic_alpha)
     if how.exclude_outside and how.method == "cubic":
         inside = [
             binary("and", binary("ge", base + tap, 0), binary("lt", base + tap, how.size))
@@ -111,20 +111,20 @@ def _total(terms: Sequence[Scalar]) -> Scalar:
     return total
 
 
-def neighbour_weights(share: Any, how: Interpolation) -> list[Any]:
+def neighbour_weights(share: Any, method: str, alpha: float) -> list[Any]:
     """The weights of the neighbours, from the position's share of the way to the next element.
 
     Cubic weights are the convolution kernel of Keys, "Cubic convolution interpolation for digital
     image processing" (1981), equation 4 with free coefficient, at distances 1+t, t, 1-t, 2-t.
     """
-    if how.method == "linear":
+    if method == "linear":
         return [1.0 - share, share]
     near, far = share, 1.0 - share
     return [
-        _outer_weight(near + 1.0, how.cubic_alpha),
-        _inner_weight(near, how.cubic_alpha),
-        _inner_weight(far, how.cubic_alpha),
-        _outer_weight(far + 1.0, how.cubic_alpha),
+        _outer_weight(near + 1.0, alpha),
+        _inner_weight(near, alpha),
+        _inner_weight(far, alpha),
+        _outer_weight(far + 1.0, alpha),
     ]
 
 
@@ -154,7 +154,7 @@ def interpolate_array(data: Array, axis: int, how: Interpolation) -> Array:
     taps = np.array(TAPS[how.method])[:, None] + base
     weights = np.ones((1, how.output), data.dtype)
     if how.method != "nearest":
-        weights = np.stack(neighbour_weights(share, how)).astype(data.dtype)
+        weights = np.stack(neighbour_weights(share, how.method, how.cubic_alpha)).astype(data.dtype)
     if how.exclude_outside and how.method == "cubic":
         weights = np.where((taps >= 0) & (taps < how.size), weights, 0)
         weights = weights / weights.sum(axis=0)
