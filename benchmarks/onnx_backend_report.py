@@ -19,15 +19,13 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import onnx
 from onnx import numpy_helper
 from onnx.backend.test.loader import load_model_tests
+from onnx.backend.test.runner import Runner
 
 from relay_tune.errors import RelayError, UnsupportedOperatorError
 from relay_tune.onnx_backend import Backend
-
-ATOL, RTOL = 1e-7, 1e-3
 
 
 @dataclass(frozen=True)
@@ -86,30 +84,9 @@ def read_arrays(folder: Path, kind: str) -> list[Any]:
 
 
 def compare(actual: Sequence[Any], expected: Sequence[Any], case: Any) -> str:
-    """What is wrong, or nothing."""
-    rtol, atol = getattr(case, "rtol", RTOL) or RTOL, getattr(case, "atol", ATOL) or ATOL
-    for place, wanted in enumerate(expected):
-        if not isinstance(wanted, np.ndarray | np.generic):
-            return f"output {place} is not a tensor but {type(wanted).__name__}"
-        found = np.asarray(actual[place])
-        wanted = np.asarray(wanted)
-        if found.dtype != wanted.dtype or found.shape != wanted.shape:
-            return (
-                f"output {place} is {found.dtype}{found.shape} instead of "
-                f"{wanted.dtype}{wanted.shape}"
-            )
-        problem = compare_values(found, wanted, rtol, atol)
-        if problem:
-            return f"output {place}: {problem}"
-    return ""
-
-
-def compare_values(found: np.ndarray, wanted: np.ndarray, rtol: float, atol: float) -> str:
-    """How far two arrays are apart, if they are too far."""
-    if found.dtype.kind in "fVc":
-        found, wanted = found.astype(np.float64), wanted.astype(np.float64)
+    """What is wrong, or nothing; with the tolerances of ONNX's own runner."""
     try:
-        np.testing.assert_allclose(found, wanted, rtol=rtol, atol=atol)
+        Runner.assert_similar_outputs(expected, actual, case.rtol, case.atol)
     except AssertionError as error:
         return " ".join(str(error).split())[:300]
     return ""

@@ -197,6 +197,15 @@ def _along_axis(apply: Callable[[Builder, Expr, int], Expr]) -> Translator:
     return translate
 
 
+def _softmax(build: Builder, data: Expr, axis: int) -> Expr:
+    """exp(x) / sum(exp(x)); half precision is rounded after each step, as the standard has it."""
+    if dtype_of(data) not in ("float16", "bfloat16"):
+        return build.call("nn.softmax", data, axis=axis)
+    largest = build.call("max", data, axis=(axis,), keepdims=True)
+    terms = build.call("exp", build.call("subtract", data, largest))
+    return build.call("divide", terms, build.call("sum", terms, axis=(axis,), keepdims=True))
+
+
 def _hardmax(build: Builder, data: Expr, axis: int) -> Expr:
     """1 at the first largest element along the axis, 0 elsewhere."""
     size = static_shape(data)[axis]
@@ -213,7 +222,7 @@ REDUCTIONS: Mapping[str, Translator] = {
     **dict.fromkeys(_REDUCTIONS, translate_reduce),
     "ArgMax": _arg_reduction("argmax"),
     "ArgMin": _arg_reduction("argmin"),
-    "Softmax": _along_axis(lambda build, data, axis: build.call("nn.softmax", data, axis=axis)),
+    "Softmax": _along_axis(_softmax),
     "LogSoftmax": _along_axis(
         lambda build, data, axis: build.call("nn.log_softmax", data, axis=axis)
     ),
