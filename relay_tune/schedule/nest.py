@@ -191,7 +191,7 @@ def _nest(
         target=flat.view(stage.tensor),
         index=index,
     )
-    return _fuse_axes(_remove_divisions(_drop_unit_axes(nest)))
+    return _fuse_axes(_order_reduction(_remove_divisions(_drop_unit_axes(nest))))
 
 
 def _flatten_except(root: Scalar, accumulator: Tensor, flat: FlatTensors) -> Scalar:
@@ -254,6 +254,22 @@ def _remove_divisions(nest: Nest) -> Nest:
         axes=tuple(part for axis in nest.axes for part in parts[axis]),
         reduction=tuple(part for axis in nest.reduction for part in parts[axis]),
     )
+
+
+def _order_reduction(nest: Nest) -> Nest:
+    """Reduction axes in the order in which the largest operand lies in memory.
+
+    Channels-last convolution data is read tap row by tap row, channels innermost; a tap column and
+    the channels then fuse into one axis.
+    """
+    if nest.body is None or len(nest.reduction) < 2:
+        return nest
+    forms = [axis_affine(load.indices[0]) for load in loads(nest.body)]
+    known = [form for form in forms if form is not None]
+    if not known:
+        return nest
+    ordered = sorted(nest.reduction, key=lambda axis: -abs(known[0].coefficient(axis)))
+    return replace(nest, reduction=tuple(ordered))
 
 
 def _fuse_axes(nest: Nest) -> Nest:
