@@ -19,12 +19,13 @@ PARAMETERS: dict[str, str | int | float] = {
     "objective": "reg:squarederror",
     "tree_method": "hist",
     "max_depth": 6,
-    "eta": 0.1,
+    "eta": 0.15,
+    "max_bin": 64,
     "min_child_weight": 1,
     "lambda": 0.1,
     "verbosity": 0,
 }
-ROUNDS = 100
+ROUNDS = 60
 
 RETRAIN_ROWS = 8
 RETRAIN_SHARE = 0.10

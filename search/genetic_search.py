@@ -30,7 +30,7 @@ class GeneticSearch:
         generations: int = 6,
         crossover: float = 0.7,
         mutation: float = 0.7,
-        exploration: float = 0.1,
+        exploration: float = 0.2,
         elite: float = 0.1,
         initial: Sequence[Genome] = (),
     ) -> None:
