@@ -112,6 +112,6 @@ class Cursor:
 
     def unknown(self, what: str, name: str, known: Iterable[str], token: Token) -> ParseError:
         """The error that `name` is not defined, with the nearest defined names."""
-        close = get_close_matches(name, list(known), n=3)
+        close = get_close_matches(name, list(known), n=3, cutoff=0.7)
         remedy = f"Did you mean {' or '.join(close)}?" if close else None
         return self.error(f"There is no {what} {name}.", token, label="not defined", remedy=remedy)
