@@ -1,4 +1,4 @@
-"""nn.conv1d, nn.conv2d, nn.conv3d."""
+"""nn.conv1d, nn.conv2d, nn.conv3d, and the names of nn.conv2d for blocked channels."""
 
 from __future__ import annotations
 
@@ -69,10 +69,18 @@ class Conv3DAttributes(ConvAttributes):
     kernel_layout: str = "OIDHW"
 
 
-def _conv(rank: int, attributes: type[ConvAttributes]) -> Operator:
+@dataclass(frozen=True)
+class Conv2DBlockedAttributes(Conv2DAttributes):
+    """Attributes of the convolutions whose names say that channels are blocked."""
+
+    data_layout: str = "NCHW8c"
+    kernel_layout: str = "OIHW8i8o"
+
+
+def _conv(name: str, rank: int, attributes: type[ConvAttributes]) -> Operator:
     return register(
         Operator(
-            name=f"nn.conv{rank}d",
+            name=name,
             arguments=("data", "weight"),
             relation=conv_relation,
             kind=FusionKind.OUTPUT_FUSABLE,
@@ -88,6 +96,8 @@ def _conv(rank: int, attributes: type[ConvAttributes]) -> Operator:
     )
 
 
-conv1d = _conv(1, Conv1DAttributes)
-conv2d = _conv(2, Conv2DAttributes)
-conv3d = _conv(3, Conv3DAttributes)
+conv1d = _conv("nn.conv1d", 1, Conv1DAttributes)
+conv2d = _conv("nn.conv2d", 2, Conv2DAttributes)
+conv3d = _conv("nn.conv3d", 3, Conv3DAttributes)
+conv2d_blocked = _conv("nn.contrib_conv2d_NCHWc", 2, Conv2DBlockedAttributes)
+depthwise_conv2d_blocked = _conv("nn.contrib_depthwise_conv2d_NCHWc", 2, Conv2DBlockedAttributes)

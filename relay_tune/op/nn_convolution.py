@@ -89,7 +89,9 @@ def convolution(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) ->
     def element(*axes: Scalar) -> Scalar:
         output = letter_positions(out_layout, axes)
         reduction = ReductionAxes()
-        channel, taps = _reduction_indices(reduction, attributes.data_layout, groups, windows)
+        channel, taps = reduction_indices(
+            reduction, attributes.data_layout, groups.inputs, windows.size
+        )
         position = {"N": output["N"], "C": groups.input_channel(output["C"], channel)}
         for letter, tap, stride, step in zip(
             letters, taps, windows.strides, windows.dilation, strict=True
@@ -166,15 +168,18 @@ def multiply_groups(kernel: Array, data: Array) -> Array:
     return np.asarray(np.matmul(kernel, data))
 
 
-def _reduction_indices(
-    reduction: ReductionAxes, layout: str, groups: ChannelGroups, windows: Windows
+def reduction_indices(
+    reduction: ReductionAxes, layout: str, channels: int, taps: Sequence[int]
 ) -> tuple[Index, list[Scalar]]:
-    """The channel within its group, and the taps; blocked channels are innermost."""
+    """New axes of a reduction: the channel within its group, and the taps of the window.
+
+    Where `layout` has blocks of channels that divide `channels`, the place in a block is innermost.
+    """
     block = single_block(layout, "C")
     names = [f"k{letter.lower()}" for letter in spatial_letters(layout)]
-    if block == 0 or groups.inputs % block:
-        channel = reduction.add("c", groups.inputs)
-        return channel, [reduction.add(n, k) for n, k in zip(names, windows.size, strict=True)]
-    outer = reduction.add("cb", groups.inputs // block)
-    taps = [reduction.add(n, k) for n, k in zip(names, windows.size, strict=True)]
-    return SplitIndex(outer, reduction.add("ci", block), block), taps
+    if block == 0 or channels % block:
+        channel = reduction.add("c", channels)
+        return channel, [reduction.add(n, k) for n, k in zip(names, taps, strict=True)]
+    outer = reduction.add("cb", channels // block)
+    places = [reduction.add(n, k) for n, k in zip(names, taps, strict=True)]
+    return SplitIndex(outer, reduction.add("ci", block), block), places

@@ -10,7 +10,7 @@ phases, which also crops.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,13 @@ import numpy as np
 
 from relay_tune.op.elements import Array, wide_dtype
 from relay_tune.op.nn_arrays import as_stored, as_whole, summation_array, window_slices
-from relay_tune.op.nn_convolution import ChannelGroups, cast_tensor, multiply_groups, pad_data
+from relay_tune.op.nn_convolution import (
+    ChannelGroups,
+    cast_tensor,
+    multiply_groups,
+    pad_data,
+    reduction_indices,
+)
 from relay_tune.op.nn_indices import (
     Index,
     ReductionAxes,
@@ -40,8 +46,9 @@ from relay_tune.typing.relation_support import as_tuple
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """One spatial axis: output element y is element (y + crop) % stride of block
-    (y + crop) // stride.
+    """One spatial axis of the result, cut into blocks of one element for each phase.
+
+    Element y stands in block (y + crop) // stride and has the phase (y + crop) % stride.
 
     Attributes:
         stride: the number of phases.
@@ -77,46 +84,29 @@ def convolution_transpose(
 ) -> Sequence[Tensor]:
     """The tensors of a transposed convolution call; accumulates short floats in float32."""
     data, weight = inputs
-    letters = spatial_letters(attributes.data_layout)
-    sizes = letter_sizes(data.shape, attributes.data_layout)
+    layout = attributes.data_layout
     kernel = letter_sizes(weight.shape, attributes.kernel_layout)
-    out_layout = attributes.out_layout or attributes.data_layout
-    outputs = letter_sizes(types[0].shape, out_layout)
-    windows = windows_of(attributes, [kernel[letter] for letter in letters])
-    axes = [
-        phases_of(
-            sizes[letter],
-            windows.size[n],
-            windows.strides[n],
-            windows.dilation[n],
-            windows.before[n],
-            outputs[letter],
-        )
-        for n, letter in enumerate(letters)
-    ]
+    sizes = letter_sizes(data.shape, layout)
     groups = ChannelGroups(sizes["C"] // attributes.groups, kernel["O"], attributes.groups)
-    before = [axis.before for axis in axes]
-    after = [axis.extent - axis.before - sizes[n] for n, axis in zip(letters, axes, strict=True)]
-    padded = pad_data(data, attributes.data_layout, before, after)
-    sorted_weight = _phase_weight(weight, attributes.kernel_layout, letters, windows, axes, groups)
-    form = _PhaseForm(out_layout, letters, tuple(axes))
-    shape = form.shape(types[0].shape)
+    windows = windows_of(attributes, [kernel[letter] for letter in spatial_letters(layout)])
+    form = _phase_form(attributes, windows, sizes, types[0].shape)
+    padded = form.padded(data, layout)
+    sorted_weight = _phase_weight(weight, attributes.kernel_layout, windows, form, groups)
     accumulator = wide_dtype(types[0].dtype)
 
     def element(*indices: Scalar) -> Scalar:
         output, phases = form.split(indices)
         reduction = ReductionAxes()
-        channel = reduction.add("c", groups.inputs)
+        counts = [axis.taps for axis in form.axes]
+        channel, taps = reduction_indices(reduction, layout, groups.inputs, counts)
         position = {"N": output["N"], "C": groups.input_channel(output["C"], channel)}
-        taps = []
-        for letter, axis in zip(letters, axes, strict=True):
-            taps.append(reduction.add(f"t{letter.lower()}", axis.taps))
-            position[letter] = whole(output[letter]) + taps[-1] * axis.step
-        value = cast(load_at(padded, attributes.data_layout, position), accumulator)
-        factor = sorted_weight[(*phases, *taps, channel, whole(output["C"]))]
+        for letter, axis, tap in zip(form.letters, form.axes, taps, strict=True):
+            position[letter] = whole(output[letter]) + tap * axis.step
+        value = cast(load_at(padded, layout, position), accumulator)
+        factor = sorted_weight[(*phases, *taps, whole(channel), whole(output["C"]))]
         return reduce("sum", reduction.axes, value * cast(factor, accumulator))
 
-    computed = compute_elements("convolution_phases", shape, element)
+    computed = compute_elements("convolution_phases", form.shape(types[0].shape), element)
     result = compute_elements(
         "convolution_transpose", types[0].shape, lambda *axes: computed[form.join(axes)]
     )
@@ -160,6 +150,13 @@ class _PhaseForm:
             shape.append(by_letter[letter].blocks if letter in by_letter else size)
         return tuple(shape)
 
+    def padded(self, data: Tensor, layout: str) -> Tensor:
+        """The data with the zeros that the taps of all phases reach."""
+        sizes = letter_sizes(data.shape, layout)
+        pairs = list(zip(self.letters, self.axes, strict=True))
+        after = [axis.extent - axis.before - sizes[letter] for letter, axis in pairs]
+        return pad_data(data, layout, [axis.before for axis in self.axes], after)
+
     def split(self, indices: Sequence[Scalar]) -> tuple[dict[str, Index], list[Scalar]]:
         """(position with blocks for the spatial letters, phases) of an element."""
         pairs = list(zip(self.order, indices, strict=True))
@@ -188,18 +185,35 @@ class _PhaseForm:
         return tuple(found)
 
 
+def _phase_form(
+    attributes: Any, windows: Windows, sizes: Mapping[str, int], shape: Sequence[int]
+) -> _PhaseForm:
+    """The phases of all spatial axes, for data of `sizes` and a result of `shape`."""
+    letters = spatial_letters(attributes.data_layout)
+    out_layout = attributes.out_layout or attributes.data_layout
+    outputs = letter_sizes(shape, out_layout)
+    axes = [
+        phases_of(
+            sizes[letter],
+            windows.size[n],
+            windows.strides[n],
+            windows.dilation[n],
+            windows.before[n],
+            outputs[letter],
+        )
+        for n, letter in enumerate(letters)
+    ]
+    return _PhaseForm(out_layout, letters, tuple(axes))
+
+
 def _phase_weight(
-    weight: Tensor,
-    layout: str,
-    letters: str,
-    windows: Windows,
-    axes: Sequence[Phases],
-    groups: ChannelGroups,
+    weight: Tensor, layout: str, windows: Windows, form: _PhaseForm, groups: ChannelGroups
 ) -> Tensor:
     """The weight as [phase ..., tap ..., input channel of the group, output channel].
 
     Taps run backwards, so that a later tap reads a later element of the data.
     """
+    axes, letters = form.axes, form.letters
     rank = len(axes)
     shape = (
         *(axis.stride for axis in axes),

@@ -99,3 +99,15 @@ def test_no_product_with_an_inserted_zero_is_computed():
 def _loaded(tensor: Tensor) -> Tensor:
     assert isinstance(tensor, Computed) and isinstance(tensor.body, Load)
     return tensor.body.tensor
+
+
+def test_blocks_of_channels_are_reduced_block_by_block():
+    data = input_tensor("x", (1, 2, 4, 4, 16), "float32")
+    weight = input_tensor("w", (32, 16, 2, 2), "float32")
+    record = conv2d_transpose.attributes(strides=(2, 2), data_layout="NCHW16c")
+    types = [TensorType((1, 1, 8, 8, 16), "float32")]
+    (result,) = conv2d_transpose.compute(record, [data, weight], types)
+    phases = _loaded(result)
+    assert [axis.name for axis in phases.body.axes] == ["cb", "ci"]
+    _, cb, _, _, ci = phases.body.body.left.indices
+    assert (cb, ci) == phases.body.axes
