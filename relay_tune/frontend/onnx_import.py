@@ -26,7 +26,7 @@ def from_onnx(
     constants: Mapping[str, np.ndarray] | None = None,
     name: str = "main",
 ) -> Module:
-    """Import an ONNX model of operator sets 7 to the newest.
+    """Import an ONNX model of operator sets 6 to the newest.
 
     Args:
         model: a path, the bytes of a file, or a parsed ModelProto.

@@ -13,7 +13,7 @@ from onnx import FunctionProto, GraphProto, ModelProto
 
 from relay_tune.errors import InputError, ModelError, UnsupportedOperatorError
 
-OLDEST_OPSET = 7
+OLDEST_OPSET = 6
 MAXIMUM_BYTES = 2**31 - 1
 
 ModelSource: TypeAlias = str | os.PathLike[str] | bytes | ModelProto

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import pi, sqrt
 
 from relay_tune.errors import ModelError
-from relay_tune.frontend.onnx_build import Builder, dtype_of
+from relay_tune.frontend.onnx_build import Builder, dtype_of, rank_of
 from relay_tune.frontend.onnx_node import OnnxNode
 from relay_tune.frontend.onnx_ops_elementwise import cast_to
 from relay_tune.frontend.onnx_translator import Translator
@@ -109,8 +109,10 @@ def translate_gelu(node: OnnxNode, build: Builder) -> Expr:
 
 def translate_prelu(node: OnnxNode, build: Builder) -> Expr:
     """x, or slope * x where x < 0."""
-    data = node.input(0)
-    return negative_part(build, data, build.call("multiply", data, node.input(1)))
+    data, slope = node.input(0), node.input(1)
+    if node.opset < 7 and rank_of(slope) == 1 and rank_of(data) > 2:
+        slope = build.call("expand_dims", slope, axis=1, num_newaxis=rank_of(data) - 2)
+    return negative_part(build, data, build.call("multiply", data, slope))
 
 
 def translate_hard_swish(node: OnnxNode, build: Builder) -> Expr:

@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from functools import reduce
 
 from relay_tune.errors import ModelError, UnsupportedOperatorError
-from relay_tune.frontend.onnx_build import Builder, dtype_of, known_scalar, shape_of
+from relay_tune.frontend.onnx_build import (
+    Builder,
+    checked_axis,
+    dtype_of,
+    known_scalar,
+    rank_of,
+    shape_of,
+)
 from relay_tune.frontend.onnx_node import OnnxNode
 from relay_tune.frontend.onnx_translator import Translator
 from relay_tune.frontend.onnx_types import (
@@ -70,7 +77,19 @@ def _unary(name: str) -> Translator:
 
 
 def _binary(name: str) -> Translator:
-    return lambda node, build: build.call(name, node.input(0), node.input(1))
+    return lambda node, build: build.call(name, *_operands(node, build))
+
+
+def _operands(node: OnnxNode, build: Builder) -> tuple[Expr, Expr]:
+    """Both inputs; before version 7 the second could be aligned with an inner axis."""
+    left, right = node.input(0), node.input(1)
+    if node.opset >= 7 or not node.integer("broadcast", 0) or rank_of(right) == 0:
+        return left, right
+    axis = node.integer("axis", rank_of(left) - rank_of(right))
+    behind = rank_of(left) - checked_axis(axis, max(rank_of(left), 1)) - rank_of(right)
+    if behind <= 0:
+        return left, right
+    return left, build.call("expand_dims", right, axis=rank_of(right), num_newaxis=behind)
 
 
 def _variadic(name: str) -> Translator:
@@ -87,7 +106,7 @@ def translate_identity(node: OnnxNode, build: Builder) -> Expr:
 
 def translate_div(node: OnnxNode, build: Builder) -> Expr:
     """Division; that of integers is rounded towards zero."""
-    left, right = node.input(0), node.input(1)
+    left, right = _operands(node, build)
     name = "trunc_divide" if is_integer(dtype_of(left)) else "divide"
     return build.call(name, left, right)
 
@@ -101,7 +120,7 @@ def translate_mod(node: OnnxNode, build: Builder) -> Expr:
 
 def translate_pow(node: OnnxNode, build: Builder) -> Expr:
     """Power; the result has the type of the base."""
-    base, exponent = node.input(0), node.input(1)
+    base, exponent = _operands(node, build)
     dtype = dtype_of(base)
     if dtype_of(exponent) == dtype:
         return build.call("power", base, exponent)
@@ -198,6 +217,8 @@ def translate_bit_cast(node: OnnxNode, build: Builder) -> Expr:
 def translate_dropout(node: OnnxNode, build: Builder) -> list[Expr | None]:
     """The input itself, as at inference, and a mask that keeps all."""
     data, ratio, training = node.input(0), node.optional(1), node.optional(2)
+    if node.opset < 7 and not node.integer("is_test", 0):
+        raise UnsupportedOperatorError("dropout in training mode is not supported.")
     if training is not None and known_scalar(training, "training_mode"):
         share = 0.5 if ratio is None else known_scalar(ratio, "ratio")
         if share != 0:
