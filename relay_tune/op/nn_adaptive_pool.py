@@ -16,9 +16,9 @@ import numpy as np
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import Compute, FusionKind, Operator, Reference, register
 from relay_tune.op.elements import Array
-from relay_tune.op.nn_convolution import cast_tensor
 from relay_tune.op.nn_indices import (
     ReductionAxes,
+    cast_tensor,
     compute_elements,
     letter_positions,
     letter_sizes,

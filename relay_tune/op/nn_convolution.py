@@ -24,6 +24,7 @@ from relay_tune.op.nn_indices import (
     Index,
     ReductionAxes,
     SplitIndex,
+    cast_tensor,
     compute_elements,
     letter_positions,
     letter_sizes,
@@ -33,10 +34,9 @@ from relay_tune.op.nn_indices import (
     spatial_letters,
     whole,
 )
-from relay_tune.op.nn_windows import Windows, pad_axes, windows_of
+from relay_tune.op.nn_windows import Windows, pad_data, windows_of
 from relay_tune.tensor.expression import Scalar, Tensor, cast, reduce
 from relay_tune.tensor.scalar_semantics import numpy_dtype
-from relay_tune.typing.layout import parse_layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,28 +105,6 @@ def convolution(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) ->
 
     result = compute_elements("convolution", types[0].shape, element)
     return [cast_tensor(result, types[0].dtype)]
-
-
-def pad_data(
-    data: Tensor, layout: str, before: Sequence[int], after: Sequence[int], value: float = 0
-) -> Tensor:
-    """`data` padded on the spatial axes of `layout`."""
-    letters = spatial_letters(layout)
-    first = [0] * data.rank
-    extents = list(data.shape)
-    for place, axis in enumerate(parse_layout(layout)):
-        if axis.letter in letters:
-            number = letters.index(axis.letter)
-            first[place] = before[number]
-            extents[place] += before[number] + after[number]
-    return pad_axes(data, first, extents, value)
-
-
-def cast_tensor(tensor: Tensor, dtype: str) -> Tensor:
-    """`tensor` converted by one more stage; itself if it has that element type."""
-    if tensor.dtype == dtype:
-        return tensor
-    return compute_elements(f"{tensor.name}_cast", tensor.shape, lambda *i: cast(tensor[i], dtype))
 
 
 def convolution_reference(attributes: Any, data: Array, weight: Array) -> Array:

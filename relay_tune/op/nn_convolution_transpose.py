@@ -18,16 +18,11 @@ import numpy as np
 
 from relay_tune.op.elements import Array, wide_dtype
 from relay_tune.op.nn_arrays import as_stored, as_whole, summation_array, window_slices
-from relay_tune.op.nn_convolution import (
-    ChannelGroups,
-    cast_tensor,
-    multiply_groups,
-    pad_data,
-    reduction_indices,
-)
+from relay_tune.op.nn_convolution import ChannelGroups, multiply_groups, reduction_indices
 from relay_tune.op.nn_indices import (
     Index,
     ReductionAxes,
+    cast_tensor,
     compute_elements,
     letter_positions,
     letter_sizes,
@@ -37,7 +32,7 @@ from relay_tune.op.nn_indices import (
     spatial_letters,
     whole,
 )
-from relay_tune.op.nn_windows import Windows, conjunction, windows_of
+from relay_tune.op.nn_windows import Windows, conjunction, pad_data, windows_of
 from relay_tune.tensor.expression import Scalar, Tensor, binary, cast, literal, reduce, select
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.typing.layout import parse_layout

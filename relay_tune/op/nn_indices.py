@@ -18,6 +18,7 @@ from relay_tune.tensor.expression import (
     Scalar,
     Tensor,
     binary,
+    cast,
     literal,
 )
 from relay_tune.tensor.tensor import Computed, compute
@@ -105,6 +106,13 @@ def compute_elements(name: str, shape: Sequence[int], element: Callable[..., Sca
         shape,
         lambda *axes: element(*(ZERO if axis.extent == 1 else axis for axis in axes)),
     )
+
+
+def cast_tensor(tensor: Tensor, dtype: str) -> Tensor:
+    """`tensor` converted by one more stage; itself if it has that element type."""
+    if tensor.dtype == dtype:
+        return tensor
+    return compute_elements(f"{tensor.name}_cast", tensor.shape, lambda *i: cast(tensor[i], dtype))
 
 
 class ReductionAxes:

@@ -12,8 +12,7 @@ from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, broadcast_load, wide_dtype
 from relay_tune.op.nn_arrays import summation_array
-from relay_tune.op.nn_convolution import cast_tensor
-from relay_tune.op.nn_indices import ReductionAxes, compute_elements
+from relay_tune.op.nn_indices import ReductionAxes, cast_tensor, compute_elements
 from relay_tune.tensor.expression import Scalar, Tensor, cast, reduce
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.typing import relations_matmul

@@ -10,9 +10,9 @@ import numpy as np
 
 from relay_tune.op.elements import Array, wide_dtype
 from relay_tune.op.nn_arrays import pad_spatial_array, window_slices
-from relay_tune.op.nn_convolution import cast_tensor, pad_data
 from relay_tune.op.nn_indices import (
     ReductionAxes,
+    cast_tensor,
     compute_elements,
     letter_positions,
     letter_sizes,
@@ -21,7 +21,7 @@ from relay_tune.op.nn_indices import (
     spatial_letters,
     whole,
 )
-from relay_tune.op.nn_windows import Windows
+from relay_tune.op.nn_windows import Windows, pad_data
 from relay_tune.tensor.expression import Number, Scalar, Tensor, binary, cast, literal, reduce
 from relay_tune.tensor.scalar_semantics import is_float, numpy_dtype
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from relay_tune.op.nn_indices import compute_elements
+from relay_tune.op.nn_indices import compute_elements, spatial_letters
 from relay_tune.tensor.expression import Number, Scalar, Tensor, binary, literal, select
+from relay_tune.typing.layout import parse_layout
 from relay_tune.typing.relation_support import as_tuple
 from relay_tune.typing.windows import pad_pairs
 
@@ -59,6 +60,21 @@ def pad_axes(
         return load if inside is None else select(inside, load, border)
 
     return compute_elements("pad", extents, element)
+
+
+def pad_data(
+    data: Tensor, layout: str, before: Sequence[int], after: Sequence[int], value: float = 0
+) -> Tensor:
+    """`data` padded on the spatial axes of `layout`."""
+    letters = spatial_letters(layout)
+    first = [0] * data.rank
+    extents = list(data.shape)
+    for place, axis in enumerate(parse_layout(layout)):
+        if axis.letter in letters:
+            number = letters.index(axis.letter)
+            first[place] = before[number]
+            extents[place] += before[number] + after[number]
+    return pad_axes(data, first, extents, value)
 
 
 def conjunction(conditions: Sequence[Scalar]) -> Scalar | None:
