@@ -15,8 +15,9 @@ of no comparison.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,20 @@ NO_ATTRIBUTES: Mapping[str, AttributeValue] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Attributes:
-    """Base of the operators' attribute records: frozen dataclasses of plain values."""
+    """Base of the operators' attribute records: frozen dataclasses of plain values.
+
+    Lists become tuples, so that attributes that say the same are equal.
+    """
+
+    def __post_init__(self) -> None:
+        for attribute in fields(self):
+            value = getattr(self, attribute.name)
+            if isinstance(value, list | tuple):
+                object.__setattr__(self, attribute.name, _as_tuple(value))
+
+
+def _as_tuple(value: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(_as_tuple(part) if isinstance(part, list | tuple) else part for part in value)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from relay_tune.op.arithmetic import binary_operator
 from relay_tune.op.elements import Array, in_wide
-from relay_tune.tensor.expression import Scalar, binary, select, unary
+from relay_tune.tensor.expression import Scalar, binary
 from relay_tune.tensor.scalar_semantics import (
     floored_quotient,
     floored_remainder,
@@ -20,23 +20,6 @@ from relay_tune.tensor.scalar_semantics import (
 
 def _divide(a: Scalar, b: Scalar) -> Scalar:
     return a / b if is_float(a.dtype) else binary("truncdiv", a, b)
-
-
-def _floor_divide(a: Scalar, b: Scalar) -> Scalar:
-    return unary("floor", a / b) if is_float(a.dtype) else binary("floordiv", a, b)
-
-
-def _truncate_divide(a: Scalar, b: Scalar) -> Scalar:
-    return unary("trunc", a / b) if is_float(a.dtype) else binary("truncdiv", a, b)
-
-
-def _floor_modulo(a: Scalar, b: Scalar) -> Scalar:
-    """For floats from the truncated remainder, which is exact."""
-    if not is_float(a.dtype):
-        return binary("floormod", a, b)
-    remainder = binary("truncmod", a, b)
-    opposite = binary("lt", remainder * b, 0.0)
-    return select(opposite, remainder + b, remainder)
 
 
 def _divide_reference(lhs: Array, rhs: Array) -> Array:
@@ -53,13 +36,13 @@ divide = binary_operator(
 )
 floor_divide = binary_operator(
     "floor_divide",
-    in_wide(_floor_divide),
+    in_wide(lambda a, b: binary("floordiv", a, b)),
     floored_quotient,
     "lhs / rhs rounded down.",
 )
 trunc_divide = binary_operator(
     "trunc_divide",
-    in_wide(_truncate_divide),
+    in_wide(lambda a, b: binary("truncdiv", a, b)),
     truncated_quotient,
     "lhs / rhs rounded towards zero.",
 )
@@ -71,7 +54,7 @@ mod = binary_operator(
 )
 floor_mod = binary_operator(
     "floor_mod",
-    in_wide(_floor_modulo),
+    in_wide(lambda a, b: binary("floormod", a, b)),
     floored_remainder,
     "The remainder of floor_divide, which has the sign of rhs.",
 )

@@ -8,23 +8,8 @@ import numpy as np
 
 from relay_tune.op.arithmetic import binary_operator
 from relay_tune.op.unary import unary_operator
-from relay_tune.tensor.expression import Scalar, binary, cast, literal, select, unary
+from relay_tune.tensor.expression import Scalar, binary, cast, unary
 from relay_tune.typing.relations_elementwise import broadcast_logical, predicate
-
-
-def _bits(dtype: str) -> int:
-    return int(np.dtype(dtype).itemsize) * 8
-
-
-def _shift(operation: str, value: Scalar, count: Scalar) -> Scalar:
-    """A shift by any count: one that is no bit position shifts all bits out."""
-    bits = _bits(value.dtype)
-    inside = binary("lt", count, bits)
-    if not count.dtype.startswith("u"):
-        inside = binary("and", binary("ge", count, 0), inside)
-    if operation == "shr" and not value.dtype.startswith("u"):
-        return binary("shr", value, select(inside, count, literal(bits - 1, count.dtype)))
-    return select(inside, binary(operation, value, count), 0)
 
 
 def _logical_not(value: Scalar) -> Scalar:
@@ -73,13 +58,13 @@ bitwise_not = unary_operator(
 )
 left_shift = binary_operator(
     "left_shift",
-    lambda a, b: _shift("shl", a, b),
+    lambda a, b: binary("shl", a, b),
     np.left_shift,
     "The bits of lhs moved up by rhs places; all are lost where rhs is no bit position.",
 )
 right_shift = binary_operator(
     "right_shift",
-    lambda a, b: _shift("shr", a, b),
+    lambda a, b: binary("shr", a, b),
     np.right_shift,
     "The bits of lhs moved down by rhs places, filled with the sign bit of signed integers.",
 )

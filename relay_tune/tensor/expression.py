@@ -25,8 +25,9 @@ BINARY_OPERATIONS = frozenset(
     "add sub mul div floordiv floormod truncdiv truncmod min max pow and or xor shl shr "
     "eq ne lt le gt ge".split()
 )
-"""`div` is for floats; integer division names its rounding. Division of an integer by zero gives
-zero. `and`/`or`/`xor` are bitwise on integers, logical on bool; `shr` is arithmetic if signed.
+"""`div` is for floats; integer division names its rounding (and then serves floats too). Division
+of an integer by zero gives zero. `and`/`or`/`xor` are bitwise on integers, logical on bool; `shr`
+is arithmetic if signed; a shift by no bit position moves all bits out. NaN wins in `min` and `max`.
 `eq` .. `ge` give bool."""
 
 COMPARISONS = frozenset("eq ne lt le gt ge".split())

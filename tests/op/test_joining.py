@@ -13,7 +13,7 @@ def test_concatenate(check_record, random_array, axis):
 
 
 def test_concatenate_of_many(check_record):
-    arrays = tuple(np.full((1,), n, "int32") for n in range(2000))
+    arrays = tuple(np.full((1,), n, "int32") for n in range(500))
     check_record(find_operator("concatenate"), [arrays], {"axis": 0})
 
 

@@ -197,3 +197,9 @@ def test_matrix_set_diag_of_a_band(check_record, random_array, align):
     arrays = [random_array((2, 4, 4)), random_array((2, 4, 4))]
     attributes = {"k": (-1, 2), "align": align}
     check_record(find_operator("matrix_set_diag"), arrays, attributes)
+
+
+def test_attributes_from_lists_are_those_from_tuples():
+    attributes = find_operator("reshape").attributes
+    assert attributes(newshape=[2, -1]) == attributes(newshape=(2, -1))
+    assert hash(attributes(newshape=[2, -1])) == hash(attributes(newshape=(2, -1)))
