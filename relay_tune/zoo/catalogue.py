@@ -1,0 +1,115 @@
+"""The built-in architectures by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from types import MappingProxyType
+
+import numpy as np
+
+from relay_tune.errors import InputError
+from relay_tune.ir.expr import Var
+from relay_tune.ir.module import Module
+from relay_tune.ir.types import TensorType
+from relay_tune.zoo.bert import bert_base
+from relay_tune.zoo.dcgan import dcgan
+from relay_tune.zoo.dqn import nature_dqn
+from relay_tune.zoo.mlp import mlp
+from relay_tune.zoo.mobilenet import mobilenet_v2
+from relay_tune.zoo.recurrent import gru, lstm
+from relay_tune.zoo.resnet import resnet18, resnet50
+from relay_tune.zoo.squeezenet import squeezenet1_1
+from relay_tune.zoo.vgg import vgg16
+from relay_tune.zoo.weights import Array, Weights
+
+Builder = Callable[[Weights, int, bool], Module]
+"""builder(weights, batch, small) -> a module whose `main` is the network."""
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """A network of the catalogue, and the batch that it is built for unless another is asked."""
+
+    builder: Builder
+    batch: int = 1
+
+
+ARCHITECTURES: Mapping[str, Architecture] = MappingProxyType(
+    {
+        "resnet18": Architecture(resnet18),
+        "resnet50": Architecture(resnet50),
+        "mobilenet_v2": Architecture(mobilenet_v2),
+        "vgg16": Architecture(vgg16),
+        "squeezenet1_1": Architecture(squeezenet1_1),
+        "dcgan": Architecture(dcgan),
+        "nature_dqn": Architecture(nature_dqn),
+        "mlp": Architecture(mlp),
+        "mlp_batch64": Architecture(mlp, batch=64),
+        "bert_base": Architecture(bert_base),
+        "lstm": Architecture(lstm),
+        "gru": Architecture(gru),
+    }
+)
+
+
+def names() -> tuple[str, ...]:
+    """The names of all built-in networks."""
+    return tuple(ARCHITECTURES)
+
+
+def build(name: str, *, batch: int | None = None, seed: int = 0, small: bool = False) -> Module:
+    """A built-in network with random weights.
+
+    Args:
+        name: one of `names()`.
+        batch: the number of samples; None: 1, or what the name says.
+        seed: the same seed gives the same weights.
+        small: the same structure with few channels, layers and pixels, for quick tests.
+
+    Raises:
+        InputError: there is no such network, or `batch` is not positive.
+    """
+    architecture = ARCHITECTURES.get(name)
+    if architecture is None:
+        raise _unknown(name)
+    samples = architecture.batch if batch is None else batch
+    if samples < 1:
+        raise InputError(f"The batch is {samples}, but must be at least 1.")
+    return architecture.builder(Weights(seed), samples, small)
+
+
+def example_inputs(network: Module | str, seed: int = 0) -> dict[str, Array]:
+    """Seeded random inputs, by name, for a network of the zoo or any module of tensors.
+
+    Floats are normal numbers, integers and bools are 0 or 1 (which suits tables, segments and
+    masks of any size), but `input_ids` is spread over the first 50 entries.
+
+    Raises InputError where an input is no tensor of known size.
+    """
+    module = build(network) if isinstance(network, str) else network
+    random = np.random.default_rng(seed)
+    return {var.name: _example(var, random) for var in module.main.params}
+
+
+def _example(var: Var, random: np.random.Generator) -> Array:
+    type_ = var.annotation if var.annotation is not None else var.type
+    if not isinstance(type_, TensorType):
+        raise InputError(f"The input {var.name!r} is no tensor; give it a value.")
+    shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
+    if len(shape) != len(type_.shape):
+        raise InputError(f"The input {var.name!r} has a size that is not known; give it a value.")
+    if "float" in type_.dtype:
+        return random.standard_normal(shape).astype(type_.dtype)
+    highest = 50 if var.name == "input_ids" else 2
+    return random.integers(0, highest, shape).astype(type_.dtype)
+
+
+def _unknown(name: str) -> InputError:
+    close = get_close_matches(name, ARCHITECTURES, n=1)
+    return InputError(
+        f"There is no built-in network {name!r}.",
+        notes=(f"There are: {', '.join(ARCHITECTURES)}.",),
+        remedy=f"Did you mean {close[0]!r}?" if close else None,
+    )
