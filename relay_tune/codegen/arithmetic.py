@@ -66,6 +66,14 @@ class Arithmetic:
         instruction = "fcmp" if self.dtype.startswith(("float", "bfloat")) else "icmp"
         return self.writer.pure(f"{instruction} {predicate} {self.type} {left}, {right}")
 
+    def at_least(self, x: str, bound: float) -> str:
+        """The larger of x and a number; NaN stays NaN."""
+        return self.select(self.compare("olt", x, self.number(bound)), self.number(bound), x)
+
+    def at_most(self, x: str, bound: float) -> str:
+        """The smaller of x and a number; NaN stays NaN."""
+        return self.select(self.compare("ogt", x, self.number(bound)), self.number(bound), x)
+
     def select(self, condition: str, if_true: str, if_false: str) -> str:
         """`if_true` where `condition`."""
         mask = value_type("bool", self.lanes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from relay_tune.codegen.arithmetic import Arithmetic, Value
 from relay_tune.codegen.llvm_types import BYTES, is_float, is_signed
-from relay_tune.codegen.vector_math import VECTOR_FUNCTIONS
+from relay_tune.codegen.vector_math import VECTOR_FUNCTIONS, power
 
 FLOAT_INSTRUCTIONS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 
@@ -67,9 +67,7 @@ def _integer_unary(a: Arithmetic, operation: str, x: str) -> str:
         case "bitnot":
             return a.binary("xor", x, a.number(True if a.dtype == "bool" else -1))
         case "abs" if is_signed(a.dtype):
-            return a.select(
-                a.compare("slt", x, a.number(0)), a.binary("sub", a.number(0), x), x
-            )
+            return a.select(a.compare("slt", x, a.number(0)), a.binary("sub", a.number(0), x), x)
         case "sign" if is_signed(a.dtype):
             negative = a.select(a.compare("slt", x, a.number(0)), a.number(-1), a.number(0))
             return a.select(a.compare("sgt", x, a.number(0)), a.number(1), negative)
@@ -106,7 +104,7 @@ def _float_binary(a: Arithmetic, operation: str, left: str, right: str) -> str:
         case "max" | "min":
             return _float_extremum(a, operation, left, right)
         case "pow":
-            return a.intrinsic("pow", left, right)
+            return power(a, left, right)
         case "floordiv":
             return a.intrinsic("floor", a.binary("fdiv", left, right))
         case "truncdiv":
