@@ -6,18 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from relay_tune.errors import InputError
-from relay_tune.ir.expr import NO_ATTRIBUTES, AttributeValue, Constructor, Function
-from relay_tune.ir.types import GlobalTypeVar, TypeVar
-
-
-@dataclass(frozen=True, eq=False)
-class TypeData:
-    """The definition of an algebraic data type; `extern` ones have no constructors."""
-
-    header: GlobalTypeVar
-    type_params: tuple[TypeVar, ...]
-    constructors: tuple[Constructor, ...]
-    extern: bool = False
+from relay_tune.ir.expr import NO_ATTRIBUTES, AttributeValue, Function
+from relay_tune.ir.printer import astext
+from relay_tune.ir.type_data import TypeData
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +35,10 @@ class Module:
     def main(self) -> Function:
         """The entry point."""
         return self["main"]
+
+    def astext(self, show_types: bool = False) -> str:
+        """This program as Relay text; see `relay_tune.ir.printer.astext`."""
+        return astext(self, show_types)
 
     def with_function(self, name: str, function: Function) -> Module:
         """This module with `function` added or replaced under `name`."""

@@ -16,12 +16,13 @@ from collections.abc import Iterator
 from relay_tune.ir.cursor import Cursor
 from relay_tune.ir.expr import AttributeValue, Constructor, Function
 from relay_tune.ir.lexer import TokenKind
-from relay_tune.ir.module import Module, TypeData
+from relay_tune.ir.module import Module
 from relay_tune.ir.parser_attributes import AttributeParser
 from relay_tune.ir.parser_expressions import ExpressionParser
 from relay_tune.ir.parser_leaves import Program
 from relay_tune.ir.parser_types import TypeParser
 from relay_tune.ir.trampoline import run
+from relay_tune.ir.type_data import TypeData
 from relay_tune.ir.types import GlobalTypeVar, Type
 
 VERSION = "0.0.5"

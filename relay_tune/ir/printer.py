@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Protocol
 
-from relay_tune.ir.expr import Constructor, Expr
+from relay_tune.ir.expr import AttributeValue, Constructor, Expr, Function
 from relay_tune.ir.metadata import metadata_text
-from relay_tune.ir.module import Module, TypeData
 from relay_tune.ir.names import bare_name, sigil_name
 from relay_tune.ir.printer_atoms import AtomWriter
 from relay_tune.ir.printer_attributes import mapping_texts
@@ -14,11 +14,28 @@ from relay_tune.ir.printer_constants import ConstantPool
 from relay_tune.ir.printer_expressions import ExpressionWriter
 from relay_tune.ir.printer_names import Names
 from relay_tune.ir.printer_types import type_name_text, type_params_text, type_text
+from relay_tune.ir.type_data import TypeData
 
 VERSION_LINE = '#[version = "0.0.5"]\n'
 
 
-def astext(node: Module | Expr, show_types: bool = False) -> str:
+class Program(Protocol):
+    """What is printed of a module; `relay_tune.ir.module.Module` stands above this file."""
+
+    @property
+    def functions(self) -> Mapping[str, Function]:
+        """The functions by name."""
+
+    @property
+    def types(self) -> Mapping[str, TypeData]:
+        """The data types by name."""
+
+    @property
+    def attributes(self) -> Mapping[str, AttributeValue]:
+        """The attributes of the module by name."""
+
+
+def astext(node: Program | Expr, show_types: bool = False) -> str:
     """The text of a module or expression, with version line and metadata section.
 
     Printing what was parsed from such a text gives the same text. `show_types` adds inferred types
@@ -26,23 +43,23 @@ def astext(node: Module | Expr, show_types: bool = False) -> str:
     constant whose element type tensors cannot have.
     """
     constants = ConstantPool()
-    if isinstance(node, Module):
-        body = "".join(f"\n{part}" for part in _definitions(node, constants, show_types))
-        header = VERSION_LINE + _attributes_line(node)
-    else:
+    if isinstance(node, Expr):
         atoms = AtomWriter(Names(()), constants)
         body = ExpressionWriter(node, atoms, show_types).expression()
         header = VERSION_LINE
+    else:
+        body = "".join(f"\n{part}" for part in _definitions(node, constants, show_types))
+        header = VERSION_LINE + _attributes_line(node)
     metadata = metadata_text(constants.tensors)
     return header + body + (f"\n{metadata}" if metadata else "")
 
 
-def _attributes_line(module: Module) -> str:
+def _attributes_line(module: Program) -> str:
     texts = ", ".join(mapping_texts(module.attributes))
     return f"#[attributes({texts})]\n" if texts else ""
 
 
-def _definitions(module: Module, constants: ConstantPool, show_types: bool) -> Iterator[str]:
+def _definitions(module: Program, constants: ConstantPool, show_types: bool) -> Iterator[str]:
     for data in module.types.values():
         yield _type_definition(data, module)
     for name, function in module.functions.items():
@@ -51,7 +68,7 @@ def _definitions(module: Module, constants: ConstantPool, show_types: bool) -> I
         yield writer.function(f"def @{sigil_name(name)}", function)
 
 
-def _type_definition(data: TypeData, module: Module) -> str:
+def _type_definition(data: TypeData, module: Program) -> str:
     names = Names(module.types)
     head = "extern type " if data.extern else "type "
     head += type_name_text(data.header.name)

@@ -30,9 +30,9 @@ from relay_tune.ir.expr import (
     VarPattern,
     type_name,
 )
-from relay_tune.ir.module import TypeData
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.printer_types import type_text
+from relay_tune.ir.type_data import TypeData
 from relay_tune.ir.types import (
     FuncType,
     RefType,

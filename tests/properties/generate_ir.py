@@ -36,7 +36,8 @@ from relay_tune.ir.expr import (
     VarPattern,
     WildcardPattern,
 )
-from relay_tune.ir.module import Module, TypeData
+from relay_tune.ir.module import Module
+from relay_tune.ir.type_data import TypeData
 from relay_tune.ir.types import (
     FuncType,
     GlobalTypeVar,

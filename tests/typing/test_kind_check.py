@@ -3,7 +3,8 @@
 import pytest
 
 from relay_tune.errors import TypeInferenceError
-from relay_tune.ir.module import Module, TypeData
+from relay_tune.ir.module import Module
+from relay_tune.ir.type_data import TypeData
 from relay_tune.ir.types import (
     FuncType,
     GlobalTypeVar,
