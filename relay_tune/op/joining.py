@@ -73,13 +73,14 @@ def _parts(tensors: Sequence[Tensor], axis: int) -> list[tuple[int, Tensor]]:
 
 
 def _joined(parts: Sequence[tuple[int, Tensor]], axis: int, *output: Scalar) -> Scalar:
-    """The element of the part that the output position falls into."""
-    (offset, last), earlier = parts[-1], parts[:-1]
-    result: Scalar = load_at(last, _shifted(output, axis, offset))
-    for offset, tensor in reversed(earlier):
-        inside = binary("lt", output[axis], offset + tensor.shape[axis])
-        result = select(inside, load_at(tensor, _shifted(output, axis, offset)), result)
-    return result
+    """The element of the part that the output position falls into, found by bisection."""
+    if len(parts) == 1:
+        offset, tensor = parts[0]
+        return load_at(tensor, _shifted(output, axis, offset))
+    middle = len(parts) // 2
+    before = _joined(parts[:middle], axis, *output)
+    after = _joined(parts[middle:], axis, *output)
+    return select(binary("lt", output[axis], parts[middle][0]), before, after)
 
 
 def _shifted(output: Sequence[Scalar], axis: int, offset: int) -> list[Scalar]:
@@ -96,13 +97,21 @@ def _stack(attributes: StackAttributes, inputs: Any, types: Any) -> list[Any]:
 
     def element(*output: Scalar) -> Scalar:
         rest = [*output[:axis], *output[axis + 1 :]]
-        result: Scalar = load_at(tensors[-1], rest)
-        for place in reversed(range(len(tensors) - 1)):
-            here = binary("eq", output[axis], place)
-            result = select(here, load_at(tensors[place], rest), result)
-        return result
+        return _chosen(output[axis], rest, tensors, 0)
 
     return [compute("stack", integer_shape(types[0]), element)]
+
+
+def _chosen(
+    place: Scalar, rest: Sequence[Scalar], tensors: Sequence[Tensor], first: int
+) -> Scalar:
+    """The element at `rest` of the tensor number `place - first`, found by bisection."""
+    if len(tensors) == 1:
+        return load_at(tensors[0], rest)
+    middle = len(tensors) // 2
+    before = _chosen(place, rest, tensors[:middle], first)
+    after = _chosen(place, rest, tensors[middle:], first + middle)
+    return select(binary("lt", place, first + middle), before, after)
 
 
 def _stack_reference(attributes: StackAttributes, arrays: tuple[Array, ...]) -> Array:

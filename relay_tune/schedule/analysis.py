@@ -6,19 +6,22 @@ features from which the cost model learns the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from math import prod
+from types import MappingProxyType
 
 from relay_tune.schedule.nest import Nest
-from relay_tune.schedule.tile import TileChoice
+from relay_tune.schedule.tile import TileChoice, unrolled_extents
 from relay_tune.tensor.affine import Affine, axis_affine
-from relay_tune.tensor.expression import Axis, Binary, Load, Scalar, Select, Tensor, Unary
+from relay_tune.tensor.expression import Axis, Binary, Scalar, Select, Tensor, Unary
 from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.walk import loads, sub_expressions
 
 ELEMENT_BYTES = {"64": 8, "32": 4, "16": 2, "t8": 1, "ol": 1}
+
+NOTHING_UNROLLED: Mapping[Axis, int] = MappingProxyType({})
 
 CHEAP_UNARY = frozenset(["neg", "abs", "not", "floor", "ceil", "trunc", "round", "bitnot"])
 
@@ -33,7 +36,7 @@ class Machine:
     vector_bytes: int
     registers: int
     fused_per_cycle: float = 2.0
-    loads_per_cycle: float = 2.0
+    loads_per_cycle: float = 1.7
     latency: float = 4.0
     cache_bytes: tuple[int, ...] = (32 << 10, 768 << 10, 16 << 20)
     cache_bandwidth: tuple[float, ...] = (110.0, 48.0, 24.0, 8.0)
@@ -120,7 +123,7 @@ def _accesses(root: Scalar, constants: frozenset[Tensor]) -> Iterator[Access]:
 
 
 def _operations(root: Scalar, *, reduced: bool) -> float:
-    """Vector instructions for one point; a multiplication that is summed fuses with the addition."""
+    """Vector instructions for one point; a summed multiplication fuses with the addition."""
     total = 1.0 if reduced else 0.0
     for node in sub_expressions(root):
         match node:
@@ -151,7 +154,7 @@ def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Es
         points += count * _vectors(nest, choice, extents) * choice.lanes
     full = dict(_tiled(nest, choice))
     held = _vectors(nest, choice, full)
-    operands = _distinct_vectors(analysis, choice, full)
+    operands = _operand_registers(analysis, choice, full)
     memory = _memory_cycles(analysis, choice, machine)
     operations = max(held * max(analysis.body_operations, analysis.result_operations), 1.0)
     loaded = _loads(analysis.body_accesses or analysis.result_accesses, nest, choice, full)
@@ -198,23 +201,55 @@ def _vectors(nest: Nest, choice: TileChoice, extents: dict[Axis, int]) -> int:
 
 
 def _loads(
-    accesses: tuple[Access, ...], nest: Nest, choice: TileChoice, extents: dict[Axis, int]
+    accesses: tuple[Access, ...],
+    nest: Nest,
+    choice: TileChoice,
+    extents: dict[Axis, int],
+    unrolled: Mapping[Axis, int] = NOTHING_UNROLLED,
 ) -> float:
-    """Load instructions for one reduction step of a tile; a gather counts one for each lane."""
+    """Load instructions for one pass of a tile's body; a gather counts one for each lane.
+
+    With `unrolled` reduction steps the pass covers all of them, and points that read the same
+    element (neighbours under a sliding window) share a load.
+    """
     vector = _vector_axis(nest, choice)
     total = 0.0
     for access in accesses:
         if access.form is None:
             total += _vectors(nest, choice, extents) * choice.lanes
             continue
-        count = 1.0
-        for axis, extent in extents.items():
-            if access.form.coefficient(axis):
-                count *= -(-extent // choice.lanes) if axis is vector else extent
+        count = _distinct(access.form, extents, unrolled, vector, choice.lanes)
         if vector is not None and not _is_streamed(access, vector, nest):
             count *= choice.lanes
         total += count
     return total
+
+
+def _distinct(
+    form: Affine,
+    extents: dict[Axis, int],
+    unrolled: Mapping[Axis, int],
+    vector: Axis | None,
+    lanes: int,
+) -> float:
+    """Different places that an access touches in a tile, vectors counting once."""
+    windows = {axis: steps for axis, steps in unrolled.items() if form.coefficient(axis)}
+    count = 1.0
+    for axis, extent in extents.items():
+        factor = form.coefficient(axis)
+        if not factor:
+            continue
+        points = -(-extent // lanes) if axis is vector else extent
+        for window, steps in list(windows.items()):
+            stride = factor // form.coefficient(window) if axis is not vector else 0
+            if stride and factor == stride * form.coefficient(window) and stride <= steps:
+                points = (points - 1) * stride + steps
+                del windows[window]
+                break
+        count *= points
+    for steps in windows.values():
+        count *= steps
+    return count
 
 
 def _is_streamed(access: Access, vector: Axis, nest: Nest) -> bool:
@@ -223,13 +258,22 @@ def _is_streamed(access: Access, vector: Axis, nest: Nest) -> bool:
     return access.form.coefficient(vector) in (0, 1) or (access.constant and bool(nest.reduction))
 
 
-def _distinct_vectors(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, int]) -> int:
-    """Operand registers that stay live during a reduction step: the smallest reused set."""
+def _operand_registers(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, int]) -> int:
+    """Operand registers that stay live: the smallest reused set of a reduction step.
+
+    Where written-out steps share loads (a sliding window), the other operand of all those steps
+    stays live.
+    """
     if not analysis.body_accesses:
         return 2
-    counts = [
-        _loads((access,), analysis.nest, choice, extents) for access in analysis.body_accesses
-    ]
+    nest = analysis.nest
+    counts = [_loads((access,), nest, choice, extents) for access in analysis.body_accesses]
+    unrolled = unrolled_extents([nest.reduction[n] for n in choice.reduction_order], choice.unroll)
+    together = prod(unrolled.values()) if choice.vector != -2 else 1
+    if together > 1:
+        shared = _loads(analysis.body_accesses, nest, choice, extents, unrolled)
+        if shared < 0.9 * together * sum(counts):
+            return min(together, 10)
     return int(min(min(counts), 8))
 
 
@@ -254,10 +298,15 @@ def _tile_cycles(
         steps = -(-steps // (choice.lanes * choice.unroll))
         epilogue += 12.0 * prod(extents.values())
     operations = vectors * analysis.body_operations
-    loaded = _loads(analysis.body_accesses, nest, choice, extents)
     if choice.vector == -2:
-        loaded *= choice.unroll
-    spilled = max(0, vectors + 2 - machine.registers)
+        loaded = _loads(analysis.body_accesses, nest, choice, extents) * choice.unroll
+    else:
+        reduction = [nest.reduction[place] for place in choice.reduction_order]
+        unrolled = unrolled_extents(reduction, choice.unroll)
+        together = prod(unrolled.values())
+        loaded = _loads(analysis.body_accesses, nest, choice, extents, unrolled) / together
+    operands = _operand_registers(analysis, choice, extents)
+    spilled = max(0, vectors + min(operands, 10) - machine.registers)
     step = max(
         operations / machine.fused_per_cycle,
         loaded / machine.loads_per_cycle,

@@ -26,6 +26,8 @@ from relay_tune.tensor.expression import (
     Select,
     Tensor,
     Unary,
+    literal,
+    neutral_element,
 )
 from relay_tune.tensor.index import simplify
 from relay_tune.tensor.tensor import Computed, ProcedureOutput
@@ -61,12 +63,20 @@ def inline_stages(outputs: Sequence[Tensor]) -> list[Stage | ProcedureOutput]:
             remaining.append(tensor)
         if not isinstance(tensor, Computed):
             continue
-        stage = Stage(tensor, tensor.axes, simplify(_inline_loads(tensor.body, inlined)))
+        body = _without_empty_reduction(tensor.body)
+        stage = Stage(tensor, tensor.axes, simplify(_inline_loads(body, inlined)))
         if _worth_inlining(stage, outputs, readers[tensor]):
             inlined[tensor] = stage
         else:
             remaining.append(stage)
     return remaining
+
+
+def _without_empty_reduction(body: Scalar) -> Scalar:
+    """A reduction over nothing is its neutral element."""
+    if isinstance(body, Reduce) and any(axis.extent == 0 for axis in body.axes):
+        return literal(neutral_element(body.operation, body.dtype), body.dtype)
+    return body
 
 
 def _readers(order: Sequence[Tensor]) -> dict[Tensor, list[tuple[Tensor, Load | None]]]:

@@ -36,7 +36,13 @@ from relay_tune.tensor.index import (
     simplify,
 )
 from relay_tune.tensor.tensor import ProcedureOutput
-from relay_tune.tensor.walk import loads, replace_nodes, sub_expressions, substitute, transform_loads
+from relay_tune.tensor.walk import (
+    loads,
+    replace_nodes,
+    sub_expressions,
+    substitute,
+    transform_loads,
+)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -88,7 +94,7 @@ def build_nests(
     for stage in stages:
         if isinstance(stage, ProcedureOutput):
             nests.append(stage)
-        elif stage.tensor not in fused:
+        elif stage.tensor not in fused and prod(stage.tensor.shape):
             nests += _stage_nests(stage, epilogues.get(stage.tensor), flat)
     return nests
 
@@ -145,12 +151,12 @@ def _stage_nests(stage: Stage, reduction: Stage | None, flat: FlatTensors) -> li
         return [_nest(own, own.axes, own.axes, own.body, stage.body, accumulator, flat)]
     nests = []
     for region in regions_of(stage.axes, stage.body):
-        taken = [load for load in loads(region.body) if reduction and load.tensor is reduction.tensor]
+        taken = [
+            load for load in loads(region.body) if reduction and load.tensor is reduction.tensor
+        ]
         if reduction is None or not taken:
             nothing = _accumulator(stage.body.dtype)
-            nests.append(
-                _nest(stage, region.axes, region.places, region.body, None, nothing, flat)
-            )
+            nests.append(_nest(stage, region.axes, region.places, region.body, None, nothing, flat))
             continue
         assert isinstance(reduction.body, Reduce)
         accumulator = _accumulator(reduction.body.dtype)
@@ -158,9 +164,7 @@ def _stage_nests(stage: Stage, reduction: Stage | None, flat: FlatTensors) -> li
         reduced = substitute(reduction.body, mapping)
         result = replace_nodes(region.body, {taken[0]: accumulator[()]})
         assert isinstance(reduced, Reduce)
-        nests.append(
-            _nest(stage, region.axes, region.places, result, reduced, accumulator, flat)
-        )
+        nests.append(_nest(stage, region.axes, region.places, result, reduced, accumulator, flat))
     return nests
 
 
@@ -196,9 +200,7 @@ def _nest(
 
 def _flatten_except(root: Scalar, accumulator: Tensor, flat: FlatTensors) -> Scalar:
     """Flatten all loads but those of the accumulator."""
-    flattened = {
-        load: flat.flatten(load) for load in loads(root) if load.tensor is not accumulator
-    }
+    flattened = {load: flat.flatten(load) for load in loads(root) if load.tensor is not accumulator}
     return transform_loads(root, lambda load: flattened.get(load, load))
 
 

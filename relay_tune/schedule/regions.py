@@ -17,7 +17,7 @@ from relay_tune.tensor.expression import COMPARISONS, INDEX, Axis, Binary, Scala
 from relay_tune.tensor.index import simplify
 from relay_tune.tensor.walk import replace_nodes, sub_expressions, substitute
 
-MAXIMUM_REGIONS = 24
+MAXIMUM_REGIONS = 256
 
 Bounds = dict[Axis, tuple[int, int]]
 """For some axes, the half-open interval that they are confined to."""
@@ -56,8 +56,8 @@ def regions_of(axes: Sequence[Axis], body: Scalar) -> list[Region]:
 
 
 def _split(region: Region) -> list[Region] | None:
-    """The parts of a region at its first select on a box, or None."""
-    for node in sub_expressions(region.body):
+    """The parts of a region at its outermost select on a box, or None."""
+    for node in reversed(list(sub_expressions(region.body))):
         if isinstance(node, Select):
             box = _box(node.condition, region.axes)
             if box is not None:
@@ -82,7 +82,9 @@ def _restricted(region: Region, chosen: Select, side: Scalar, bounds: Bounds) ->
     """A region within bounds, with a select replaced by one of its sides."""
     body = replace_nodes(region.body, {chosen: side})
     axes = tuple(
-        axis if bounds[axis] == (0, axis.extent) else Axis(axis.name, bounds[axis][1] - bounds[axis][0])
+        axis
+        if bounds[axis] == (0, axis.extent)
+        else Axis(axis.name, bounds[axis][1] - bounds[axis][0])
         for axis in region.axes
     )
     mapping = {

@@ -29,6 +29,7 @@ from relay_tune.tensor.expression import Axis, Tensor
 TILE_EXTENTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16)
 VECTOR_COUNTS = (1, 2, 3, 4, 5, 6, 8)
 UNROLLS = (1, 2, 4, 8)
+MAXIMUM_WINDOW = 49
 MAXIMUM_BODY = 640
 SERIAL_CYCLES = 6000.0
 """Below about so many cycles a nest stays on one thread: a barrier costs as much."""
@@ -108,7 +109,7 @@ def nest_space(
         choices[f"tile{place}"] = _tile_extents(nest.axes[place].extent)
     choices["order"] = tuple(_orders(nest, _tiled_axes(analysis)))
     choices["reduction_order"] = tuple(_reduction_orders(nest))
-    choices["unroll"] = UNROLLS if nest.reduction else (1,)
+    choices["unroll"] = _unrolls(nest)
     return NestSpace(analysis, machine, threads, tuple(choices), tuple(choices.values()))
 
 
@@ -136,8 +137,12 @@ def default_choice(space: NestSpace) -> TileChoice:
 
 
 def _groups(space: NestSpace, chosen: Mapping[str, object]) -> list[tuple[str, ...]]:
+    """Choices to look at together; a window's unrolling decides what its tile can share."""
     own = f"tile{_pair(chosen['vector'])[0]}"
     tiles = tuple(name for name in space.names if name.startswith("tile") and name != own)
+    steps = prod(axis.extent for axis in space.analysis.nest.reduction)
+    if 1 < steps <= MAXIMUM_WINDOW:
+        return [("vectors", *tiles, "unroll"), ("order",), ("reduction_order",)]
     return [("vectors", *tiles), ("order",), ("reduction_order",), ("unroll",)]
 
 
@@ -145,7 +150,7 @@ def _improve(
     space: NestSpace, chosen: dict[str, object], group: tuple[str, ...], cost: float
 ) -> float:
     """Set the names of a group to their best values together."""
-    index = {name: values for name, values in zip(space.names, space.values, strict=True)}
+    index = dict(zip(space.names, space.values, strict=True))
     best = {name: chosen[name] for name in group}
     for values in product(*(index[name] for name in group)):
         candidate = {**chosen, **dict(zip(group, values, strict=True))}
@@ -194,7 +199,9 @@ def with_parallel(
     """
     nest = analysis.nest
     work = nest.points * max(analysis.body_operations, analysis.result_operations, 1.0)
-    traffic = sum(a.elements * a.bytes for a in (*analysis.body_accesses, *analysis.result_accesses))
+    traffic = sum(
+        a.elements * a.bytes for a in (*analysis.body_accesses, *analysis.result_accesses)
+    )
     if not choice.order or max(work / max(choice.lanes, 1), traffic / 32) < SERIAL_CYCLES:
         return choice
     fused, chunks = 0, 1
@@ -255,9 +262,11 @@ def _scattered(analysis: NestAnalysis, axis: Axis) -> float:
     """A rough cost of running an axis along the lanes: scattered loads and stores count most."""
     cost = 1.0
     for access in analysis.body_accesses:
-        if access.form is None:
-            cost += 16.0
-        elif access.form.coefficient(axis) not in (0, 1) and not access.constant:
+        if (
+            access.form is None
+            or access.form.coefficient(axis) not in (0, 1)
+            and not access.constant
+        ):
             cost += 16.0
     for access in analysis.result_accesses:
         if access.form is None or access.form.coefficient(axis) not in (0, 1):
@@ -314,6 +323,18 @@ def _orders(nest: Nest, tiled: list[int]) -> Iterator[tuple[int, ...]]:
         if tuple(order) not in seen:
             seen.add(tuple(order))
             yield tuple(order)
+
+
+def _unrolls(nest: Nest) -> tuple[int, ...]:
+    """Steps to write out: powers of two, and small windows as a whole."""
+    if not nest.reduction:
+        return (1,)
+    found, product_of_inner = set(UNROLLS), 1
+    for axis in reversed(nest.reduction):
+        product_of_inner *= axis.extent
+        if product_of_inner <= MAXIMUM_WINDOW:
+            found.add(product_of_inner)
+    return tuple(sorted(found))
 
 
 def _reduction_orders(nest: Nest) -> Iterator[tuple[int, ...]]:

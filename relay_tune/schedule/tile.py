@@ -60,7 +60,7 @@ class TileChoice:
         tile: the register tile's extent on each axis (elements; on the vector axis too).
         order: the outer loops, outermost first.
         reduction_order: the reduction loops, outermost first.
-        unroll: steps of the innermost reduction loop that are written out; with reduction lanes,
+        unroll: steps of the innermost reduction loops that are written out; with reduction lanes,
             the independent accumulators.
         parallel: how many of the outer loops are fused into the parallel one; 0 is one thread.
     """
@@ -238,7 +238,9 @@ class _Tiler:
             if not count:
                 continue
             lane = Axis(f"{axis.name}_l", active)
-            number: Scalar = Axis(f"{axis.name}_v", count) if active == lanes else literal(full, INDEX)
+            number: Scalar = (
+                Axis(f"{axis.name}_v", count) if active == lanes else literal(full, INDEX)
+            )
             place = number * lanes + lane
             point = _Point(
                 self,
@@ -257,9 +259,9 @@ class _Tiler:
     def _reduction_loops(self, step: Callable[[], Statement]) -> Statement:
         """The reduction loops around a step that reads the nest's own reduction axes."""
         body = step()
-        for level, axis in enumerate(reversed(self.reduction)):
-            unroll = min(self.choice.unroll, axis.extent) if level == 0 else 1
-            body = _unrolled(axis, unroll, body)
+        unrolled = unrolled_extents(self.reduction, self.choice.unroll)
+        for axis in reversed(self.reduction):
+            body = _unrolled(axis, unrolled[axis], body)
         return body
 
     def _combine(self, accumulated: Scalar, value: Scalar) -> Scalar:
@@ -279,9 +281,7 @@ class _Tiler:
     def _store(self, point: _Point, reduced: Scalar | None) -> Statement:
         result = self.nest.result
         if reduced is not None:
-            own = {
-                load: reduced for load in loads(result) if load.tensor is self.nest.accumulator
-            }
+            own = {load: reduced for load in loads(result) if load.tensor is self.nest.accumulator}
             result = replace_nodes(result, own)
         target = self.nest.target
         assert isinstance(target, Buffer | FlatView)
@@ -328,9 +328,7 @@ class _Tiler:
         statements.append(self._store(point, total[()]))
         return Allocate(partial, Allocate(total, Block(tuple(statements))))
 
-    def _lane_tail(
-        self, point: _Point, axis: Axis, begin: int, total: Buffer
-    ) -> list[Statement]:
+    def _lane_tail(self, point: _Point, axis: Axis, begin: int, total: Buffer) -> list[Statement]:
         """The elements that fill no block, in ever smaller vectors added to the total."""
         body, operation = self.nest.body, self.nest.operation
         assert body is not None and operation is not None
@@ -457,6 +455,15 @@ def _over_lanes(way: Axis, lane: Axis, body: Statement) -> Statement:
     return _loop(way, _loop(lane, body, LoopKind.VECTOR), LoopKind.UNROLLED)
 
 
+def unrolled_extents(reduction: Sequence[Axis], unroll: int) -> dict[Axis, int]:
+    """How many steps of each reduction axis are written out: all of the innermost ones first."""
+    extents: dict[Axis, int] = {}
+    for axis in reversed(reduction):
+        extents[axis] = max(1, min(axis.extent, unroll))
+        unroll = unroll // axis.extent if extents[axis] == axis.extent else 1
+    return extents
+
+
 def _unrolled(axis: Axis, unroll: int, body: Statement) -> Statement:
     """A loop over `axis` whose body is repeated; what is left over follows, written out."""
     if unroll <= 1:
@@ -484,4 +491,3 @@ def _parallel(numbers: Sequence[Axis], body: Statement) -> Statement:
         body = Let(axis, value, body)
         stride *= axis.extent
     return _loop(fused, body, LoopKind.PARALLEL)
-

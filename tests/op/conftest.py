@@ -10,8 +10,10 @@ import onnx
 import onnxruntime
 import pytest
 
+from relay_tune.codegen.target import native_target
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.runtime.run_tensors import run_tensors
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.tensor import Input, input_tensor
 
@@ -65,19 +67,25 @@ def check_record() -> Callable[..., Array]:
         outputs = operator.compute(record, inputs, fields)
         expected = operator.reference(record, *arrays)
         pairs = expected if isinstance(expected, tuple) else (expected,)
-        found = evaluate(outputs, feeds)
-        for type_, value, reference in zip(fields, found, pairs, strict=True):
-            assert (value.shape, value.dtype.name) == (type_.shape, type_.dtype)
-            assert (reference.shape, reference.dtype.name) == (type_.shape, type_.dtype)
-            if "float" not in type_.dtype:
-                np.testing.assert_array_equal(value, reference)
-                continue
-            np.testing.assert_allclose(
-                value.astype("float64"), reference.astype("float64"), tolerance, tolerance
-            )
+        _compare(evaluate(outputs, feeds), pairs, fields, tolerance)
+        _compare(run_tensors(outputs, feeds, [], native_target()), pairs, fields, tolerance)
         return expected
 
     return check
+
+
+def _compare(
+    found: Sequence[Array], pairs: Sequence[Array], fields: Sequence[Any], tolerance: float
+) -> None:
+    for type_, value, reference in zip(fields, found, pairs, strict=True):
+        assert (value.shape, value.dtype.name) == (type_.shape, type_.dtype)
+        assert (reference.shape, reference.dtype.name) == (type_.shape, type_.dtype)
+        if "float" not in type_.dtype:
+            np.testing.assert_array_equal(value, reference)
+            continue
+        np.testing.assert_allclose(
+            value.astype("float64"), reference.astype("float64"), tolerance, tolerance
+        )
 
 
 @pytest.fixture

@@ -1,0 +1,80 @@
+"""Compiles tensor expressions and runs them once in this process: native code for one answer."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from relay_tune.codegen.compiler import LoadedCode, compile_text, module_text
+from relay_tune.codegen.main_function import KernelCall, Place, main_text
+from relay_tune.codegen.native_runtime import runtime_text
+from relay_tune.codegen.target import Target
+from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.analysis import Machine
+from relay_tune.schedule.apply import apply_schedule, plan_program
+from relay_tune.schedule.program import ScheduledProgram
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.tensor import Input
+
+Array = np.ndarray[Any, Any]
+
+
+def machine_of(target: Target) -> Machine:
+    """The figures of a target that estimates use."""
+    return Machine(target.vector_bits // 8, target.vector_registers)
+
+
+def run_tensors(
+    outputs: Sequence[Tensor],
+    feeds: Mapping[Input, Array],
+    constants: Sequence[tuple[Input, Array]],
+    target: Target,
+    schedule: Schedule | None = None,
+) -> list[Array]:
+    """The arrays of `outputs` as native code on one thread computes them.
+
+    Without a schedule the default one is taken. Raises BuildError if code generation fails.
+    """
+    program = TensorProgram(tuple(feeds), tuple(outputs), tuple(constants))
+    plan = plan_program(program)
+    chosen = schedule or plan.default_schedule(machine_of(target), 1)
+    scheduled = apply_schedule(plan, chosen)
+    arrays = _arrays(scheduled, feeds)
+    slots = {tensor: slot for slot, tensor in enumerate(arrays)}
+    calls = [
+        KernelCall(kernel.name, tuple(Place(slots[tensor]) for tensor in kernel.arguments))
+        for kernel in scheduled.kernels
+    ]
+    texts = [module_text(scheduled.kernels, target), main_text("main_run", calls, target.triple)]
+    objects = [compile_text(text, target) for text in texts]
+    code = LoadedCode([*objects, _runtime_object(target)], ["main_run"])
+    table = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays.values()))
+    code.function("main_run", ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(table, 0, 1)
+    return [arrays[tensor] for tensor in scheduled.program.outputs]
+
+
+@cache
+def _runtime_object(target: Target) -> bytes:
+    return compile_text(runtime_text(target.triple), target)
+
+
+def _arrays(scheduled: ScheduledProgram, feeds: Mapping[Input, Array]) -> dict[Tensor, Array]:
+    """An array for each tensor that the kernels are called with."""
+    arrays: dict[Tensor, Array] = {t: np.ascontiguousarray(a) for t, a in feeds.items()}
+    for source, data in scheduled.program.constants:
+        arrays[source] = np.ascontiguousarray(data)
+    for packed in scheduled.packed:
+        arrays[packed.tensor] = packed.recipe.pack(arrays[packed.source])
+    for tensor in (*scheduled.workspace, *scheduled.program.outputs):
+        arrays[tensor] = np.empty(tensor.shape, _numpy_dtype(tensor.dtype))
+    return arrays
+
+
+def _numpy_dtype(name: str) -> np.dtype[Any]:
+    return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
