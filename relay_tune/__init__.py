@@ -1,1 +1,76 @@
-"""relay_tune: a deep-learning compiler that tunes itself on the machine it runs on."""
+"""relay_tune: a deep-learning compiler that tunes itself on the machine it runs on.
+
+    import relay_tune as rt
+
+    module = rt.from_onnx("model.onnx")
+    rt.tune(module, log="tuning.db", minutes=5)
+    model = rt.build(module, log="tuning.db")
+    y = model(x)
+
+Each public name is imported when it is first used, so that `import relay_tune` is quick and needs
+none of the libraries below. `__init__.pyi` tells type checkers what the names are.
+"""
+
+from importlib import import_module
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "relay_tune.errors": (
+        "BuildError",
+        "InputError",
+        "ModelError",
+        "ParseError",
+        "RelayError",
+        "Span",
+        "TuningError",
+        "TypeInferenceError",
+        "UnsupportedOperatorError",
+    ),
+    "relay_tune.frontend.onnx_import": ("from_onnx",),
+    "relay_tune.frontend.relay_text": ("parse", "parse_expr"),
+    "relay_tune.ir.expr": (
+        "Call",
+        "Constant",
+        "Expr",
+        "Function",
+        "GlobalVar",
+        "If",
+        "Let",
+        "Match",
+        "Tuple",
+        "TupleGetItem",
+        "Var",
+    ),
+    "relay_tune.ir.module": ("Module",),
+    "relay_tune.ir.structural": ("structural_equal", "structural_hash"),
+    "relay_tune.ir.type_data": ("TypeData",),
+    "relay_tune.ir.types": ("FuncType", "TensorType", "TupleType", "Type"),
+    "relay_tune.runtime.interpreter": ("interpret",),
+    "relay_tune.runtime.load": ("load",),
+    "relay_tune.runtime.model": ("Model",),
+    "relay_tune.transform.pipeline": ("default_pipeline",),
+    "relay_tune.tuning.build": ("build",),
+    "relay_tune.tuning.tune": ("TuningResult", "tune"),
+    "relay_tune.typing.infer": ("infer_expr", "infer_types"),
+}
+_PACKAGES = ("op", "zoo")
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted([*_HOME_OF, *_PACKAGES, "__version__"])  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> object:
+    """A public name, imported on first use (PEP 562)."""
+    if name in _PACKAGES:
+        return import_module(f"relay_tune.{name}")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'relay_tune' has no attribute {name!r}")
+    value = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return list(__all__)
