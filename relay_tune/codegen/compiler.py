@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 import llvmlite.binding as llvm
@@ -55,14 +55,25 @@ def compile_text(text: str, target: Target) -> bytes:
 
 
 class LoadedCode:
-    """Machine code in this process; the functions live as long as this object."""
+    """Machine code in this process; the functions live as long as this object.
 
-    def __init__(self, objects: Iterable[bytes], symbols: Sequence[str]) -> None:
+    `symbols` can be asked for later; `imports` are addresses of what the objects leave undefined
+    (beside the symbols of this process).
+    """
+
+    def __init__(
+        self,
+        objects: Iterable[bytes],
+        symbols: Sequence[str],
+        imports: Mapping[str, int] | None = None,
+    ) -> None:
         initialize_llvm()
         self._jit = llvm.create_lljit_compiler()
         builder = llvm.JITLibraryBuilder().add_current_process()
         for image in objects:
             builder = builder.add_object_img(image)
+        for name, address in (imports or {}).items():
+            builder = builder.import_symbol(name, address)
         for symbol in symbols:
             builder = builder.export_symbol(symbol)
         self._tracker = builder.link(self._jit, f"library{next(_library_numbers)}")
@@ -72,6 +83,6 @@ class LoadedCode:
         """The address of an exported symbol."""
         return int(self._tracker[symbol])
 
-    def function(self, symbol: str, *argument_types: type) -> ctypes._CFuncPtr:
+    def function(self, symbol: str, *argument_types: type) -> Callable[..., None]:
         """A symbol as a C function without a result."""
         return ctypes.CFUNCTYPE(None, *argument_types)(self.address(symbol))

@@ -21,15 +21,15 @@ def bind_inputs(
 
     Raises InputError where a value is missing, given twice, unknown, or of the wrong type.
     """
-    arguments = _arguments_by_name(function, positional, named)
+    arguments = arguments_by_name([var.name for var in function.params], positional, named)
     symbols: dict[Symbol, int] = {}
     return [_checked(arguments[var.name], _type(var), var.name, symbols) for var in function.params]
 
 
-def _arguments_by_name(
-    function: Function, positional: Sequence[object], named: Mapping[str, object]
+def arguments_by_name(
+    names: Sequence[str], positional: Sequence[object], named: Mapping[str, object]
 ) -> dict[str, object]:
-    names = [var.name for var in function.params]
+    """One value for each of `names`; InputError where one is missing, given twice, or unknown."""
     expected = f"The inputs are: {', '.join(names) or 'none'}."
     if len(positional) > len(names):
         raise InputError(

@@ -1,0 +1,147 @@
+"""Putting a program together: memory, constants, and one call for each kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from relay_tune.building.constant_block import ConstantBlock
+from relay_tune.building.network import Network, Origin, Step, Storage
+from relay_tune.building.primitives import Primitive, PrimitiveCode
+from relay_tune.codegen.compiled_program import MAIN_SYMBOL, CompiledProgram, ProgramStep
+from relay_tune.codegen.compiler import compile_text
+from relay_tune.codegen.main_function import KernelCall, Place, main_text
+from relay_tune.codegen.target import Target
+from relay_tune.ir.dtypes import DTYPES
+from relay_tune.ir.expr import Function
+from relay_tune.op.lower import TensorProgram
+from relay_tune.runtime.memory_plan import Lifetime, plan_memory
+from relay_tune.tensor.expression import Tensor
+
+
+def assemble(
+    network: Network,
+    primitives: Mapping[Function, Primitive],
+    codes: Mapping[str, PrimitiveCode],
+    objects: Sequence[bytes],
+    target: Target,
+    threads: int,
+) -> CompiledProgram:
+    """The compiled program of a network whose primitives are compiled."""
+    layout = _Layout(network, [codes[primitives[s.function].key.digest] for s in network.steps])
+    steps = [
+        _program_step(number, step, primitives[step.function], layout)
+        for number, step in enumerate(network.steps)
+    ]
+    calls = [call for step in steps for call in step.calls]
+    main = compile_text(main_text(MAIN_SYMBOL, calls, target.triple), target)
+    return CompiledProgram(
+        target=target,
+        threads=threads,
+        inputs={name: storage.type for name, storage in network.inputs.items()},
+        outputs=dict(network.output_types),
+        objects=(*objects, main),
+        constants=layout.constants.fill(),
+        workspace_bytes=layout.workspace_bytes,
+        steps=tuple(steps),
+    )
+
+
+class _Layout:
+    """Where the storages of a network and the workspaces of its steps lie."""
+
+    def __init__(self, network: Network, codes: Sequence[PrimitiveCode]) -> None:
+        self.codes = codes
+        self.constants = ConstantBlock()
+        self._slots = {s: n for n, s in enumerate(network.inputs.values())}
+        first_output = len(network.inputs)
+        self._slots |= {s: first_output + n for n, s in enumerate(network.outputs.values())}
+        self._workspace_slot = first_output + len(network.outputs)
+        self._offsets: dict[object, int] = {}
+        self.workspace_bytes = self._plan(network.steps)
+
+    def place(self, storage: Storage) -> Place:
+        """Where a storage lies."""
+        if storage in self._slots:
+            return Place(self._slots[storage])
+        if storage.data is not None:
+            return self.constant(self.constants.add(storage.data))
+        return Place(self._workspace_slot, self._offsets[storage])
+
+    def workspace(self, step: int, tensor: Tensor) -> Place:
+        """Where a tensor of a step's own workspace lies."""
+        return Place(self._workspace_slot, self._offsets[step, tensor])
+
+    def constant(self, offset: int) -> Place:
+        """A place in the block of constants."""
+        return Place(self._workspace_slot + 1, offset)
+
+    def _plan(self, steps: Sequence[Step]) -> int:
+        """Give every intermediate tensor an offset; the bytes of all."""
+        lifetimes: dict[object, Lifetime] = {}
+        for number, step in enumerate(steps):
+            for storage in self._intermediate(step.outputs):
+                lifetimes[storage] = Lifetime(storage.size, number, number)
+            for storage in self._intermediate(step.inputs):
+                known = lifetimes[storage]
+                lifetimes[storage] = Lifetime(known.size, known.first, number)
+            for tensor in self.codes[number].scheduled.workspace:
+                lifetimes[number, tensor] = Lifetime(_bytes(tensor), number, number)
+        plan = plan_memory(list(lifetimes.values()))
+        self._offsets = dict(zip(lifetimes, plan.offsets, strict=True))
+        return plan.total
+
+    def _intermediate(self, storages: Iterable[Storage]) -> list[Storage]:
+        return [s for s in storages if s.origin is Origin.COMPUTED and s not in self._slots]
+
+
+def _bytes(tensor: Tensor) -> int:
+    size = DTYPES[tensor.dtype].itemsize
+    for extent in tensor.shape:
+        size *= extent
+    return size
+
+
+def _program_step(number: int, step: Step, primitive: Primitive, layout: _Layout) -> ProgramStep:
+    code = layout.codes[number]
+    places = _StepPlaces(number, step, primitive.program, layout)
+    calls = tuple(
+        KernelCall(kernel.name, tuple(places.of(argument) for argument in kernel.arguments))
+        for kernel in code.scheduled.kernels
+    )
+    return ProgramStep(code.key.title, code.key.digest, calls, code.operations)
+
+
+class _StepPlaces:
+    """Where the kernel arguments of a step lie.
+
+    The kernels name the tensors of the first primitive of their key; a step has its own storages
+    and constants, which correspond by position.
+    """
+
+    def __init__(self, number: int, step: Step, program: TensorProgram, layout: _Layout) -> None:
+        self._number = number
+        self._layout = layout
+        scheduled = layout.codes[number].scheduled
+        written = scheduled.program
+        self._storages: dict[Tensor, Storage] = {}
+        self._storages.update(zip(written.inputs, step.inputs, strict=True))
+        self._storages.update(zip(written.outputs, step.outputs, strict=True))
+        self._constants: dict[Tensor, np.ndarray] = {}
+        for (tensor, _), (_, data) in zip(written.constants, program.constants, strict=True):
+            self._constants[tensor] = data
+        self._packed = {packed.tensor: packed for packed in scheduled.packed}
+
+    def of(self, tensor: Tensor) -> Place:
+        """The place of a kernel's argument."""
+        layout = self._layout
+        if tensor in self._storages:
+            return layout.place(self._storages[tensor])
+        if tensor in self._constants:
+            return layout.constant(layout.constants.add(self._constants[tensor]))
+        packed = self._packed.get(tensor)
+        if packed is None:
+            return layout.workspace(self._number, tensor)
+        data = self._constants[packed.source]
+        return layout.constant(layout.constants.add(data, packed.recipe))

@@ -1,0 +1,74 @@
+"""`build`: from a module to a model that runs natively."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from relay_tune.building.assemble import assemble
+from relay_tune.building.network import network_of
+from relay_tune.building.primitives import ChooseSchedule, compile_primitives, primitives_of
+from relay_tune.codegen.compiled_program import CompiledProgram
+from relay_tune.codegen.target import Target, parse_target
+from relay_tune.ir.module import Module
+from relay_tune.runtime.model import Model
+from relay_tune.runtime.threads import thread_count
+from relay_tune.transform.pipeline import default_pipeline
+
+Report = Callable[[str], None]
+"""Called with one line of text as the work goes on."""
+
+
+def build(
+    module: Module,
+    *,
+    target: str | Target = "native",
+    threads: int | None = None,
+    schedules: ChooseSchedule | None = None,
+    report: Report | None = None,
+) -> Model:
+    """Compile a module's main function.
+
+    Args:
+        module: the program, typed or not, as the user gave it.
+        target: `native`, or `TRIPLE[:CPU[:+feature,...]]`.
+        threads: how many threads the code is made for; by default all processors of this process.
+        schedules: gives the schedule of a primitive, or None for the default one.
+        report: is told what is being compiled.
+
+    Raises BuildError where the program has no native form, RelayError for an ill-typed program.
+    """
+    chosen = parse_target(target) if isinstance(target, str) else target
+    count = thread_count(threads)
+    return Model.from_program(compile_module(module, chosen, count, schedules, report))
+
+
+def compile_module(
+    module: Module,
+    target: Target,
+    threads: int,
+    schedules: ChooseSchedule | None = None,
+    report: Report | None = None,
+) -> CompiledProgram:
+    """The compiled program of a module with static shapes."""
+    return compile_fused(default_pipeline()(module), target, threads, schedules, report)
+
+
+def compile_fused(
+    module: Module,
+    target: Target,
+    threads: int,
+    schedules: ChooseSchedule | None = None,
+    report: Report | None = None,
+) -> CompiledProgram:
+    """The compiled program of a module to which the pipeline was applied."""
+    network = network_of(module)
+    primitives = primitives_of(network.steps)
+    distinct = {primitive.key.digest: primitive for primitive in primitives.values()}
+    codes, objects = compile_primitives(
+        distinct, target, threads, schedules, report if report is not None else _silent
+    )
+    return assemble(network, primitives, codes, objects, target, threads)
+
+
+def _silent(line: str) -> None:
+    """Report nothing."""

@@ -1,0 +1,241 @@
+"""A fused, straight-line function as steps over memory: which primitive reads and writes what.
+
+    main (%x) { %1 = conv(%x); %2 = reshape(%1); (softmax(%2), %x) }
+
+becomes the steps conv: x -> a, softmax: a -> b, copy: x -> c. A reshape is another view of the same
+storage; an output that is an input, a constant or another output is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from math import prod
+
+import numpy as np
+
+from relay_tune.errors import BuildError
+from relay_tune.ir.dtypes import DTYPES
+from relay_tune.ir.expr import (
+    Call,
+    Constant,
+    Expr,
+    Function,
+    GlobalVar,
+    Let,
+    Tuple,
+    TupleGetItem,
+    Var,
+    type_name,
+)
+from relay_tune.ir.module import Module
+from relay_tune.ir.traversal import post_order
+from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.op.lower import static_tensor_types
+
+
+class Origin(Enum):
+    """Where the content of a storage comes from."""
+
+    INPUT = "input"
+    CONSTANT = "constant"
+    COMPUTED = "computed"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Storage:
+    """The memory of a tensor and of all views of it; `data` of constants only."""
+
+    type: TensorType
+    origin: Origin
+    data: np.ndarray | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        elements = prod(dim for dim in self.type.shape if isinstance(dim, int))
+        return elements * DTYPES[self.type.dtype].itemsize
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Step:
+    """One run of a primitive function; tuples are flattened."""
+
+    function: Function
+    inputs: tuple[Storage, ...]
+    outputs: tuple[Storage, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Network:
+    """A program without control flow.
+
+    Attributes:
+        inputs: the storage of each input by name.
+        outputs: the storage of each output by name: computed, and no two the same.
+        output_types: the types of the outputs (a view may have another shape than its storage).
+        steps: the primitives in the order in which they run.
+    """
+
+    inputs: Mapping[str, Storage]
+    outputs: Mapping[str, Storage]
+    output_types: Mapping[str, TensorType]
+    steps: tuple[Step, ...]
+
+
+Value = Storage | tuple["Value", ...]
+
+
+def network_of(module: Module) -> Network:
+    """The steps of a fused module's main function.
+
+    Raises BuildError for control flow, closures, references and data types, and for shapes that
+    are not static.
+    """
+    walk = _Walk()
+    inputs = {param.name: walk.add_input(param) for param in module.main.params}
+    body = module.main.body
+    types = static_tensor_types(_expr_type(body), "The result of the program")
+    results = [walk.own_output(storage) for storage in _flatten(walk.run(body))]
+    names = _output_names(module, len(results))
+    return Network(
+        inputs,
+        dict(zip(names, results, strict=True)),
+        dict(zip(names, types, strict=True)),
+        tuple(walk.steps),
+    )
+
+
+def _expr_type(node: Expr) -> Type | None:
+    if node.type is None and isinstance(node, Var):
+        return node.annotation
+    return node.type
+
+
+def _output_names(module: Module, count: int) -> list[str]:
+    """The names that the module gives its outputs, if it does."""
+    given = module.attributes.get("outputs")
+    if isinstance(given, tuple | list) and len(given) == count == len(set(map(str, given))):
+        return [str(name) for name in given]
+    return ["output"] if count == 1 else [f"output{n}" for n in range(count)]
+
+
+class _Walk:
+    """Goes through an expression in order of evaluation and writes down the steps."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self._values: dict[Expr, Value] = {}
+        self._bindings: dict[Expr, Expr] = {}
+        self._taken: set[Storage] = set()
+
+    def add_input(self, param: Var) -> Storage:
+        """The storage of a parameter; BuildError unless it is a tensor of static shape."""
+        type_ = _expr_type(param)
+        if isinstance(type_, TupleType):
+            raise BuildError(
+                f"Input %{param.name} is a tuple; a native program takes tensors.",
+                where=param.span,
+                remedy="Give main one parameter for each tensor.",
+            )
+        storage = Storage(static_tensor_types(type_, f"Input %{param.name}")[0], Origin.INPUT)
+        self._values[param] = storage
+        return storage
+
+    def run(self, body: Expr) -> Value:
+        """The value of an expression."""
+        nodes = list(post_order(body, enter=lambda node: not isinstance(node, Function)))
+        self._bindings |= {node.var: node.value for node in nodes if isinstance(node, Let)}
+        callees = {node.callee for node in nodes if isinstance(node, Call)}
+        for node in nodes:
+            is_kernel = isinstance(node, Function) and node.is_primitive and node in callees
+            if not is_kernel and node not in self._values:
+                self._values[node] = self._value(node)
+        return self._values[body]
+
+    def own_output(self, storage: Storage) -> Storage:
+        """The storage of an output: itself, or a copy where it cannot be an output."""
+        if storage.origin is Origin.COMPUTED and storage not in self._taken:
+            self._taken.add(storage)
+            return storage
+        source = Var("p0", storage.type, type=storage.type)
+        copied = Storage(storage.type, Origin.COMPUTED)
+        self.steps.append(Step(Function((source,), source), (storage,), (copied,)))
+        return copied
+
+    def _value(self, node: Expr) -> Value:
+        match node:
+            case Constant():
+                data = node.data
+                type_ = TensorType(data.shape, data.dtype.name)
+                return Storage(type_, Origin.CONSTANT, data)
+            case Var() if node in self._bindings:
+                return self._values[self._bindings[node]]
+            case Let():
+                return self._values[node.body]
+            case Tuple():
+                return tuple(self._values[field] for field in node.fields)
+            case TupleGetItem():
+                fields = self._values[node.tuple_value]
+                assert isinstance(fields, tuple)
+                return fields[node.index]
+            case Call(callee=Function() as function) if function.is_primitive:
+                return self._primitive_call(node, function)
+            case _:
+                raise _not_straight_line(node)
+
+    def _primitive_call(self, call: Call, function: Function) -> Value:
+        inputs = [s for argument in call.arguments for s in _flatten(self._values[argument])]
+        types = static_tensor_types(call.type, f"The result of {type_name(call)}")
+        if _is_view(function, inputs, types):
+            return inputs[0]
+        outputs = tuple(Storage(type_, Origin.COMPUTED) for type_ in types)
+        self.steps.append(Step(function, tuple(inputs), outputs))
+        return _unflatten(call.type, iter(outputs))
+
+
+def _is_view(function: Function, inputs: Sequence[Storage], types: Sequence[TensorType]) -> bool:
+    """Whether a primitive only gives its one input another shape."""
+    return function.attributes.get("ReshapeOnly") == 1 and len(inputs) == len(types) == 1
+
+
+def _flatten(value: Value) -> Iterator[Storage]:
+    if isinstance(value, Storage):
+        yield value
+        return
+    for part in value:
+        yield from _flatten(part)
+
+
+def _unflatten(type_: Type | None, storages: Iterator[Storage]) -> Value:
+    if isinstance(type_, TupleType):
+        return tuple(_unflatten(field, storages) for field in type_.fields)
+    return next(storages)
+
+
+_CONSTRUCTS = {
+    "If": "a condition (if)",
+    "Match": "a match",
+    "Function": "a closure",
+    "RefCreate": "a reference",
+    "RefRead": "a reference",
+    "RefWrite": "a reference",
+    "Constructor": "a constructor of a data type",
+    "Var": "a variable without a value",
+}
+
+
+def _not_straight_line(node: Expr) -> BuildError:
+    match node:
+        case GlobalVar():
+            what = f"a call of @{node.name}"
+        case Call():
+            what = "a call of a function value"
+        case _:
+            what = _CONSTRUCTS.get(type_name(node), type_name(node))
+    return BuildError(
+        f"The program contains {what}, for which there is no native code yet.",
+        where=node.span,
+        remedy="The interpreter runs it: relay_tune.interpret(module, ...).",
+    )

@@ -1,0 +1,111 @@
+"""The distinct primitives of a network: scheduled, written as LLVM IR, and compiled once each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+from relay_tune.building.network import Step
+from relay_tune.codegen.compiler import compile_text, module_text
+from relay_tune.codegen.compiler_pool import CompilerPool
+from relay_tune.codegen.target import Target
+from relay_tune.ir.expr import Function
+from relay_tune.op.lower import TensorProgram, lower_function
+from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
+from relay_tune.schedule.analysis import Machine
+from relay_tune.schedule.apply import Plan, apply_schedule, plan_program
+from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.program import ScheduledProgram
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.tensor.expression import Binary
+
+ChooseSchedule = Callable[[PrimitiveKey, Plan], Schedule | None]
+"""The schedule to use for a primitive, or None for the default one."""
+
+FEWEST_FOR_WORKERS = 6
+"""With fewer primitives, starting worker processes costs more than it saves."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Primitive:
+    """A primitive function with its tensor program.
+
+    Functions of one key share kernels, but each has its own constants.
+    """
+
+    key: PrimitiveKey
+    program: TensorProgram
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PrimitiveCode:
+    """The kernels of all primitives of one key.
+
+    Attributes:
+        key: the key.
+        scheduled: the kernels; symbols contain the digest of the key.
+        operations: arithmetic operations of one run.
+        text: the kernels as an LLVM module.
+    """
+
+    key: PrimitiveKey
+    scheduled: ScheduledProgram
+    operations: int
+    text: str
+
+
+def primitives_of(steps: Iterable[Step]) -> dict[Function, Primitive]:
+    """The primitive of each function that the steps run."""
+    functions = dict.fromkeys(step.function for step in steps)
+    return {f: Primitive(primitive_key(f), lower_function(f)) for f in functions}
+
+
+def write_primitive(
+    primitive: Primitive, target: Target, threads: int, choose: ChooseSchedule | None
+) -> PrimitiveCode:
+    """The kernels of a primitive under the chosen or the default schedule."""
+    plan = plan_program(primitive.program)
+    schedule = choose(primitive.key, plan) if choose is not None else None
+    if schedule is None:
+        schedule = plan.default_schedule(machine_of(target), threads)
+    scheduled = apply_schedule(plan, schedule, prefix=f"kernel_{primitive.key.digest}")
+    operations = sum(nest_operations(nest) for nest in plan.nests)
+    text = module_text(scheduled.kernels, target)
+    return PrimitiveCode(primitive.key, scheduled, operations, text)
+
+
+def machine_of(target: Target) -> Machine:
+    """What the estimate of schedules wants to know of a target."""
+    return Machine(target.vector_bits // 8, target.vector_registers)
+
+
+def nest_operations(nest: Nest) -> int:
+    """Arithmetic operations: one for each point, two where products are summed."""
+    is_product = isinstance(nest.body, Binary) and nest.body.operation == "mul"
+    return nest.points * (2 if nest.operation == "sum" and is_product else 1)
+
+
+def compile_primitives(
+    primitives: Mapping[str, Primitive],
+    target: Target,
+    threads: int,
+    choose: ChooseSchedule | None,
+    report: Callable[[str], None],
+) -> tuple[dict[str, PrimitiveCode], list[bytes]]:
+    """The code of each primitive by digest, and the object files."""
+    if len(primitives) < FEWEST_FOR_WORKERS:
+        codes = [write_primitive(p, target, threads, choose) for p in primitives.values()]
+        return _by_digest(codes), [compile_text(code.text, target) for code in codes]
+    with CompilerPool(target, os.cpu_count() or 1) as pool:
+        codes, futures = [], list[Future[bytes]]()
+        for number, primitive in enumerate(primitives.values()):
+            report(f"compile {number + 1}/{len(primitives)}: {primitive.key.title}")
+            codes.append(write_primitive(primitive, target, threads, choose))
+            futures.append(pool.submit(codes[-1].text))
+        return _by_digest(codes), [future.result() for future in futures]
+
+
+def _by_digest(codes: Sequence[PrimitiveCode]) -> dict[str, PrimitiveCode]:
+    return {code.key.digest: code for code in codes}

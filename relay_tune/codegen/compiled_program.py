@@ -1,0 +1,75 @@
+"""A program after compilation: object files, constants, and where everything lies.
+
+The main function takes a table of addresses: inputs, outputs, the workspace, the constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from relay_tune.codegen.main_function import KernelCall
+from relay_tune.codegen.target import Target
+from relay_tune.ir.types import TensorType
+
+MAIN_SYMBOL = "relay_tune_main"
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramStep:
+    """The kernels of one primitive in the program.
+
+    Attributes:
+        title: the primitive in words.
+        digest: the digest of its key.
+        calls: its kernels with their arguments.
+        operations: arithmetic operations of its reductions and elements (a product that is summed
+            counts two).
+    """
+
+    title: str
+    digest: str
+    calls: tuple[KernelCall, ...]
+    operations: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CompiledProgram:
+    """All that is needed to run a program in this process or to link it into a library.
+
+    Attributes:
+        target: the machine that the code is for.
+        threads: how many threads the schedules were made for.
+        inputs: the types of the inputs by name, shapes static.
+        outputs: the types of the outputs by name.
+        objects: object files: the kernels and the main function `MAIN_SYMBOL`.
+        constants: the bytes of all constants, 64-byte aligned.
+        workspace_bytes: memory that a run needs for intermediate tensors.
+        steps: the primitives in the order in which they run.
+    """
+
+    target: Target
+    threads: int
+    inputs: Mapping[str, TensorType]
+    outputs: Mapping[str, TensorType]
+    objects: tuple[bytes, ...]
+    constants: np.ndarray
+    workspace_bytes: int
+    steps: tuple[ProgramStep, ...]
+
+    @property
+    def workspace_slot(self) -> int:
+        """The slot of the workspace in the table of addresses; the constants' is the next."""
+        return len(self.inputs) + len(self.outputs)
+
+    @property
+    def slots(self) -> int:
+        """The length of the table."""
+        return self.workspace_slot + 2
+
+    @property
+    def kernel_symbols(self) -> tuple[str, ...]:
+        """The symbols of all kernels, each once."""
+        return tuple(dict.fromkeys(call.symbol for step in self.steps for call in step.calls))

@@ -1,0 +1,119 @@
+"""Compiling in several processes (LLVM's binding holds a lock, so threads would not help).
+
+The workers are plain child processes with pipes: nothing is imported from the caller's main module,
+so scripts need no guard, and nothing is forked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from relay_tune.codegen.compile_worker import LENGTH_BYTES
+from relay_tune.codegen.target import Target
+from relay_tune.errors import BuildError
+
+PACKAGE_PARENT = Path(__file__).resolve().parents[2]
+
+
+class CompilerPool:
+    """Compiles texts in `workers` processes, which start when the first text comes.
+
+    with CompilerPool(target, 4) as pool:
+        objects = [future.result() for future in [pool.submit(text) for text in texts]]
+    """
+
+    def __init__(self, target: Target, workers: int) -> None:
+        self._target = target
+        self._threads = ThreadPoolExecutor(max_workers=max(1, workers))
+        self._local = threading.local()
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> CompilerPool:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def submit(self, text: str) -> Future[bytes]:
+        """The object file of an LLVM module, some time later; BuildError if LLVM rejects it."""
+        return self._threads.submit(self._compile, text)
+
+    def close(self) -> None:
+        """Drop what has not begun, and end the processes."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        for process in self._processes:
+            process.communicate()
+        self._processes.clear()
+
+    def _compile(self, text: str) -> bytes:
+        process = self._process()
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            return _exchange(process.stdin, process.stdout, text)
+        except (OSError, EOFError) as error:
+            process.kill()
+            self._local.process = None
+            raise BuildError(
+                "A compiler process ended before its work was done.",
+                notes=(f"Its exit code is {process.wait()}.",),
+                remedy="Is the machine out of memory?",
+            ) from error
+
+    def _process(self) -> subprocess.Popen[bytes]:
+        """The process of this thread."""
+        process: subprocess.Popen[bytes] | None = getattr(self._local, "process", None)
+        if process is None:
+            process = _start(self._target)
+            self._local.process = process
+            self._processes.append(process)
+        return process
+
+
+def _start(target: Target) -> subprocess.Popen[bytes]:
+    paths = [str(PACKAGE_PARENT), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+    return subprocess.Popen(
+        [
+            sys.executable,
+            "-P",
+            "-m",
+            "relay_tune.codegen.compile_worker",
+            json.dumps(asdict(target)),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment,
+        start_new_session=True,
+    )
+
+
+def _exchange(requests: IO[bytes], replies: IO[bytes], text: str) -> bytes:
+    data = text.encode()
+    requests.write(len(data).to_bytes(LENGTH_BYTES, "little") + data)
+    requests.flush()
+    status = _read(replies, 1)
+    content = _read(replies, int.from_bytes(_read(replies, LENGTH_BYTES), "little"))
+    if status != b"\0":
+        raise BuildError(content.decode())
+    return content
+
+
+def _read(stream: IO[bytes], count: int) -> bytes:
+    data = stream.read(count)
+    if len(data) < count:
+        raise EOFError
+    return data

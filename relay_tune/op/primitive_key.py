@@ -1,0 +1,169 @@
+"""What makes two primitive functions the same piece of work, whatever their names and weights.
+
+The key of a primitive is a digest of its canonical text: operators, attributes and types, nodes
+numbered in order of evaluation. Constants count by shape and element type; only those of rank 0,
+which become part of the code, count by value.
+
+>>> from relay_tune.ir.expr import Function, Var
+>>> from relay_tune.ir.types import TensorType
+>>> row = TensorType((4,), "float32")
+>>> primitive_key(Function((Var("x", row, type=row),), Var("y", row, type=row))).title
+'copy 4'
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from relay_tune.ir.expr import (
+    Attributes,
+    Call,
+    Constant,
+    Expr,
+    Function,
+    Let,
+    Tuple,
+    TupleGetItem,
+    Var,
+    type_name,
+)
+from relay_tune.ir.operator import Operator
+from relay_tune.ir.traversal import post_order
+from relay_tune.ir.types import TensorType, TupleType, Type
+
+DIGEST_CHARACTERS = 24
+TITLE_OPERATORS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class PrimitiveKey:
+    """The identity of a primitive.
+
+    Attributes:
+        digest: hexadecimal, the same in every process and on every machine.
+        title: a short name for people, such as `conv2d+add+relu 1x56x56x64`; not unique.
+    """
+
+    digest: str
+    title: str
+
+
+def primitive_key(function: Function) -> PrimitiveKey:
+    """The key of a typed primitive function."""
+    text = canonical_text(function)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:DIGEST_CHARACTERS]
+    return PrimitiveKey(digest, _title(function))
+
+
+def canonical_text(function: Function) -> str:
+    """A primitive in lines that depend neither on names nor on the values of weights."""
+    nodes = list(post_order(function.body))
+    bindings = {node.var: node.value for node in nodes if isinstance(node, Let)}
+    names: dict[Expr, str] = {param: f"p{n}" for n, param in enumerate(function.params)}
+    lines = [f"p{n}: {_type_text(_expr_type(param))}" for n, param in enumerate(function.params)]
+    for node in nodes:
+        alias = _alias(node, bindings)
+        if alias is not None:
+            names[node] = names[alias]
+        elif node not in names and not isinstance(node, Operator):
+            names[node] = f"v{len(names)}"
+            lines.append(f"{names[node]} = {_node_text(node, names)}")
+    lines.append(f"return {names[function.body]}")
+    return "\n".join(lines)
+
+
+def _alias(node: Expr, bindings: dict[Var, Expr]) -> Expr | None:
+    """The expression that `node` is only another name of."""
+    match node:
+        case Var():
+            return bindings.get(node)
+        case Let():
+            return node.body
+        case _:
+            return None
+
+
+def _expr_type(node: Expr) -> Type | None:
+    if node.type is None and isinstance(node, Var):
+        return node.annotation
+    return node.type
+
+
+def _node_text(node: Expr, names: dict[Expr, str]) -> str:
+    match node:
+        case Constant():
+            return _constant_text(node.data)
+        case Tuple():
+            return f"tuple({', '.join(names[field] for field in node.fields)})"
+        case TupleGetItem():
+            return f"{names[node.tuple_value]}.{node.index}"
+        case Call(callee=Operator() as operator):
+            arguments = ", ".join(names[argument] for argument in node.arguments)
+            attributes = _attributes_text(node.attributes)
+            return f"{operator.name}({arguments}){attributes}: {_type_text(node.type)}"
+        case _:
+            return f"{type_name(node)}: {_type_text(_expr_type(node))}"
+
+
+def _constant_text(data: np.ndarray) -> str:
+    if data.ndim:
+        return f"constant {data.dtype.name}[{', '.join(map(str, data.shape))}]"
+    return f"constant {data.dtype.name} {data.tobytes().hex()}"
+
+
+def _attributes_text(attributes: Attributes | None) -> str:
+    if attributes is None:
+        return ""
+    pairs = ((field.name, getattr(attributes, field.name)) for field in fields(attributes))
+    return "{" + ", ".join(f"{name}={_value_text(value)}" for name, value in sorted(pairs)) + "}"
+
+
+def _value_text(value: object) -> str:
+    """An attribute as text; numpy's numbers and lists read as Python's and tuples."""
+    match value:
+        case tuple() | list():
+            return "(" + ", ".join(_value_text(part) for part in value) + ")"
+        case np.generic():
+            return repr(value.item())
+        case _:
+            return repr(value)
+
+
+def _type_text(type_: Type | None) -> str:
+    match type_:
+        case TensorType():
+            return f"{type_.dtype}[{', '.join(str(dim) for dim in type_.shape)}]"
+        case TupleType():
+            return f"({', '.join(_type_text(field) for field in type_.fields)})"
+        case _:
+            return "?"
+
+
+def _title(function: Function) -> str:
+    operators = [
+        node.callee.name.removeprefix("nn.")
+        for node in post_order(function.body)
+        if isinstance(node, Call) and isinstance(node.callee, Operator)
+    ]
+    shown = operators[:TITLE_OPERATORS]
+    if len(operators) > len(shown):
+        shown.append(f"{len(operators) - len(shown)} more")
+    shape = next((_shape_text(t) for t in _tensor_types(_expr_type(function.body))), "")
+    return f"{'+'.join(shown) or 'copy'} {shape}".strip()
+
+
+def _tensor_types(type_: Type | None) -> Iterator[TensorType]:
+    match type_:
+        case TensorType():
+            yield type_
+        case TupleType():
+            for field in type_.fields:
+                yield from _tensor_types(field)
+
+
+def _shape_text(type_: TensorType) -> str:
+    return "x".join(str(dim) for dim in type_.shape) or "scalar"

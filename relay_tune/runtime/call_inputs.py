@@ -1,0 +1,89 @@
+"""The arguments of a native program as contiguous arrays of exactly the right type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from relay_tune.errors import InputError
+from relay_tune.ir.dim import Symbol
+from relay_tune.ir.dtypes import DTYPES
+from relay_tune.ir.types import TensorType
+from relay_tune.runtime.interpreter_inputs import arguments_by_name
+from relay_tune.typing.type_text import type_text
+
+
+class CallInputs:
+    """Binds arguments to named inputs and checks them.
+
+    Arrays, whatever offers DLPack or the array protocol, and numbers for scalars are accepted; what
+    is not contiguous or not aligned is copied.
+    """
+
+    def __init__(self, types: Mapping[str, TensorType]) -> None:
+        self._types = types
+        self._exact = [(DTYPES[type_.dtype], type_.shape) for type_ in types.values()]
+
+    def bind(self, positional: Sequence[object], named: Mapping[str, object]) -> list[np.ndarray]:
+        """One array for each input, in order; InputError says what does not fit."""
+        if not named and len(positional) == len(self._exact) and self._fit(positional):
+            return list(positional)  # type: ignore[arg-type]  # all are arrays: `_fit` has looked
+        values = arguments_by_name(list(self._types), positional, named)
+        arrays = {name: _array(values[name], type_, name) for name, type_ in self._types.items()}
+        symbols: dict[Symbol, int] = {}
+        for name, type_ in self._types.items():
+            _check_type(arrays[name], type_, name, symbols)
+        return [np.require(array, requirements=["C", "A"]) for array in arrays.values()]
+
+    def _fit(self, values: Sequence[object]) -> bool:
+        """Whether all values are ready to be used (the short way of almost all calls)."""
+        for value, (dtype, shape) in zip(values, self._exact, strict=True):
+            if type(value) is not np.ndarray or value.dtype != dtype or value.shape != shape:
+                return False
+            if not value.flags.carray and not (value.flags.c_contiguous and value.flags.aligned):
+                return False
+        return True
+
+
+def _array(value: object, type_: TensorType, name: str) -> np.ndarray:
+    if isinstance(value, np.ndarray):
+        return value
+    if isinstance(value, bool | int | float):
+        return np.asarray(value, dtype=DTYPES[type_.dtype])
+    try:
+        if hasattr(value, "__dlpack__") and not isinstance(value, np.generic):
+            return np.from_dlpack(value)
+        return np.asarray(value)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise InputError(
+            f"Input {name!r} cannot be read as an array: {error}.",
+            remedy="Give a numpy array in the memory of the processor.",
+        ) from error
+
+
+def _check_type(
+    array: np.ndarray, type_: TensorType, name: str, symbols: dict[Symbol, int]
+) -> None:
+    fits = array.dtype == DTYPES[type_.dtype] and array.ndim == len(type_.shape)
+    if fits and all(
+        _dim_fits(n, dim, symbols) for n, dim in zip(array.shape, type_.shape, strict=True)
+    ):
+        return
+    given = f"{array.dtype.name} of shape {array.shape}"
+    same_dtype = array.dtype == DTYPES[type_.dtype]
+    raise InputError(
+        f"Input {name!r} must be {type_text(type_)}, but {given} was given.",
+        notes=tuple(f"{symbol} is {size} here." for symbol, size in symbols.items()),
+        remedy=None if same_dtype else f'Convert it: {name}.astype("{type_.dtype}").',
+    )
+
+
+def _dim_fits(size: int, dim: object, symbols: dict[Symbol, int]) -> bool:
+    match dim:
+        case int():
+            return size == dim
+        case Symbol():
+            return symbols.setdefault(dim, size) == size
+        case _:
+            return True

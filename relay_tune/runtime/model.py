@@ -1,0 +1,77 @@
+"""A model that was built in this process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from relay_tune.codegen.compiled_program import CompiledProgram
+from relay_tune.ir.types import TensorType
+from relay_tune.runtime.executable import Executable
+from relay_tune.runtime.native_program import NativeProgram
+from relay_tune.runtime.profile import ProfileReport, profile_report
+from relay_tune.runtime.threads import thread_count
+
+Shapes = tuple[tuple[int, ...], ...]
+"""The shape of each input."""
+
+PROFILE_RUNS = 20
+
+
+class Model(Executable):
+    """A native program, called with arrays: `y = model(x)`.
+
+    Where inputs have symbolic dimensions, code is made for each set of input shapes when it first
+    comes. Calls from several threads are safe and run one after the other.
+    """
+
+    def __init__(
+        self,
+        inputs: Mapping[str, TensorType],
+        outputs: Mapping[str, TensorType],
+        threads: int,
+        compile_for: Callable[[Shapes], CompiledProgram],
+    ) -> None:
+        super().__init__(inputs, outputs, threads)
+        self._compile_for = compile_for
+        self._programs: dict[Shapes, NativeProgram] = {}
+        self._compiled: dict[Shapes, CompiledProgram] = {}
+        self._lock = threading.Lock()
+
+    @staticmethod
+    def from_program(program: CompiledProgram) -> Model:
+        """The model of one compiled program."""
+        return Model(program.inputs, program.outputs, program.threads, lambda shapes: program)
+
+    def program(self, shapes: Shapes) -> CompiledProgram:
+        """The compiled program for inputs of these shapes."""
+        with self._lock:
+            if shapes not in self._compiled:
+                self._compiled[shapes] = self._compile_for(shapes)
+            return self._compiled[shapes]
+
+    def profile(
+        self, *inputs: object, threads: int | None = None, **named: object
+    ) -> ProfileReport:
+        """The time of each primitive for these inputs."""
+        count = self._threads if threads is None else thread_count(threads)
+        arrays = self._call_inputs.bind(inputs, named)
+        shapes = tuple(array.shape for array in arrays)
+        times = self._native(shapes).step_seconds(arrays, count, PROFILE_RUNS)
+        return profile_report(self.program(shapes).steps, times)
+
+    def _execute(self, inputs: list[np.ndarray], threads: int) -> list[np.ndarray]:
+        shapes = tuple(array.shape for array in inputs)
+        program = self._programs.get(shapes)
+        if program is None:
+            program = self._native(shapes)
+        return program.run(inputs, threads)
+
+    def _native(self, shapes: Shapes) -> NativeProgram:
+        compiled = self.program(shapes)
+        with self._lock:
+            if shapes not in self._programs:
+                self._programs[shapes] = NativeProgram(compiled)
+            return self._programs[shapes]

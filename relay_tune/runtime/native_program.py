@@ -1,0 +1,84 @@
+"""A compiled program loaded into this process."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Sequence
+from time import perf_counter
+
+import numpy as np
+
+from relay_tune.codegen.compiled_program import MAIN_SYMBOL, CompiledProgram
+from relay_tune.codegen.compiler import LoadedCode, compile_text
+from relay_tune.codegen.main_function import main_text
+from relay_tune.ir.dtypes import DTYPES
+from relay_tune.runtime.aligned_memory import aligned_bytes
+from relay_tune.runtime.processor_check import check_processor
+from relay_tune.runtime.threads import thread_pool
+
+
+class NativeProgram:
+    """Runs a program; several threads may call it, one at a time does.
+
+    Raises InputError if the program is made for another machine.
+    """
+
+    def __init__(self, program: CompiledProgram) -> None:
+        check_processor(program.target)
+        self._program = program
+        self._pool = thread_pool()
+        symbols = (MAIN_SYMBOL, *program.kernel_symbols)
+        self._code = LoadedCode(program.objects, symbols, self._pool.imports)
+        self._main = self._code.address(MAIN_SYMBOL)
+        self._lock = threading.Lock()
+        self._workspace = aligned_bytes(program.workspace_bytes)
+        self._table = (ctypes.c_void_p * program.slots)()
+        self._table[program.workspace_slot] = self._workspace.ctypes.data
+        self._table[program.workspace_slot + 1] = program.constants.ctypes.data
+        self._outputs = [
+            (tuple(int(str(dim)) for dim in type_.shape), DTYPES[type_.dtype])
+            for type_ in program.outputs.values()
+        ]
+
+    def run(self, inputs: Sequence[np.ndarray], threads: int) -> list[np.ndarray]:
+        """The outputs, in new arrays; the inputs must have exactly the program's types."""
+        outputs = [np.empty(shape, dtype) for shape, dtype in self._outputs]
+        with self._lock:
+            self._fill_table(inputs, outputs)
+            self._pool.run(self._main, self._table, threads)
+        return outputs
+
+    def step_seconds(
+        self, inputs: Sequence[np.ndarray], threads: int, repeat: int
+    ) -> list[list[float]]:
+        """The times of each step, `repeat` of them; the steps run one by one, in order."""
+        outputs = [np.empty(shape, dtype) for shape, dtype in self._outputs]
+        code, addresses = self._step_functions()
+        seconds: list[list[float]] = [[] for _ in addresses]
+        with self._lock:
+            self._fill_table(inputs, outputs)
+            for _ in range(repeat):
+                for address, times in zip(addresses, seconds, strict=True):
+                    start = perf_counter()
+                    self._pool.run(address, self._table, threads)
+                    times.append(perf_counter() - start)
+        del code
+        return seconds
+
+    def _fill_table(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+        table = self._table
+        for slot, array in enumerate((*inputs, *outputs)):
+            table[slot] = array.ctypes.data
+
+    def _step_functions(self) -> tuple[LoadedCode, list[int]]:
+        """One function for each step, for measuring; they call the kernels that are loaded."""
+        program = self._program
+        names = [f"relay_tune_step{number}" for number in range(len(program.steps))]
+        objects = [
+            compile_text(main_text(name, step.calls, program.target.triple), program.target)
+            for name, step in zip(names, program.steps, strict=True)
+        ]
+        kernels = {symbol: self._code.address(symbol) for symbol in program.kernel_symbols}
+        code = LoadedCode(objects, names, {**self._pool.imports, **kernels})
+        return code, [code.address(name) for name in names]

@@ -1,0 +1,57 @@
+"""How many threads, and the one pool that all programs of this process share."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from relay_tune.codegen.compiler import LoadedCode, compile_text
+from relay_tune.codegen.native_runtime import RUNTIME_SYMBOLS, runtime_text
+from relay_tune.codegen.target import native_target
+from relay_tune.errors import InputError
+
+
+def available_processors() -> int:
+    """Processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def thread_count(threads: int | None) -> int:
+    """The number of threads that is meant; InputError if it is not positive."""
+    if threads is None:
+        return available_processors()
+    if threads < 1:
+        raise InputError(f"{threads} threads were asked for; at least 1 is needed.")
+    return threads
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ThreadPool:
+    """The native thread pool.
+
+    Attributes:
+        code: keeps the machine code alive.
+        run: `run(job, context, threads)` calls job(context, thread, threads) on each thread.
+    """
+
+    code: LoadedCode
+    run: Callable[..., None]
+
+    @property
+    def imports(self) -> dict[str, int]:
+        """The addresses that programs link against."""
+        return {symbol: self.code.address(symbol) for symbol in RUNTIME_SYMBOLS}
+
+
+@cache
+def thread_pool() -> ThreadPool:
+    """The pool of this process; its threads start with the first run that wants them."""
+    target = native_target()
+    code = LoadedCode([compile_text(runtime_text(target.triple), target)], RUNTIME_SYMBOLS)
+    run = code.function("relay_tune_run", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+    return ThreadPool(code, run)
