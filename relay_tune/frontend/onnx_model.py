@@ -14,6 +14,7 @@ from onnx import FunctionProto, GraphProto, ModelProto
 from relay_tune.errors import InputError, ModelError, UnsupportedOperatorError
 
 OLDEST_OPSET = 6
+NEWEST_OPSET = 28
 MAXIMUM_BYTES = 2**31 - 1
 
 ModelSource: TypeAlias = str | os.PathLike[str] | bytes | ModelProto
@@ -56,6 +57,8 @@ def opset_versions(imports: Iterable[Any]) -> dict[str, int]:
     versions: dict[str, int] = {}
     for entry in imports:
         domain = normal_domain(entry.domain)
+        if not 1 <= entry.version < 2**31:
+            raise ModelError(f"The operator set {domain!r} has the version {entry.version}.")
         if versions.setdefault(domain, entry.version) != entry.version:
             raise ModelError(f"The operator set {domain or 'ai.onnx'!r} is imported twice.")
     return versions
@@ -105,10 +108,10 @@ def _checked(model: ModelProto, folder: Path | None) -> OnnxModel:
         )
     opsets = opset_versions(model.opset_import)
     version = opsets.get("")
-    if version is not None and version < OLDEST_OPSET:
+    if version is not None and not OLDEST_OPSET <= version <= NEWEST_OPSET:
         raise UnsupportedOperatorError(
-            f"The model uses version {version} of the operator set; the oldest one supported is "
-            f"{OLDEST_OPSET}.",
+            f"The model uses version {version} of the operator set; supported are {OLDEST_OPSET} "
+            f"to {NEWEST_OPSET}.",
             remedy="Convert it with onnx.version_converter.convert_version(model, 17).",
         )
     return OnnxModel(model.graph, opsets, _functions(model), folder)

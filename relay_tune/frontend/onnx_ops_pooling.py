@@ -10,6 +10,7 @@ import numpy as np
 from relay_tune.errors import ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_build import (
     Builder,
+    check_size,
     dtype_of,
     rank_of,
     shape_of,
@@ -62,13 +63,16 @@ def translate_average_pool(node: OnnxNode, build: Builder) -> Expr:
 def _overhang_factor(windows: Windows, sizes: Sequence[int]) -> np.ndarray:
     """Window elements divided by those that are in the data or its padding, for each window."""
     factor = np.ones((1, 1, *(1,) * len(sizes)))
+    elements = 1
     for axis, size in enumerate(sizes):
         end = size + windows.before[axis] + windows.after[axis]
         step, spread = windows.strides[axis], windows.dilations[axis]
         span = (windows.size[axis] - 1) * spread + 1
         count = (end + windows.overhang[axis] - span) // step + 1
-        taps = np.arange(count)[:, None] * step + np.arange(windows.size[axis]) * spread
-        inside = (taps < end).sum(axis=1)
+        elements *= count
+        check_size(elements, "float64")
+        room = end - np.arange(count) * step
+        inside = np.clip(-(-room // spread), 1, windows.size[axis])
         column = (windows.size[axis] / inside).reshape((count,) + (1,) * (len(sizes) - axis - 1))
         factor = factor * column
     return factor

@@ -1,0 +1,156 @@
+"""Models whose batch or sequence length is known by name only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+from relay_tune.errors import InputError
+from relay_tune.frontend.onnx_import import from_onnx
+from relay_tune.ir.dim import Symbol
+from relay_tune.ir.types import TensorType
+from relay_tune.runtime.interpreter import interpret
+from relay_tune.typing.infer import infer_types
+
+RANDOM = np.random.default_rng(5)
+
+
+def weight(name: str, *shape: int) -> onnx.TensorProto:
+    return numpy_helper.from_array(RANDOM.standard_normal(shape).astype(np.float32), name)
+
+
+def numbers(name: str, *values: int) -> onnx.TensorProto:
+    return numpy_helper.from_array(np.array(values, np.int64), name)
+
+
+def scalar(name: str, value: int) -> onnx.TensorProto:
+    return numpy_helper.from_array(np.array(value, np.int64), name)
+
+
+def make(
+    nodes: list[onnx.NodeProto], shape: list[int | str | None], weights: list[onnx.TensorProto]
+) -> onnx.ModelProto:
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)
+    graph = helper.make_graph(nodes, "g", [x], [onnx.ValueInfoProto(name="y")], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+
+
+def check(model: onnx.ModelProto, feeds: Mapping[str, np.ndarray]) -> None:
+    module = from_onnx(model)
+    infer_types(module)
+    expected = ReferenceEvaluator(model).run(None, dict(feeds))[0]
+    np.testing.assert_allclose(interpret(module, **feeds), expected, rtol=1e-4, atol=1e-5)
+
+
+def convolution_network() -> onnx.ModelProto:
+    """A convolution, a pool, and a head that flattens by a computed shape."""
+    node = helper.make_node
+    nodes = [
+        node("Conv", ["x", "w"], ["a"], pads=[1, 1, 1, 1]),
+        node("BatchNormalization", ["a", "s", "s", "s", "v"], ["b"]),
+        node("GlobalAveragePool", ["b"], ["p"]),
+        node("Shape", ["p"], ["shape"]),
+        node("Gather", ["shape", "zero"], ["n"], axis=0),
+        node("Unsqueeze", ["n", "axes"], ["n1"]),
+        node("Concat", ["n1", "rest"], ["target"], axis=0),
+        node("Reshape", ["p", "target"], ["f"]),
+        node("Gemm", ["f", "m"], ["y"], transB=1),
+    ]
+    positive = numpy_helper.from_array(np.ones(4, np.float32), "v")
+    weights = [weight("w", 4, 3, 3, 3), weight("s", 4), positive, weight("m", 5, 4)]
+    weights += [scalar("zero", 0), numbers("axes", 0), numbers("rest", -1)]
+    return make(nodes, ["batch", 3, 8, 8], weights)
+
+
+def attention() -> onnx.ModelProto:
+    """Two heads; batch and sequence length are symbols, and heads are split by computed shapes."""
+    node = helper.make_node
+    nodes = [
+        node("Shape", ["x"], ["shape"]),
+        node("Gather", ["shape", "zero"], ["n"]),
+        node("Gather", ["shape", "one"], ["t"]),
+        node("Unsqueeze", ["n", "axes"], ["n1"]),
+        node("Unsqueeze", ["t", "axes"], ["t1"]),
+        node("Concat", ["n1", "t1", "heads"], ["split"], axis=0),
+        node("Concat", ["n1", "t1", "width"], ["joined"], axis=0),
+    ]
+    for name in "qkv":
+        order = [0, 2, 3, 1] if name == "k" else [0, 2, 1, 3]
+        nodes += [
+            node("MatMul", ["x", f"w{name}"], [f"{name}p"]),
+            node("Reshape", [f"{name}p", "split"], [f"{name}s"]),
+            node("Transpose", [f"{name}s"], [name], perm=order),
+        ]
+    nodes += [
+        node("MatMul", ["q", "k"], ["scores"]),
+        node("Softmax", ["scores"], ["share"], axis=-1),
+        node("MatMul", ["share", "v"], ["mixed"]),
+        node("Transpose", ["mixed"], ["back"], perm=[0, 2, 1, 3]),
+        node("Reshape", ["back", "joined"], ["out"]),
+        node("Add", ["out", "x"], ["y"]),
+    ]
+    weights = [weight(f"w{name}", 6, 6) for name in "qkv"]
+    weights += [scalar("zero", 0), scalar("one", 1), numbers("axes", 0)]
+    weights += [numbers("heads", 2, 3), numbers("width", 6)]
+    return make(nodes, ["batch", "time", 6], weights)
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_convolution_network_with_a_symbolic_batch(batch: int) -> None:
+    check(convolution_network(), {"x": RANDOM.standard_normal((batch, 3, 8, 8)).astype("float32")})
+
+
+def test_symbol_reaches_the_result() -> None:
+    module = from_onnx(convolution_network())
+    assert module.main.result_type == TensorType((Symbol("batch"), 5), "float32")
+
+
+@pytest.mark.parametrize(("batch", "time"), [(1, 4), (2, 7)])
+def test_attention_with_symbolic_batch_and_time(batch: int, time: int) -> None:
+    check(attention(), {"x": RANDOM.standard_normal((batch, time, 6)).astype("float32")})
+
+
+def test_bound_sizes_are_numbers_everywhere() -> None:
+    module = from_onnx(attention(), shapes={"x": (2, 5, 6)})
+    assert module.main.params[0].type == TensorType((2, 5, 6), "float32")
+    assert module.main.result_type == TensorType((2, 5, 6), "float32")
+
+
+def test_sizes_without_a_name_get_one() -> None:
+    module = from_onnx(make([helper.make_node("Relu", ["x"], ["y"])], [None, 3], []))
+    assert module.main.result_type == TensorType((Symbol("x_0"), 3), "float32")
+
+
+@pytest.mark.parametrize(
+    "shapes", [{"x": (2, 5)}, {"x": (2, 5, 7)}, {"z": (1,)}, {"x": (2, -5, 6)}]
+)
+def test_shapes_that_do_not_fit(shapes: dict[str, tuple[int, ...]]) -> None:
+    with pytest.raises(InputError):
+        from_onnx(attention(), shapes=shapes)
+
+
+def test_outputs_keep_their_names() -> None:
+    nodes = [helper.make_node("Split", ["x"], ["a", "b"])]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [4])
+    outputs = [onnx.ValueInfoProto(name=name) for name in ("b", "a")]
+    graph = helper.make_graph(nodes, "g", [x], outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    module = from_onnx(model)
+    assert module.attributes["outputs"] == ("b", "a")
+    first, second = interpret(module, np.arange(4, dtype=np.float32))
+    np.testing.assert_array_equal(first, [2, 3])
+    np.testing.assert_array_equal(second, [0, 1])
+
+
+def test_value_for_an_input_makes_it_a_constant() -> None:
+    nodes = [helper.make_node("ReduceSum", ["x", "axes"], ["y"], keepdims=0)]
+    model = make(nodes, [2, 3], [])
+    model.graph.input.append(helper.make_tensor_value_info("axes", TensorProto.INT64, [1]))
+    module = from_onnx(model, constants={"axes": np.array([1], np.int64)})
+    assert [param.name for param in module.main.params] == ["x"]
+    assert module.main.result_type == TensorType((2,), "float32")
