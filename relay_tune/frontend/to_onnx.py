@@ -125,11 +125,15 @@ class _FunctionWriter:
                 return fields[node.index] if isinstance(fields, tuple) else fields
             case Let():
                 return self._values[node.body]
-            case Call(callee=Operator()):
-                return self._written_call(node, node.callee)
+            case Call(callee=Operator() as operator):
+                return self._written_call(node, operator)
             case _:
                 self._problems[_description(node)] = None
                 return ""
+
+    def _is_own(self, arguments: Sequence[Expr]) -> bool:
+        """Whether these values were computed for one reader only."""
+        return all(isinstance(one, Call) and self._uses[one] == 1 for one in arguments)
 
     def _name_of(self, field: Expr) -> str:
         value = self._values[field]
@@ -150,7 +154,7 @@ class _FunctionWriter:
             arguments=tuple(self._values[argument] for argument in node.arguments),
             types=tuple(_known(argument.type) for argument in node.arguments),
             result=_known(node.type),
-            owns_input=all(self._uses[argument] == 1 for argument in node.arguments[:1]),
+            owns_input=self._is_own(node.arguments[:1]),
         )
         try:
             return translator(call)

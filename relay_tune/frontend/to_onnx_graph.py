@@ -27,7 +27,7 @@ class GraphWriter:
         self._producers: dict[str, NodeProto] = {}
         self._weights: dict[str, Array] = {}
         self._names: set[str] = set()
-        self._outputs: set[str] = set()
+        self._renamed: dict[str, str] = {}
         self._bytes = 0
 
     def fresh_name(self, wanted: str) -> str:
@@ -70,12 +70,11 @@ class GraphWriter:
     def named(self, value: str, wanted: str) -> str:
         """Give an output of the graph its name; a node that copies where it cannot be renamed."""
         name = self.fresh_name(wanted)
-        if value not in self._producers or value in self._outputs:
-            node = helper.make_node("Identity", [value], [name], name=f"as_{name}")
-            self._nodes.append(node)
-        else:
+        if value in self._producers and value not in self._renamed:
             self._rename(value, name)
-        self._outputs.add(name)
+            return name
+        source = self._renamed.get(value, value)
+        self._nodes.append(helper.make_node("Identity", [source], [name], name=f"as_{name}"))
         return name
 
     def _rename(self, value: str, name: str) -> None:
@@ -84,7 +83,7 @@ class GraphWriter:
                 for place, each in enumerate(names):
                     if each == value:
                         names[place] = name
-        self._producers[name] = self._producers.pop(value)
+        self._renamed[value] = name
 
     def value_of(self, name: str) -> Array | None:
         """The array of a weight; None where a value is computed."""

@@ -47,11 +47,11 @@ def _bias_add(call: OperatorCall) -> str:
     axis = call.attributes.axis % rank
     data, bias = call.input(0), call.input(1)
     producer = call.graph.producer(data)
-    has_place = producer is not None and producer.op_type in ("Conv", "ConvTranspose")
-    if producer is not None and has_place and axis == 1 and call.owns_input:
+    value = call.graph.value_of(bias)
+    may_join = value is not None and axis == 1 and call.owns_input
+    if may_join and producer is not None and producer.op_type in ("Conv", "ConvTranspose"):
         producer.input.append(bias)
         return data
-    value = call.graph.value_of(bias)
     shape = [1] * (rank - axis)
     shape[0] = -1
     if value is not None:
