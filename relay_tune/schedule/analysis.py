@@ -21,6 +21,9 @@ from relay_tune.tensor.walk import loads, sub_expressions
 
 ELEMENT_BYTES = {"64": 8, "32": 4, "16": 2, "t8": 1, "ol": 1}
 
+REMATERIALISED_LOADS = 12
+"""How many shared values the compiler was seen to load again at no cost."""
+
 NOTHING_UNROLLED: Mapping[Axis, int] = MappingProxyType({})
 
 CHEAP_UNARY = frozenset(["neg", "abs", "not", "floor", "ceil", "trunc", "round", "bitnot"])
@@ -261,8 +264,8 @@ def _is_streamed(access: Access, vector: Axis, nest: Nest) -> bool:
 def _operand_registers(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, int]) -> int:
     """Operand registers that stay live: the smallest reused set of a reduction step.
 
-    Where written-out steps share loads (a sliding window), the other operand of all those steps
-    stays live.
+    Where written-out steps share loads (a sliding window), what they share stays live, but for a
+    few values that are cheap to load again.
     """
     if not analysis.body_accesses:
         return 2
@@ -273,7 +276,7 @@ def _operand_registers(analysis: NestAnalysis, choice: TileChoice, extents: dict
     if together > 1:
         shared = _loads(analysis.body_accesses, nest, choice, extents, unrolled)
         if shared < 0.9 * together * sum(counts):
-            return min(together, 10)
+            return max(min(together, 10), int(shared) - REMATERIALISED_LOADS)
     return int(min(min(counts), 8))
 
 
@@ -306,7 +309,7 @@ def _tile_cycles(
         together = prod(unrolled.values())
         loaded = _loads(analysis.body_accesses, nest, choice, extents, unrolled) / together
     operands = _operand_registers(analysis, choice, extents)
-    spilled = max(0, vectors + min(operands, 10) - machine.registers)
+    spilled = max(0, vectors + operands - machine.registers)
     step = max(
         operations / machine.fused_per_cycle,
         loaded / machine.loads_per_cycle,
@@ -333,66 +336,57 @@ def _memory_cycles(analysis: NestAnalysis, choice: TileChoice, machine: Machine)
     nest = analysis.nest
     order = [nest.axes[place] for place in choice.order]
     accesses = [*analysis.body_accesses, *analysis.result_accesses]
-    inner: dict[Axis, int] = {axis: axis.extent for axis in nest.reduction}
-    for axis, tile in _tiled(nest, choice):
-        inner[axis] = min(tile, axis.extent)
-    working_sets = [sum(_footprint(access, inner) for access in accesses)]
+    reduced = {axis: axis.extent for axis in nest.reduction}
+    tile = {axis: min(extent, axis.extent) for axis, extent in _tiled(nest, choice)}
+    footprints = [_footprint(access, tile, reduced) for access in accesses]
+    inner = dict(tile)
+    working_sets = [sum(footprints)]
     counts: list[int] = []
     for axis in reversed(order):
         counts.append(-(-axis.extent // inner[axis]))
-        inner = {**inner, axis: axis.extent}
-        working_sets.append(sum(_footprint(access, inner) for access in accesses))
-    tile_only = {axis: axis.extent for axis in nest.reduction} | dict(_tiled(nest, choice))
+        if counts[-1] == 1:
+            working_sets.append(working_sets[-1])
+            continue
+        inner[axis] = axis.extent
+        working_sets.append(sum(_footprint(access, inner, reduced) for access in accesses))
     cycles = 0.0
-    for access in accesses:
-        cycles += _access_cycles(access, order, counts, working_sets, tile_only, machine)
+    for access, footprint in zip(accesses, footprints, strict=True):
+        cycles += _access_cycles(access, footprint, order, counts, working_sets, machine)
     stored = prod(axis.extent for axis in nest.axes) * analysis.store_bytes
     return cycles + 2 * stored / _bandwidth(stored * 2, machine)
 
 
 def _access_cycles(
     access: Access,
+    footprint: float,
     order: list[Axis],
     counts: list[int],
-    working_sets: list[int],
-    tile: dict[Axis, int],
+    working_sets: list[float],
     machine: Machine,
 ) -> float:
-    moved = float(_footprint(access, tile))
-    cycles = 0.0
-    fetched_from = None
+    """Cycles for one access, given the bytes that one tile touches through it."""
+    moved, cycles = footprint, 0.0
+    source = _bandwidth(access.elements * access.bytes, machine)
+    reused = False
     for depth, axis in enumerate(reversed(order)):
         depends = access.form is None or access.form.coefficient(axis) != 0
-        if not depends and fetched_from is None and counts[depth] > 1:
-            fetched_from = working_sets[depth]
-            first = moved / _bandwidth(access.elements * access.bytes, machine)
-            again = moved * (counts[depth] - 1) / _bandwidth(fetched_from, machine)
-            cycles = first + again
-            continue
-        if fetched_from is None:
-            moved *= counts[depth]
-        elif depends:
+        if reused:
             cycles *= counts[depth]
+        elif depends or counts[depth] == 1:
+            moved *= counts[depth]
         else:
-            again = cycles if working_sets[depth] > machine.cache_bytes[1] else cycles
-            cycles += again * (counts[depth] - 1)
-    if fetched_from is None:
-        cycles = moved / _bandwidth(access.elements * access.bytes, machine)
-    return cycles
+            reused = True
+            again = moved * (counts[depth] - 1) / _bandwidth(working_sets[depth], machine)
+            cycles = moved / source + again
+    return cycles if reused else moved / source
 
 
-def _footprint(access: Access, extents: dict[Axis, int]) -> int:
-    """Bytes that an access touches over a box."""
+def _footprint(access: Access, extents: dict[Axis, int], reduced: dict[Axis, int]) -> float:
+    """Bytes that an access touches over a box; a sliding window counts its overlap once."""
     if access.form is None:
-        return access.bytes * prod(extents.values())
-    points = 1
-    span = 1
-    for axis, extent in extents.items():
-        factor = abs(access.form.coefficient(axis))
-        if factor:
-            points *= extent
-            span += factor * (extent - 1)
-    return access.bytes * min(points, span, access.elements)
+        return float(access.bytes * prod(extents.values()))
+    points = _distinct(access.form, extents, reduced, None, 1)
+    return access.bytes * min(points, float(access.elements))
 
 
 def _bandwidth(working_set: float, machine: Machine) -> float:

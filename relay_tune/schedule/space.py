@@ -326,15 +326,14 @@ def _orders(nest: Nest, tiled: list[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _unrolls(nest: Nest) -> tuple[int, ...]:
-    """Steps to write out: powers of two, and small windows as a whole."""
+    """Steps to write out: powers of two; of small windows nothing, whole rows, or all."""
     if not nest.reduction:
         return (1,)
-    found, product_of_inner = set(UNROLLS), 1
+    rows, steps = [1], 1
     for axis in reversed(nest.reduction):
-        product_of_inner *= axis.extent
-        if product_of_inner <= MAXIMUM_WINDOW:
-            found.add(product_of_inner)
-    return tuple(sorted(found))
+        steps *= axis.extent
+        rows.append(steps)
+    return tuple(rows) if 1 < steps <= MAXIMUM_WINDOW else UNROLLS
 
 
 def _reduction_orders(nest: Nest) -> Iterator[tuple[int, ...]]:
