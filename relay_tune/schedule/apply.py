@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.analysis import Machine
+from relay_tune.schedule.constant_stages import fold_constant_stages
 from relay_tune.schedule.inline import inline_stages
 from relay_tune.schedule.nest import Nest, build_nests
 from relay_tune.schedule.packing import PackedConstant
@@ -55,6 +56,7 @@ class Plan:
 
 def plan_program(program: TensorProgram) -> Plan:
     """The nests of a program."""
+    program = fold_constant_stages(program)
     program = replace(program, outputs=_own_outputs(program.outputs))
     stages = inline_stages(program.outputs)
     return Plan(program, tuple(build_nests(stages, program.outputs)))
