@@ -34,6 +34,11 @@ def make_executable(module: Module) -> Executable:
     return run
 
 
+def _output_count(module: Module) -> int:
+    names = module.attributes.get("outputs")
+    return len(names) if isinstance(names, tuple) else 1
+
+
 class Representation(BackendRep):  # type: ignore[misc]
     """A model that is ready to run.
 
@@ -62,7 +67,7 @@ class Representation(BackendRep):  # type: ignore[misc]
         named = self._named(inputs)
         module = self._module if self._module is not None else self._specialized(named)
         result = make_executable(module)(named)
-        return result if isinstance(result, tuple) else (result,)
+        return result if _output_count(module) > 1 else (result,)
 
     def _specialized(self, inputs: Mapping[str, np.ndarray]) -> Module:
         """The model for these very values of the inputs that it needs to know at import."""

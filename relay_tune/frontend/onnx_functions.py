@@ -76,7 +76,7 @@ def _version(available: Sequence[int], opset: int) -> int:
 
 def _type_content(expr: Expr | None) -> bytes:
     if expr is None or not isinstance(expr.type, TensorType):
-        return TypeProto().SerializeToString()
+        return bytes(TypeProto().SerializeToString())
     proto = TypeProto()
     proto.tensor_type.elem_type = element_type(expr.type.dtype)
     for dim in expr.type.shape:
@@ -85,4 +85,4 @@ def _type_content(expr: Expr | None) -> bytes:
             entry.dim_value = dim
         else:
             entry.dim_param = str(dim)
-    return proto.SerializeToString()
+    return bytes(proto.SerializeToString())

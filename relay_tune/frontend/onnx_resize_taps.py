@@ -100,9 +100,9 @@ def _cropped(axis: Axis, x: np.ndarray) -> np.ndarray:
 def _nearest(coordinates: np.ndarray, rounding: str) -> np.ndarray:
     match rounding:
         case "round_prefer_floor":
-            return np.ceil(coordinates - 0.5)
+            return np.asarray(np.ceil(coordinates - 0.5))
         case "round_prefer_ceil":
-            return np.floor(coordinates + 0.5)
+            return np.asarray(np.floor(coordinates + 0.5))
         case "floor":
             return np.floor(coordinates)
         case "ceil":
@@ -135,7 +135,7 @@ def _interpolated(
 
 
 def _linear(distance: np.ndarray) -> np.ndarray:
-    return np.clip(1 - distance, 0, 1)
+    return np.asarray(np.clip(1 - distance, 0, 1))
 
 
 def _cubic(distance: np.ndarray, a: float) -> np.ndarray:

@@ -53,9 +53,9 @@ def note_elements(build: Builder, node: OnnxNode, results: Sequence[Expr | None]
     rule = RULES.get(node.operator)
     if rule is None or not results or results[0] is None or isinstance(results[0], Constant):
         return
-    if not is_integer(dtype_of(results[0])):
-        return
     if not any(each in build.symbolic for each in node.inputs if each is not None):
+        return
+    if not is_integer(dtype_of(results[0])):
         return
     found = rule(node, [elements_of(build, each) for each in node.inputs])
     if found is not None:

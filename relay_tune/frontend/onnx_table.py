@@ -8,6 +8,7 @@ from relay_tune.frontend.onnx_ops_activation import ACTIVATIONS
 from relay_tune.frontend.onnx_ops_constant import CONSTANTS
 from relay_tune.frontend.onnx_ops_convolution import CONVOLUTIONS
 from relay_tune.frontend.onnx_ops_elementwise import ELEMENTWISE
+from relay_tune.frontend.onnx_ops_image import IMAGES
 from relay_tune.frontend.onnx_ops_indexing import INDEXING
 from relay_tune.frontend.onnx_ops_matmul import MATMULS
 from relay_tune.frontend.onnx_ops_normalization import NORMALIZATIONS
@@ -17,7 +18,9 @@ from relay_tune.frontend.onnx_ops_quantization import QUANTIZATIONS
 from relay_tune.frontend.onnx_ops_recurrent import RECURRENT
 from relay_tune.frontend.onnx_ops_reduction import REDUCTIONS
 from relay_tune.frontend.onnx_ops_resize import RESIZES
+from relay_tune.frontend.onnx_ops_sequence import SEQUENCES
 from relay_tune.frontend.onnx_ops_shape import SHAPES
+from relay_tune.frontend.onnx_ops_signal import SIGNALS
 from relay_tune.frontend.onnx_ops_sorting import SORTING
 from relay_tune.frontend.onnx_translator import Translator
 
@@ -37,6 +40,9 @@ _STANDARD: Mapping[str, Translator] = {
     **SORTING,
     **QUANTIZATIONS,
     **RECURRENT,
+    **SEQUENCES,
+    **SIGNALS,
+    **IMAGES,
 }
 
 
