@@ -29,6 +29,7 @@ _HOMES = {
     ),
     "relay_tune.frontend.onnx_import": ("from_onnx",),
     "relay_tune.frontend.relay_text": ("parse", "parse_expr"),
+    "relay_tune.frontend.to_onnx": ("to_onnx",),
     "relay_tune.ir.expr": (
         "Call",
         "Constant",

@@ -12,6 +12,7 @@ from relay_tune.errors import UnsupportedOperatorError as UnsupportedOperatorErr
 from relay_tune.frontend.onnx_import import from_onnx as from_onnx
 from relay_tune.frontend.relay_text import parse as parse
 from relay_tune.frontend.relay_text import parse_expr as parse_expr
+from relay_tune.frontend.to_onnx import to_onnx as to_onnx
 from relay_tune.ir.expr import Call as Call
 from relay_tune.ir.expr import Constant as Constant
 from relay_tune.ir.expr import Expr as Expr

@@ -1,0 +1,139 @@
+"""List, join, export, import and examine tuning logs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from logs import MergeReport, TuningLog, WorkloadSummary
+from relay_tune.cli.log_file import opened
+from relay_tune.cli.options import add_json
+from relay_tune.cli.output_file import require_writable
+from relay_tune.cli.task_title import task_title
+from relay_tune.cli.units import table_text, time_text
+from relay_tune.errors import InputError
+
+EXAMPLE = """tune log list tuning.db
+         tune log merge tuning.db other-machine.db
+         tune log export tuning.db tuning.jsonl"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The actions of the verb and their options."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for name, (summary, action) in ACTIONS.items():
+        each = actions.add_parser(name, help=summary, description=summary)
+        each.add_argument("log", metavar="LOG", help="the tuning log")
+        each.set_defaults(action=action)
+        if name == "merge":
+            each.add_argument("others", metavar="OTHER", nargs="+", help="logs to take over")
+        elif name in ("export", "import"):
+            each.add_argument("file", metavar="FILE", help="a file of JSON lines")
+        if name in ("list", "best", "check"):
+            add_json(each)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do the action."""
+    code: int = arguments.action(arguments)
+    return code
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    with opened(arguments.log) as log:
+        summaries = log.workloads()
+        titles = [task_title(log.task(each.workload), each.workload) for each in summaries]
+    if arguments.json:
+        print(json.dumps([asdict(each) for each in summaries], indent=2))
+        return 0
+    rows = [("task", "target", "threads", "code", "measured", "correct", "best")]
+    for title, each in zip(titles, summaries, strict=True):
+        counts = (str(each.threads), each.code_version, str(each.records), str(each.ok))
+        rows.append((title, each.target, *counts, time_text(each.best_seconds)))
+    print(table_text(rows))
+    return 0
+
+
+def _best(arguments: argparse.Namespace) -> int:
+    with opened(arguments.log) as log:
+        rows = [_best_row(log, each) for each in log.workloads() if each.best_seconds is not None]
+    if arguments.json:
+        print(json.dumps(rows, indent=2))
+        return 0
+    for row in rows:
+        print(f"{row['title']}  {row['target']}  {row['threads']} threads  {row['time']}")
+        print(f"  {row['schedule']}")
+    return 0
+
+
+def _best_row(log: TuningLog, summary: WorkloadSummary) -> dict[str, object]:
+    key = (summary.workload, summary.target, summary.threads, summary.code_version)
+    record = log.best(*key)
+    return {
+        "workload": summary.workload,
+        "title": task_title(log.task(summary.workload), summary.workload),
+        "target": summary.target,
+        "threads": summary.threads,
+        "code_version": summary.code_version,
+        "seconds": summary.best_seconds,
+        "time": time_text(summary.best_seconds),
+        "schedule": "" if record is None else record.schedule,
+    }
+
+
+def _merge(arguments: argparse.Namespace) -> int:
+    for other in arguments.others:
+        if not Path(other).exists():
+            raise InputError(f"There is no log {other}.")
+    with opened(arguments.log, readonly=False, create=True) as log:
+        for other in arguments.others:
+            print(f"{other}: {_joined_text(log.merge(other))}")
+    return 0
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    require_writable(Path(arguments.file))
+    with opened(arguments.log) as log:
+        log.export_json(arguments.file)
+    return 0
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    if not Path(arguments.file).is_file():
+        raise InputError(f"There is no file {arguments.file}.")
+    with opened(arguments.log, readonly=False, create=True) as log:
+        print(f"{arguments.file}: {_joined_text(log.import_json(arguments.file))}")
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    with opened(arguments.log) as log:
+        report = log.check()
+        claims = log.stale_claims()
+    if arguments.json:
+        print(json.dumps({"ok": report.ok, **asdict(report)}, indent=2))
+        return 0 if report.ok else 1
+    print(f"{report.path}: {report.records} sound records, schema {report.schema_version}")
+    for fault in (*report.faults, *report.damaged):
+        print(f"  damaged: {fault}")
+    for claim in claims:
+        print(f"  the process that measured this died: {claim.key.workload}")
+    return 0 if report.ok else 1
+
+
+def _joined_text(report: MergeReport) -> str:
+    text = f"{report.added} added, {report.replaced} replaced, {report.kept} kept"
+    skipped = "; ".join(f"{count} skipped: {why}" for why, count in report.skipped.items())
+    return f"{text}; {skipped}" if skipped else text
+
+
+ACTIONS = {
+    "list": ("one line for each task: how often measured, the best time", _list),
+    "best": ("the best schedule of each task", _best),
+    "merge": ("take over what other logs know", _merge),
+    "export": ("write a log as a file of JSON lines", _export),
+    "import": ("read a file that export wrote", _import),
+    "check": ("look for damage", _check),
+}

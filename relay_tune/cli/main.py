@@ -1,0 +1,82 @@
+"""The command `tune`: finds the verb, and turns failures into one message and an exit code.
+
+Exit codes: 0 all went well, 1 the work failed, 2 the command line is wrong, 130 interrupted.
+The module of a verb is imported when the verb is used: `tune --help` needs no compiler.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from relay_tune import __version__
+from relay_tune.errors import RelayError
+from relay_tune.leaves import check_leaves
+
+FAILED = 1
+INTERRUPTED = 130
+
+VERBS = {
+    "run": "tune a model on this machine and build it: the main job",
+    "build": "build a model with the best schedules that a log knows",
+    "bench": "compare the untuned, the tuned, and another runtime",
+    "profile": "show where the time of a model goes",
+    "show": "print a model as Relay text, also after a pass",
+    "check": "say whether a model is supported, and what is missing",
+    "log": "list, join, export, import and examine tuning logs",
+    "report": "write one HTML page about a tuning log",
+}
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run `tune` with these words (by default those of the command line); the exit code."""
+    given = sys.argv[1:] if words is None else list(words)
+    try:
+        check_leaves()
+        arguments = _parser(given).parse_args(given)
+        code: int = arguments.run(arguments)
+        sys.stdout.flush()
+        return code
+    except RelayError as error:
+        return _failed(error.render())
+    except BrokenPipeError:  # the reader of our output has seen enough, as in `tune show | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except OSError as error:
+        return _failed(": ".join(str(part) for part in (error.filename, error.strerror) if part))
+    except MemoryError:
+        return _failed("The memory of this machine is not enough for this.")
+    except KeyboardInterrupt:
+        print("tune: interrupted; what was measured is in the log", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser of all verbs, with the options of the one that `words` name."""
+    parser = argparse.ArgumentParser(
+        prog="tune",
+        description="Tune deep-learning models on the machine they run on.",
+        epilog="example: tune run zoo:resnet18 --minutes 5\nhelp on a verb: tune run --help",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"tune {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    chosen = next((word for word in words if not word.startswith("-")), None)
+    for name, summary in VERBS.items():
+        verb = verbs.add_parser(
+            name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        if name == chosen:
+            module = import_module(f"relay_tune.cli.{name}")
+            verb.description, verb.epilog = module.__doc__, f"example: {module.EXAMPLE}"
+            verb.set_defaults(run=module.run)
+            module.configure(verb)
+    return parser
+
+
+def _failed(message: str) -> int:
+    print(f"tune: error: {message}", file=sys.stderr)
+    return FAILED

@@ -1,0 +1,62 @@
+"""MODEL on the command line: a file of some kind, or a built-in network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from relay_tune import zoo
+from relay_tune.errors import InputError
+from relay_tune.frontend.onnx_import import from_onnx
+from relay_tune.frontend.onnx_json import read_json
+from relay_tune.frontend.relay_text import parse
+from relay_tune.ir.module import Module
+
+ZOO = "zoo:"
+
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+def load_model(name: str, shapes: Shapes | None = None) -> Module:
+    """The module that `name` stands for; `shapes` gives sizes to inputs of ONNX models.
+
+    Raises InputError for a file that cannot be read or a kind that is not known, and what the
+    importers raise.
+    """
+    if name.startswith(ZOO):
+        _refuse_shapes(shapes, "A built-in network")
+        return zoo.build(name.removeprefix(ZOO))
+    path = Path(name)
+    match path.suffix.lower():
+        case ".onnx":
+            return from_onnx(path, shapes=shapes)
+        case ".json":
+            return from_onnx(read_json(path), shapes=shapes)
+        case ".relay":
+            _refuse_shapes(shapes, "Relay text")
+            return parse(read_text(path), str(path))
+    raise InputError(
+        f"{name!r} is no model that can be read.",
+        remedy=f"Give a .onnx, .relay or .json file, or {ZOO}NAME with one of "
+        f"{', '.join(zoo.names())}.",
+    )
+
+
+def stem(name: str) -> str:
+    """The name of the model without folder and ending, for files that belong to it."""
+    return name.removeprefix(ZOO) if name.startswith(ZOO) else Path(name).stem
+
+
+def read_text(path: Path) -> str:
+    """The content of a text file; raises InputError if it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"The file {path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:  # bytes that are not UTF-8, or a path with a null character
+        raise InputError(f"The file {path} is no text: {error}.") from error
+
+
+def _refuse_shapes(shapes: Shapes | None, what: str) -> None:
+    if shapes:
+        raise InputError(f"{what} states its shapes itself; --shape is for ONNX models.")

@@ -1,0 +1,80 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+import argparse
+from argparse import ArgumentParser, ArgumentTypeError
+
+MODEL_HELP = "a .onnx, .relay or .json file, or zoo:NAME for a built-in network"
+
+
+def add_model(parser: ArgumentParser) -> None:
+    """MODEL and --shape."""
+    parser.add_argument("model", metavar="MODEL", help=MODEL_HELP)
+    parser.add_argument(
+        "--shape",
+        metavar="NAME=1,3,224,224",
+        type=shape,
+        action="append",
+        default=[],
+        help="the size of an input that the file leaves open; may be repeated",
+    )
+
+
+def add_machine(parser: ArgumentParser) -> None:
+    """--target and --threads."""
+    parser.add_argument(
+        "--target",
+        default="native",
+        metavar="T",
+        help="native, or TRIPLE[:CPU[:+feature,...]] (default: native)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=positive,
+        metavar="T",
+        help="how many threads the model uses (default: all processors)",
+    )
+
+
+def add_log(parser: ArgumentParser, purpose: str) -> None:
+    """--log, a file that need not be given."""
+    parser.add_argument("--log", metavar="FILE", help=purpose)
+
+
+def add_json(parser: ArgumentParser) -> None:
+    """--json."""
+    parser.add_argument("--json", action="store_true", help="print JSON, for scripts")
+
+
+def positive(text: str) -> int:
+    """A whole number above 0; argparse reports the error."""
+    value = int(text)
+    if value < 1:
+        raise ArgumentTypeError(f"{text} is not at least 1")
+    return value
+
+
+def positive_real(text: str) -> float:
+    """A finite number above 0; argparse reports the error."""
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise ArgumentTypeError(f"{text} is not above 0")
+    return value
+
+
+def shape(text: str) -> tuple[str, tuple[int, ...]]:
+    """NAME=SIZES as a pair; sizes are numbers between commas, none for a scalar."""
+    name, equals, sizes = text.rpartition("=")
+    try:
+        values = tuple(int(size) for size in sizes.split(",")) if sizes else ()
+    except ValueError:
+        values = (-1,)
+    if not equals or not name or any(value < 0 for value in values):
+        raise ArgumentTypeError(f"{text!r} does not read like NAME=1,3,224,224")
+    return name, values
+
+
+def shapes_of(arguments: argparse.Namespace) -> dict[str, tuple[int, ...]]:
+    """The sizes that were given by --shape, by name."""
+    return dict(arguments.shape)

@@ -1,0 +1,41 @@
+"""Print a model as Relay text: as it was read, or after a pass of the pipeline."""
+
+from __future__ import annotations
+
+import argparse
+
+from relay_tune.cli.model_file import load_model
+from relay_tune.cli.options import add_model, shapes_of
+from relay_tune.ir.metadata import HEADER
+from relay_tune.transform.pipeline import default_pipeline
+from relay_tune.typing.infer import infer_types
+
+EXAMPLE = "tune show zoo:mlp --after fuse --types"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The options of the verb."""
+    add_model(parser)
+    parser.add_argument(
+        "--after", metavar="PASS", help="run the passes up to this one; 'fuse' is the last"
+    )
+    parser.add_argument("--types", action="store_true", help="the type of each expression")
+    parser.add_argument(
+        "--weights",
+        action="store_true",
+        help="also the values of large constants, without which the text cannot be read back",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the text."""
+    module = load_model(arguments.model, shapes_of(arguments))
+    if arguments.after is not None:
+        module = default_pipeline().until(arguments.after)(module)
+    elif arguments.types:
+        module = infer_types(module)
+    text = module.astext(arguments.types)
+    if not arguments.weights:
+        text = text.partition(f"\n{HEADER}")[0].rstrip() + "\n"
+    print(text, end="" if text.endswith("\n") else "\n")
+    return 0

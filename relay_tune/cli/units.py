@@ -1,0 +1,31 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
+
+
+def time_text(seconds: float | None) -> str:
+    """A short time with three digits and a unit, such as `1.25 ms`; `-` for None."""
+    if seconds is None:
+        return "-"
+    for size, unit in _TIMES:
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def clock_text(seconds: float) -> str:
+    """A long time as minutes and seconds, such as `4:05`."""
+    minutes, rest = divmod(max(0, round(seconds)), 60)
+    return f"{minutes}:{rest:02}"
+
+
+def table_text(rows: list[tuple[str, ...]]) -> str:
+    """Rows in columns; the first row is the head, the last column is not padded."""
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
+    return "\n".join(lines)
