@@ -1,11 +1,11 @@
 """Transposed convolution through phases: no product with an inserted zero is computed.
 
-With stride s, output position y (before cropping) gets data[i] * weight[k] wherever
-y = s * i + d * k for dilation d. Write y = s * q + r with the phase r < s. Only the taps
-k' = r + s * t of the dilated weight reach phase r, and they read data[q - t]: for each phase an
-ordinary convolution with a smaller weight. The stages are: the data padded, the weight sorted by
-phase (zero where k' is no tap), one reduction over all phases at once, and the interleaving of the
-phases, which also crops.
+With stride s and padding c, output position y gets data[i] * weight[k] wherever
+y + c = s * i + d * k for dilation d. Write y = s * q + r with the phase r < s. Only the taps
+k' = (r + c) % s + s * t of the dilated weight reach phase r, and they read
+data[q + (r + c) // s - t]: for each phase an ordinary convolution with a smaller weight. The stages
+are: the data padded, the weight sorted by phase (zero where k' is no tap), one reduction over all
+phases at once, and the interleaving of the phases, a reshape where the channels come last.
 """
 
 from __future__ import annotations
@@ -43,35 +43,71 @@ from relay_tune.typing.relation_support import as_tuple
 class Phases:
     """One spatial axis of the result, cut into blocks of one element for each phase.
 
-    Element y stands in block (y + crop) // stride and has the phase (y + crop) % stride.
+    Element y stands in block y // stride and has the phase y % stride.
 
     Attributes:
         stride: the number of phases.
         step: distance, in data elements, of neighbouring taps of one phase.
-        taps: taps of one phase.
+        own_taps: taps of one phase.
         blocks: how many positions of each phase are computed.
-        crop: how many elements of the first block are not wanted.
+        crop: padding that is no whole block; phases from stride - crop on read one element later.
+        has_late_phases: whether there are such phases.
         before: how many zeros (if negative: cuts) the data needs in front.
         extent: size of the padded data.
     """
 
     stride: int
     step: int
-    taps: int
+    own_taps: int
     blocks: int
     crop: int
+    has_late_phases: bool
     before: int
     extent: int
 
+    @property
+    def has_extra_tap(self) -> bool:
+        """Whether late phases start one tap later, with a zero tap in front.
+
+        With two phases the later start is the phase itself, so that no tap is needed for it.
+        """
+        return self.has_late_phases and self.stride > 2
+
+    @property
+    def taps(self) -> int:
+        """Taps that are computed for each phase."""
+        return self.own_taps + self.has_extra_tap
+
+    def start(self, phase: Scalar) -> Scalar | int:
+        """What a phase adds to the position in the data."""
+        return phase if self.has_late_phases and not self.has_extra_tap else 0
+
+    def weight_place(self, phase: Scalar, tap: Scalar) -> Scalar:
+        """The place in the dilated window of a tap of a phase; taps run backwards through it."""
+        place = remainder(phase + self.crop, self.stride)
+        place = place - tap * self.stride + (self.own_taps - 1) * self.stride
+        if self.has_extra_tap:
+            place = place + quotient(phase + self.crop, self.stride) * self.stride
+        return place
+
 
 def phases_of(size: int, window: int, stride: int, dilation: int, cut: int, output: int) -> Phases:
-    """The phases of an axis of `size` data elements; `cut` is the padding in front."""
+    """The phases of an axis of `size` data elements; `cut` is the padding in front.
+
+    A single data element is not repeated, so its stride may be chosen such that each output
+    position is a phase of its own, with one tap.
+    """
+    if size == 1:
+        stride = max(stride, (window - 1) * dilation + 1, cut + output)
     step = dilation if stride == 1 else 1
     taps = window if stride == 1 else -(-((window - 1) * dilation + 1) // stride)
     first = cut // stride
-    blocks = -(-(cut + output) // stride) - first
+    crop = cut - first * stride
+    blocks = -(-output // stride)
     reach = (taps - 1) * step
-    return Phases(stride, step, taps, blocks, cut - first * stride, reach - first, blocks + reach)
+    late = crop + min(stride, output) > stride
+    extent = blocks + reach + late
+    return Phases(stride, step, taps, blocks, crop, late, reach - first, extent)
 
 
 def convolution_transpose(
@@ -95,8 +131,8 @@ def convolution_transpose(
         counts = [axis.taps for axis in form.axes]
         channel, taps = reduction_indices(reduction, layout, groups.inputs, counts)
         position = {"N": output["N"], "C": groups.input_channel(output["C"], channel)}
-        for letter, axis, tap in zip(form.letters, form.axes, taps, strict=True):
-            position[letter] = whole(output[letter]) + tap * axis.step
+        for letter, axis, tap, phase in zip(form.letters, form.axes, taps, phases, strict=True):
+            position[letter] = whole(output[letter]) + axis.start(phase) + tap * axis.step
         value = cast(load_at(padded, layout, position), accumulator)
         factor = sorted_weight[(*phases, *taps, whole(channel), whole(output["C"]))]
         return reduce("sum", reduction.axes, value * cast(factor, accumulator))
@@ -171,12 +207,12 @@ class _PhaseForm:
                 found.append(stored[next(places)])
                 continue
             axis = by_letter[letter]
-            shifted = stored[letters.index(letter)] + axis.crop
+            position = stored[letters.index(letter)]
             if is_phase:
-                found.append(remainder(shifted, axis.stride))
+                found.append(remainder(position, axis.stride))
             else:
                 next(places)
-                found.append(quotient(shifted, axis.stride))
+                found.append(quotient(position, axis.stride))
         return tuple(found)
 
 
@@ -225,7 +261,7 @@ def _phase_weight(
         }
         conditions: list[Scalar] = []
         for n, axis in enumerate(axes):
-            place = indices[n] - indices[rank + n] * axis.stride + (axis.taps - 1) * axis.stride
+            place = axis.weight_place(indices[n], indices[rank + n])
             tap, exists = _tap(place, windows.size[n], windows.dilation[n], axis)
             position[letters[n]] = tap
             conditions += exists
@@ -241,6 +277,8 @@ def _tap(place: Scalar, window: int, dilation: int, axis: Phases) -> tuple[Scala
     if axis.stride == 1:
         return place, []
     exists: list[Scalar] = []
+    if axis.has_extra_tap:
+        exists.append(binary("ge", place, 0))
     if (window - 1) * dilation + 1 < axis.taps * axis.stride:
         exists.append(binary("lt", place, (window - 1) * dilation + 1))
     if dilation > 1:
