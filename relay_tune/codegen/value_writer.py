@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import prod
 
 from relay_tune.codegen.arithmetic import Arithmetic, Value
 from relay_tune.codegen.function_writer import FunctionWriter
@@ -133,8 +134,9 @@ class ValueWriter:
                 if first is None or second is None:
                     return None
                 return first + second.scale(1 if index.operation == "add" else -1)
-            case Binary(operation="mul", left=left, right=Literal(value=factor)) | Binary(
-                operation="mul", left=Literal(value=factor), right=left
+            case (
+                Binary(operation="mul", left=left, right=Literal(value=factor))
+                | Binary(operation="mul", left=Literal(value=factor), right=left)
             ):
                 form = self.affine(left)
                 return None if form is None else form.scale(int(factor))
@@ -186,7 +188,9 @@ class ValueWriter:
         value = self.value(index)
         return value if value.lanes else Affine({value.text: 1})
 
-    def _add_offsets(self, total: Affine | Value, more: Affine | Value, factor: int) -> Affine | Value:
+    def _add_offsets(
+        self, total: Affine | Value, more: Affine | Value, factor: int
+    ) -> Affine | Value:
         if isinstance(total, Affine) and isinstance(more, Affine):
             return total + more.scale(factor)
         first = self.spread(self.affine_value(total) if isinstance(total, Affine) else total)
@@ -205,11 +209,18 @@ class ValueWriter:
         if isinstance(offset, Value):
             return self._gather(tensor, offset)
         lane = offset.coefficient(LANE)
-        if lane == 0:
+        if lane == 0 and (self.vector.mask is None or self._is_inside(tensor, offset)):
             return self._load_scalar(tensor, offset)
+        if lane == 0:  # the mask may be false everywhere
+            return self._gather(tensor, self.spread(self.affine_value(offset)))
         if lane == 1:
             return self._load_vector(tensor, offset.without(LANE))
         return self._load_strided(tensor, offset.without(LANE), lane)
+
+    def _is_inside(self, tensor: Tensor, offset: Affine) -> bool:
+        """Whether an access is inside its tensor whatever the loop variables are."""
+        low, high = offset.bounds(self.extent)
+        return low >= 0 and high < prod(tensor.shape)
 
     def _register(self, tensor: Tensor, offset: Affine | Value) -> Value:
         assert isinstance(offset, Affine) and offset.without(LANE).is_constant

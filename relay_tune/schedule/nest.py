@@ -29,6 +29,7 @@ from relay_tune.tensor.expression import (
 )
 from relay_tune.tensor.index import (
     FlatTensors,
+    axis_range,
     can_fuse,
     divided_axis,
     flat_index,
@@ -133,11 +134,25 @@ def _reads_each_once(consumer: Stage, load: Load) -> bool:
         return False
     inner = next(item for item in loads(reading[0].body) if item.tensor is load.tensor)
     parts, roots = _split_divisions(
-        reading[0].axes, [simplify(flat_index(load.tensor.shape, inner.indices))]
+        reading[0].axes, [simplify(flat_index(load.tensor.shape, inner.indices)), *inner.indices]
     )
     form = axis_affine(roots[0])
-    axes = [part for split in parts.values() for part in split]
-    return form is not None and is_injective(form, axes)
+    if form is None or not _all_inside(roots[1:], load.tensor.shape):
+        return False
+    return is_injective(form, [part for split in parts.values() for part in split])
+
+
+def _all_inside(indices: Sequence[Scalar], shape: Sequence[int]) -> bool:
+    """Whether indices are inside a shape wherever their axes are.
+
+    They need not be under a select that no region removed; a reduction there must stay apart.
+    """
+    for index, extent in zip(indices, shape, strict=True):
+        form = axis_affine(index)
+        low, high = (-1, -1) if form is None else form.bounds(axis_range)
+        if low < 0 or high >= extent:
+            return False
+    return True
 
 
 def _tensors(region: Region) -> set[Tensor]:

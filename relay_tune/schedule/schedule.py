@@ -63,6 +63,8 @@ def misfit(choice: TileChoice, nest: Nest) -> str | None:
         return f"{choice.lanes} lanes"
     if choice.vector == -1 and choice.lanes != 1:
         return f"{choice.lanes} lanes without a vector axis"
+    if choice.vector == -2 and choice.lanes == 1:
+        return "a reduction along a single lane"
     if len(choice.tile) != rank or sorted(choice.order) != list(range(rank)):
         return "a tile or order of another rank"
     if sorted(choice.reduction_order) != list(range(reduced)):
