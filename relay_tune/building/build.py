@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from relay_tune.building.assemble import assemble
-from relay_tune.building.network import network_of
+from relay_tune.building.network import input_type, is_static, network_of, output_types
 from relay_tune.building.primitives import ChooseSchedule, compile_primitives, primitives_of
 from relay_tune.codegen.compiled_program import CompiledProgram
 from relay_tune.codegen.target import Target, parse_target
+from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
-from relay_tune.runtime.model import Model
+from relay_tune.ir.types import TensorType
+from relay_tune.runtime.model import Model, Shapes
 from relay_tune.runtime.threads import thread_count
+from relay_tune.transform.fix_input_shapes import FixInputShapes
 from relay_tune.transform.pipeline import default_pipeline
+from relay_tune.typing.infer import infer_types
 
 Report = Callable[[str], None]
 """Called with one line of text as the work goes on."""
@@ -35,11 +39,25 @@ def build(
         schedules: gives the schedule of a primitive, or None for the default one.
         report: is told what is being compiled.
 
-    Raises BuildError where the program has no native form, RelayError for an ill-typed program.
+    Where input shapes are symbolic, code is made when inputs of new shapes first come. Raises
+    BuildError where the program has no native form, TypeInferenceError where it has no type.
     """
     chosen = parse_target(target) if isinstance(target, str) else target
     count = thread_count(threads)
-    return Model.from_program(compile_module(module, chosen, count, schedules, report))
+    typed = infer_types(module)
+    types = _input_types(typed.main)
+    if all(is_static(type_) for type_ in types.values()):
+        return Model.from_program(compile_module(typed, chosen, count, schedules, report))
+
+    def compile_for(shapes: Shapes) -> CompiledProgram:
+        fixed = FixInputShapes(dict(zip(types, shapes, strict=True)))(typed)
+        return compile_module(fixed, chosen, count, schedules, report)
+
+    return Model(types, output_types(typed), count, compile_for)
+
+
+def _input_types(main: Function) -> dict[str, TensorType]:
+    return {param.name: input_type(param) for param in main.params}
 
 
 def compile_module(

@@ -95,16 +95,47 @@ def network_of(module: Module) -> Network:
     """
     walk = _Walk()
     inputs = {param.name: walk.add_input(param) for param in module.main.params}
-    body = module.main.body
-    types = static_tensor_types(_expr_type(body), "The result of the program")
-    results = [walk.own_output(storage) for storage in _flatten(walk.run(body))]
-    names = _output_names(module, len(results))
-    return Network(
-        inputs,
-        dict(zip(names, results, strict=True)),
-        dict(zip(names, types, strict=True)),
-        tuple(walk.steps),
+    results = [walk.own_output(storage) for storage in _flatten(walk.run(module.main.body))]
+    types = output_types(module)
+    outputs = dict(zip(types, results, strict=True))
+    return Network(inputs, outputs, types, tuple(walk.steps))
+
+
+def input_type(param: Var) -> TensorType:
+    """The type of an input of the program; BuildError unless it is a tensor."""
+    type_ = _expr_type(param)
+    if isinstance(type_, TensorType):
+        return type_
+    raise BuildError(
+        f"Input %{param.name} is no tensor; a native program takes tensors only.",
+        where=param.span,
+        remedy="Give main one parameter for each tensor.",
     )
+
+
+def output_types(module: Module) -> dict[str, TensorType]:
+    """The types of the outputs by name; BuildError unless they are tensors."""
+    types = list(_tensor_types(_expr_type(module.main.body)))
+    return dict(zip(_output_names(module, len(types)), types, strict=True))
+
+
+def is_static(type_: TensorType) -> bool:
+    """Whether a shape consists of integers."""
+    return all(isinstance(dim, int) for dim in type_.shape)
+
+
+def _tensor_types(type_: Type | None) -> Iterator[TensorType]:
+    match type_:
+        case TensorType():
+            yield type_
+        case TupleType():
+            for field in type_.fields:
+                yield from _tensor_types(field)
+        case _:
+            raise BuildError(
+                "The program's result is no tensor or tuple of tensors.",
+                remedy="The interpreter runs it: relay_tune.interpret(module, ...).",
+            )
 
 
 def _expr_type(node: Expr) -> Type | None:
@@ -132,14 +163,8 @@ class _Walk:
 
     def add_input(self, param: Var) -> Storage:
         """The storage of a parameter; BuildError unless it is a tensor of static shape."""
-        type_ = _expr_type(param)
-        if isinstance(type_, TupleType):
-            raise BuildError(
-                f"Input %{param.name} is a tuple; a native program takes tensors.",
-                where=param.span,
-                remedy="Give main one parameter for each tensor.",
-            )
-        storage = Storage(static_tensor_types(type_, f"Input %{param.name}")[0], Origin.INPUT)
+        type_ = static_tensor_types(input_type(param), f"Input %{param.name}")[0]
+        storage = Storage(type_, Origin.INPUT)
         self._values[param] = storage
         return storage
 
