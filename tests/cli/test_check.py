@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import onnx
+from onnx import TensorProto, helper
+
+from tests.cli.conftest import Tune
+
+
+def test_a_supported_model(tune: Tune, model: Path) -> None:
+    outcome = tune("check", model)
+    assert outcome.code == 0
+    assert "is supported: 1 kernels after fusion" in outcome.out
+    assert "1 x nn.dense" in outcome.out
+    assert "input w: Tensor[(16, 8), float32]" in outcome.out
+
+
+def test_json(tune: Tune, model: Path) -> None:
+    findings = json.loads(tune("check", model, "--json").out)
+    assert findings["supported"] is True
+    assert findings["operators"] == {"nn.dense": 1, "nn.relu": 1}
+    assert findings["kernels"] == 1
+
+
+def test_all_missing_operators_are_listed(tune: Tune, tmp_path: Path) -> None:
+    value = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])
+    nodes = [
+        helper.make_node("Strange", ["x"], ["a"], name="first", domain="example"),
+        helper.make_node("Odd", ["a"], ["b"], name="second", domain="example"),
+    ]
+    output = helper.make_tensor_value_info("b", TensorProto.FLOAT, [2])
+    graph = helper.make_graph(nodes, "g", [value], [output])
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("example", 1)]
+    path = tmp_path / "m.onnx"
+    onnx.save_model(helper.make_model(graph, opset_imports=imports), path)
+    outcome = tune("check", path)
+    assert outcome.code == 1
+    assert "example::Odd" in outcome.out
+    assert "'first'" in outcome.out
+    assert json.loads(tune("check", path, "--json").out)["supported"] is False
+
+
+def test_what_cannot_be_compiled_is_said(tune: Tune, tmp_path: Path) -> None:
+    path = tmp_path / "m.relay"
+    path.write_text("def @main(%x: Tensor[(?), float32]) { nn.relu(%x) }")
+    outcome = tune("check", path)
+    assert outcome.code == 1
+    assert "is not supported" in outcome.out
+
+
+def test_no_model_is_an_error_and_no_answer(tune: Tune) -> None:
+    outcome = tune("check", "missing.onnx", "--json")
+    assert (outcome.code, outcome.out) == (1, "")

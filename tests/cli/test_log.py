@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import logs
+from tests.cli.conftest import TARGET, Tune
+
+
+def test_list_names_tasks_and_best_times(tune: Tune, log: Path) -> None:
+    outcome = tune("log", "list", log)
+    assert outcome.code == 0
+    head, *rows = outcome.out.splitlines()
+    assert head.split() == ["task", "target", "threads", "code", "measured", "correct", "best"]
+    row = next(row for row in rows if row.startswith("dense+relu"))
+    assert row.endswith("4         3        1 ms")
+    assert any(row.startswith("unnamed") for row in rows)
+
+
+def test_list_as_json(tune: Tune, log: Path) -> None:
+    rows = json.loads(tune("log", "list", log, "--json").out)
+    assert {row["workload"]: row["best_seconds"] for row in rows} == {
+        "dense-4x8": 1e-3,
+        "unnamed": 5e-6,
+    }
+
+
+def test_best_gives_the_schedule(tune: Tune, log: Path) -> None:
+    assert '{"tile":3}' in tune("log", "best", log).out
+    rows = json.loads(tune("log", "best", log, "--json").out)
+    assert {row["schedule"] for row in rows} == {'{"tile":3}', '{"tile":1}'}
+
+
+def test_export_and_import_keep_everything(tune: Tune, log: Path, tmp_path: Path) -> None:
+    lines, other = tmp_path / "log.jsonl", tmp_path / "other.db"
+    assert tune("log", "export", log, lines).code == 0
+    assert "5 added, 0 replaced, 0 kept" in tune("log", "import", other, lines).out
+    with logs.open_log(log) as left, logs.open_log(other) as right:
+        assert list(left.history()) == list(right.history())
+
+
+def test_merge_takes_over_what_is_new(
+    tune: Tune, log: Path, tmp_path: Path, record: Callable[..., logs.Record]
+) -> None:
+    other = tmp_path / "other.db"
+    with logs.open_log(other) as opened:
+        opened.append(record(9, 5e-4))
+        opened.append(record(1, 4e-3))
+    assert "1 added, 0 replaced, 1 kept" in tune("log", "merge", log, other).out
+    with logs.open_log(log) as opened:
+        best = opened.best("dense-4x8", TARGET, 2, "1")
+        assert best is not None
+        assert best.seconds == 5e-4
+
+
+def test_merge_of_a_missing_log_creates_nothing(tune: Tune, tmp_path: Path) -> None:
+    outcome = tune("log", "merge", tmp_path / "new.db", tmp_path / "missing.db")
+    assert outcome.code == 1
+    assert "missing.db" in outcome.err
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_check_of_a_sound_log(tune: Tune, log: Path) -> None:
+    outcome = tune("log", "check", log)
+    assert outcome.code == 0
+    assert "5 sound records" in outcome.out
+    assert json.loads(tune("log", "check", log, "--json").out)["ok"] is True
+
+
+def test_check_names_damaged_rows(tune: Tune, log: Path) -> None:
+    with closing(sqlite3.connect(log)) as database, database:
+        database.execute("UPDATE records SET seconds = 1e-9 WHERE id = 3")
+    outcome = tune("log", "check", log)
+    assert outcome.code == 1
+    assert "damaged: records, row 3" in outcome.out
+
+
+@pytest.mark.parametrize("action", ["list", "best", "check"])
+@pytest.mark.parametrize("content", [None, b"", b"no database at all", b"SQLite format 3\0cut"])
+def test_what_is_no_log_is_one_error(
+    tune: Tune, tmp_path: Path, action: str, content: bytes | None
+) -> None:
+    path = tmp_path / "x.db"
+    if content is not None:
+        path.write_bytes(content)
+    outcome = tune("log", action, path)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err.startswith("tune: error: ")
+    assert str(path) in outcome.err
+    assert (path.read_bytes() if path.exists() else None) == content
+
+
+def test_a_folder_is_no_log(tune: Tune, tmp_path: Path) -> None:
+    outcome = tune("log", "list", tmp_path)
+    assert outcome.code == 1
+    assert "Traceback" not in outcome.err
+
+
+def test_export_into_a_missing_folder(tune: Tune, log: Path, tmp_path: Path) -> None:
+    outcome = tune("log", "export", log, tmp_path / "no" / "file.jsonl")
+    assert outcome.code == 1
+    assert "there is no folder" in outcome.err
+
+
+def test_import_of_nonsense_is_counted(tune: Tune, log: Path, tmp_path: Path) -> None:
+    lines = tmp_path / "log.jsonl"
+    lines.write_text("nonsense\n")
+    outcome = tune("log", "import", log, lines)
+    assert "Traceback" not in outcome.err
+    assert outcome.code == 1 or "skipped" in outcome.out
