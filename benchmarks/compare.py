@@ -1,0 +1,178 @@
+"""Whole networks, side by side with other systems on this machine.
+
+    python -m benchmarks.compare resnet18 mobilenet_v2 --log tuning.db --json result.json
+    python -m benchmarks.compare model.onnx --threads 2
+
+Every system reads the same ONNX file. They take turns in short bursts, and medians are printed:
+milliseconds, and the time of relay_tune divided by that of each peer (below 1: relay_tune is
+faster). Outputs must agree; the column `error` is the largest difference to the first peer, divided
+by its largest output. A system that cannot run a network is named below the table, with the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.interleave import interleaved_medians
+from benchmarks.machine import machine_description
+from benchmarks.models import Network, network
+from benchmarks.systems import Array, Run, System, systems
+from relay_tune import zoo
+from relay_tune.errors import RelayError
+
+TOLERANCE = 1e-3
+"""The largest error that counts as agreement; float32 sums differ in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One network at one number of threads.
+
+    Attributes:
+        milliseconds: time of one inference, by system.
+        errors: largest difference to the first peer by its largest output, by system.
+        failures: why a system could not run the network, by system.
+    """
+
+    network: str
+    threads: int
+    milliseconds: Mapping[str, float]
+    errors: Mapping[str, float]
+    failures: Mapping[str, str]
+
+
+def measure(
+    model: Network, threads: int, candidates: Sequence[System], rounds: int, burst: float
+) -> Row:
+    """Prepare all systems, compare their outputs, and time them side by side."""
+    runs: dict[str, Run] = {}
+    failures: dict[str, str] = {}
+    for system in candidates:
+        try:
+            runs[system.name] = system.prepare(model.path, model.inputs, threads)
+        except (RelayError, RuntimeError, ValueError) as error:
+            failures[system.name] = str(error).splitlines()[0]
+    outputs = {name: [np.array(value) for value in run()] for name, run in runs.items()}
+    peers = [system.name for system in candidates if system.is_peer and system.name in runs]
+    errors = {}
+    if peers:
+        reference = outputs[peers[0]]
+        errors = {name: difference(values, reference) for name, values in outputs.items()}
+    seconds = interleaved_medians(runs, rounds=rounds, burst_seconds=burst)
+    times = {name: 1e3 * value for name, value in seconds.items()}
+    return Row(model.name, threads, times, errors, failures)
+
+
+def difference(actual: Sequence[Array], expected: Sequence[Array]) -> float:
+    """The largest difference, divided by the largest expected number, over all outputs."""
+    return max(
+        float(np.abs(value - wanted).max() / max(np.abs(wanted).max(), 1e-30))
+        for value, wanted in zip(actual, expected, strict=True)
+    )
+
+
+def header(candidates: Sequence[System]) -> list[str]:
+    """The head of the Markdown table."""
+    titles = ["network", "threads", *(f"{system.name} ms" for system in candidates)]
+    titles += [f"ratio to {system.name}" for system in candidates if system.is_peer]
+    return titles + ["error"]
+
+
+def cells(row: Row, candidates: Sequence[System]) -> list[str]:
+    """One line of the table; the ratios are those of our best build."""
+    times = [row.milliseconds.get(system.name) for system in candidates]
+    ours = [
+        row.milliseconds[system.name]
+        for system in candidates
+        if not system.is_peer and system.name in row.milliseconds
+    ]
+    ratios = [
+        f"{min(ours) / row.milliseconds[system.name]:.2f}"
+        if ours and system.name in row.milliseconds
+        else "-"
+        for system in candidates
+        if system.is_peer
+    ]
+    error = f"{max(row.errors.values()):.1e}" if row.errors else "-"
+    return [
+        row.network,
+        str(row.threads),
+        *("-" if time is None else f"{time:.4g}" for time in times),
+        *ratios,
+        error,
+    ]
+
+
+def table_line(parts: Sequence[str]) -> str:
+    """A row of a Markdown table."""
+    return f"| {' | '.join(parts)} |"
+
+
+def problems(row: Row) -> list[str]:
+    """Lines about systems that failed or whose outputs differ."""
+    where = f"{row.network}, {row.threads} thread(s)"
+    lines = [f"{where}: {name} failed: {reason}" for name, reason in row.failures.items()]
+    return lines + [
+        f"{where}: the outputs of {name} differ by {error:.1e}"
+        for name, error in row.errors.items()
+        if not error <= TOLERANCE
+    ]
+
+
+def parse_options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Compare networks with other systems.")
+    parser.add_argument("networks", nargs="*", help=f"{', '.join(zoo.names())}, or .onnx files")
+    parser.add_argument("--log", help="a tuning log; without it only untuned builds are measured")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--rounds", type=int, default=15, help="bursts of each system")
+    parser.add_argument("--burst", type=float, default=0.05, help="seconds of a burst, at least")
+    parser.add_argument("--keep", type=Path, help="folder for the ONNX files")
+    parser.add_argument("--json", type=Path, help="file for the results")
+    return parser.parse_args(arguments)
+
+
+def measure_all(options: argparse.Namespace, candidates: Sequence[System]) -> list[Row]:
+    """All networks at all numbers of threads; each row is printed when it is known."""
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.keep or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in options.networks or zoo.names():
+            model = network(name, folder)
+            for threads in options.threads:
+                row = measure(model, threads, candidates, options.rounds, options.burst)
+                print(table_line(cells(row, candidates)), flush=True)
+                rows.append(row)
+    return rows
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table; the exit code is 1 if a system failed or outputs differ."""
+    options = parse_options(arguments)
+    candidates = systems(options.log)
+    titles = header(candidates)
+    print(table_line(titles), table_line(["---"] * len(titles)), sep="\n", flush=True)
+    rows = measure_all(options, candidates)
+    lines = [line for row in rows for line in problems(row)]
+    print("", *lines, sep="\n")
+    if options.json is not None:
+        document = {
+            "machine": machine_description(),
+            "systems": {system.name: system.version for system in candidates},
+            "rows": [asdict(row) for row in rows],
+        }
+        options.json.write_text(json.dumps(document, indent=1))
+    return int(bool(lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,37 @@
+"""Timing several functions side by side.
+
+The speed of a shared machine changes within seconds. All candidates take turns in short bursts, so
+that each meets the same weather, and medians are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from statistics import median
+from time import perf_counter, sleep
+
+PAUSE_SECONDS = 0.005
+"""Between bursts, so that the idle threads of the last candidate stop waiting actively."""
+
+
+def interleaved_medians(
+    runs: Mapping[str, Callable[[], object]], *, rounds: int = 15, burst_seconds: float = 0.05
+) -> dict[str, float]:
+    """Seconds a call of each function: the median over `rounds` bursts, which take turns."""
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(rounds):
+        for name, run in runs.items():
+            sleep(PAUSE_SECONDS)
+            times[name].append(burst(run, burst_seconds))
+    return {name: median(values) for name, values in times.items()}
+
+
+def burst(run: Callable[[], object], seconds: float) -> float:
+    """Seconds a call, over as many calls as fill `seconds`, after one that is not counted."""
+    run()
+    calls = 0
+    start = perf_counter()
+    while (elapsed := perf_counter() - start) < seconds:
+        run()
+        calls += 1
+    return elapsed / max(calls, 1)

@@ -1,0 +1,198 @@
+"""Single operators: GFLOP/s beside the measured limit of the machine and other systems.
+
+    python -m benchmarks.kernels --threads 1 --log tuning.db
+
+The limit is measured in the same run and takes turns with the kernels. Convolutions count the taps
+on the padding too, as is usual, so a kernel that skips them can pass the limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+
+from benchmarks.compare import difference, table_line
+from benchmarks.interleave import interleaved_medians
+from benchmarks.machine import machine_description
+from benchmarks.models import Inputs
+from benchmarks.peak import operations, peak_run
+from benchmarks.systems import Run, System, systems
+from relay_tune import zoo
+from relay_tune.codegen.target import native_target
+from relay_tune.errors import RelayError
+from relay_tune.frontend.to_onnx import to_onnx
+from relay_tune.ir.expr import Var
+from relay_tune.ir.module import Module
+from relay_tune.ir.types import TensorType
+from relay_tune.op.nn_matmul import dense, matmul
+from relay_tune.zoo.layers import conv, image_input, network
+from relay_tune.zoo.weights import Weights
+
+LIMIT = "limit"
+TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One operator.
+
+    Attributes:
+        flops: floating-point operations, a multiply-add counts as two.
+        module: the operator as a program.
+        numpy: the same in numpy, given the inputs; None where numpy has no fast form.
+    """
+
+    name: str
+    flops: int
+    module: Module
+    numpy: Callable[[Inputs], Run] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Convolution:
+    """A square convolution with `same` padding on a square image."""
+
+    inputs: int
+    outputs: int
+    kernel: int
+    size: int
+    stride: int = 1
+
+
+RESNET_CONVOLUTIONS = (
+    Convolution(3, 64, 7, 224, 2),
+    Convolution(64, 64, 3, 56),
+    Convolution(128, 128, 3, 28),
+    Convolution(256, 256, 3, 14),
+    Convolution(512, 512, 3, 7),
+    Convolution(256, 64, 1, 56),
+    Convolution(64, 256, 1, 56),
+    Convolution(1024, 256, 1, 14),
+    Convolution(2048, 512, 1, 7),
+)
+SQUARE_SIZES = (512, 1024, 2048)
+BERT_SHAPES = ((128, 768, 768), (128, 768, 3072), (128, 3072, 768))
+"""(rows, depth, columns)"""
+
+
+def kernels() -> list[Kernel]:
+    """All operators that are measured."""
+    return [
+        *(square_matmul(size) for size in SQUARE_SIZES),
+        *(dense_kernel(*shape) for shape in BERT_SHAPES),
+        *(convolution_kernel(shape) for shape in RESNET_CONVOLUTIONS),
+    ]
+
+
+def square_matmul(size: int) -> Kernel:
+    """The product of two inputs."""
+    type_ = TensorType((size, size), "float32")
+    a, b = Var("a", type_), Var("b", type_)
+    module = network((a, b), matmul(a, b))
+    return Kernel(f"matmul {size}", 2 * size**3, module, _numpy_matmul)
+
+
+def dense_kernel(rows: int, depth: int, columns: int) -> Kernel:
+    """The product of an input with a constant weight."""
+    a = Var("a", TensorType((rows, depth), "float32"))
+    weight = Weights(0).he((columns, depth), depth)
+    module = network((a,), dense(a, weight))
+    columns_last = np.ascontiguousarray(weight.data.T)
+
+    def with_numpy(inputs: Inputs) -> Run:
+        return lambda: [inputs["a"] @ columns_last]
+
+    name = f"dense {rows}x{depth}x{columns}"
+    return Kernel(name, 2 * rows * depth * columns, module, with_numpy)
+
+
+def _numpy_matmul(inputs: Inputs) -> Run:
+    return lambda: [inputs["a"] @ inputs["b"]]
+
+
+def convolution_kernel(shape: Convolution) -> Kernel:
+    """A convolution with a constant weight."""
+    data = image_input(1, shape.inputs, shape.size)
+    channels = (shape.inputs, shape.outputs)
+    body = conv(Weights(0), data, channels, shape.kernel, stride=shape.stride)
+    pixels = (shape.size // shape.stride) ** 2
+    flops = 2 * pixels * shape.inputs * shape.outputs * shape.kernel**2
+    name = f"conv {shape.kernel}x{shape.kernel} {shape.inputs}-{shape.outputs} @{shape.size}"
+    suffix = f" /{shape.stride}" if shape.stride > 1 else ""
+    return Kernel(name + suffix, flops, network((data,), body))
+
+
+def measure(
+    kernel: Kernel, threads: int, candidates: Sequence[System], peak: Callable[[], None]
+) -> dict[str, float]:
+    """GFLOP/s by system; raises RelayError if the outputs of two systems differ."""
+    inputs = zoo.example_inputs(kernel.module)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "kernel.onnx"
+        onnx.save(to_onnx(kernel.module), path)
+        runs = {system.name: system.prepare(path, inputs, threads) for system in candidates}
+    if kernel.numpy is not None:
+        runs["numpy"] = kernel.numpy(inputs)
+    _require_agreement(kernel.name, runs)
+    seconds = interleaved_medians({**runs, LIMIT: peak})
+    rates = {name: kernel.flops / time / 1e9 for name, time in seconds.items()}
+    rates[LIMIT] = threads * operations(native_target()) / seconds[LIMIT] / 1e9
+    return rates
+
+
+def _require_agreement(kernel: str, runs: dict[str, Run]) -> None:
+    outputs = {name: [np.array(value) for value in run()] for name, run in runs.items()}
+    (first, expected), *others = outputs.items()
+    for name, values in others:
+        if not difference(values, expected) <= TOLERANCE:
+            raise RelayError(f"{name} and {first} give different results for {kernel}.")
+
+
+def parse_options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Compare single operators with other systems.")
+    parser.add_argument("--match", default="", help="only kernels whose name has this in it")
+    parser.add_argument("--log", help="a tuning log; without it only untuned builds are measured")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--json", type=Path, help="file for the results")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table in GFLOP/s; numpy uses as many threads as it likes."""
+    options = parse_options(arguments)
+    candidates = systems(options.log)
+    names = [*(system.name for system in candidates), "numpy", LIMIT]
+    titles = ["kernel", *names, "share of the limit"]
+    print(table_line(titles), table_line(["---"] * len(titles)), sep="\n", flush=True)
+    results: dict[str, Any] = {}
+    with peak_run(options.threads) as peak:
+        for kernel in kernels():
+            if options.match in kernel.name:
+                rates = measure(kernel, options.threads, candidates, peak)
+                print(table_line(_cells(kernel.name, rates, names)), flush=True)
+                results[kernel.name] = rates
+    if options.json is not None:
+        document = {"machine": machine_description(), "threads": options.threads, "rates": results}
+        options.json.write_text(json.dumps(document, indent=1))
+    return 0
+
+
+def _cells(name: str, rates: dict[str, float], names: Sequence[str]) -> list[str]:
+    """One line of the table; the share is that of our best build."""
+    ours = max(rate for system, rate in rates.items() if system.startswith("relay_tune"))
+    values = [f"{rates[each]:.0f}" if each in rates else "-" for each in names]
+    return [name, *values, f"{ours / rates[LIMIT]:.0%}"]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+"""The systems that are compared: each reads an ONNX file and gives a function that runs it.
+
+torch is not among them: it does not read ONNX files, and a model that is written a second time is
+another model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import relay_tune
+from benchmarks.models import Inputs
+
+Array = np.ndarray[Any, Any]
+Run = Callable[[], Sequence[Array]]
+"""One inference; the outputs in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A way to run models.
+
+    Attributes:
+        name: in tables; those of this project begin with `relay_tune`.
+        package: the distribution that it comes from.
+        prepare: (model file, inputs, threads) -> a function that runs it once.
+    """
+
+    name: str
+    package: str
+    prepare: Callable[[Path, Inputs, int], Run]
+
+    @property
+    def is_peer(self) -> bool:
+        """Whether this is another system than ours."""
+        return not self.name.startswith("relay_tune")
+
+    @property
+    def version(self) -> str:
+        """The version that is installed."""
+        return f"{self.package} {version(self.package.replace('_', '-'))}"
+
+
+def systems(log: str | None) -> list[System]:
+    """Ours, untuned and (given a tuning log) tuned, and every peer that is installed."""
+    ours = [System("relay_tune untuned", "relay_tune", prepare_ours(None))]
+    if log is not None:
+        ours.append(System("relay_tune tuned", "relay_tune", prepare_ours(log)))
+    peers = [
+        System("onnxruntime", "onnxruntime", prepare_onnxruntime),
+        System("openvino", "openvino", prepare_openvino),
+    ]
+    return ours + [peer for peer in peers if find_spec(peer.package) is not None]
+
+
+def prepare_ours(log: str | None) -> Callable[[Path, Inputs, int], Run]:
+    """This project, with the schedules of a tuning log or the default ones."""
+
+    def prepare(path: Path, inputs: Inputs, threads: int) -> Run:
+        module = relay_tune.from_onnx(path)
+        model = relay_tune.build(module, log=log, threads=threads)
+        return lambda: model.run(inputs)
+
+    return prepare
+
+
+def prepare_onnxruntime(path: Path, inputs: Inputs, threads: int) -> Run:
+    """onnxruntime with all its graph optimisations, on the processor."""
+    runtime = import_module("onnxruntime")
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    feeds = dict(inputs)
+    return lambda: session.run(None, feeds)  # type: ignore[no-any-return]
+
+
+def prepare_openvino(path: Path, inputs: Inputs, threads: int) -> Run:
+    """OpenVINO for short latency in float32, without copies of inputs and outputs."""
+    runtime = import_module("openvino")
+    settings = {
+        "INFERENCE_NUM_THREADS": threads,
+        "NUM_STREAMS": 1,
+        "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_PRECISION_HINT": "f32",
+    }
+    compiled = runtime.Core().compile_model(str(path), "CPU", settings)
+    request = compiled.create_infer_request()
+    feeds = dict(inputs)
+
+    def run() -> list[Array]:
+        results = request.infer(feeds, share_inputs=True, share_outputs=True)
+        return [results[output] for output in compiled.outputs]
+
+    return run
