@@ -1,0 +1,103 @@
+import pytest
+
+from relay_tune.tensor.dependencies import dependencies, scalar_nodes, tensors_in_order
+from relay_tune.tensor.expression import Axis, Load, binary, cast, literal, reduce, select, unary
+from relay_tune.tensor.tensor import compute, input_tensor
+from relay_tune.tensor.walk import (
+    axes_of,
+    contains_load,
+    loads,
+    operands,
+    rebuild,
+    replace_nodes,
+    sub_expressions,
+    substitute,
+    transform,
+    transform_loads,
+)
+
+ROW, COLUMN = Axis("i", 4), Axis("j", 3)
+A = input_tensor("a", (4, 3), "float32")
+X = A[ROW, COLUMN]
+
+
+def deep(levels: int):
+    value = X
+    for _ in range(levels):
+        value = value + value
+    return value
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        X,
+        unary("exp", X),
+        X * X,
+        select(binary("lt", ROW, COLUMN), X, 0.0),
+        cast(X, "int8"),
+        reduce("sum", [COLUMN], X),
+        literal(2, "int8"),
+        ROW,
+    ],
+)
+def test_rebuilding_keeps_kind_type_and_identity(node):
+    assert rebuild(node, operands(node)) is node
+    changed = tuple(
+        literal(1, operand.dtype) if operand.dtype != "int64" else literal(0, "int64")
+        for operand in operands(node)
+    )
+    again = rebuild(node, changed)
+    assert (type(again), again.dtype) == (type(node), node.dtype)
+    assert operands(again) == changed
+
+
+def test_shared_nodes_are_seen_once_operands_first():
+    root = deep(5000)
+    order = list(sub_expressions(root))
+    assert len(order) == 5000 + 3
+    assert order[-1] is root
+    assert order.index(ROW) < order.index(X)
+    assert list(scalar_nodes(root))[0] is root
+
+
+def test_transform_keeps_sharing():
+    doubled = transform(deep(5000), lambda n: unary("neg", n) if isinstance(n, Load) else n)
+    assert len(list(sub_expressions(doubled))) == 5000 + 4
+
+
+def test_substitute_replaces_axes_everywhere():
+    root = substitute(unary("exp", X) + A[COLUMN, 0], {COLUMN: ROW + 1})
+    assert axes_of(root) == (ROW,)
+    untouched = substitute(X, {Axis("other", 4): ROW})
+    assert untouched is X
+
+
+def test_loads_and_axes():
+    root = X + A[ROW, 0]
+    assert len(loads(root)) == 2
+    assert contains_load(root) and not contains_load(ROW + COLUMN)
+    assert set(axes_of(root)) == {ROW, COLUMN}
+
+
+def test_transform_loads_sees_loads_as_they_stand():
+    inner = input_tensor("n", (4,), "int64")[ROW]
+    seen = []
+    root = transform_loads(A[inner, COLUMN], lambda load: seen.append(load) or load)
+    assert {load.tensor.name for load in seen} == {"a", "n"}
+    assert isinstance(root, Load)
+
+
+def test_replaced_nodes_are_not_entered():
+    y = unary("tanh", X)
+    root = replace_nodes(y * y, {X: y})
+    assert root.left is root.right
+    assert root.left.operand is y
+
+
+def test_tensors_come_after_what_they_read():
+    first = compute("first", (4, 3), lambda i, j: A[i, j] * 2.0)
+    second = compute("second", (4,), lambda i: first[i, 0] + A[i, 1])
+    third = compute("third", (4,), lambda i: second[i] + first[i, 2])
+    assert tensors_in_order([third, first]) == [A, first, second, third]
+    assert dependencies(third) == (second, first)
