@@ -17,6 +17,7 @@ from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Function
 from relay_tune.op.lower import TensorProgram
 from relay_tune.runtime.memory_plan import Lifetime, plan_memory
+from relay_tune.schedule.constant_stages import fold_constant_stages
 from relay_tune.tensor.expression import Tensor
 
 
@@ -129,7 +130,8 @@ class _StepPlaces:
         self._storages.update(zip(written.inputs, step.inputs, strict=True))
         self._storages.update(zip(written.outputs, step.outputs, strict=True))
         self._constants: dict[Tensor, np.ndarray] = {}
-        for (tensor, _), (_, data) in zip(written.constants, program.constants, strict=True):
+        own = fold_constant_stages(program).constants
+        for (tensor, _), (_, data) in zip(written.constants, own, strict=True):
             self._constants[tensor] = data
         self._packed = {packed.tensor: packed for packed in scheduled.packed}
 
