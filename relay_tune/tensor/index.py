@@ -19,7 +19,7 @@ from relay_tune.tensor.expression import (
     index_value,
     literal,
 )
-from relay_tune.tensor.walk import sub_expressions, transform
+from relay_tune.tensor.walk import operands, sub_expressions, transform
 
 
 def axis_range(variable: Variable) -> tuple[int, int]:
@@ -133,9 +133,7 @@ class FlatTensors:
             size = 1
             for extent in tensor.shape:
                 size *= extent
-            known = FlatView(
-                name=tensor.name, shape=(size,), dtype=tensor.dtype, viewed=tensor
-            )
+            known = FlatView(name=tensor.name, shape=(size,), dtype=tensor.dtype, viewed=tensor)
             self.views[tensor] = known
         return known
 
@@ -156,7 +154,9 @@ def divided_axis(root: Scalar) -> tuple[Axis, int] | None:
     for node in sub_expressions(root):
         match node:
             case Binary(
-                operation="floordiv" | "floormod", dtype="int64", left=left,
+                operation="floordiv" | "floormod",
+                dtype="int64",
+                left=left,
                 right=Literal(value=divisor),
             ):
                 form = axis_affine(left)
@@ -183,7 +183,7 @@ def can_fuse(outer: Axis, inner: Axis, roots: Sequence[Scalar]) -> bool:
             return False
         for node in sub_expressions(root):
             if not isinstance(node, Load):
-                if isinstance(node, Binary | Select) and not _fusible_elsewhere(node, outer, inner):
+                if not _fusible_elsewhere(node, outer, inner):
                     return False
                 continue
             if not all(_occurs_as_one(index, outer, inner) for index in node.indices):
@@ -199,13 +199,13 @@ def _occurs_as_one(index: Scalar, outer: Axis, inner: Axis) -> bool:
     return form.coefficient(outer) == form.coefficient(inner) * inner.extent
 
 
-def _fusible_elsewhere(node: Binary | Select, outer: Axis, inner: Axis) -> bool:
-    """Conditions and values must not mention the axes other than through loads."""
-    if isinstance(node, Select) or (node.dtype == INDEX and node.operation in ("add", "sub", "mul")):
-        return True
-    return not {outer, inner} & {node.left, node.right} and not any(
-        isinstance(side, Binary) and side.dtype == INDEX and {outer, inner} & _axes(side)
-        for side in (node.left, node.right)
+def _fusible_elsewhere(node: Scalar, outer: Axis, inner: Axis) -> bool:
+    """Index values that serve another purpose than a load must treat the axes as one, too."""
+    if isinstance(node, Binary) and node.dtype == INDEX and node.operation in ("add", "sub", "mul"):
+        return True  # part of a larger index
+    return all(
+        side.dtype != INDEX or isinstance(side, Load) or _occurs_as_one(side, outer, inner)
+        for side in operands(node)
     )
 
 
@@ -215,13 +215,10 @@ def _axes(root: Scalar) -> set[Axis]:
 
 def is_injective(form: Affine, axes: Sequence[Axis]) -> bool:
     """Whether different points of `axes` (extents > 1) have different values of `form`."""
-    steps = sorted(
-        (abs(form.coefficient(axis)), axis.extent) for axis in axes if axis.extent > 1
-    )
+    steps = sorted((abs(form.coefficient(axis)), axis.extent) for axis in axes if axis.extent > 1)
     reach = 1
     for factor, extent in steps:
         if factor < reach:
             return False
         reach = factor * (extent - 1) + reach
     return True
-

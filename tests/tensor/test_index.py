@@ -10,6 +10,7 @@ from relay_tune.tensor.expression import (
     Literal,
     Scalar,
     binary,
+    cast,
     literal,
     select,
     unary,
@@ -159,6 +160,10 @@ def test_axes_whose_value_is_used_do_not_fuse():
     guarded = select(binary("lt", j, 2), a[i * 3 + j], literal(0.0, "float32"))
     assert not can_fuse(i, j, [guarded])
     assert not can_fuse(i, j, [unary("neg", a[i * 3 + j]) + a[(i * 3 + j) // 2 + i]])
+    assert not can_fuse(i, j, [cast(j, "float32") + a[i * 3 + j]])
+    assert not can_fuse(i, j, [cast(unary("neg", i), "float32")])
+    assert not can_fuse(i, j, [cast(select(binary("lt", i * 3 + j, 5), i, j), "float32")])
+    assert can_fuse(i, j, [cast(i * 3 + j, "float32")])
 
 
 @settings(max_examples=100, deadline=None)
