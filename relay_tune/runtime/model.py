@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import numpy as np
 
 from relay_tune.codegen.compiled_program import CompiledProgram
+from relay_tune.codegen.export import export_library
+from relay_tune.errors import InputError
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.executable import Executable
 from relay_tune.runtime.native_program import NativeProgram
 from relay_tune.runtime.profile import ProfileReport, profile_report
 from relay_tune.runtime.threads import thread_count
+from relay_tune.typing.type_text import type_text
 
 Shapes = tuple[tuple[int, ...], ...]
 """The shape of each input."""
@@ -61,6 +65,21 @@ class Model(Executable):
         shapes = tuple(array.shape for array in arrays)
         times = self._native(shapes).step_seconds(arrays, count, PROFILE_RUNS)
         return profile_report(self.program(shapes).steps, times)
+
+    def export(self, path: str | Path) -> None:
+        """Write a shared library, and a C header beside it, that need no Python.
+
+        `resnet18.so` has functions that begin with `resnet18_`. Raises InputError where the file
+        cannot be written or a shape is symbolic, BuildError where there is no linker.
+        """
+        for name, type_ in self.inputs.items():
+            if not all(isinstance(dim, int) for dim in type_.shape):
+                raise InputError(
+                    f"Input {name!r} is {type_text(type_)}; a library has fixed shapes.",
+                    remedy="Import or build the model with fixed input shapes.",
+                )
+        shapes = tuple(tuple(int(str(dim)) for dim in t.shape) for t in self.inputs.values())
+        export_library(self.program(shapes), Path(path))
 
     def _execute(self, inputs: list[np.ndarray], threads: int) -> list[np.ndarray]:
         shapes = tuple(array.shape for array in inputs)

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
-from itertools import chain
 
 import llvmlite.binding as llvm
 
+from relay_tune.codegen.processor_features import architecture, required_features
 from relay_tune.codegen.target import Target, native_target
 from relay_tune.errors import InputError
-
-LEVELS = {
-    256: ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt"),
-    512: ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
-}
-"""What processors with vectors of so many bits have (levels v3 and v4 of the x86-64 psABI)."""
-
-
-def required_features(target: Target) -> tuple[str, ...]:
-    """The processor features that code for a target may use, by LLVM's names."""
-    named = [name[1:] for name in target.features.split(",") if name.startswith("+")]
-    if target == native_target() or _architecture(target.triple) != "x86_64":
-        return tuple(sorted(named))
-    levels = [names for bits, names in LEVELS.items() if bits <= target.vector_bits]
-    return tuple(sorted({*named, *chain(*levels)}))
 
 
 def check_processor(target: Target) -> None:
@@ -31,8 +17,8 @@ def check_processor(target: Target) -> None:
     check_features(target.triple, required_features(target), str(target))
 
 
-def check_features(triple: str, features: tuple[str, ...], name: str) -> None:
-    """Raise InputError unless this machine has an architecture and features."""
+def check_features(triple: str, features: Iterable[str], name: str) -> None:
+    """Raise InputError unless this machine has a triple's architecture and the features."""
     here = native_target()
     if _machine(triple) != _machine(here.triple):
         raise InputError(
@@ -53,12 +39,7 @@ def _host_features() -> dict[str, bool]:
 
 
 def _machine(triple: str) -> tuple[str, str]:
-    return _architecture(triple), _system(triple)
-
-
-def _architecture(triple: str) -> str:
-    first = triple.split("-")[0]
-    return {"amd64": "x86_64", "arm64": "aarch64"}.get(first, first)
+    return architecture(triple), _system(triple)
 
 
 def _system(triple: str) -> str:

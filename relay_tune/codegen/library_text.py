@@ -1,0 +1,186 @@
+"""The C interface of an exported library, as LLVM IR: the functions that its header declares.
+
+A run takes the workspace that the last one left, or a new one if another thread has it; so runs may
+overlap, and memory is not asked for again and again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from relay_tune.codegen.compiled_program import MAIN_SYMBOL, CompiledProgram
+from relay_tune.codegen.processor_features import required_features, support_text
+from relay_tune.ir.dtypes import DTYPES
+from relay_tune.ir.types import TensorType
+
+METADATA_SYMBOL = "relay_tune_metadata"
+CONSTANTS_SYMBOL = "relay_tune_constants"
+
+SUCCESS, NO_MEMORY, WRONG_PROCESSOR = 0, 1, 2
+"""What NAME_run returns."""
+
+_RUN = """\
+define i32 @{name}_run(ptr %inputs, ptr %outputs, i32 %wanted) nounwind {{
+entry:
+  %able = call i1 @supported()
+  br i1 %able, label %take, label %unable
+take:
+  %table = alloca [{slots} x ptr], align 64
+  %room = alloca ptr, align 8
+  %kept = atomicrmw xchg ptr @workspace, ptr null acq_rel
+  %none = icmp eq ptr %kept, null
+  br i1 %none, label %reserve, label %fill
+reserve:
+  %failed = call i32 @posix_memalign(ptr %room, i64 64, i64 {workspace})
+  %bad = icmp ne i32 %failed, 0
+  br i1 %bad, label %poor, label %reserved
+reserved:
+  %new = load ptr, ptr %room, align 8
+  br label %fill
+fill:
+  %memory = phi ptr [ %kept, %take ], [ %new, %reserved ]
+{stores}
+  %given = icmp sgt i32 %wanted, 0
+  %count = select i1 %given, i32 %wanted, i32 {threads}
+  %threads = zext i32 %count to i64
+  call void @relay_tune_run(ptr @{main}, ptr %table, i64 %threads)
+  %pair = cmpxchg ptr @workspace, ptr null, ptr %memory acq_rel acquire
+  %put = extractvalue {{ ptr, i1 }} %pair, 1
+  br i1 %put, label %done, label %drop
+drop:
+  call void @free(ptr %memory)
+  br label %done
+done:
+  ret i32 {success}
+poor:
+  ret i32 {no_memory}
+unable:
+  ret i32 {wrong_processor}
+}}
+
+define void @{name}_destroy() nounwind {{
+entry:
+  %kept = atomicrmw xchg ptr @workspace, ptr null acq_rel
+  call void @free(ptr %kept)
+  call void @relay_tune_shutdown()
+  ret void
+}}
+"""
+
+
+def library_text(program: CompiledProgram, name: str, metadata: str) -> str:
+    """The LLVM module of a library's own functions, whose names begin with `name`."""
+    lines = [
+        f'target triple = "{program.target.triple}"',
+        "@workspace = internal global ptr null, align 8",
+        f"@{CONSTANTS_SYMBOL} = external constant i8",
+        f"@{METADATA_SYMBOL} = constant {_string(metadata)}",
+        f"declare void @{MAIN_SYMBOL}(ptr, i64, i64)",
+        "declare void @relay_tune_run(ptr, ptr, i64)",
+        "declare void @relay_tune_shutdown()",
+        "declare i32 @posix_memalign(ptr, i64, i64)",
+        "declare void @free(ptr)",
+    ]
+    lines += _accessors(f"{name}_input", program.inputs)
+    lines += _accessors(f"{name}_output", program.outputs)
+    support = support_text("supported", program.target.triple, required_features(program.target))
+    return "\n".join([*lines, support, _run_text(program, name)])
+
+
+def _run_text(program: CompiledProgram, name: str) -> str:
+    return _RUN.format(
+        name=name,
+        main=MAIN_SYMBOL,
+        slots=program.slots,
+        workspace=max(program.workspace_bytes, 64),
+        stores="\n".join(_table_lines(program)),
+        threads=program.threads,
+        success=SUCCESS,
+        no_memory=NO_MEMORY,
+        wrong_processor=WRONG_PROCESSOR,
+    )
+
+
+def _table_lines(program: CompiledProgram) -> list[str]:
+    """Fill the table of addresses: inputs, outputs, workspace, constants."""
+    lines: list[str] = []
+    sources = [("inputs", n) for n in range(len(program.inputs))]
+    sources += [("outputs", n) for n in range(len(program.outputs))]
+    for slot, (array, number) in enumerate(sources):
+        lines += [
+            f"  %from{slot} = getelementptr ptr, ptr %{array}, i64 {number}",
+            f"  %pointer{slot} = load ptr, ptr %from{slot}, align 8",
+            f"  %slot{slot} = getelementptr ptr, ptr %table, i64 {slot}",
+            f"  store ptr %pointer{slot}, ptr %slot{slot}, align 8",
+        ]
+    first = program.workspace_slot
+    return [
+        *lines,
+        f"  %slot{first} = getelementptr ptr, ptr %table, i64 {first}",
+        f"  store ptr %memory, ptr %slot{first}, align 8",
+        f"  %slot{first + 1} = getelementptr ptr, ptr %table, i64 {first + 1}",
+        f"  store ptr @{CONSTANTS_SYMBOL}, ptr %slot{first + 1}, align 8",
+    ]
+
+
+def _accessors(prefix: str, types: Mapping[str, TensorType]) -> list[str]:
+    """NAME_input_count(), and name, dtype, rank, shape and bytes of input number i."""
+    shapes = [tuple(int(str(dim)) for dim in type_.shape) for type_ in types.values()]
+    sizes = [
+        prod(shape) * DTYPES[type_.dtype].itemsize
+        for shape, type_ in zip(shapes, types.values(), strict=True)
+    ]
+    lines = [f"define i32 @{prefix}_count() nounwind {{\n  ret i32 {len(types)}\n}}"]
+    strings = {"name": list(types), "dtype": [type_.dtype for type_ in types.values()]}
+    for property_, texts in strings.items():
+        lines += _pointer_table(f"{prefix}_{property_}", [_string(text) for text in texts])
+    lines += _pointer_table(f"{prefix}_shape", [_integers(shape) for shape in shapes])
+    lines += _number_table(f"{prefix}_rank", "i32", [len(shape) for shape in shapes])
+    return [*lines, *_number_table(f"{prefix}_bytes", "i64", sizes)]
+
+
+def _pointer_table(name: str, contents: Sequence[str]) -> list[str]:
+    """The function `ptr NAME(i32)`: the address of constant number i, or null."""
+    lines = [
+        f"@{name}.{number} = internal constant {content}, align 8"
+        for number, content in enumerate(contents)
+    ]
+    pointers = ", ".join(f"ptr @{name}.{number}" for number in range(len(contents)))
+    lines.append(f"@{name}.table = internal constant [{len(contents)} x ptr] [{pointers}], align 8")
+    return [*lines, _lookup(name, "ptr", len(contents), "null")]
+
+
+def _number_table(name: str, kind: str, numbers: Sequence[int]) -> list[str]:
+    """The function `kind NAME(i32)`: number i, or -1."""
+    listed = ", ".join(f"{kind} {number}" for number in numbers)
+    table = f"@{name}.table = internal constant [{len(numbers)} x {kind}] [{listed}], align 8"
+    return [table, _lookup(name, kind, len(numbers), "-1")]
+
+
+def _lookup(name: str, kind: str, count: int, otherwise: str) -> str:
+    return f"""\
+define {kind} @{name}(i32 %index) nounwind {{
+entry:
+  %inside = icmp ult i32 %index, {count}
+  br i1 %inside, label %found, label %outside
+found:
+  %wide = zext i32 %index to i64
+  %place = getelementptr {kind}, ptr @{name}.table, i64 %wide
+  %value = load {kind}, ptr %place, align 4
+  ret {kind} %value
+outside:
+  ret {kind} {otherwise}
+}}"""
+
+
+def _integers(numbers: Sequence[int]) -> str:
+    listed = ", ".join(f"i64 {number}" for number in numbers)
+    return f"[{len(numbers)} x i64] [{listed}]"
+
+
+def _string(text: str) -> str:
+    """A C string as an LLVM constant with its type."""
+    data = text.encode() + b"\0"
+    escaped = "".join(chr(b) if chr(b).isalnum() and b < 128 else f"\\{b:02X}" for b in data)
+    return f'[{len(data)} x i8] c"{escaped}"'

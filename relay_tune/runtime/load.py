@@ -1,0 +1,115 @@
+"""`load`: an exported library as a callable model; no compiler is needed."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from relay_tune.codegen.export import METADATA_FORMAT
+from relay_tune.codegen.library_text import METADATA_SYMBOL, NO_MEMORY, SUCCESS
+from relay_tune.errors import InputError
+from relay_tune.ir.dtypes import DTYPES
+from relay_tune.ir.types import TensorType
+from relay_tune.runtime.elf_check import check_elf
+from relay_tune.runtime.executable import Executable
+from relay_tune.runtime.processor_check import check_features
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryMetadata:
+    """What an exported library says of itself."""
+
+    name: str
+    triple: str
+    target: str
+    features: tuple[str, ...]
+    threads: int
+    inputs: Mapping[str, TensorType]
+    outputs: Mapping[str, TensorType]
+
+
+def load(path: str | Path) -> LoadedModel:
+    """The model in a library that `export` wrote.
+
+    Raises InputError if the file is no such library, is not whole, or is made for another machine.
+    """
+    file = Path(path).resolve()
+    check_elf(file)
+    try:
+        library = ctypes.CDLL(str(file))
+    except OSError as error:
+        raise InputError(f"{path} cannot be loaded: {error}.") from error
+    metadata = _metadata(library, path)
+    check_features(metadata.triple, metadata.features, metadata.target)
+    return LoadedModel(library, metadata)
+
+
+class LoadedModel(Executable):
+    """A model in a shared library: `y = load("model.so")(x)`."""
+
+    def __init__(self, library: ctypes.CDLL, metadata: LibraryMetadata) -> None:
+        super().__init__(metadata.inputs, metadata.outputs, metadata.threads)
+        self._run = getattr(library, f"{metadata.name}_run")
+        self._run.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+        self._run.restype = ctypes.c_int
+        self._input_table = ctypes.c_void_p * len(metadata.inputs)
+        self._output_table = ctypes.c_void_p * len(metadata.outputs)
+        self._output_types = [
+            (tuple(int(str(dim)) for dim in type_.shape), DTYPES[type_.dtype])
+            for type_ in metadata.outputs.values()
+        ]
+
+    def _execute(self, inputs: list[np.ndarray], threads: int) -> list[np.ndarray]:
+        outputs = [np.empty(shape, dtype) for shape, dtype in self._output_types]
+        status = self._run(
+            self._input_table(*[array.ctypes.data for array in inputs]),
+            self._output_table(*[array.ctypes.data for array in outputs]),
+            threads,
+        )
+        if status == SUCCESS:
+            return outputs
+        if status == NO_MEMORY:
+            raise MemoryError("There is no memory for the intermediate tensors of the model.")
+        raise InputError("The model is made for another processor.")
+
+
+def _metadata(library: ctypes.CDLL, path: str | Path) -> LibraryMetadata:
+    try:
+        start = ctypes.c_char.in_dll(library, METADATA_SYMBOL)
+    except ValueError as error:
+        raise InputError(
+            f"{path} is a library, but no model that export wrote: it has no {METADATA_SYMBOL}."
+        ) from error
+    try:
+        data = json.loads(ctypes.string_at(ctypes.addressof(start)))
+        if data["format"] != METADATA_FORMAT:
+            raise ValueError(f"format {data['format']}")
+        return LibraryMetadata(
+            name=str(data["name"]),
+            triple=str(data["triple"]),
+            target=str(data["target"]),
+            features=tuple(map(str, data["features"])),
+            threads=int(data["threads"]),
+            inputs=_types(data["inputs"]),
+            outputs=_types(data["outputs"]),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{path} describes itself in a way that this version does not know: {error}.",
+            remedy="Export the model again with this version.",
+        ) from error
+
+
+def _types(described: list[dict[str, object]]) -> dict[str, TensorType]:
+    types: dict[str, TensorType] = {}
+    for item in described:
+        shape, dtype = item["shape"], str(item["dtype"])
+        if not isinstance(shape, list) or dtype not in DTYPES:
+            raise ValueError(f"a tensor of shape {shape} and type {dtype}")
+        types[str(item["name"])] = TensorType(tuple(map(int, shape)), dtype)
+    return types
