@@ -69,6 +69,13 @@ class OnnxNode:
         """An attribute of type INT."""
         return int(self._value(name, AttributeProto.INT, "i", default))
 
+    def flag(self, name: str, default: int) -> bool:
+        """An attribute of type INT that is 0 or 1."""
+        value = self.integer(name, default)
+        if value not in (0, 1):
+            raise ModelError(f"attribute {name} must be 0 or 1, but is {value}.")
+        return bool(value)
+
     def number(self, name: str, default: float | None = None) -> float:
         """An attribute of type FLOAT."""
         return float(self._value(name, AttributeProto.FLOAT, "f", default))

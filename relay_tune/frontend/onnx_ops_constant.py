@@ -162,7 +162,7 @@ def translate_window(node: OnnxNode, build: Builder) -> Expr:
         raise ModelError(f"a window needs a positive size, not {size}.")
     dtype = dtype_name(node.integer("output_datatype", 1), "the result")
     check_size(size, "float64")
-    periodic = node.integer("periodic", 1)
+    periodic = node.flag("periodic", 1)
     angle = 2 * np.pi * np.arange(size) / max(size if periodic else size - 1, 1)
     match node.operator:
         case "HannWindow":

@@ -83,7 +83,7 @@ def _binary(name: str) -> Translator:
 def _operands(node: OnnxNode, build: Builder) -> tuple[Expr, Expr]:
     """Both inputs; before version 7 the second could be aligned with an inner axis."""
     left, right = node.input(0), node.input(1)
-    if node.opset >= 7 or not node.integer("broadcast", 0) or rank_of(right) == 0:
+    if node.opset >= 7 or not node.flag("broadcast", 0) or rank_of(right) == 0:
         return left, right
     axis = node.integer("axis", rank_of(left) - rank_of(right))
     behind = rank_of(left) - checked_axis(axis, max(rank_of(left), 1)) - rank_of(right)
@@ -114,7 +114,7 @@ def translate_div(node: OnnxNode, build: Builder) -> Expr:
 def translate_mod(node: OnnxNode, build: Builder) -> Expr:
     """The remainder: with the sign of the divisor, or of the dividend if `fmod` is set."""
     left, right = node.input(0), node.input(1)
-    name = "trunc_mod" if node.integer("fmod", 0) else "floor_mod"
+    name = "trunc_mod" if node.flag("fmod", 0) else "floor_mod"
     return build.call(name, left, right)
 
 
@@ -147,9 +147,9 @@ def translate_is_inf(node: OnnxNode, build: Builder) -> Expr:
     data = node.input(0)
     found = build.call("isinf", data)
     zero = build.like(0, data)
-    if not node.integer("detect_positive", 1):
+    if not node.flag("detect_positive", 1):
         found = build.call("logical_and", found, build.call("less", data, zero))
-    if not node.integer("detect_negative", 1):
+    if not node.flag("detect_negative", 1):
         found = build.call("logical_and", found, build.call("greater", data, zero))
     return found
 
@@ -217,7 +217,7 @@ def translate_bit_cast(node: OnnxNode, build: Builder) -> Expr:
 def translate_dropout(node: OnnxNode, build: Builder) -> list[Expr | None]:
     """The input itself, as at inference, and a mask that keeps all."""
     data, ratio, training = node.input(0), node.optional(1), node.optional(2)
-    if node.opset < 7 and not node.integer("is_test", 0):
+    if node.opset < 7 and not node.flag("is_test", 0):
         raise UnsupportedOperatorError("dropout in training mode is not supported.")
     if training is not None and known_scalar(training, "training_mode"):
         share = 0.5 if ratio is None else known_scalar(ratio, "ratio")

@@ -40,7 +40,7 @@ def translate_grid_sample(node: OnnxNode, build: Builder) -> Expr:
         method="trilinear" if rank == 5 and method == "bilinear" else method,
         layout="NCHW" if rank == 4 else "NCDHW",
         padding_mode=padding,
-        align_corners=bool(node.integer("align_corners", 0)),
+        align_corners=node.flag("align_corners", 0),
     )
 
 

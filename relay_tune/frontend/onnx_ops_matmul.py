@@ -52,8 +52,8 @@ def translate_gemm(node: OnnxNode, build: Builder) -> Expr:
         "nn.matmul",
         left,
         right,
-        transpose_a=bool(node.integer("transA", 0)),
-        transpose_b=bool(node.integer("transB", 0)),
+        transpose_a=node.flag("transA", 0),
+        transpose_b=node.flag("transB", 0),
     )
     product = _weighted(build, product, node.number("alpha", 1.0))
     if bias is None:

@@ -30,11 +30,11 @@ def translate_batch_normalization(node: OnnxNode, build: Builder) -> list[Expr |
     """Normalisation of channels by given statistics, or by those of the batch in training."""
     data, scale, bias, mean, variance = (node.input(place) for place in range(5))
     epsilon = node.number("epsilon", 1e-5)
-    if node.opset < 7 and not node.integer("is_test", 0):
+    if node.opset < 7 and not node.flag("is_test", 0):
         raise UnsupportedOperatorError("batch normalization in training mode is not supported.")
-    if node.opset < 9 and not node.integer("spatial", 1):
+    if node.opset < 9 and not node.flag("spatial", 1):
         raise UnsupportedOperatorError("batch normalization with spatial=0 is not supported.")
-    if node.opset >= 14 and node.integer("training_mode", 0):
+    if node.opset >= 14 and node.flag("training_mode", 0):
         return _train(node, build, epsilon)
     if any(node.wants(place) for place in range(1, 5)):
         raise UnsupportedOperatorError("statistics as outputs need training_mode=1.")

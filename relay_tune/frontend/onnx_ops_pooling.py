@@ -51,7 +51,7 @@ def translate_average_pool(node: OnnxNode, build: Builder) -> Expr:
     """The average of each window, with or without the padding in it."""
     data = node.input(0)
     windows = _windows(node, data)
-    if not node.integer("count_include_pad", 0):
+    if not node.flag("count_include_pad", 0):
         return _pool(build, "avg", data, windows, count_include_pad=False)
     result = _pool(build, "avg", data, windows, count_include_pad=True)
     if not any(windows.overhang):

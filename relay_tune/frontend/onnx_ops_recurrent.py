@@ -38,7 +38,7 @@ class _Sequence:
 
 def translate_recurrent(node: OnnxNode, build: Builder) -> list[Expr | None]:
     """RNN, GRU or LSTM: all outputs, the last output, and the last cell state (LSTM)."""
-    batch_first = bool(node.integer("layout", 0))
+    batch_first = node.flag("layout", 0)
     sequence = _sequence(node, build, batch_first)
     directions = _DIRECTIONS.get(node.text("direction", "forward"))
     if directions is None:
@@ -95,8 +95,8 @@ def _cell(node: OnnxNode, build: Builder, place: int, directions: int) -> Cell:
         peepholes=None if peepholes is None else _part(build, peepholes, place),
         activations=activations_of(node, place, directions),
         clip=node.number("clip", 0.0),
-        couple_gates=bool(node.integer("input_forget", 0)),
-        reset_after=bool(node.integer("linear_before_reset", 0)),
+        couple_gates=node.flag("input_forget", 0),
+        reset_after=node.flag("linear_before_reset", 0),
     )
 
 

@@ -41,7 +41,7 @@ def reduce_axes(node: OnnxNode, rank: int) -> tuple[int, ...] | None:
         given = () if axes is None else known_integers(axes, "the input axes")
     if given:
         return checked_axes(given, rank)
-    return None if node.integer("noop_with_empty_axes", 0) else tuple(range(rank))
+    return None if node.flag("noop_with_empty_axes", 0) else tuple(range(rank))
 
 
 def plain(name: str) -> Reduction:
@@ -135,7 +135,7 @@ def translate_reduce(node: OnnxNode, build: Builder) -> Expr:
     reduction, of_nothing = _REDUCTIONS[node.operator]
     if axes is None:
         return _applied_to_elements(node, build, data)
-    keep = bool(node.integer("keepdims", 1))
+    keep = node.flag("keepdims", 1)
     if any(shape_of(data)[axis] == 0 for axis in axes):
         return build.filled(
             _reduced_shape(data, axes, keep), of_nothing(dtype_of(data)), dtype_of(data)
@@ -172,8 +172,8 @@ def _arg_reduction(name: str) -> Translator:
             name,
             data,
             axis=(checked_axis(node.integer("axis", 0), rank_of(data)),),
-            keepdims=bool(node.integer("keepdims", 1)),
-            select_last_index=bool(node.integer("select_last_index", 0)),
+            keepdims=node.flag("keepdims", 1),
+            select_last_index=node.flag("select_last_index", 0),
         )
         return cast_to(build, found, "int64")
 

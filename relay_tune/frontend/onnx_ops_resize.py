@@ -79,8 +79,8 @@ def _sampling(node: OnnxNode) -> Sampling:
         ),
         rounding=node.text("nearest_mode", "floor" if old else "round_prefer_floor"),
         cubic=node.number("cubic_coeff_a", -0.75),
-        exclude_outside=bool(node.integer("exclude_outside", 0)),
-        antialias=bool(node.integer("antialias", 0)),
+        exclude_outside=node.flag("exclude_outside", 0),
+        antialias=node.flag("antialias", 0),
         extrapolation=node.number("extrapolation_value", 0.0),
     )
 

@@ -91,7 +91,7 @@ def translate_concat(node: OnnxNode, build: Builder) -> Expr:
     fields = _fields(build, node.input(0))
     if not fields:
         raise ModelError("an empty sequence cannot be joined.")
-    new_axis = bool(node.integer("new_axis", 0))
+    new_axis = node.flag("new_axis", 0)
     axis = checked_axis(node.integer("axis"), rank_of(fields[0]) + new_axis)
     return build.call("stack" if new_axis else "concatenate", build.tuple_of(fields), axis=axis)
 
@@ -108,7 +108,7 @@ def translate_split(node: OnnxNode, build: Builder) -> Expr:
         build.call("strided_slice", data, begin=(begin,), end=(end,), strides=(1,), axes=(axis,))
         for begin, end in bounds
     ]
-    if split is None and not node.integer("keepdims", 1):
+    if split is None and not node.flag("keepdims", 1):
         parts = [build.call("squeeze", part, axis=(axis,)) for part in parts]
     return build.tuple_of(parts)
 

@@ -34,7 +34,7 @@ def translate_reshape(node: OnnxNode, build: Builder) -> Expr:
     if target is None:
         target = known_integers(shape, "the new shape")
     source = shape_of(data)
-    allow_zero = bool(node.integer("allowzero", 0))
+    allow_zero = node.flag("allowzero", 0)
     sizes = [
         _copied(source, place) if dim == 0 and not allow_zero else dim
         for place, dim in enumerate(target)
@@ -295,7 +295,7 @@ def translate_trilu(node: OnnxNode, build: Builder) -> Expr:
     if isinstance(rows, int) and isinstance(columns, int):
         offset = max(-bound, min(bound, offset))
     diagonal = build.constant(offset, "int32")
-    upper = bool(node.integer("upper", 1))
+    upper = node.flag("upper", 1)
     return build.call("trilu", node.input(0), diagonal, upper=upper)
 
 

@@ -28,8 +28,8 @@ def translate_dft(node: OnnxNode, build: Builder) -> Expr:
     data = node.input(0)
     rank = rank_of(data)
     axis = _transformed_axis(node, rank)
-    onesided = bool(node.integer("onesided", 0))
-    if node.integer("inverse", 0):
+    onesided = node.flag("onesided", 0)
+    if node.flag("inverse", 0):
         raise UnsupportedOperatorError("an inverse transform is not supported.")
     length = _length(node, data, axis)
     data = _resized(build, data, axis, length)

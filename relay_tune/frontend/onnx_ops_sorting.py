@@ -26,7 +26,7 @@ def translate_topk(node: OnnxNode, build: Builder) -> list[Expr | None]:
     size = static_dim(shape_of(data)[axis])
     if not 0 <= count <= size:
         raise ModelError(f"{count} elements are asked of an axis of size {size}.")
-    ascending = node.opset >= 11 and not node.integer("largest", 1)
+    ascending = node.opset >= 11 and not node.flag("largest", 1)
     if count == 0:
         return _nothing(build, data, axis)
     found = build.call(
@@ -45,8 +45,8 @@ def _cumulative(name: str) -> Translator:
     def translate(node: OnnxNode, build: Builder) -> Expr:
         data = node.input(0)
         axis = checked_axis(known_integer(node.input(1), "the input axis"), rank_of(data))
-        backwards = bool(node.integer("reverse", 0))
-        exclusive = bool(node.integer("exclusive", 0))
+        backwards = node.flag("reverse", 0)
+        exclusive = node.flag("exclusive", 0)
         if backwards:
             data = build.call("reverse", data, axis=axis)
         result = build.call(name, data, axis=axis, exclusive=exclusive)

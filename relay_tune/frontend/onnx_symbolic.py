@@ -130,7 +130,7 @@ def _product(node: OnnxNode, inputs: Sequence[Elements | None]) -> Elements | No
     total: Dim = 1
     for dim in data.flat:
         total = multiply(total, dim)
-    return dimensions([total]).reshape((1,) if node.integer("keepdims", 1) else ())
+    return dimensions([total]).reshape((1,) if node.flag("keepdims", 1) else ())
 
 
 def _reshape(node: OnnxNode, inputs: Sequence[Elements | None]) -> Elements | None:

@@ -51,7 +51,7 @@ def windows_of(node: OnnxNode, sizes: Sequence[Dim], kernel: Sequence[int]) -> W
     strides = checked_numbers(node.integers("strides", (1,) * rank), rank, "strides", 1)
     dilations = checked_numbers(node.integers("dilations", (1,) * rank), rank, "dilations", 1)
     spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
-    ceil_mode = bool(node.integer("ceil_mode", 0))
+    ceil_mode = node.flag("ceil_mode", 0)
     mode = node.text("auto_pad", "NOTSET") or "NOTSET"
     before, after, overhang = [], [], []
     explicit = _explicit_pads(node, rank) if mode == "NOTSET" else (0,) * (2 * rank)
