@@ -31,6 +31,8 @@ VECTOR_COUNTS = (1, 2, 3, 4, 5, 6, 8)
 UNROLLS = (1, 2, 4, 8)
 MAXIMUM_WINDOW = 49
 MAXIMUM_BODY = 640
+ENOUGH_ACCUMULATORS = 8
+"""Two fused operations a cycle at a latency of four cycles keep eight accumulators busy."""
 SERIAL_CYCLES = 6000.0
 """Below about so many cycles a nest stays on one thread: a barrier costs as much."""
 
@@ -152,7 +154,8 @@ def _improve(
     """Set the names of a group to their best values together."""
     index = dict(zip(space.names, space.values, strict=True))
     best = {name: chosen[name] for name in group}
-    for values in product(*(index[name] for name in group)):
+    combinations = product(*(index[name] for name in group))
+    for values in _filling(group, combinations, space.machine.registers):
         candidate = {**chosen, **dict(zip(group, values, strict=True))}
         found = _cost(space, candidate)
         if found < cost * 0.999:
@@ -160,6 +163,19 @@ def _improve(
             best = dict(zip(group, values, strict=True))
     chosen.update(best)
     return cost
+
+
+def _filling(
+    group: tuple[str, ...], combinations: Iterator[tuple[object, ...]], registers: int
+) -> list[tuple[object, ...]]:
+    """The combinations whose tile leaves few registers idle; all if the group shapes no tile."""
+    counted = [n for n, name in enumerate(group) if name != "unroll"]
+    if "vectors" not in group:
+        return list(combinations)
+    sized = [(prod(int(str(values[n])) for n in counted), values) for values in combinations]
+    fitting = [(points, values) for points, values in sized if points <= registers]
+    enough = min(ENOUGH_ACCUMULATORS, max((points for points, _ in fitting), default=1))
+    return [values for points, values in fitting if points >= enough]
 
 
 def _cost(space: NestSpace, chosen: Mapping[str, object]) -> float:
