@@ -1,0 +1,26 @@
+import numpy as np
+
+from relay_tune.building.constant_block import ConstantBlock
+from relay_tune.schedule.packing import PackedAxis, PackRecipe
+
+
+def test_constants_are_aligned_and_unchanged() -> None:
+    block = ConstantBlock()
+    arrays = [np.arange(n, dtype="float32") + n for n in (1, 17, 40)]
+    offsets = [block.add(array) for array in arrays]
+    data = block.fill()
+    assert data.ctypes.data % 64 == 0
+    for array, offset in zip(arrays, offsets, strict=True):
+        assert offset % 64 == 0
+        assert data[offset : offset + array.nbytes].view("float32").tolist() == array.tolist()
+
+
+def test_one_constant_is_stored_once_in_each_form() -> None:
+    block = ConstantBlock()
+    array = np.arange(6, dtype="float32").reshape(2, 3)
+    packed = PackRecipe(0, (PackedAxis(3, 1, 2),), (PackedAxis(2, 3, 1),))
+    assert block.add(array) == block.add(array)
+    offset = block.add(array, packed)
+    assert offset != block.add(array)
+    expected = packed.pack(array)
+    assert block.fill()[offset : offset + expected.nbytes].tobytes() == expected.tobytes()

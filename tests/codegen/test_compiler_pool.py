@@ -1,0 +1,34 @@
+import pytest
+
+from relay_tune.codegen.compiler import LoadedCode
+from relay_tune.codegen.compiler_pool import CompilerPool
+from relay_tune.codegen.target import native_target
+from relay_tune.errors import BuildError
+
+FUNCTION = """
+target triple = "{triple}"
+define i64 @{name}(i64 %x) {{
+  %y = add i64 %x, 1
+  ret i64 %y
+}}
+"""
+
+
+def test_objects_come_back_in_order() -> None:
+    target = native_target()
+    names = [f"function{n}" for n in range(5)]
+    with CompilerPool(target, 2) as pool:
+        futures = [pool.submit(FUNCTION.format(triple=target.triple, name=n)) for n in names]
+        objects = [future.result() for future in futures]
+    code = LoadedCode(objects, names)
+    assert len({code.address(name) for name in names}) == 5
+
+
+def test_rejected_text_is_an_error_and_the_worker_goes_on() -> None:
+    target = native_target()
+    with CompilerPool(target, 1) as pool:
+        bad = pool.submit("define nonsense")
+        good = pool.submit(FUNCTION.format(triple=target.triple, name="f"))
+        with pytest.raises(BuildError, match="rejected"):
+            bad.result()
+        assert good.result()

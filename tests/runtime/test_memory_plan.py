@@ -1,0 +1,55 @@
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from relay_tune.runtime.memory_plan import Lifetime, plan_memory
+
+LIFETIMES = st.lists(
+    st.builds(
+        lambda size, first, length: Lifetime(size, first, first + length),
+        st.integers(0, 1000),
+        st.integers(0, 12),
+        st.integers(0, 6),
+    ),
+    max_size=25,
+)
+
+
+@given(LIFETIMES)
+@settings(max_examples=200, deadline=None)
+def test_no_two_live_tensors_overlap(lifetimes: list[Lifetime]) -> None:
+    plan = plan_memory(lifetimes)
+    placed = list(zip(lifetimes, plan.offsets, strict=True))
+    for number, (a, at) in enumerate(placed):
+        assert at % 64 == 0
+        assert at >= 0 and at + a.size <= plan.total
+        for b, bt in placed[:number]:
+            alive_together = a.first <= b.last and b.first <= a.last
+            assert not alive_together or at + a.size <= bt or bt + b.size <= at
+
+
+@given(LIFETIMES)
+@settings(max_examples=100, deadline=None)
+def test_a_plan_takes_no_more_than_one_place_for_each(lifetimes: list[Lifetime]) -> None:
+    assert plan_memory(lifetimes).total <= sum(-(-max(t.size, 1) // 64) * 64 for t in lifetimes)
+
+
+def test_a_chain_needs_two_places() -> None:
+    chain = [Lifetime(640, step, step + 1) for step in range(50)]
+    assert plan_memory(chain).total == 2 * 640
+
+
+def test_the_smallest_gap_that_fits_is_taken() -> None:
+    plan = plan_memory(
+        [
+            Lifetime(640, 0, 0),
+            Lifetime(256, 0, 9),
+            Lifetime(128, 0, 0),
+            Lifetime(64, 0, 9),
+            Lifetime(100, 1, 9),
+        ]
+    )
+    assert plan.offsets[4] == plan.offsets[2]
+
+
+def test_nothing_needs_nothing() -> None:
+    assert plan_memory([]).total == 0
