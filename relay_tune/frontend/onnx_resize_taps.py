@@ -104,9 +104,9 @@ def _nearest(coordinates: np.ndarray, rounding: str) -> np.ndarray:
         case "round_prefer_ceil":
             return np.asarray(np.floor(coordinates + 0.5))
         case "floor":
-            return np.floor(coordinates)
+            return np.asarray(np.floor(coordinates))
         case "ceil":
-            return np.ceil(coordinates)
+            return np.asarray(np.ceil(coordinates))
         case _:
             raise ModelError(f"nearest_mode has the unknown value {rounding!r}.")
 
