@@ -27,11 +27,13 @@ def interleaved_medians(
 
 
 def burst(run: Callable[[], object], seconds: float) -> float:
-    """Seconds a call, over as many calls as fill `seconds`, after one that is not counted."""
+    """The median call, over as many calls as fill `seconds`, after one that is not counted."""
     run()
-    calls = 0
-    start = perf_counter()
-    while (elapsed := perf_counter() - start) < seconds:
+    times: list[float] = []
+    total = 0.0
+    while total < seconds:
+        start = perf_counter()
         run()
-        calls += 1
-    return elapsed / max(calls, 1)
+        times.append(perf_counter() - start)
+        total += times[-1]
+    return median(times)

@@ -175,12 +175,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     titles = ["kernel", *names, "share of the limit"]
     print(table_line(titles), table_line(["---"] * len(titles)), sep="\n", flush=True)
     results: dict[str, Any] = {}
-    with peak_run(options.threads) as peak:
-        for kernel in kernels():
-            if options.match in kernel.name:
-                rates = measure(kernel, options.threads, candidates, peak)
-                print(table_line(_cells(kernel.name, rates, names)), flush=True)
-                results[kernel.name] = rates
+    peak = peak_run(options.threads)
+    for kernel in kernels():
+        if options.match in kernel.name:
+            rates = measure(kernel, options.threads, candidates, peak)
+            print(table_line(_cells(kernel.name, rates, names)), flush=True)
+            results[kernel.name] = rates
     if options.json is not None:
         document = {"machine": machine_description(), "threads": options.threads, "rates": results}
         options.json.write_text(json.dumps(document, indent=1))

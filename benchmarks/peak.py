@@ -1,23 +1,26 @@
 """The float32 speed limit of one or more cores, measured.
 
 A loop of fused multiply-adds on registers alone: enough independent chains to fill the pipelines,
-nothing loaded or stored. Run it beside a kernel to know how far the kernel is from the limit.
+nothing loaded or stored. Run it beside a kernel to know how far the kernel is from the limit. It
+runs on the thread pool of compiled programs and is as short as a kernel, so that other work of the
+machine disturbs it just as much.
 """
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 
 from relay_tune.codegen.compiler import LoadedCode, compile_text
 from relay_tune.codegen.target import Target, native_target
+from relay_tune.runtime.threads import thread_pool
 
 SYMBOL = "multiply_add_loop"
-ITERATIONS = 3_000_000
+ITERATIONS = 100_000
+
+VECTOR_FLOATS = 64
+"""Room for one vector of any machine."""
 
 
 def chain_count(target: Target) -> int:
@@ -26,9 +29,10 @@ def chain_count(target: Target) -> int:
 
 
 def peak_text(target: Target) -> str:
-    """The loop as LLVM text: `void multiply_add_loop(i64 iterations, float *numbers)`.
+    """The loop as LLVM text: `void multiply_add_loop(float *numbers, i64 thread, i64 threads)`.
 
-    `numbers` holds one vector, which is factor and summand at the start and the sum at the end.
+    `numbers` holds `VECTOR_FLOATS` for each thread: factor and summand at the start, in the end
+    the sum stands behind them.
     """
     chains = range(chain_count(target))
     lanes = target.lanes("float32")
@@ -42,20 +46,23 @@ def peak_text(target: Target) -> str:
     lines = [
         f'target triple = "{target.triple}"',
         f"declare {vector} {fused}({vector}, {vector}, {vector})",
-        f"define void @{SYMBOL}(i64 %count, ptr %numbers) {{",
+        f"define void @{SYMBOL}(ptr %numbers, i64 %thread, i64 %threads) {{",
         "entry:",
-        f"  %x = load {vector}, ptr %numbers, align 4",
+        f"  %place = mul i64 %thread, {VECTOR_FLOATS}",
+        "  %mine = getelementptr float, ptr %numbers, i64 %place",
+        f"  %sum = getelementptr float, ptr %mine, i64 {VECTOR_FLOATS // 2}",
+        f"  %x = load {vector}, ptr %mine, align 4",
         "  br label %loop",
         "loop:",
         "  %i = phi i64 [ 0, %entry ], [ %next, %loop ]",
         *sums,
         *steps,
         "  %next = add i64 %i, 1",
-        "  %more = icmp slt i64 %next, %count",
+        f"  %more = icmp slt i64 %next, {ITERATIONS}",
         "  br i1 %more, label %loop, label %exit",
         "exit:",
         *totals,
-        f"  store {vector} %u{len(chains) - 1}, ptr %numbers, align 4",
+        f"  store {vector} %u{len(chains) - 1}, ptr %sum, align 4",
         "  ret void",
         "}",
     ]
@@ -67,17 +74,13 @@ def operations(target: Target) -> int:
     return 2 * chain_count(target) * target.lanes("float32") * ITERATIONS
 
 
-@contextmanager
-def peak_run(threads: int, target: Target | None = None) -> Iterator[Callable[[], None]]:
+def peak_run(threads: int) -> partial[None]:
     """A function that runs the loop on `threads` cores at once, `operations` on each."""
-    machine = native_target() if target is None else target
-    code = LoadedCode([compile_text(peak_text(machine), machine)], [SYMBOL])
-    function = code.function(SYMBOL, ctypes.c_int64, ctypes.c_void_p)
-    vectors = np.full((threads, 64), 0.25, np.float32)
+    target = native_target()
+    code = LoadedCode([compile_text(peak_text(target), target)], [SYMBOL])
+    vectors = np.full((threads, VECTOR_FLOATS), 0.25, np.float32)
+    return partial(_run, code, vectors, threads)
 
-    def on_one_core(number: int) -> None:
-        vectors[number] = 0.25
-        function(ITERATIONS, vectors[number].ctypes.data)
 
-    with ThreadPoolExecutor(threads) as pool:
-        yield lambda: list(pool.map(on_one_core, range(threads))).clear()
+def _run(code: LoadedCode, vectors: np.ndarray, threads: int) -> None:
+    thread_pool().run(code.address(SYMBOL), vectors.ctypes.data, threads)

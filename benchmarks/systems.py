@@ -81,7 +81,7 @@ def prepare_onnxruntime(path: Path, inputs: Inputs, threads: int) -> Run:
     options.log_severity_level = 3
     session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     feeds = dict(inputs)
-    return lambda: session.run(None, feeds)  # type: ignore[no-any-return]
+    return lambda: session.run(None, feeds)
 
 
 def prepare_openvino(path: Path, inputs: Inputs, threads: int) -> Run:
