@@ -6,8 +6,8 @@
     void relay_tune_barrier(i64 threads)            all threads of a run meet here
     void relay_tune_shutdown()                      end and join the workers
 
-The caller is thread 0 of a run; the others are woken once for the whole network and meet in spinning
-barriers between kernels. Workers spin briefly after a run, then sleep. A second caller at the same
+The caller is thread 0 of a run; the others are woken once for the whole network and meet in
+spinning barriers between kernels. Workers spin briefly after a run, then sleep. A second caller at the same
 time, and a process that could start no thread, runs alone; a forked child starts its own workers.
 
 `@generation` holds a run number and, in its low 16 bits, the threads of that run, so that a worker

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from relay_tune.codegen.arithmetic import Arithmetic, Value
-from relay_tune.codegen.function_writer import FunctionWriter
+from relay_tune.codegen.function_writer import FunctionWriter, Lines
 from relay_tune.codegen.llvm_types import BYTES, memory_type
 from relay_tune.codegen.operations import to_memory
 from relay_tune.codegen.value_writer import LANE, ValueWriter, VectorContext
@@ -192,7 +192,7 @@ class StatementWriter:
         carried = self._carried(loop.body)
         w.start_block(label)
         index, following = w.fresh("i"), w.fresh("n")
-        phis: list[str] = []
+        phis: Lines = []
         w.lines.append(phis)
         initial = self._enter_carried(carried)
         self._bump(loop.body)
@@ -398,7 +398,9 @@ class StatementWriter:
         element = memory_type(buffer.dtype)
         for lane in range(self.values.vector.active):
             kind = memory_type(buffer.dtype, value.lanes)
-            place = self.writer.pure(f"extractelement {offsets.llvm_type} {offsets.text}, i64 {lane}")
+            place = self.writer.pure(
+                f"extractelement {offsets.llvm_type} {offsets.text}, i64 {lane}"
+            )
             text = self.writer.pure(f"extractelement {kind} {value.text}, i64 {lane}")
             self._store_at(buffer, Affine({place: 1}), element, text)
 

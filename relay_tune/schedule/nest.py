@@ -95,7 +95,7 @@ def build_nests(
     for stage in stages:
         if isinstance(stage, ProcedureOutput):
             nests.append(stage)
-        elif stage.tensor not in fused and prod(stage.tensor.shape):
+        elif stage.tensor not in fused and all(stage.tensor.shape):
             nests += _stage_nests(stage, epilogues.get(stage.tensor), flat)
     return nests
 
@@ -119,10 +119,10 @@ def _epilogues(
         reading = readers.get(stage.tensor, [])
         if stage.tensor in outputs or len(reading) != 1:
             continue
-        consumer, load = reading[0]
-        if consumer is None or load is None or consumer.tensor in found:
+        consumer, read = reading[0]
+        if consumer is None or read is None or consumer.tensor in found:
             continue
-        if not isinstance(consumer.body, Reduce) and _reads_each_once(consumer, load):
+        if not isinstance(consumer.body, Reduce) and _reads_each_once(consumer, read):
             found[consumer.tensor] = stage
     return found
 
@@ -219,9 +219,18 @@ def _flatten_except(root: Scalar, accumulator: Tensor, flat: FlatTensors) -> Sca
     return transform_loads(root, lambda load: flattened.get(load, load))
 
 
-def _with_roots(nest: Nest, roots: Sequence[Scalar], **changes: tuple[Axis, ...]) -> Nest:
+def _with_roots(
+    nest: Nest, roots: Sequence[Scalar], axes: Sequence[Axis], reduction: Sequence[Axis]
+) -> Nest:
     *body, result, index = roots
-    return replace(nest, body=body[0] if body else None, result=result, index=index, **changes)
+    return replace(
+        nest,
+        body=body[0] if body else None,
+        result=result,
+        index=index,
+        axes=tuple(axes),
+        reduction=tuple(reduction),
+    )
 
 
 def _drop_unit_axes(nest: Nest) -> Nest:
@@ -293,7 +302,7 @@ def _fuse_axes(nest: Nest) -> Nest:
     """Fuse neighbours as long as any two always occur as one index."""
     axes, roots = _fuse(list(nest.axes), list(nest.roots))
     reduction, roots = _fuse(list(nest.reduction), roots)
-    return _with_roots(nest, roots, axes=tuple(axes), reduction=tuple(reduction))
+    return _with_roots(nest, roots, axes, reduction)
 
 
 def _fuse(axes: list[Axis], roots: list[Scalar]) -> tuple[list[Axis], list[Scalar]]:

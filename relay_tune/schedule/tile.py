@@ -281,12 +281,12 @@ class _Tiler:
     def _store(self, point: _Point, reduced: Scalar | None) -> Statement:
         result = self.nest.result
         if reduced is not None:
-            own = {load: reduced for load in loads(result) if load.tensor is self.nest.accumulator}
+            own: dict[Scalar, Scalar] = {
+                load: reduced for load in loads(result) if load.tensor is self.nest.accumulator
+            }
             result = replace_nodes(result, own)
-        target = self.nest.target
-        assert isinstance(target, Buffer | FlatView)
         index = substitute(self.nest.index, point.values)
-        return Store(target, (index,), substitute(result, point.values))
+        return Store(self.nest.target, (index,), substitute(result, point.values))
 
     # Reductions along the lanes --------------------------------------------------------------
 

@@ -4,34 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from relay_tune.tensor.expression import (
-    Binary,
-    Cast,
-    Load,
-    Reduce,
-    Scalar,
-    Select,
-    Tensor,
-    Unary,
-)
+from relay_tune.tensor.expression import Load, Scalar, Tensor
 from relay_tune.tensor.tensor import Computed, ProcedureOutput
-
-
-def operands(node: Scalar) -> tuple[Scalar, ...]:
-    """The direct sub-expressions of a scalar expression."""
-    match node:
-        case Load():
-            return node.indices
-        case Unary() | Cast():
-            return (node.operand,)
-        case Binary():
-            return (node.left, node.right)
-        case Select():
-            return (node.condition, node.if_true, node.if_false)
-        case Reduce():
-            return (node.body,)
-        case _:
-            return ()
+from relay_tune.tensor.walk import operands
 
 
 def scalar_nodes(root: Scalar) -> Iterator[Scalar]:

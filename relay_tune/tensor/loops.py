@@ -89,7 +89,7 @@ class Let(Statement):
 class Store(Statement):
     """`buffer[indices] = value`."""
 
-    buffer: Buffer
+    buffer: Tensor
     indices: tuple[Scalar, ...]
     value: Scalar
 

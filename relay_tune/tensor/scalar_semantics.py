@@ -16,6 +16,7 @@ from relay_tune.ir.dtypes import DTYPES
 
 Array = np.ndarray[Any, Any]
 
+
 def numpy_dtype(name: str) -> np.dtype[Any]:
     """The numpy element type called `name`."""
     return DTYPES[name]
