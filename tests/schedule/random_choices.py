@@ -1,0 +1,37 @@
+"""Random choices for a nest: points of its space, and any others that a schedule file may hold."""
+
+import random
+
+from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.space import NestSpace
+from relay_tune.schedule.tile import TileChoice
+
+
+def point_of_space(rng: random.Random, space: NestSpace) -> TileChoice:
+    """Any combination of a space's values, sensible or not."""
+    chosen = {
+        name: rng.choice(values) for name, values in zip(space.names, space.values, strict=True)
+    }
+    return space.decode(chosen)
+
+
+def any_choice(rng: random.Random, nest: Nest, most_points: int = 48) -> TileChoice:
+    """A choice that fits the nest, however odd; its tile has about `most_points` at most."""
+    rank, reduced = len(nest.axes), len(nest.reduction)
+    vector = rng.choice([*range(rank), -1, *([-2] if reduced else [])])
+    lanes = 1 if vector == -1 else rng.choice([1 if vector >= 0 else 2, 2, 4, 4, 8, 8, 16, 32])
+    tile, points = [], 1
+    for place in rng.sample(range(rank), rank):
+        room = max(1, most_points * (lanes if place == vector else 1) // points)
+        extent = rng.randint(1, max(1, min(nest.axes[place].extent, room)))
+        points *= -(-extent // lanes) if place == vector else extent
+        tile.append((place, extent))
+    return TileChoice(
+        vector=vector,
+        lanes=lanes,
+        tile=tuple(extent for _, extent in sorted(tile)),
+        order=tuple(rng.sample(range(rank), rank)),
+        reduction_order=tuple(rng.sample(range(reduced), reduced)),
+        unroll=rng.choice([1, 2, 3, 4, 7]),
+        parallel=rng.randint(0, rank),
+    )

@@ -1,0 +1,86 @@
+"""Runs scheduled programs in this process, kernel by kernel, one simulated thread after another."""
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from relay_tune.codegen.compiler import LoadedCode, compile_text, module_text
+from relay_tune.codegen.target import Target, native_target, parse_target
+from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.apply import Plan, apply_schedule
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.scalar_semantics import numpy_dtype
+from relay_tune.tensor.tensor import Input
+from tests.codegen.guarded_memory import guarded_array, guarded_copy
+
+Array = np.ndarray[Any, Any]
+
+RUNNABLE = {
+    "native": (),
+    "x86_64-linux-gnu:haswell": ("avx2", "fma", "bmi2"),
+    "x86_64-linux-gnu:x86-64": ("sse2",),
+}
+"""Targets whose code this machine may run, and the features that it needs for that."""
+
+
+@cache
+def runnable_targets(*, half: bool = False) -> tuple[Target, ...]:
+    """The targets whose code this machine can run, its own first.
+
+    With `half` only those that convert float16 by themselves (others call a support library).
+    """
+    present = native_target().features.split(",")
+    return tuple(
+        parse_target(name)
+        for name, needed in RUNNABLE.items()
+        if all(f"+{feature}" in present for feature in needed)
+        and not (half and needed == ("sse2",))
+    )
+
+
+def program_of(
+    outputs: Sequence[Tensor], feeds: Mapping[Input, Array], constants: Sequence[Input] = ()
+) -> TensorProgram:
+    """The program of `outputs`; `constants` are those inputs whose array is known beforehand."""
+    return TensorProgram(
+        inputs=tuple(tensor for tensor in feeds if tensor not in constants),
+        outputs=tuple(outputs),
+        constants=tuple((tensor, feeds[tensor]) for tensor in constants),
+    )
+
+
+def run_schedule(
+    plan: Plan,
+    schedule: Schedule,
+    target: Target,
+    feeds: Mapping[Input, Array],
+    *,
+    threads: int = 1,
+    at_end: bool = True,
+) -> list[Array]:
+    """The outputs of a plan under a schedule; every buffer lies between guarded pages.
+
+    Outputs and workspace hold rubbish at first, so that an element which is not written shows.
+    """
+    scheduled = apply_schedule(plan, schedule)
+    arrays: dict[Tensor, Array] = {
+        tensor: guarded_copy(array, at_end=at_end) for tensor, array in feeds.items()
+    }
+    for packed in scheduled.packed:
+        data = packed.recipe.pack(feeds[packed.source])
+        arrays[packed.tensor] = guarded_copy(data, at_end=at_end)
+    for tensor in (*scheduled.workspace, *scheduled.program.outputs):
+        arrays[tensor] = guarded_array(tensor.shape, numpy_dtype(tensor.dtype), at_end=at_end)
+    image = compile_text(module_text(scheduled.kernels, target), target)
+    code = LoadedCode([image], [kernel.name for kernel in scheduled.kernels])
+    for kernel in scheduled.kernels:
+        types = [ctypes.c_void_p] * len(kernel.arguments) + [ctypes.c_int64] * 2
+        function = code.function(kernel.name, *types)
+        pointers = [arrays[tensor].ctypes.data for tensor in kernel.arguments]
+        for thread in range(threads):
+            function(*pointers, thread, threads)
+    return [arrays[tensor] for tensor in scheduled.program.outputs]
