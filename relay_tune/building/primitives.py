@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from relay_tune.codegen.target import Target
 from relay_tune.ir.expr import Function
 from relay_tune.op.lower import TensorProgram, lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
+from relay_tune.runtime.threads import available_processors
 from relay_tune.schedule.analysis import Machine
 from relay_tune.schedule.apply import Plan, apply_schedule, plan_program
 from relay_tune.schedule.nest import Nest
@@ -95,17 +95,19 @@ def compile_primitives(
     report: Callable[[str], None],
 ) -> tuple[dict[str, PrimitiveCode], list[bytes]]:
     """The code of each primitive by digest, and the object files."""
+
+    def written() -> Iterator[PrimitiveCode]:
+        for number, primitive in enumerate(primitives.values(), start=1):
+            report(f"compile {number}/{len(primitives)}: {primitive.key.title}")
+            yield write_primitive(primitive, target, threads, choose)
+
     if len(primitives) < FEWEST_FOR_WORKERS:
-        codes = [write_primitive(p, target, threads, choose) for p in primitives.values()]
-        return _by_digest(codes), [compile_text(code.text, target) for code in codes]
-    with CompilerPool(target, os.cpu_count() or 1) as pool:
-        codes, futures = [], list[Future[bytes]]()
-        for number, primitive in enumerate(primitives.values()):
-            report(f"compile {number + 1}/{len(primitives)}: {primitive.key.title}")
-            codes.append(write_primitive(primitive, target, threads, choose))
-            futures.append(pool.submit(codes[-1].text))
-        return _by_digest(codes), [future.result() for future in futures]
-
-
-def _by_digest(codes: Sequence[PrimitiveCode]) -> dict[str, PrimitiveCode]:
-    return {code.key.digest: code for code in codes}
+        codes = {code.key.digest: code for code in written()}
+        return codes, [compile_text(code.text, target) for code in codes.values()]
+    with CompilerPool(target, available_processors()) as pool:
+        codes = {}
+        futures: list[Future[bytes]] = []
+        for code in written():
+            codes[code.key.digest] = code
+            futures.append(pool.submit(code.text))
+        return codes, [future.result() for future in futures]
