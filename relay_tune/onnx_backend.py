@@ -6,15 +6,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
+from unittest import SkipTest
 
 import numpy as np
 from onnx import ModelProto
 from onnx.backend.base import Backend as OnnxBackend
 from onnx.backend.base import BackendRep
 
-from relay_tune.errors import InputError
+from relay_tune.errors import InputError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_build import RunTimeValueError
 from relay_tune.frontend.onnx_import import from_onnx
 from relay_tune.ir.module import Module
@@ -37,6 +39,20 @@ def make_executable(module: Module) -> Executable:
 def _output_count(module: Module) -> int:
     names = module.attributes.get("outputs")
     return len(names) if isinstance(names, tuple) else 1
+
+
+class ModelNotSupported(UnsupportedOperatorError, SkipTest):
+    """An UnsupportedOperatorError that ONNX's own test runner counts as skipped."""
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    try:
+        yield
+    except UnsupportedOperatorError as error:
+        raise ModelNotSupported(
+            error.message, where=error.where, notes=error.notes, remedy=error.remedy
+        ) from error
 
 
 class Representation(BackendRep):  # type: ignore[misc]
@@ -65,7 +81,8 @@ class Representation(BackendRep):  # type: ignore[misc]
         Raises InputError if the number of inputs or a name is wrong.
         """
         named = self._named(inputs)
-        module = self._module if self._module is not None else self._specialized(named)
+        with _refusing():
+            module = self._module if self._module is not None else self._specialized(named)
         result = make_executable(module)(named)
         return result if _output_count(module) > 1 else (result,)
 
@@ -100,10 +117,11 @@ class Backend(OnnxBackend):  # type: ignore[misc]
 
     @classmethod
     def prepare(cls, model: ModelProto, device: str = "CPU", **kwargs: Any) -> Representation:
-        """Import a model; raises RelayError if it cannot be run."""
+        """Import a model; raises ModelNotSupported, or another RelayError, if it cannot be run."""
         if not cls.supports_device(device):
             raise InputError(f"The device {device!r} is not supported; use 'CPU'.")
-        return Representation(model)
+        with _refusing():
+            return Representation(model)
 
     @classmethod
     def supports_device(cls, device: str) -> bool:
@@ -112,8 +130,12 @@ class Backend(OnnxBackend):  # type: ignore[misc]
 
     @classmethod
     def is_compatible(cls, model: ModelProto, device: str = "CPU", **kwargs: Any) -> bool:
-        """Every model may be tried; `prepare` says what is not supported."""
-        return cls.supports_device(device)
+        """Whether all operators of the model have a translation."""
+        try:
+            cls.prepare(model, device)
+        except UnsupportedOperatorError:
+            return False
+        return True
 
     @classmethod
     def run_model(
