@@ -39,7 +39,7 @@ class Schedule:
         try:
             data = json.loads(text)
             choices = tuple(_choice(item) for item in data["nests"])
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise InputError(f"The schedule is malformed: {error!r}.") from error
         if len(choices) != len(nests):
             raise InputError(

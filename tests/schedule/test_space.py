@@ -1,0 +1,140 @@
+import random
+from math import prod
+
+import pytest
+
+from relay_tune.schedule.analysis import Machine
+from relay_tune.schedule.apply import plan_program
+from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.schedule import misfit
+from relay_tune.schedule.space import NestSpace, default_choice, nest_space
+from relay_tune.tensor.expression import Axis, Tensor, reduce, unary
+from relay_tune.tensor.tensor import compute, input_tensor
+from tests.schedule.random_choices import point_of_space
+from tests.schedule.random_programs import random_program
+from tests.schedule.running import program_of
+
+AVX512, AVX2, NEON = Machine(64, 32), Machine(32, 16), Machine(16, 32)
+MACHINES = {"avx512": AVX512, "avx2": AVX2, "neon": NEON}
+
+
+def only_nest(output: Tensor) -> Nest:
+    (nest,) = plan_program(program_of([output], {})).nests
+    return nest
+
+
+def matmul(m: int, n: int, depth: int) -> tuple[Nest, Tensor]:
+    """The nest of a matrix product and its constant right side."""
+    a, b = input_tensor("a", (m, depth), "float32"), input_tensor("b", (depth, n), "float32")
+    k = Axis("k", depth)
+    return only_nest(compute("p", (m, n), lambda i, j: reduce("sum", [k], a[i, k] * b[k, j]))), b
+
+
+def exp(*shape: int) -> Nest:
+    x = input_tensor("x", shape, "float32")
+    return only_nest(compute("e", shape, lambda *at: unary("exp", x[at])))
+
+
+def sums(rows: int, columns: int) -> Nest:
+    x, k = input_tensor("x", (rows, columns), "float32"), Axis("k", columns)
+    return only_nest(compute("s", (rows,), lambda i: reduce("sum", [k], x[i, k])))
+
+
+def space_of(nest: Nest, machine: Machine = AVX512, threads: int = 4) -> NestSpace:
+    return nest_space(nest, frozenset(), machine, threads)
+
+
+def random_spaces() -> list[NestSpace]:
+    spaces = []
+    for seed in range(40):
+        program = random_program(seed)
+        plan = plan_program(program_of(program.outputs, program.feeds, program.constants))
+        spaces += plan.spaces(random.Random(seed).choice(sorted(MACHINES.values(), key=repr)), 2)
+    return spaces
+
+
+def test_every_point_of_a_space_fits_its_nest():
+    rng = random.Random(1)
+    for space in random_spaces():
+        for _ in range(20):
+            assert misfit(point_of_space(rng, space), space.analysis.nest) is None
+
+
+def test_the_default_choice_is_in_the_space_and_sensible():
+    for space in random_spaces():
+        chosen = default_choice(space)
+        assert misfit(chosen, space.analysis.nest) is None
+        found = space.estimate(chosen)
+        assert found.accumulators <= space.machine.registers + 4
+        size = prod(len(values) for values in space.values)
+        if size <= 3000:
+            assert chosen in [space.decode(values) for values in space.combinations()]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("size", [(64, 64, 64), (128, 512, 256), (7, 100, 33), (1, 1000, 512)])
+def test_the_default_of_a_matrix_product(machine, size):
+    figures = MACHINES[machine]
+    nest, weights = matmul(*size)
+    space = nest_space(nest, frozenset([weights]), figures, 4)
+    chosen = default_choice(space)
+    assert space.is_sensible(chosen)
+    assert chosen.lanes == figures.vector_bytes // 4
+    estimate = space.estimate(chosen)
+    assert estimate.accumulators >= min(6, figures.registers // 4)
+    assert estimate.waste < 1.5
+
+
+def test_the_default_of_a_product_is_far_better_than_a_single_accumulator():
+    nest, weights = matmul(128, 512, 256)
+    space = nest_space(nest, frozenset([weights]), AVX512, 4)
+    first = space.decode(
+        {name: values[0] for name, values in zip(space.names, space.values, strict=True)}
+    )
+    assert space.estimate(default_choice(space)).cycles * 4 < space.estimate(first).cycles
+
+
+def test_elementwise_nests_run_along_vectors_of_the_machine():
+    assert default_choice(space_of(exp(64, 100))).lanes == 16
+    assert default_choice(space_of(exp(64, 100), AVX2)).lanes == 8
+    assert default_choice(space_of(exp(64, 100), NEON)).lanes == 4
+
+
+def test_small_axes_take_the_smallest_vector_that_holds_them():
+    assert default_choice(space_of(exp(3))).lanes == 4
+
+
+def test_long_rows_are_summed_along_the_lanes():
+    chosen = default_choice(space_of(sums(4, 10_000)))
+    assert chosen.vector == -2 and chosen.lanes == 16 and chosen.unroll > 1
+
+
+def test_a_scalar_needs_no_vector():
+    chosen = default_choice(space_of(exp(1)))
+    assert (chosen.vector, chosen.lanes, chosen.tile, chosen.parallel) == (-1, 1, (), 0)
+
+
+def test_large_nests_are_parallel_and_small_ones_are_not():
+    large, _ = matmul(512, 512, 512)
+    small, _ = matmul(8, 16, 8)
+    assert default_choice(space_of(large)).parallel >= 1
+    assert default_choice(space_of(small)).parallel == 0
+
+
+def test_the_parallel_loop_does_not_depend_on_the_number_of_threads():
+    nest, _ = matmul(64, 256, 64)
+    rng = random.Random(5)
+    one, many = space_of(nest, threads=1), space_of(nest, threads=64)
+    for _ in range(50):
+        values = {
+            name: rng.choice(options) for name, options in zip(one.names, one.values, strict=True)
+        }
+        assert one.decode(values) == many.decode(values)
+
+
+def test_neighbouring_values_are_similar():
+    for space in random_spaces():
+        for name, values in zip(space.names, space.values, strict=True):
+            assert len(set(values)) == len(values)
+            if name.startswith("tile") or name in ("vectors", "unroll"):
+                assert list(values) == sorted(values)
