@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 
 
@@ -21,7 +23,7 @@ def clock_text(seconds: float) -> str:
     return f"{minutes}:{rest:02}"
 
 
-def table_text(rows: list[tuple[str, ...]]) -> str:
+def table_text(rows: Sequence[tuple[str, ...]]) -> str:
     """Rows in columns; the first row is the head, the last column is not padded."""
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     lines = (

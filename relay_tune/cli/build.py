@@ -1,0 +1,64 @@
+"""Build a model as a shared library with a C header, with the best schedules that a log knows."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from relay_tune.cli.model_file import load_model
+from relay_tune.cli.options import add_json, add_log, add_machine, add_model, shapes_of
+from relay_tune.cli.output_file import require_writable
+from relay_tune.codegen.linker import linker_command
+from relay_tune.codegen.target import parse_target
+from relay_tune.errors import BuildError
+from relay_tune.tuning.tuned_build import Coverage, build
+
+EXAMPLE = "tune build model.onnx -o model.so --log tuning.db"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The options of the verb."""
+    add_model(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help="the library; its header is beside it"
+    )
+    add_log(parser, "the tuning log to take schedules from")
+    parser.add_argument(
+        "--require-tuned", action="store_true", help="fail if a kernel is not in the log"
+    )
+    add_machine(parser)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Build and export."""
+    output = Path(arguments.output)
+    require_writable(output)
+    linker_command(parse_target(arguments.target).triple)
+    coverage = Coverage()
+    module = load_model(arguments.model, shapes_of(arguments))
+    model = build(
+        module,
+        log=arguments.log,
+        target=arguments.target,
+        threads=arguments.threads,
+        coverage=coverage,
+    )
+    if arguments.require_tuned and coverage.untuned:
+        raise BuildError(
+            f"{len(coverage.untuned)} of {coverage.total} kernels are not tuned.",
+            notes=tuple(sorted(coverage.untuned)),
+            remedy="Run `tune run` with the same log, target and threads first.",
+        )
+    model.export(output)
+    print(_text(arguments, output, coverage))
+    return 0
+
+
+def _text(arguments: argparse.Namespace, output: Path, coverage: Coverage) -> str:
+    header = output.with_suffix(".h")
+    if arguments.json:
+        found = {"kernels": coverage.total, "tuned": len(coverage.tuned)}
+        return json.dumps({"library": str(output), "header": str(header), **found})
+    return f"{output}, {header}: {coverage}"

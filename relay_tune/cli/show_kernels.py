@@ -1,0 +1,66 @@
+"""The kernels of a model at one of the steps on the way from tensors to LLVM IR."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+
+from relay_tune.building.network import network_of
+from relay_tune.building.primitives import (
+    Primitive,
+    PrimitiveCode,
+    machine_of,
+    primitives_of,
+    write_primitive,
+)
+from relay_tune.codegen.target import Target
+from relay_tune.ir.module import Module
+from relay_tune.schedule.apply import plan_program
+from relay_tune.tensor.dependencies import tensors_in_order
+from relay_tune.tensor.expression_text import tensor_lines
+from relay_tune.tensor.loops_text import kernel_text
+from relay_tune.transform.pipeline import default_pipeline
+
+Describe = Callable[[Primitive, Target, int], str]
+
+
+def kernels_text(module: Module, step: str, target: Target, threads: int) -> Iterator[str]:
+    """One text for each distinct primitive of a model; `step` is one of STEPS."""
+    describe = STEPS[step]
+    primitives = primitives_of(network_of(default_pipeline()(module)).steps).values()
+    for primitive in {each.key.digest: each for each in primitives}.values():
+        yield f"// {primitive.key.title}\n{describe(primitive, target, threads)}"
+
+
+def _tensors(primitive: Primitive, target: Target, threads: int) -> str:
+    tensors = tensors_in_order(primitive.program.outputs)
+    return "\n".join(line for tensor in tensors for line in tensor_lines(tensor))
+
+
+def _schedules(primitive: Primitive, target: Target, threads: int) -> str:
+    plan = plan_program(primitive.program)
+    schedule = plan.default_schedule(machine_of(target), threads)
+    choices = json.loads(schedule.to_json())["nests"]
+    pairs = zip(plan.nests, choices, strict=True)
+    return "\n".join(f"{nest.name}: {json.dumps(choice)}" for nest, choice in pairs)
+
+
+def _loops(primitive: Primitive, target: Target, threads: int) -> str:
+    kernels = _code(primitive, target, threads).scheduled.kernels
+    return "\n".join(kernel_text(kernel) for kernel in kernels)
+
+
+def _llvm(primitive: Primitive, target: Target, threads: int) -> str:
+    return _code(primitive, target, threads).text
+
+
+def _code(primitive: Primitive, target: Target, threads: int) -> PrimitiveCode:
+    return write_primitive(primitive, target, threads, None)
+
+
+STEPS: dict[str, Describe] = {
+    "tensors": _tensors,
+    "schedules": _schedules,
+    "loops": _loops,
+    "llvm": _llvm,
+}
