@@ -12,8 +12,8 @@ from itertools import product
 from math import prod
 from types import MappingProxyType
 
+from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.nest import Nest
-from relay_tune.schedule.tile import TileChoice, unrolled_extents
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Axis, Binary, Scalar, Select, Tensor, Unary
 from relay_tune.tensor.index import FlatView

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from relay_tune.errors import InputError
+from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.nest import Nest
-from relay_tune.schedule.tile import TileChoice
 
 MAXIMUM_LANES = 64
 MAXIMUM_TILE_POINTS = 4096

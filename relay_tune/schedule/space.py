@@ -22,8 +22,8 @@ from relay_tune.schedule.analysis import (
     element_bytes,
     estimate,
 )
+from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.nest import Nest
-from relay_tune.schedule.tile import TileChoice
 from relay_tune.tensor.expression import Axis, Tensor
 
 TILE_EXTENTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16)

@@ -2,9 +2,9 @@
 
 import random
 
+from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.space import NestSpace
-from relay_tune.schedule.tile import TileChoice
 
 
 def point_of_space(rng: random.Random, space: NestSpace) -> TileChoice:

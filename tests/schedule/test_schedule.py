@@ -8,8 +8,8 @@ from relay_tune.codegen.compiler import module_text
 from relay_tune.codegen.target import parse_target
 from relay_tune.errors import InputError
 from relay_tune.schedule.apply import Plan, apply_schedule, plan_program
+from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.schedule import Schedule, misfit
-from relay_tune.schedule.tile import TileChoice
 from relay_tune.tensor.expression import Axis, reduce, unary
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.random_choices import any_choice

@@ -1,0 +1,42 @@
+"""What is chosen for a nest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relay_tune.tensor.expression import Axis
+
+
+@dataclass(frozen=True, slots=True)
+class TileChoice:
+    """How a nest is tiled; positions count the nest's axes.
+
+    Attributes:
+        vector: the axis that runs along vector lanes; -1 for none, -2 for the lanes of the
+            innermost reduction axis.
+        lanes: elements of a vector.
+        tile: the register tile's extent on each axis (elements; on the vector axis too).
+        order: the outer loops, outermost first.
+        reduction_order: the reduction loops, outermost first.
+        unroll: steps of the innermost reduction loops that are written out; with reduction lanes,
+            the independent accumulators.
+        parallel: how many of the outer loops are fused into the parallel one; 0 is one thread.
+    """
+
+    vector: int
+    lanes: int
+    tile: tuple[int, ...]
+    order: tuple[int, ...]
+    reduction_order: tuple[int, ...]
+    unroll: int
+    parallel: int
+
+
+def unrolled_extents(reduction: Sequence[Axis], unroll: int) -> dict[Axis, int]:
+    """How many steps of each reduction axis are written out: all of the innermost ones first."""
+    extents: dict[Axis, int] = {}
+    for axis in reversed(reduction):
+        extents[axis] = max(1, min(axis.extent, unroll))
+        unroll = unroll // axis.extent if extents[axis] == axis.extent else 1
+    return extents

@@ -1,0 +1,48 @@
+"""The shapes of loops that sketches are put together from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from relay_tune.tensor.expression import INDEX, Axis, literal
+from relay_tune.tensor.loops import Block, Let, Loop, LoopKind, Statement
+
+
+def loop_over(axis: Axis, body: Statement, kind: LoopKind = LoopKind.SERIAL) -> Statement:
+    """A loop over all of an axis."""
+    return Loop(axis, literal(0, INDEX), literal(axis.extent, INDEX), body, kind)
+
+
+def over_lanes(way: Axis, lane: Axis, body: Statement) -> Statement:
+    """`body` for each of some vectors, written out."""
+    return loop_over(way, loop_over(lane, body, LoopKind.VECTOR), LoopKind.UNROLLED)
+
+
+def unrolled_loop(axis: Axis, unroll: int, body: Statement) -> Statement:
+    """A loop over `axis` whose body is repeated; what is left over follows, written out."""
+    if unroll <= 1:
+        return loop_over(axis, body)
+    blocks, rest = divmod(axis.extent, unroll)
+    block, step = Axis(f"{axis.name}_o", blocks), Axis(f"{axis.name}_u", unroll)
+    main = loop_over(
+        block,
+        loop_over(step, Let(axis, block * unroll + step, body), LoopKind.UNROLLED),
+    )
+    if not rest:
+        return main
+    left = Axis(f"{axis.name}_r", rest)
+    tail = loop_over(left, Let(axis, left + blocks * unroll, body), LoopKind.UNROLLED)
+    return Block((main, tail))
+
+
+def parallel_loop(numbers: Sequence[Axis], body: Statement) -> Statement:
+    """Fuse tile numbers into one parallel loop; each is found again by division."""
+    total = prod(axis.extent for axis in numbers)
+    fused = Axis("parallel", total)
+    stride = 1
+    for axis in reversed(numbers):
+        value = (fused // stride) % axis.extent if stride * axis.extent < total else fused // stride
+        body = Let(axis, value, body)
+        stride *= axis.extent
+    return loop_over(fused, body, LoopKind.PARALLEL)
