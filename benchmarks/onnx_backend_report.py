@@ -1,6 +1,6 @@
-"""How many of ONNX's own conformance tests pass: supported, not supported, wrong.
+"""How many of ONNX's own conformance tests pass, natively or interpreted, and how many do not.
 
-    python benchmarks/onnx_backend_report.py [--match REGEX] [--timeout SECONDS]
+    python benchmarks/onnx_backend_report.py [--kind KIND] [--match REGEX] [--workers N]
 
 A wrong answer is the failure that counts: unsupported models must say so. Tests run in worker
 processes, so that a crash or a hang costs one test only.
@@ -14,9 +14,11 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import onnx
@@ -27,10 +29,15 @@ from onnx.backend.test.runner import Runner
 from relay_tune.errors import RelayError, UnsupportedOperatorError
 from relay_tune.onnx_backend import Backend
 
+STATUSES = (
+    *("pass native", "pass interpreted", "unsupported"),
+    *("wrong", "error", "crash", "timeout"),
+)
+
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one test: pass, unsupported, error, wrong, crash or timeout."""
+    """What became of one test: a status of `STATUSES`."""
 
     name: str
     status: str
@@ -54,7 +61,7 @@ def run_case(case: Any) -> Outcome:
         return Outcome(case.name, "error", str(error))
     except Exception as error:  # noqa: BLE001  (a report must go on)
         return Outcome(case.name, "crash", f"{type(error).__name__}: {error}")
-    return Outcome(case.name, "pass")
+    return Outcome(case.name, "pass native" if representation.native else "pass interpreted")
 
 
 def data_sets(case: Any) -> Iterator[tuple[Sequence[Any], Sequence[Any]]]:
@@ -141,9 +148,30 @@ def report(outcomes: Sequence[Outcome], verbose: bool) -> None:
             if outcome.status == status and (verbose or status != "unsupported"):
                 print(f"{status}: {outcome.name}: {outcome.detail.splitlines()[0][:200]}")
     total = len(outcomes)
-    for status, count in counts.most_common():
-        print(f"{status:12} {count:5}  {100 * count / max(total, 1):5.1f} %")
-    print(f"{'total':12} {total:5}")
+    for status in STATUSES:
+        count = counts[status]
+        print(f"{status:16} {count:5}  {100 * count / max(total, 1):5.1f} %")
+    print(f"{'total':16} {total:5}")
+
+
+def run_all(cases: Sequence[Any], workers: int, timeout: float) -> list[Outcome]:
+    """The outcome of each case; each worker process takes the next case when it is free."""
+    idle: SimpleQueue[Worker] = SimpleQueue()
+    for _ in range(workers):
+        idle.put(Worker(cases))
+
+    def run(number: int) -> Outcome:
+        worker = idle.get()
+        try:
+            return worker.run(number, timeout)
+        finally:
+            idle.put(worker)
+
+    with ThreadPoolExecutor(workers) as pool:
+        outcomes = list(pool.map(run, range(len(cases))))
+    for _ in range(workers):
+        idle.get().stop()
+    return outcomes
 
 
 def main() -> int:
@@ -152,14 +180,13 @@ def main() -> int:
     parser.add_argument("--match", default="", help="run only tests whose name matches")
     parser.add_argument("--kind", default="node", help="node, simple, pytorch-operator, ...")
     parser.add_argument("--timeout", type=float, default=20.0, help="seconds a test")
+    parser.add_argument("--workers", type=int, default=1, help="processes that run tests")
     parser.add_argument("--verbose", action="store_true", help="list unsupported tests too")
     options = parser.parse_args()
     cases = [
         case for case in load_model_tests(kind=options.kind) if re.search(options.match, case.name)
     ]
-    worker = Worker(cases)
-    outcomes = [worker.run(number, options.timeout) for number in range(len(cases))]
-    worker.stop()
+    outcomes = run_all(cases, options.workers, options.timeout)
     report(outcomes, options.verbose)
     return int(any(outcome.status in ("wrong", "crash") for outcome in outcomes))
 

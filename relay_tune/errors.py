@@ -91,6 +91,10 @@ class BuildError(RelayError):
     """A typed program that cannot be compiled, or a compiler or linker that failed."""
 
 
+class NoNativeCodeError(BuildError):
+    """A typed program that has no native form, such as one with control flow; it is interpreted."""
+
+
 class TuningError(RelayError):
     """A tuning run that cannot start or that measured nothing."""
 

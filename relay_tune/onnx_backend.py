@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 from unittest import SkipTest
 
@@ -16,29 +16,56 @@ from onnx import ModelProto
 from onnx.backend.base import Backend as OnnxBackend
 from onnx.backend.base import BackendRep
 
-from relay_tune.errors import InputError, UnsupportedOperatorError
+from relay_tune.building.build import build
+from relay_tune.errors import InputError, NoNativeCodeError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_build import RunTimeValueError
 from relay_tune.frontend.onnx_import import from_onnx
 from relay_tune.ir.module import Module
 from relay_tune.runtime.interpreter import interpret
-
-Executable = Callable[[Mapping[str, np.ndarray]], Any]
-"""Inputs by name -> an array, or a tuple of arrays."""
+from relay_tune.runtime.model import Model
 
 
-def make_executable(module: Module) -> Executable:
-    """The program that runs a module: here, and only here, it is decided which one it is."""
-    names = [param.name for param in module.main.params]
+class Executable:
+    """Runs a module natively, or in the interpreter where it has no native form.
 
-    def run(inputs: Mapping[str, np.ndarray]) -> Any:
-        return interpret(module, *(inputs[name] for name in names))
+    Which one shows when it is made, or at the first call where input shapes are symbolic.
+    """
 
-    return run
+    def __init__(self, module: Module) -> None:
+        self._module = module
+        self._names = [param.name for param in module.main.params]
+        self._model: Model | None = None
+        with suppress(NoNativeCodeError):
+            self._model = build(module)
+
+    @property
+    def native(self) -> bool:
+        """Whether calls run native code."""
+        return self._model is not None
+
+    def __call__(self, inputs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The outputs in order for inputs by name."""
+        arguments = [inputs[name] for name in self._names]
+        result = self._run(arguments)
+        return result if _output_count(self._module) > 1 else (result,)
+
+    def _run(self, arguments: Sequence[Any]) -> Any:
+        if self._model is not None:
+            try:
+                return self._model(*arguments)
+            except NoNativeCodeError:  # code for symbolic shapes is made when the shapes are known
+                self._model = None
+        return interpret(self._module, *arguments)
 
 
 def _output_count(module: Module) -> int:
     names = module.attributes.get("outputs")
     return len(names) if isinstance(names, tuple) else 1
+
+
+def make_executable(module: Module) -> Executable:
+    """The program that runs a module: here, and only here, it is decided which one it is."""
+    return Executable(module)
 
 
 class ModelNotSupported(UnsupportedOperatorError, SkipTest):
@@ -65,13 +92,19 @@ class Representation(BackendRep):  # type: ignore[misc]
     def __init__(self, model: ModelProto) -> None:
         self._model = model
         self._needed: tuple[str, ...] = ()
-        self._module: Module | None = None
+        self._executable: Executable | None = None
+        """The program of the last run."""
         try:
-            self._module = from_onnx(model)
+            self._executable = make_executable(from_onnx(model))
         except RunTimeValueError as error:
             if not error.inputs:
                 raise
             self._needed = error.inputs
+
+    @property
+    def native(self) -> bool:
+        """Whether the last run, or else the next one, uses native code."""
+        return self._executable is not None and self._executable.native
 
     def run(
         self, inputs: Sequence[Any] | Mapping[str, Any] | np.ndarray, **kwargs: Any
@@ -81,10 +114,12 @@ class Representation(BackendRep):  # type: ignore[misc]
         Raises InputError if the number of inputs or a name is wrong.
         """
         named = self._named(inputs)
+        if not self._needed:
+            assert self._executable is not None
+            return self._executable(named)
         with _refusing():
-            module = self._module if self._module is not None else self._specialized(named)
-        result = make_executable(module)(named)
-        return result if _output_count(module) > 1 else (result,)
+            self._executable = make_executable(self._specialized(named))
+        return self._executable(named)
 
     def _specialized(self, inputs: Mapping[str, np.ndarray]) -> Module:
         """The model for these very values of the inputs that it needs to know at import."""

@@ -15,7 +15,7 @@ from math import prod
 
 import numpy as np
 
-from relay_tune.errors import BuildError
+from relay_tune.errors import NoNativeCodeError
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import (
     Call,
@@ -90,7 +90,7 @@ Value = Storage | tuple["Value", ...]
 def network_of(module: Module) -> Network:
     """The steps of a fused module's main function.
 
-    Raises BuildError for control flow, closures, references and data types, and for shapes that
+    Raises NoNativeCodeError for control flow, closures, references and data types, and for shapes that
     are not static.
     """
     walk = _Walk()
@@ -102,11 +102,11 @@ def network_of(module: Module) -> Network:
 
 
 def input_type(param: Var) -> TensorType:
-    """The type of an input of the program; BuildError unless it is a tensor."""
+    """The type of an input of the program; NoNativeCodeError unless it is a tensor."""
     type_ = _expr_type(param)
     if isinstance(type_, TensorType):
         return type_
-    raise BuildError(
+    raise NoNativeCodeError(
         f"Input %{param.name} is no tensor; a native program takes tensors only.",
         where=param.span,
         remedy="Give main one parameter for each tensor.",
@@ -114,7 +114,7 @@ def input_type(param: Var) -> TensorType:
 
 
 def output_types(module: Module) -> dict[str, TensorType]:
-    """The types of the outputs by name; BuildError unless they are tensors."""
+    """The types of the outputs by name; NoNativeCodeError unless they are tensors."""
     types = list(_tensor_types(_expr_type(module.main.body)))
     return dict(zip(_output_names(module, len(types)), types, strict=True))
 
@@ -132,7 +132,7 @@ def _tensor_types(type_: Type | None) -> Iterator[TensorType]:
             for field in type_.fields:
                 yield from _tensor_types(field)
         case _:
-            raise BuildError(
+            raise NoNativeCodeError(
                 "The program's result is no tensor or tuple of tensors.",
                 remedy="The interpreter runs it: relay_tune.interpret(module, ...).",
             )
@@ -162,7 +162,7 @@ class _Walk:
         self._taken: set[Storage] = set()
 
     def add_input(self, param: Var) -> Storage:
-        """The storage of a parameter; BuildError unless it is a tensor of static shape."""
+        """The storage of a parameter; NoNativeCodeError unless it is a tensor of static shape."""
         type_ = static_tensor_types(input_type(param), f"Input %{param.name}")[0]
         storage = Storage(type_, Origin.INPUT)
         self._values[param] = storage
@@ -251,7 +251,7 @@ _CONSTRUCTS = {
 }
 
 
-def _not_straight_line(node: Expr) -> BuildError:
+def _not_straight_line(node: Expr) -> NoNativeCodeError:
     match node:
         case GlobalVar():
             what = f"a call of @{node.name}"
@@ -259,7 +259,7 @@ def _not_straight_line(node: Expr) -> BuildError:
             what = "a call of a function value"
         case _:
             what = _CONSTRUCTS.get(type_name(node), type_name(node))
-    return BuildError(
+    return NoNativeCodeError(
         f"The program contains {what}, for which there is no native code yet.",
         where=node.span,
         remedy="The interpreter runs it: relay_tune.interpret(module, ...).",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from relay_tune.errors import BuildError
+from relay_tune.errors import BuildError, NoNativeCodeError
 from relay_tune.ir.expr import (
     Call,
     Constant,
@@ -82,7 +82,7 @@ def static_tensor_types(type_: Type | None, what: str) -> list[TensorType]:
             return [type_]
         case TensorType():
             shape = ", ".join(str(dim) for dim in type_.shape)
-            raise BuildError(
+            raise NoNativeCodeError(
                 f"{what} has the shape ({shape}), which is not known before the program runs.",
                 remedy="Give the inputs of the model fixed shapes.",
             )
@@ -162,7 +162,7 @@ class _Lowering:
         if operator.compute is None and operator.composition is not None:
             return self._composed_call(call, operator, operator.composition)
         if operator.compute is None:
-            raise BuildError(
+            raise NoNativeCodeError(
                 f"Operator {operator.name} has no computation for static shapes.",
                 where=call.span,
                 remedy="Its result depends on the values of its inputs; run it in the interpreter.",
