@@ -31,3 +31,8 @@ def table_text(rows: Sequence[tuple[str, ...]]) -> str:
         for row in rows
     )
     return "\n".join(lines)
+
+
+def share_text(share: float | None) -> str:
+    """How near a time is to what the machine can reach."""
+    return "limit unknown" if share is None else f"{share:.0%} of the machine's limit"

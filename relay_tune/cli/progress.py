@@ -1,0 +1,70 @@
+"""How a tuning run shows its progress: live on a terminal, as lines in a pipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from relay_tune.cli.progress_live import LiveProgress
+from relay_tune.cli.units import clock_text, share_text, time_text
+from relay_tune.tuning.events import (
+    CostModelFailed,
+    Event,
+    Measured,
+    Progress,
+    RunStarted,
+    TaskFinished,
+    TaskStarted,
+)
+
+
+@contextmanager
+def shown_progress(stream: TextIO) -> Iterator[Progress]:
+    """A callback for a tuning run that shows its events on `stream`."""
+    if not stream.isatty():
+        yield LineProgress(stream)
+        return
+    live = LiveProgress(stream)
+    with live:
+        yield live
+
+
+class LineProgress:
+    """One line when the run begins, a task improves, and a task ends."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._best: dict[str, float] = {}
+        self._trials = 0
+
+    def __call__(self, event: Event) -> None:
+        """Print the line of an event, if it has one."""
+        line = self._line(event)
+        if line:
+            print(line, file=self._stream, flush=True)
+
+    def _line(self, event: Event) -> str:
+        match event:
+            case RunStarted():
+                self._trials = event.trials
+                limit = f"up to {event.trials} candidates and {clock_text(event.seconds)} minutes"
+                return f"{event.tasks} tasks, {event.known} records in the log; {limit}"
+            case Measured():
+                return self._improvement(event)
+            case TaskFinished():
+                return f"done: {event.title}: {time_text(event.best)}, {event.reason}"
+            case CostModelFailed():
+                return f"the cost model is given up: {event.message}"
+            case TaskStarted():
+                return ""
+
+    def _improvement(self, event: Measured) -> str:
+        if event.best is None or event.best >= self._best.get(event.digest, float("inf")):
+            return ""
+        self._best[event.digest] = event.best
+        return (
+            f"{event.title}: {time_text(event.best)}, {share_text(event.limit_share)}; "
+            f"model {time_text(event.model_seconds)}; {event.trials}/{self._trials} candidates, "
+            f"{event.rate:.1f}/s, {clock_text(event.eta_seconds)} left"
+        )

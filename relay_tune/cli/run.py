@@ -1,0 +1,129 @@
+"""Tune a model on this machine, then build it as a shared library with a C header.
+
+What is measured goes into the log at once: stop it at any time (Ctrl-C) and start it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from relay_tune.cli.model_file import load_model, stem
+from relay_tune.cli.options import (
+    add_json,
+    add_machine,
+    add_model,
+    positive,
+    positive_real,
+    shapes_of,
+)
+from relay_tune.cli.output_file import require_writable
+from relay_tune.cli.progress import shown_progress
+from relay_tune.cli.units import clock_text, time_text
+from relay_tune.codegen.linker import linker_command
+from relay_tune.codegen.target import parse_target
+from relay_tune.errors import BuildError
+from relay_tune.ir.module import Module
+from relay_tune.tuning.result import TuningResult
+from relay_tune.tuning.tune import tune
+from relay_tune.tuning.tuned_build import build
+
+EXAMPLE = "tune run model.onnx -o model.so --minutes 5"
+INTERRUPTED = 130
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The options of the verb."""
+    add_model(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="the library (default: the model's name with .so)"
+    )
+    parser.add_argument(
+        "--log",
+        metavar="FILE",
+        default="tuning.db",
+        help="the tuning log, created where there is none (default: tuning.db)",
+    )
+    parser.add_argument("--trials", type=positive, metavar="N", help="stop after N candidates")
+    parser.add_argument(
+        "--minutes", type=positive_real, metavar="M", help="stop after M minutes (default: 3)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="S", help="of the search (default: 0)"
+    )
+    add_machine(parser)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Tune, print what was reached, build and export."""
+    output = Path(arguments.output or f"{stem(arguments.model)}.so")
+    require_writable(output)
+    if arguments.output is not None:  # without a linker, better fail before the work than after
+        linker_command(parse_target(arguments.target).triple)
+    module = load_model(arguments.model, shapes_of(arguments))
+    result = _tuned(module, arguments)
+    if result.interrupted:
+        _report(arguments, result, "")
+        return INTERRUPTED
+    _report(arguments, result, _exported(module, output, arguments))
+    return 0
+
+
+def _tuned(module: Module, arguments: argparse.Namespace) -> TuningResult:
+    with shown_progress(sys.stderr if arguments.json else sys.stdout) as progress:
+        return tune(
+            module,
+            log=arguments.log,
+            trials=arguments.trials,
+            minutes=arguments.minutes,
+            target=arguments.target,
+            threads=arguments.threads,
+            seed=arguments.seed,
+            progress=progress,
+        )
+
+
+def _exported(module: Module, output: Path, arguments: argparse.Namespace) -> str:
+    """Write the library; its name, or nothing where none was asked for and there is no linker."""
+    try:
+        linker_command(parse_target(arguments.target).triple)
+    except BuildError as error:
+        if arguments.output is not None:
+            raise
+        print(f"no library was written: {error.render()}", file=sys.stderr)
+        return ""
+    build(module, log=arguments.log, target=arguments.target, threads=arguments.threads).export(
+        output
+    )
+    return str(output)
+
+
+def _report(arguments: argparse.Namespace, result: TuningResult, library: str) -> None:
+    if arguments.json:
+        print(json.dumps(_fields(arguments, result, library), indent=2))
+        return
+    before, after = result.default_model_seconds, result.model_seconds
+    gain = f", {before / after:.2f} times as fast" if before and after else ""
+    print(f"measured {result.measured} candidates in {clock_text(result.seconds)} minutes")
+    print(f"untuned {time_text(before)}, tuned {time_text(after)}{gain}")
+    if result.interrupted:
+        print(f"interrupted; the log {arguments.log} has all that was measured")
+    if library:
+        print(f"{library}, {Path(library).with_suffix('.h')}")
+
+
+def _fields(arguments: argparse.Namespace, result: TuningResult, library: str) -> dict[str, object]:
+    return {
+        "model": arguments.model,
+        "log": arguments.log,
+        "library": library or None,
+        "interrupted": result.interrupted,
+        "measured": result.measured,
+        "outcomes": dict(result.outcomes),
+        "seconds": result.seconds,
+        "untuned_seconds": result.default_model_seconds,
+        "tuned_seconds": result.model_seconds,
+    }

@@ -1,0 +1,143 @@
+"""The documentation says what is so: commands, outputs, names, links."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from relay_tune.cli.main import VERBS, _parser
+from tests.docs_console import PAGES, ROOT, Console, consoles, output_of
+
+FENCED = re.compile(r"```(\w*)\n(.*?)```", re.DOTALL)
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+COMMAND = re.compile(r"(?:`|^\$ |&& \S*/)(tune [^`\n|&]+)", re.MULTILINE)
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+FORM = ("In the context of ", ", facing ", ", we decided ", ", to achieve ", ", accepting ")
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def blocks(page: Path, language: str) -> Iterator[str]:
+    for block in FENCED.finditer(page.read_text()):
+        if block[1] == language:
+            yield block[2]
+
+
+def python_blocks() -> Iterator[tuple[str, str]]:
+    for page in PAGES:
+        for block in blocks(page, "python"):
+            yield name_of(page), block
+
+
+def mentioned_commands() -> list[tuple[str, str]]:
+    found = {
+        (name_of(page), match[1].strip())
+        for page in PAGES
+        for match in COMMAND.finditer(page.read_text())
+    }
+    return sorted(found)
+
+
+def options_of(verb: str) -> set[str]:
+    """All options of a verb and of its actions."""
+    stack = [_parser([verb])]
+    options: set[str] = set()
+    while stack:
+        parser = stack.pop()
+        for action in parser._actions:
+            options.update(action.option_strings)
+            if isinstance(action, argparse._SubParsersAction):
+                stack += [p for name, p in action.choices.items() if name not in VERBS]
+                stack += [action.choices[verb]] if verb in action.choices else []
+    return options
+
+
+@pytest.mark.parametrize("console", list(consoles()), ids=lambda each: each.command)
+def test_commands_print_what_the_page_says(console: Console) -> None:
+    """To write the pages anew: python -m tests.docs_console."""
+    assert output_of(console.command) == console.printed
+
+
+def test_there_are_console_blocks() -> None:
+    assert len(list(consoles())) >= 8
+
+
+@pytest.mark.parametrize(("page", "command"), mentioned_commands())
+def test_commands_have_known_verbs_and_options(page: str, command: str) -> None:
+    _, verb, *words = command.split()
+    if verb.isupper():  # `tune VERB --help`
+        return
+    assert verb in VERBS, f"{page}: {command}"
+    known = options_of(verb)
+    for word in words:
+        if word.startswith("-"):
+            assert word in known, f"{page}: {command}"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_is_described(verb: str) -> None:
+    assert f"| `tune {verb} " in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize(("page", "block"), list(python_blocks()))
+def test_python_names_exist(page: str, block: str) -> None:
+    modules: dict[str, object] = {}
+    tree = ast.parse(block)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                assert hasattr(import_module(str(node.module)), alias.name), page
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                modules[alias.asname or alias.name] = import_module(alias.name)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            module = modules.get(node.value.id)
+            assert module is None or hasattr(module, node.attr), f"{page}: {ast.unparse(node)}"
+
+
+def test_the_program_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (program,) = blocks(ROOT / "README.md", "python")
+    exec(compile(program, "README.md", "exec"), {})
+    assert (tmp_path / "tuning.db").exists()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in LINK.findall(FENCED.sub("", page.read_text())):
+        if "://" not in link:
+            assert (page.parent / link).exists(), link
+
+
+@pytest.mark.parametrize("page", DECISIONS, ids=name_of)
+def test_a_decision_begins_with_one_sentence_of_the_form(page: Path) -> None:
+    title, first, *_ = page.read_text().split("\n\n")
+    assert title.startswith("# ")
+    sentence = " ".join(first.split())
+    places = [sentence.find(part) for part in FORM]
+    assert places[0] == 0
+    assert -1 not in places
+    assert places == sorted(places)
+    assert sentence.endswith(".")
+    assert ". " not in sentence
+
+
+def test_decisions_have_numbers_of_their_own() -> None:
+    numbers = [page.name[:4] for page in DECISIONS]
+    assert len(set(numbers)) == len(numbers)
+
+
+def test_the_architecture_names_every_folder() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    for package in (ROOT / "relay_tune").iterdir():
+        if (package / "__init__.py").exists():
+            assert re.search(rf"^relay_tune/{package.name} ", text, re.MULTILINE), package.name
