@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.target import Target
+from relay_tune.codegen.worker_process import die_with_parent
 from relay_tune.errors import BuildError
 
 LENGTH_BYTES = 8
@@ -39,4 +40,5 @@ def _compiled(text: str, target: Target) -> tuple[bytes, bytes]:
 
 
 if __name__ == "__main__":
+    die_with_parent()
     serve(sys.stdin.buffer, sys.stdout.buffer, Target(**json.loads(sys.argv[1])))

@@ -7,21 +7,17 @@ so scripts need no guard, and nothing is forked.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
-from pathlib import Path
 from types import TracebackType
 from typing import IO
 
 from relay_tune.codegen.compile_worker import LENGTH_BYTES
 from relay_tune.codegen.target import Target
+from relay_tune.codegen.worker_process import kill_worker, start_worker
 from relay_tune.errors import BuildError
-
-PACKAGE_PARENT = Path(__file__).resolve().parents[2]
 
 
 class CompilerPool:
@@ -52,6 +48,11 @@ class CompilerPool:
         """The object file of an LLVM module, some time later; BuildError if LLVM rejects it."""
         return self._threads.submit(self._compile, text)
 
+    def abort(self) -> None:
+        """Kill the processes; what they are compiling fails, later texts get new processes."""
+        for process in self._processes:
+            kill_worker(process)
+
     def close(self) -> None:
         """Drop what has not begun, and end the processes."""
         self._threads.shutdown(wait=True, cancel_futures=True)
@@ -76,29 +77,13 @@ class CompilerPool:
     def _process(self) -> subprocess.Popen[bytes]:
         """The process of this thread."""
         process: subprocess.Popen[bytes] | None = getattr(self._local, "process", None)
-        if process is None:
-            process = _start(self._target)
+        if process is None or process.poll() is not None:
+            process = start_worker(
+                "relay_tune.codegen.compile_worker", [json.dumps(asdict(self._target))]
+            )
             self._local.process = process
             self._processes.append(process)
         return process
-
-
-def _start(target: Target) -> subprocess.Popen[bytes]:
-    paths = [str(PACKAGE_PARENT), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
-    return subprocess.Popen(
-        [
-            sys.executable,
-            "-P",
-            "-m",
-            "relay_tune.codegen.compile_worker",
-            json.dumps(asdict(target)),
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=environment,
-        start_new_session=True,
-    )
 
 
 def _exchange(requests: IO[bytes], replies: IO[bytes], text: str) -> bytes:

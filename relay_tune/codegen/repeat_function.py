@@ -1,0 +1,84 @@
+"""A native function that runs a program several times and takes the time, without Python between.
+
+    void measure_repeat(ptr context, i64 thread, i64 threads)
+
+`context` holds the table of addresses, how often to run, and room for the nanoseconds of all runs.
+It is meant to be a job of the thread pool: all threads have arrived before the clock starts.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+REPEAT_SYMBOL = "measure_repeat"
+MEASURED_SYMBOL = "measure_main"
+"""The function that is repeated; it has the signature of a program's main function."""
+
+_MONOTONIC_CLOCK = {"darwin": 6, "macosx": 6}  # CLOCK_MONOTONIC of <time.h>; 1 on Linux
+
+
+class RepeatContext(ctypes.Structure):
+    """The argument of `measure_repeat`."""
+
+    _fields_ = (
+        ("table", ctypes.c_void_p),
+        ("count", ctypes.c_int64),
+        ("nanoseconds", ctypes.c_int64),
+    )
+
+
+def repeat_text(triple: str) -> str:
+    """The LLVM module of `measure_repeat`."""
+    clock = next((n for name, n in _MONOTONIC_CLOCK.items() if name in triple), 1)
+    return _TEMPLATE.format(
+        triple=triple, clock=clock, repeat=REPEAT_SYMBOL, measured=MEASURED_SYMBOL
+    )
+
+
+_TEMPLATE = """\
+target triple = "{triple}"
+
+declare i32 @clock_gettime(i32, ptr)
+declare void @{measured}(ptr, i64, i64)
+declare void @relay_tune_barrier(i64)
+
+define internal i64 @now() nounwind {{
+entry:
+  %time = alloca [2 x i64], align 8
+  %status = call i32 @clock_gettime(i32 {clock}, ptr %time)
+  %seconds = load i64, ptr %time, align 8
+  %rest = getelementptr i64, ptr %time, i64 1
+  %nanoseconds = load i64, ptr %rest, align 8
+  %whole = mul i64 %seconds, 1000000000
+  %sum = add i64 %whole, %nanoseconds
+  ret i64 %sum
+}}
+
+define void @{repeat}(ptr %context, i64 %thread, i64 %threads) nounwind {{
+entry:
+  %table = load ptr, ptr %context, align 8
+  %count_at = getelementptr i64, ptr %context, i64 1
+  %count = load i64, ptr %count_at, align 8
+  call void @relay_tune_barrier(i64 %threads)
+  %begin = call i64 @now()
+  br label %loop
+loop:
+  %done = phi i64 [ 0, %entry ], [ %next, %loop ]
+  call void @{measured}(ptr %table, i64 %thread, i64 %threads)
+  call void @relay_tune_barrier(i64 %threads)
+  %next = add i64 %done, 1
+  %more = icmp slt i64 %next, %count
+  br i1 %more, label %loop, label %end
+end:
+  %finish = call i64 @now()
+  %first = icmp eq i64 %thread, 0
+  br i1 %first, label %report, label %leave
+report:
+  %elapsed = sub i64 %finish, %begin
+  %elapsed_at = getelementptr i64, ptr %context, i64 2
+  store i64 %elapsed, ptr %elapsed_at, align 8
+  br label %leave
+leave:
+  ret void
+}}
+"""

@@ -1,0 +1,152 @@
+"""Running one candidate in the measuring worker: link it, check its answer, take its time."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from relay_tune.codegen.compiler import LoadedCode
+from relay_tune.codegen.repeat_function import REPEAT_SYMBOL, RepeatContext
+from relay_tune.runtime.compare_outputs import difference
+from relay_tune.runtime.guarded_buffer import GuardedBuffer
+from relay_tune.runtime.measure_inputs import Array, MeasureInputs
+from relay_tune.runtime.measure_message import Slot, SlotKind
+from relay_tune.runtime.measure_timing import Timing, time_runs
+from relay_tune.schedule.packing import PackRecipe
+
+PACKED_BYTES = 256 << 20
+"""Packed constants that are kept for later candidates of the task."""
+
+
+class WrongAnswerError(Exception):
+    """A candidate computed something else than the reference."""
+
+
+class OutOfBoundsError(WrongAnswerError):
+    """A candidate wrote outside of its buffers; the process can no longer be trusted."""
+
+
+class TaskMemory:
+    """The buffers of the task that is being measured."""
+
+    def __init__(self, data: MeasureInputs) -> None:
+        self.data = data
+        self.inputs = [_filled(array) for array in data.inputs]
+        self.outputs = [GuardedBuffer(array.nbytes) for array in data.expected]
+        self._packed: dict[tuple[int, PackRecipe], Array] = {}
+
+    def constant(self, index: int, recipe: PackRecipe | None) -> Array:
+        """A constant in the order that a candidate wants, 64-byte aligned."""
+        source = self.data.constants[index]
+        if recipe is None:
+            return source
+        known = self._packed.pop((index, recipe), None)
+        packed = known if known is not None else _aligned(recipe.pack(source))
+        self._packed[index, recipe] = packed
+        while sum(array.nbytes for array in self._packed.values()) > PACKED_BYTES:
+            self._packed.pop(next(iter(self._packed)))
+        return packed
+
+
+class CandidateRun:
+    """A candidate linked to the buffers of its task.
+
+    `close` must be called before the code goes away: it ends the threads that run in it.
+    """
+
+    def __init__(
+        self, objects: Sequence[bytes], slots: Sequence[Slot], memory: TaskMemory, threads: int
+    ) -> None:
+        self._memory = memory
+        self._scratch = [GuardedBuffer(s.bytes) for s in slots if s.kind is SlotKind.SCRATCH]
+        self._constants: list[Array] = []
+        addresses = self._addresses(slots)
+        self._table = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
+        self._context = RepeatContext(ctypes.addressof(self._table), 1, 0)
+        self._threads = threads
+        symbols = [REPEAT_SYMBOL, "relay_tune_run", "relay_tune_shutdown"]
+        self._code = LoadedCode(objects, symbols)
+        self._run = self._code.function(
+            "relay_tune_run", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64
+        )
+        self._repeat = self._code.address(REPEAT_SYMBOL)
+
+    def _addresses(self, slots: Sequence[Slot]) -> list[int]:
+        scratch = iter(self._scratch)
+        addresses = []
+        for slot in slots:
+            match slot.kind:
+                case SlotKind.INPUT:
+                    addresses.append(self._memory.inputs[slot.index].address)
+                case SlotKind.OUTPUT:
+                    addresses.append(self._memory.outputs[slot.index].address)
+                case SlotKind.SCRATCH:
+                    addresses.append(next(scratch).address)
+                case SlotKind.CONSTANT:
+                    self._constants.append(self._memory.constant(slot.index, slot.recipe))
+                    addresses.append(int(self._constants[-1].ctypes.data))
+        return addresses
+
+    def run(self, count: int) -> float:
+        """Run the candidate so often; the seconds of all runs."""
+        self._context.count = count
+        self._run(self._repeat, ctypes.addressof(self._context), self._threads)
+        return float(self._context.nanoseconds) * 1e-9
+
+    def check(self) -> float:
+        """Run once on poisoned outputs and give the seconds; WrongAnswerError if it is wrong."""
+        for buffer in (*self._memory.outputs, *self._scratch):
+            buffer.poison()
+        seconds = self.run(1)
+        self.check_zones()
+        for number, expected in enumerate(self._memory.data.expected):
+            found = self._memory.outputs[number].content.view(expected.dtype)
+            reason = difference(found.reshape(expected.shape), expected)
+            if reason is not None:
+                raise WrongAnswerError(f"output {number}: {reason}")
+        return seconds
+
+    def check_zones(self) -> None:
+        """OutOfBoundsError if the candidate wrote outside of its buffers."""
+        named = {
+            "input": self._memory.inputs,
+            "output": self._memory.outputs,
+            "scratch buffer": self._scratch,
+        }
+        for name, buffers in named.items():
+            for number, buffer in enumerate(buffers):
+                if not buffer.intact:
+                    raise OutOfBoundsError(f"wrote outside of {name} {number}")
+
+    def time(self, cold: float, best: float | None) -> Timing:
+        """How long the candidate takes; WrongAnswerError if the clock stood still.
+
+        `cold` is what `check` gave, `best` the best time known for the task.
+        """
+        timing = time_runs(self.run, cold, best)
+        if not (math.isfinite(timing.seconds) and timing.seconds > 0):
+            raise WrongAnswerError(f"took {timing.seconds} s, which cannot be")
+        self.check_zones()
+        return timing
+
+    def close(self) -> None:
+        """End the candidate's threads."""
+        self._code.function("relay_tune_shutdown")()
+
+
+def _filled(array: Array) -> GuardedBuffer:
+    buffer = GuardedBuffer(array.nbytes)
+    buffer.content[:] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return buffer
+
+
+def _aligned(array: Array) -> Array:
+    """A copy that begins at a multiple of 64 bytes."""
+    memory = np.empty(array.nbytes + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    place: Array = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    place[...] = array
+    return place

@@ -1,0 +1,35 @@
+"""The outcome of measuring one candidate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """How measuring a candidate ended; the values are those of a tuning log's statuses."""
+
+    OK = "ok"
+    WRONG = "wrong"
+    CRASH = "crash"
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+    COMPILE_ERROR = "compile_error"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What is known of a candidate.
+
+    Attributes:
+        outcome: only `OK` has a time.
+        seconds: of one run: the fastest sample.
+        spread: how far the median sample lies above, in seconds.
+        message: why it failed.
+    """
+
+    outcome: Outcome
+    seconds: float | None = None
+    spread: float | None = None
+    message: str = ""

@@ -1,0 +1,58 @@
+"""From a task and a schedule to code that can be measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from relay_tune.codegen.compiler import module_text
+from relay_tune.codegen.main_function import KernelCall, Place, main_text
+from relay_tune.codegen.repeat_function import MEASURED_SYMBOL
+from relay_tune.codegen.target import Target
+from relay_tune.ir.dtypes import DTYPES
+from relay_tune.runtime.measure_message import Slot, SlotKind
+from relay_tune.schedule.apply import Plan, apply_schedule
+from relay_tune.schedule.program import ScheduledProgram
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.tensor.expression import Tensor
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CandidateText:
+    """A candidate before compilation: LLVM modules, and what its table of addresses holds."""
+
+    modules: tuple[str, ...]
+    slots: tuple[Slot, ...]
+
+
+def candidate_text(plan: Plan, schedule: Schedule, target: Target) -> CandidateText:
+    """The code of a plan under a schedule; its main function is `MEASURED_SYMBOL`."""
+    scheduled = apply_schedule(plan, schedule)
+    slots = _slots(scheduled)
+    places = {tensor: Place(slot) for slot, tensor in enumerate(slots)}
+    calls = [
+        KernelCall(kernel.name, tuple(places[tensor] for tensor in kernel.arguments))
+        for kernel in scheduled.kernels
+    ]
+    main = main_text(MEASURED_SYMBOL, calls, target.triple)
+    return CandidateText((module_text(scheduled.kernels, target), main), tuple(slots.values()))
+
+
+def _slots(scheduled: ScheduledProgram) -> dict[Tensor, Slot]:
+    """A slot for each tensor that the kernels are called with."""
+    program = scheduled.program
+    slots: dict[Tensor, Slot] = {}
+    for index, given in enumerate(program.inputs):
+        slots[given] = Slot(SlotKind.INPUT, index)
+    numbers: dict[Tensor, int] = {}
+    for index, (source, _) in enumerate(program.constants):
+        numbers[source] = index
+        slots[source] = Slot(SlotKind.CONSTANT, index)
+    for packed in scheduled.packed:
+        slots[packed.tensor] = Slot(SlotKind.CONSTANT, numbers[packed.source], recipe=packed.recipe)
+    for tensor in scheduled.workspace:
+        size = prod(tensor.shape) * DTYPES[tensor.dtype].itemsize
+        slots[tensor] = Slot(SlotKind.SCRATCH, bytes=size)
+    for index, output in enumerate(program.outputs):
+        slots[output] = Slot(SlotKind.OUTPUT, index)
+    return slots

@@ -1,0 +1,59 @@
+"""Measuring the winners again: the best of many noisy times is too good to be true.
+
+The default and the fastest schedules are measured in turn, several times, so that all of them see
+the same state of the machine; the least time of each counts, for disturbances only add. This goes
+on until the fastest schedule is one that was confirmed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relay_tune.runtime.measurement import Measurement, Outcome
+from relay_tune.tuning.runner import Runner
+from relay_tune.tuning.task_state import TaskState, Tried
+
+CONFIRMED_TOGETHER = 3
+ROUNDS = 3
+PASSES = 4
+
+
+def next_to_confirm(state: TaskState) -> list[Tried]:
+    """The schedules to measure again: the fastest, and the default for comparison.
+
+    Empty when the fastest schedule is confirmed.
+    """
+    correct = [tried for tried in state.tried.values() if tried.seconds is not None]
+    ranked = sorted(correct, key=lambda tried: tried.seconds or 0.0)
+    if not ranked or ranked[0].confirmed:
+        return []
+    chosen = [tried for tried in ranked[:CONFIRMED_TOGETHER] if not tried.confirmed]
+    default = state.default_tried
+    compared = [tried for tried in (default, _fastest_confirmed(ranked)) if tried is not None]
+    return [*chosen, *(tried for tried in dict.fromkeys(compared) if tried not in chosen)]
+
+
+def _fastest_confirmed(ranked: Sequence[Tried]) -> Tried | None:
+    return next((tried for tried in ranked if tried.confirmed), None)
+
+
+def measure_in_turn(
+    runner: Runner, state: TaskState, chosen: Sequence[Tried]
+) -> list[tuple[Tried, Measurement]]:
+    """One measurement for each schedule: the best of several rounds through all of them."""
+    prepared = runner.prepare(state.task, [tried.schedule for tried in chosen])
+    rounds = [
+        [runner.measure(state.task, item, state.best_seconds) for item in prepared]
+        for _ in range(ROUNDS)
+    ]
+    by_schedule = zip(chosen, zip(*rounds, strict=True), strict=True)
+    return [(tried, _joined(found)) for tried, found in by_schedule]
+
+
+def _joined(found: Sequence[Measurement]) -> Measurement:
+    """The fastest of correct measurements, spread over all; a failure where there is one."""
+    failed = next((item for item in found if item.outcome is not Outcome.OK), None)
+    if failed is not None:
+        return failed
+    seconds = [item.seconds for item in found if item.seconds is not None]
+    return Measurement(Outcome.OK, min(seconds), max(seconds) - min(seconds))

@@ -1,0 +1,175 @@
+"""The tuning log as a tuning run uses it: one target, one thread count, one code version."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import logs
+from relay_tune.errors import InputError
+from relay_tune.runtime.measurement import Measurement
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.tuning.tasks import Task
+
+GIVE_UP_ATTEMPTS = 2
+"""A candidate that so many tuning processes have died at is not tried again."""
+
+
+@contextmanager
+def log_errors() -> Iterator[None]:
+    """Errors of the log as errors of this package, with the same words."""
+    try:
+        yield
+    except logs.LogError as error:
+        raise InputError(
+            f"{error.what[:1].upper()}{error.what[1:]}.", where=error.where, remedy=error.remedy
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What measurements must have in common to be comparable."""
+
+    target: str
+    threads: int
+    code_version: str
+
+
+class LogKeeper:
+    """Reads and writes the records of one scope; raises InputError where the log cannot be used.
+
+    Attributes:
+        scope: of all records that are read and written.
+    """
+
+    def __init__(self, path: str | PathLike[str], scope: Scope) -> None:
+        with log_errors():
+            self._log = logs.open_log(path)
+        self.scope = scope
+        self._host = socket.gethostname()
+
+    def close(self) -> None:
+        """Let go of the log."""
+        with log_errors():
+            self._log.close()
+
+    def history(self, task: Task) -> list[logs.Record]:
+        """The records of a task, oldest first."""
+        scope = self.scope
+        with log_errors():
+            return list(
+                self._log.history(task.key.digest, scope.target, scope.threads, scope.code_version)
+            )
+
+    def history_of_others(self, digests: set[str]) -> list[logs.Record]:
+        """The records of all other tasks, which may teach the cost model."""
+        scope = self.scope
+        with log_errors():
+            found = list(self._log.history(None, scope.target, scope.threads, scope.code_version))
+        return [record for record in found if record.workload not in digests]
+
+    def claim(self, task: Task, schedule: Schedule, *, again: bool = False) -> bool:
+        """Note that a candidate is about to be measured; False if another process is at it."""
+        with log_errors():
+            return self._log.claim(
+                self._key(task, schedule), max_attempts=GIVE_UP_ATTEMPTS, again=again
+            )
+
+    def killed_its_measurers(self, task: Task, schedule: Schedule) -> bool:
+        """Whether as many processes as are allowed have died at a candidate."""
+        key = self._key(task, schedule)
+        with log_errors():
+            stale = self._log.stale_claims()
+        return any(claim.key == key and claim.attempts >= GIVE_UP_ATTEMPTS for claim in stale)
+
+    def release(self, task: Task, schedule: Schedule) -> None:
+        """Take back a claim."""
+        with log_errors():
+            self._log.release(self._key(task, schedule))
+
+    def append(
+        self, task: Task, schedule: Schedule, measurement: Measurement, features: list[float]
+    ) -> None:
+        """Store a measurement; it is on disk when this returns."""
+        key = self._key(task, schedule)
+        with log_errors():
+            self._log.append(
+                logs.Record(
+                    workload=key.workload,
+                    target=key.target,
+                    threads=key.threads,
+                    code_version=key.code_version,
+                    schedule=key.schedule,
+                    status=logs.Status(measurement.outcome.value),
+                    created=time.time(),
+                    source=self._host,
+                    seconds=measurement.seconds,
+                    spread=measurement.spread,
+                    message=measurement.message,
+                    features=json.dumps([round(value, 5) for value in features]),
+                )
+            )
+
+    def finished_share(self, task: Task) -> float:
+        """The largest budget (candidates for each task) with which the task came to an end."""
+        marks = self._description(task).get("finished", [])
+        scope = [self.scope.target, self.scope.threads, self.scope.code_version]
+        shares = [mark[3] for mark in marks if isinstance(mark, list) and mark[:3] == scope]
+        return max((float(share) for share in shares), default=-1.0)
+
+    def describe(self, task: Task, finished_share: float | None = None) -> None:
+        """Store what a task is, and that it came to an end with such a budget."""
+        known = self._description(task)
+        marks = [mark for mark in known.get("finished", []) if isinstance(mark, list)]
+        scope = [self.scope.target, self.scope.threads, self.scope.code_version]
+        if finished_share is not None:
+            marks = [mark for mark in marks if mark[:3] != scope] + [[*scope, finished_share]]
+        description = {
+            "title": task.key.title,
+            "operations": task.operations,
+            "bytes": task.bytes,
+            "finished": marks,
+        }
+        if description == known:
+            return
+        with log_errors():
+            self._log.put_task(task.key.digest, logs.canonical_json(description))
+
+    def limits(self) -> dict[str, float]:
+        """What the machine can reach, by name, as far as the log knows."""
+        with log_errors():
+            return self._log.limits(self.scope.target)
+
+    def put_limits(self, limits: dict[str, float]) -> None:
+        """Store what the machine can reach."""
+        with log_errors():
+            for name, value in limits.items():
+                self._log.put_limit(self.scope.target, name, value)
+
+    def begin_run(self, arguments: dict[str, Any]) -> int:
+        """Note the start of a run."""
+        with log_errors():
+            return self._log.begin_run(logs.canonical_json(arguments))
+
+    def end_run(self, run: int, state: str) -> None:
+        """Note the end of a run: `finished`, `interrupted` or `failed`."""
+        with log_errors():
+            self._log.end_run(run, state)
+
+    def _key(self, task: Task, schedule: Schedule) -> logs.Key:
+        scope = self.scope
+        return logs.Key(
+            task.key.digest, scope.target, scope.threads, scope.code_version, schedule.to_json()
+        )
+
+    def _description(self, task: Task) -> dict[str, Any]:
+        with log_errors():
+            text = self._log.task(task.key.digest)
+        data = {} if text is None else json.loads(text)
+        return data if isinstance(data, dict) else {}

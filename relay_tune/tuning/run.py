@@ -1,0 +1,284 @@
+"""One tuning run: propose, predict, measure, record, task by task, until the budget is spent."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+
+import logs
+from cost_model import CostModelError, Row
+from relay_tune.errors import InputError, TuningError
+from relay_tune.runtime.machine_limits import MachineLimits
+from relay_tune.runtime.measurement import Measurement, Outcome
+from relay_tune.schedule.features import FEATURE_NAMES
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.tuning.budget import Budget
+from relay_tune.tuning.confirm import PASSES, measure_in_turn, next_to_confirm
+from relay_tune.tuning.events import (
+    CostModelFailed,
+    Measured,
+    Progress,
+    RunStarted,
+    TaskFinished,
+    TaskStarted,
+)
+from relay_tune.tuning.keeper import LogKeeper
+from relay_tune.tuning.options import TuningOptions
+from relay_tune.tuning.ranking import Ranking
+from relay_tune.tuning.result import TuningResult
+from relay_tune.tuning.runner import Prepared, Runner
+from relay_tune.tuning.scheduler import next_task, reason_to_finish
+from relay_tune.tuning.task_state import TaskState
+
+OTHER_ROWS = 2000
+"""At most so many records of other models teach the cost model."""
+
+KEPT_MESSAGES = 3
+
+
+class TuningRun:
+    """The run over the states of a model's tasks; `states` are those with anything to choose."""
+
+    def __init__(
+        self,
+        states: Sequence[TaskState],
+        runner: Runner,
+        keeper: LogKeeper,
+        budget: Budget,
+        options: TuningOptions,
+        progress: Progress,
+    ) -> None:
+        self._states = states
+        self._runner = runner
+        self._keeper = keeper
+        self._budget = budget
+        self._options = options
+        self._progress = progress
+        self._ranking = Ranking(options.seed, lambda text: progress(CostModelFailed(text)))
+        self._outcomes: Counter[str] = Counter()
+        self._messages: list[str] = []
+        self._share = budget.trials / max(len(states), 1)
+
+    def run(self) -> TuningResult:
+        """Spend the budget. TuningError if nothing that was measured ran correctly."""
+        interrupted = False
+        try:
+            self._learn_from_log()
+            self._announce()
+            if not self._is_satisfied():
+                self._set_limits(self._machine_limits())
+                self._measure_defaults()
+                self._measure_rounds()
+                self._confirm_winners()
+        except KeyboardInterrupt:
+            interrupted = True
+        self._check_success(interrupted)
+        return TuningResult(
+            tuple(state.result() for state in self._states),
+            measured=self._budget.measured,
+            seconds=self._budget.elapsed,
+            interrupted=interrupted,
+            outcomes=dict(self._outcomes),
+        )
+
+    def _learn_from_log(self) -> None:
+        """Enter what the log knows: of these tasks into their searches, all into the model."""
+        rows: list[Row] = []
+        for state in self._states:
+            for record in self._keeper.history(state.task):
+                rows += self._enter(state, record)
+            if self._keeper.finished_share(state.task) >= self._share:
+                state.finished = "finished by an earlier run"
+        digests = {state.task.key.digest for state in self._states}
+        others = [_row_of(record) for record in self._keeper.history_of_others(digests)]
+        self._ranking.learn([row for row in others if row is not None][-OTHER_ROWS:])
+        self._ranking.learn(rows)
+        self._budget.used = sum(len(state.tried) for state in self._states)
+
+    def _enter(self, state: TaskState, record: logs.Record) -> list[Row]:
+        """Tell a state of a record; a schedule that does not fit the task is passed over."""
+        try:
+            schedule = Schedule.from_json(record.schedule, state.task.plan.nests)
+        except InputError:
+            return []
+        state.add(schedule, Outcome(record.status.value), record.seconds)
+        return [_row(state, schedule, record.seconds if record.status == "ok" else None)]
+
+    def _announce(self) -> None:
+        budget = self._budget
+        self._progress(RunStarted(len(self._states), budget.used, budget.trials, budget.seconds))
+        for state in self._states:
+            self._keeper.describe(state.task)
+
+    def _is_satisfied(self) -> bool:
+        """Whether there is nothing left to measure."""
+        measured = all(state.default_tried is not None for state in self._states)
+        return self._budget.is_spent or (measured and next_task(self._states) is None)
+
+    def _machine_limits(self) -> MachineLimits:
+        """From the log, or measured now."""
+        names = [f"operations/s, {self._threads} threads", f"bytes/s, {self._threads} threads"]
+        known = self._keeper.limits()
+        if not all(name in known for name in names):
+            found = self._runner.limits()
+            known = dict(zip(names, (found.operations, found.bytes), strict=True))
+            self._keeper.put_limits(known)
+        return MachineLimits(*(known[name] for name in names))
+
+    @property
+    def _threads(self) -> int:
+        return self._keeper.scope.threads
+
+    def _set_limits(self, limits: MachineLimits) -> None:
+        for state in self._states:
+            state.limit_seconds = limits.seconds(state.task.operations, state.task.bytes)
+
+    def _measure_defaults(self) -> None:
+        """The default schedule of every task comes first: a run can only improve on it."""
+        for number, state in enumerate(self._states):
+            if self._budget.is_spent:
+                return
+            if state.default_tried is None:
+                self._start_round(number, state)
+                self._measure_batch(state, [state.space.default])
+                self._end_round(state)
+
+    def _measure_rounds(self) -> None:
+        while not self._budget.is_spent:
+            state = next_task(self._states)
+            if state is None:
+                return
+            self._start_round(self._states.index(state), state)
+            count = min(self._options.batch, self._budget.remaining_trials)
+            schedules = state.propose(count, self._ranking.score(state))
+            if not schedules:
+                self._finish(state, "every schedule was measured")
+                continue
+            self._measure_batch(state, schedules)
+            self._end_round(state)
+
+    def _start_round(self, number: int, state: TaskState) -> None:
+        key = state.task.key
+        self._progress(TaskStarted(key.title, key.digest, number + 1, len(self._states)))
+
+    def _end_round(self, state: TaskState) -> None:
+        state.rounds.append(state.best_seconds)
+        reason = reason_to_finish(state)
+        if reason and not state.finished:
+            self._finish(state, reason)
+
+    def _finish(self, state: TaskState, reason: str) -> None:
+        state.finished = reason
+        self._keeper.describe(state.task, self._share)
+        key = state.task.key
+        self._progress(TaskFinished(key.title, key.digest, reason, state.best_seconds))
+
+    def _measure_batch(self, state: TaskState, schedules: Sequence[Schedule]) -> None:
+        rows = []
+        for prepared in self._runner.prepare(state.task, schedules):
+            if self._budget.is_spent:
+                break
+            measurement = self._measure(state, prepared)
+            if measurement is not None:
+                rows.append(_row(state, prepared.schedule, measurement.seconds))
+        self._learn(rows)
+
+    def _learn(self, rows: Sequence[Row]) -> None:
+        self._ranking.learn(rows)
+
+    def _measure(self, state: TaskState, prepared: Prepared) -> Measurement | None:
+        """Measure and record a candidate; None if another process is at it."""
+        task, schedule = state.task, prepared.schedule
+        if self._keeper.claim(task, schedule):
+            measurement = self._measure_claimed(state, prepared)
+        elif self._keeper.killed_its_measurers(task, schedule):
+            reason = "the tuning process died at it, twice"
+            measurement = Measurement(Outcome.CRASH, message=reason)
+        else:
+            return None
+        self._keeper.append(task, schedule, measurement, state.space.features(schedule))
+        state.add(schedule, measurement.outcome, measurement.seconds)
+        state.touched = True
+        self._count(state, measurement)
+        return measurement
+
+    def _measure_claimed(self, state: TaskState, prepared: Prepared) -> Measurement:
+        try:
+            return self._runner.measure(state.task, prepared, state.best_seconds)
+        except (KeyboardInterrupt, TuningError):
+            self._keeper.release(state.task, prepared.schedule)
+            raise
+
+    def _count(self, state: TaskState, measurement: Measurement) -> None:
+        budget, key = self._budget, state.task.key
+        budget.spend()
+        self._outcomes[measurement.outcome.value] += 1
+        if measurement.outcome is not Outcome.OK and len(self._messages) < KEPT_MESSAGES:
+            self._messages.append(f"{key.title}: {measurement.outcome}: {measurement.message}")
+        self._progress(
+            Measured(
+                title=key.title,
+                digest=key.digest,
+                outcome=measurement.outcome,
+                seconds=measurement.seconds,
+                message=measurement.message,
+                best=state.best_seconds,
+                model_seconds=self._model_seconds(),
+                limit_share=state.limit_share,
+                trials=budget.used,
+                rate=budget.rate,
+                eta_seconds=budget.eta_seconds,
+            )
+        )
+
+    def _model_seconds(self) -> float | None:
+        if any(state.best_seconds is None for state in self._states):
+            return None
+        return sum(state.model_seconds for state in self._states)
+
+    def _confirm_winners(self) -> None:
+        for state in self._states:
+            if state.touched:
+                self._confirm(state)
+
+    def _confirm(self, state: TaskState) -> None:
+        for _ in range(PASSES):
+            chosen = next_to_confirm(state)
+            if not chosen:
+                return
+            for tried, measurement in measure_in_turn(self._runner, state, chosen):
+                features = state.space.features(tried.schedule)
+                self._keeper.append(state.task, tried.schedule, measurement, features)
+                state.confirm(tried.schedule, measurement)
+
+    def _check_success(self, interrupted: bool) -> None:
+        """TuningError if candidates were measured and none of them ran correctly."""
+        failed = all(state.best_seconds is None for state in self._states)
+        if interrupted or not failed or not self._budget.measured:
+            return
+        histogram = ", ".join(f"{count} {name}" for name, count in self._outcomes.most_common())
+        raise TuningError(
+            f"None of {self._budget.measured} candidates ran correctly: {histogram}.",
+            notes=tuple(self._messages),
+            remedy="The reasons are in the log; building without a log uses the same kernels.",
+        )
+
+
+def _row(state: TaskState, schedule: Schedule, seconds: float | None) -> Row:
+    throughput = None if seconds is None else 1.0 / seconds
+    return Row(state.task.key.digest, state.space.features(schedule), throughput)
+
+
+def _row_of(record: logs.Record) -> Row | None:
+    """What a record of another model teaches, or None if it describes its schedule otherwise."""
+    if not record.features:
+        return None
+    values = json.loads(record.features)
+    if len(values) != len(FEATURE_NAMES):
+        return None
+    throughput = 1.0 / record.seconds if record.seconds and record.status == "ok" else None
+    try:
+        return Row(record.workload, values, throughput)
+    except CostModelError:
+        return None

@@ -1,0 +1,153 @@
+"""Who compiles and measures the candidates of a tuning run.
+
+Tuning knows runners by their protocol only; the real one compiles in parallel, then measures one
+candidate after the other, and never does both at once.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from relay_tune.codegen.compiler_pool import CompilerPool
+from relay_tune.codegen.target import Target
+from relay_tune.errors import BuildError, RelayError
+from relay_tune.runtime.machine_limits import MachineLimits, measure_limits
+from relay_tune.runtime.measure_inputs import MeasureInputs, measure_inputs, save_inputs
+from relay_tune.runtime.measure_message import Slot
+from relay_tune.runtime.measurement import Measurement, Outcome
+from relay_tune.runtime.measurer import Candidate, MeasureLimits, Measurer
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.tuning.candidates import candidate_text
+from relay_tune.tuning.tasks import Task
+
+COMPILE_SECONDS = 30.0
+"""A candidate that takes longer to compile is given up, with the compiler process."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Prepared:
+    """A schedule that is ready to be measured, or why it is not.
+
+    Attributes:
+        schedule: the schedule.
+        candidate: its code, for runners that run code.
+        failure: the outcome, where there is nothing to measure.
+    """
+
+    schedule: Schedule
+    candidate: Candidate | None = None
+    failure: Measurement | None = None
+
+
+class Runner(Protocol):
+    """Turns schedules into measurements."""
+
+    def prepare(self, task: Task, schedules: Sequence[Schedule]) -> Sequence[Prepared]:
+        """Make schedules of a task ready, as many at once as the machine can."""
+
+    def measure(self, task: Task, prepared: Prepared, best: float | None) -> Measurement:
+        """Measure one of them; `best` is the best time known for the task, in seconds."""
+
+    def limits(self) -> MachineLimits:
+        """What the machine can reach."""
+
+    def close(self) -> None:
+        """End all processes and remove all files."""
+
+
+class NativeRunner:
+    """Compiles in worker processes and measures in another one, on this machine."""
+
+    def __init__(
+        self, target: Target, threads: int, seed: int, limits: MeasureLimits | None = None
+    ) -> None:
+        self._target = target
+        self._threads = threads
+        self._seed = seed
+        self._folder = tempfile.TemporaryDirectory(prefix="relay_tune_")
+        self._measurer = Measurer(target, threads, limits)
+        self._pool = CompilerPool(target, os.cpu_count() or 1)
+        self._data: dict[str, dict[str, Any]] = {}
+        self._loaded: str | None = None
+
+    def prepare(self, task: Task, schedules: Sequence[Schedule]) -> Sequence[Prepared]:
+        """See `Runner.prepare`."""
+        started = [self._start(task, schedule) for schedule in schedules]
+        return [self._finish(item) for item in started]
+
+    def measure(self, task: Task, prepared: Prepared, best: float | None) -> Measurement:
+        """See `Runner.measure`; the answer is compared with the operators' references."""
+        if prepared.failure is not None:
+            return prepared.failure
+        assert prepared.candidate is not None
+        try:
+            self._load(task)
+        except RelayError as error:
+            return Measurement(Outcome.ERROR, message=f"no reference: {error.message}"[:500])
+        return self._measurer.measure(prepared.candidate, best)
+
+    def limits(self) -> MachineLimits:
+        """See `Runner.limits`."""
+        nothing = save_inputs(MeasureInputs((), (), ()), Path(self._folder.name))
+        self._measurer.load(nothing)
+        self._loaded = None
+        return measure_limits(self._measurer, self._target, self._threads)
+
+    def close(self) -> None:
+        """See `Runner.close`."""
+        self._measurer.close()
+        self._pool.abort()
+        self._pool.close()
+        self._folder.cleanup()
+
+    def _load(self, task: Task) -> None:
+        digest = task.key.digest
+        if self._loaded == digest:
+            return
+        if digest not in self._data:
+            constants = [data for _, data in task.plan.program.constants]
+            data = measure_inputs(task.function, constants, self._seed)
+            self._data[digest] = save_inputs(data, Path(self._folder.name) / digest)
+        self._measurer.load(self._data[digest])
+        self._loaded = digest
+
+    def _start(self, task: Task, schedule: Schedule) -> _Started:
+        try:
+            text = candidate_text(task.plan, schedule, self._target)
+        except BuildError as error:
+            failed = Measurement(Outcome.COMPILE_ERROR, message=error.message[:500])
+            return _Started(schedule, (), (), failed)
+        futures = tuple(self._pool.submit(module) for module in text.modules)
+        return _Started(schedule, text.slots, futures, None)
+
+    def _finish(self, started: _Started) -> Prepared:
+        if started.failure is not None:
+            return Prepared(started.schedule, failure=started.failure)
+        try:
+            objects = tuple(future.result(COMPILE_SECONDS) for future in started.futures)
+        except BuildError as error:
+            reason = " ".join((error.message, *error.notes))[:500]
+        except FutureTimeoutError:
+            self._pool.abort()
+            reason = f"not compiled within {COMPILE_SECONDS:.0f} s"
+        else:
+            return Prepared(started.schedule, Candidate(objects, started.slots))
+        failed = Measurement(Outcome.COMPILE_ERROR, message=reason)
+        return Prepared(started.schedule, failure=failed)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Started:
+    """A candidate that is being compiled."""
+
+    schedule: Schedule
+    slots: tuple[Slot, ...]
+    futures: tuple[Future[bytes], ...]
+    failure: Measurement | None

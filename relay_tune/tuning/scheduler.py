@@ -1,0 +1,73 @@
+"""Which task gets the next candidates: the one where they save most of the model's time.
+
+The expected saving of a round is the task's time in the model, times its room up to the machine's
+limit, times a rate of improvement: what the last rounds gained, and hope that fades with the rounds
+that were spent. Compare the gradient of the objective in Zheng et al., "Ansor: Generating
+High-Performance Tensor Programs for Deep Learning", OSDI 2020, section 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relay_tune.tuning.task_state import TaskState
+
+LIMIT_SHARE = 0.97
+"""A task so close to what the machine can reach is done."""
+
+NEGLIGIBLE_SHARE = 0.003
+"""A task below this share of the model's time is not worth a candidate."""
+
+PATIENCE = 4
+"""So many rounds without `WORTHWHILE` gain end a task."""
+
+WORTHWHILE = 0.005
+HOPE = 0.25
+RECENT_ROUNDS = 2
+FAILING_ROUNDS = 3
+
+
+def next_task(states: Sequence[TaskState]) -> TaskState | None:
+    """The task to spend the next round on, or None if no task is worth one."""
+    total = sum(state.model_seconds for state in states)
+    open_states = [
+        state for state in states if not state.finished and not is_negligible(state, total)
+    ]
+    return max(open_states, key=expected_saving, default=None)
+
+
+def is_negligible(state: TaskState, total: float) -> bool:
+    """Whether a measured task is too small a part of the model's time."""
+    return state.best_seconds is not None and state.model_seconds < NEGLIGIBLE_SHARE * total
+
+
+def expected_saving(state: TaskState) -> float:
+    """Seconds of the model's time that another round of a task may save."""
+    if state.best_seconds is None:
+        return 0.0  # nothing ran so far; after the tasks that did
+    share = state.limit_share
+    room = 1.0 if share is None else 1.0 - share
+    rate = _recent_gain(state) / RECENT_ROUNDS + HOPE / (1 + len(state.rounds))
+    return state.model_seconds * room * rate
+
+
+def _recent_gain(state: TaskState) -> float:
+    """By what share the time fell in the last rounds."""
+    known = [seconds for seconds in state.rounds if seconds is not None]
+    if len(known) < 2:
+        return 0.0
+    before = known[max(0, len(known) - 1 - RECENT_ROUNDS)]
+    return max(0.0, 1.0 - known[-1] / before)
+
+
+def reason_to_finish(state: TaskState) -> str:
+    """Why a task needs no more rounds, in words; empty if it does."""
+    share = state.limit_share
+    if share is not None and share >= LIMIT_SHARE:
+        return f"at {share:.0%} of what the machine can reach"
+    if state.best_seconds is None:
+        return "every candidate failed" if len(state.rounds) >= FAILING_ROUNDS else ""
+    known = [seconds for seconds in state.rounds if seconds is not None]
+    if len(known) > PATIENCE and known[-1] > known[-1 - PATIENCE] * (1 - WORTHWHILE):
+        return f"no gain in {PATIENCE} rounds"
+    return ""

@@ -1,0 +1,150 @@
+"""How far the tuning of one task has come."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from relay_tune.runtime.measurement import Measurement, Outcome
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.tuning.program_space import ProgramSpace
+from relay_tune.tuning.result import TaskResult
+from relay_tune.tuning.tasks import Task
+from search import GeneticSearch, Genome, Score
+
+POPULATION = 64
+GENERATIONS = 4
+PROPOSAL_ATTEMPTS = 4
+"""How often more genomes are asked for when some mean schedules that were measured before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A schedule with its outcome; `seconds` of correct ones only."""
+
+    schedule: Schedule
+    seconds: float | None
+    confirmed: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class TaskState:
+    """A task, its search, and everything measured so far.
+
+    Attributes:
+        task: the task.
+        space: its schedules.
+        limit_seconds: what the machine can reach at most, if known.
+        tried: outcomes by the JSON text of the schedule.
+        rounds: the best time after each round of this run.
+        finished: why no more candidates are worth measuring; empty if some are.
+        touched: whether this run measured anything.
+    """
+
+    task: Task
+    space: ProgramSpace
+    search: GeneticSearch
+    limit_seconds: float | None = None
+    tried: dict[str, Tried] = field(default_factory=dict)
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    rounds: list[float | None] = field(default_factory=list)
+    finished: str = ""
+    touched: bool = False
+
+    @property
+    def best(self) -> Tried | None:
+        """The fastest correct schedule so far."""
+        return min(
+            (tried for tried in self.tried.values() if tried.seconds is not None),
+            key=lambda tried: tried.seconds or 0.0,
+            default=None,
+        )
+
+    @property
+    def best_seconds(self) -> float | None:
+        """The time of the fastest correct schedule."""
+        best = self.best
+        return None if best is None else best.seconds
+
+    @property
+    def default_tried(self) -> Tried | None:
+        """The outcome of the default schedule, None before it was measured."""
+        return self.tried.get(self.space.default.to_json())
+
+    @property
+    def model_seconds(self) -> float:
+        """The time that the model spends in this task, 0 if not known."""
+        return self.task.weight * (self.best_seconds or 0.0)
+
+    @property
+    def limit_share(self) -> float | None:
+        """The best time as a share of what the machine can reach."""
+        best = self.best_seconds
+        if best is None or self.limit_seconds is None:
+            return None
+        return min(1.0, self.limit_seconds / best)
+
+    def propose(self, count: int, score: Score) -> list[Schedule]:
+        """Up to `count` schedules that were never measured; fewer when the space is exhausted."""
+        found: dict[str, Schedule] = {}
+        for _ in range(PROPOSAL_ATTEMPTS):
+            genomes = self.search.propose(count - len(found), score)
+            for genome in genomes:
+                self._sort(genome, found)
+            if not genomes or len(found) == count:
+                break
+        return list(found.values())
+
+    def _sort(self, genome: Genome, found: dict[str, Schedule]) -> None:
+        """Enter a genome into `found` unless its schedule is known."""
+        schedule = self.space.schedule(genome)
+        text = schedule.to_json()
+        if text in self.tried:
+            self.search.tell(genome, _worth(self.tried[text].seconds))
+        else:
+            found[text] = schedule
+
+    def add(self, schedule: Schedule, outcome: Outcome, seconds: float | None) -> None:
+        """Enter an outcome, of this run or of an earlier one."""
+        time = seconds if outcome is Outcome.OK else None
+        self.tried[schedule.to_json()] = Tried(schedule, time)
+        self.outcomes[outcome] += 1
+        genome = self.space.genome(schedule)
+        if genome is not None:
+            self.search.tell(genome, _worth(time))
+
+    def confirm(self, schedule: Schedule, measurement: Measurement) -> None:
+        """Replace the time of a schedule by a more careful one."""
+        time = measurement.seconds if measurement.outcome is Outcome.OK else None
+        self.tried[schedule.to_json()] = Tried(schedule, time, confirmed=True)
+
+    def result(self) -> TaskResult:
+        """The state as a result."""
+        default = self.default_tried
+        return TaskResult(
+            title=self.task.key.title,
+            digest=self.task.key.digest,
+            weight=self.task.weight,
+            trials=len(self.tried),
+            default_seconds=None if default is None else default.seconds,
+            best_seconds=self.best_seconds,
+            limit_seconds=self.limit_seconds,
+            operations=self.task.operations,
+            reason=self.finished,
+        )
+
+
+def new_state(task: Task, space: ProgramSpace, seed: int) -> TaskState:
+    """The state of a task of which nothing is known."""
+    default = space.genome(space.default)
+    initial: Sequence[Genome] = () if default is None else (default,)
+    search = GeneticSearch(
+        space.space, seed, population=POPULATION, generations=GENERATIONS, initial=initial
+    )
+    return TaskState(task, space, search)
+
+
+def _worth(seconds: float | None) -> float | None:
+    """Higher is better: runs a second."""
+    return None if seconds is None else 1.0 / seconds

@@ -1,0 +1,88 @@
+"""What there is to tune in a model: one task for each distinct primitive."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from relay_tune.building.primitives import nest_operations
+from relay_tune.errors import BuildError
+from relay_tune.ir.dtypes import DTYPES
+from relay_tune.ir.expr import Call, Expr, Function
+from relay_tune.ir.module import Module
+from relay_tune.ir.traversal import post_order
+from relay_tune.op.lower import TensorProgram, lower_function
+from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
+from relay_tune.schedule.apply import Plan, plan_program
+from relay_tune.tensor.expression import Tensor
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Task:
+    """One primitive to tune.
+
+    Attributes:
+        key: what makes it the same as that of another model.
+        function: the typed primitive function; the first of those with this key.
+        plan: its nests, before any choice.
+        weight: how often the model runs it.
+        operations: arithmetic operations of one run.
+        bytes: what one run reads and writes at least once.
+    """
+
+    key: PrimitiveKey
+    function: Function
+    plan: Plan
+    weight: int
+    operations: int
+    bytes: int
+
+
+def extract_tasks(module: Module) -> list[Task]:
+    """The tasks of a fused module, the ones with most arithmetic in the whole model first.
+
+    Primitives that only reshape, and those without a static tensor computation, are no tasks.
+    """
+    counts: Counter[str] = Counter()
+    first: dict[str, tuple[PrimitiveKey, Function]] = {}
+    for function in _primitive_calls(module):
+        key = primitive_key(function)
+        counts[key.digest] += 1
+        first.setdefault(key.digest, (key, function))
+    found = [_task(key, function, counts[digest]) for digest, (key, function) in first.items()]
+    tasks = [task for task in found if task is not None]
+    return sorted(tasks, key=lambda task: (-task.operations * task.weight, task.key.digest))
+
+
+def _primitive_calls(module: Module) -> Iterator[Function]:
+    """The primitive function of each call, in order of evaluation."""
+    for name in sorted(module.functions):
+        for node in post_order(module.functions[name], enter=_is_entered):
+            match node:
+                case Call(callee=Function() as function) if function.is_primitive:
+                    if function.attributes.get("ReshapeOnly") != 1:
+                        yield function
+
+
+def _is_entered(node: Expr) -> bool:
+    return not (isinstance(node, Function) and node.is_primitive)
+
+
+def _task(key: PrimitiveKey, function: Function, weight: int) -> Task | None:
+    """The task of a primitive, or None where it has no schedule."""
+    try:
+        plan = plan_program(lower_function(function))
+    except BuildError:
+        return None  # dynamic shapes: built and run without schedules
+    if not plan.nests:
+        return None
+    operations = sum(nest_operations(nest) for nest in plan.nests)
+    return Task(key, function, plan, weight, operations, _bytes(plan.program))
+
+
+def _bytes(program: TensorProgram) -> int:
+    constants = [tensor for tensor, _ in program.constants]
+    tensors: Sequence[Tensor] = (*program.inputs, *constants, *program.outputs)
+    return sum(prod(tensor.shape) * DTYPES[tensor.dtype].itemsize for tensor in tensors)

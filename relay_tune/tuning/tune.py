@@ -1,0 +1,135 @@
+"""`tune`: find fast schedules for a model's kernels by measuring them on this machine.
+
+result = tune(module, log="tuning.db", minutes=3)
+print(result.default_model_seconds, "->", result.model_seconds)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+
+from relay_tune.building.primitives import machine_of
+from relay_tune.codegen.target import Target, native_target, parse_target
+from relay_tune.codegen.version import CODE_VERSION
+from relay_tune.errors import InputError
+from relay_tune.ir.module import Module
+from relay_tune.runtime.threads import thread_count
+from relay_tune.transform.pipeline import default_pipeline
+from relay_tune.tuning.budget import make_budget
+from relay_tune.tuning.events import Progress, ignore
+from relay_tune.tuning.keeper import LogKeeper, Scope
+from relay_tune.tuning.options import TuningOptions
+from relay_tune.tuning.program_space import ProgramSpace
+from relay_tune.tuning.result import TuningResult
+from relay_tune.tuning.run import TuningRun
+from relay_tune.tuning.runner import NativeRunner, Runner
+from relay_tune.tuning.task_state import TaskState, new_state
+from relay_tune.tuning.tasks import Task, extract_tasks
+
+__all__ = ["TuningResult", "tune", "tune_tasks"]
+
+
+def tune(
+    module: Module,
+    *,
+    log: str | PathLike[str] = "tuning.db",
+    trials: int | None = None,
+    minutes: float | None = None,
+    target: str | Target = "native",
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> TuningResult:
+    """Tune a model as the user gave it; every measurement is in the log at once.
+
+    What the log holds for the model's kernels counts as measured. Ctrl-C ends the run early, with
+    `interrupted` set in the result.
+
+    Args:
+        module: the program, typed or not.
+        log: the tuning log; it is created if it does not exist.
+        trials: candidates in all, those in the log included; by default 64 for each kernel.
+        minutes: time to spend; by default 3.
+        target: `native`; kernels for other machines cannot be measured here.
+        threads: how many threads the kernels run on; by default all processors of this process.
+        seed: of all random choices.
+        progress: is called with each event (`relay_tune.tuning.events`).
+
+    Raises RelayError for an ill-typed model, InputError for a target, log or budget that cannot be
+    used, TuningError if nothing could be measured.
+    """
+    chosen = parse_target(target) if isinstance(target, str) else target
+    _check_native(chosen)
+    count = thread_count(threads)
+    tasks = extract_tasks(default_pipeline()(module))
+    runner = NativeRunner(chosen, count, seed)
+    try:
+        return tune_tasks(
+            tasks,
+            runner,
+            log=log,
+            options=TuningOptions(trials, minutes, seed),
+            target=chosen,
+            threads=count,
+            progress=progress if progress is not None else ignore,
+        )
+    finally:
+        runner.close()
+
+
+def tune_tasks(
+    tasks: Sequence[Task],
+    runner: Runner,
+    *,
+    log: str | PathLike[str],
+    options: TuningOptions,
+    target: Target,
+    threads: int,
+    progress: Progress = ignore,
+) -> TuningResult:
+    """Tune tasks with a runner; see `tune`."""
+    keeper = LogKeeper(log, Scope(target.key, threads, CODE_VERSION))
+    try:
+        return _run(tasks, runner, keeper, options, target, threads, progress)
+    finally:
+        keeper.close()
+
+
+def _run(
+    tasks: Sequence[Task],
+    runner: Runner,
+    keeper: LogKeeper,
+    options: TuningOptions,
+    target: Target,
+    threads: int,
+    progress: Progress,
+) -> TuningResult:
+    budget = make_budget(options.trials, options.minutes, len(tasks), used=0)
+    number = keeper.begin_run(
+        {"trials": budget.trials, "seconds": budget.seconds, "seed": options.seed}
+    )
+    ending = "failed"
+    try:
+        states = _states(tasks, target, threads, options.seed)
+        result = TuningRun(states, runner, keeper, budget, options, progress).run()
+        ending = "interrupted" if result.interrupted else "finished"
+        return result
+    finally:
+        keeper.end_run(number, ending)
+
+
+def _states(tasks: Sequence[Task], target: Target, threads: int, seed: int) -> list[TaskState]:
+    """The states of the tasks that leave a choice."""
+    machine = machine_of(target)
+    spaces = [(task, ProgramSpace(task.plan, machine, threads)) for task in tasks]
+    return [new_state(task, space, seed) for task, space in spaces if not space.is_trivial]
+
+
+def _check_native(target: Target) -> None:
+    native = native_target()
+    if target.key != native.key:
+        raise InputError(
+            f"Kernels for {target} cannot be measured on this machine, which is {native}.",
+            remedy="Run tune on the target machine, and bring its log here.",
+        )

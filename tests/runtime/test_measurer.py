@@ -1,0 +1,147 @@
+"""Candidates that crash, hang, lie or take all memory cost themselves only."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from relay_tune.codegen.compiler import compile_text
+from relay_tune.codegen.target import native_target
+from relay_tune.runtime.measure_inputs import MeasureInputs, save_inputs
+from relay_tune.runtime.measure_message import Slot, SlotKind
+from relay_tune.runtime.measurement import Outcome
+from relay_tune.runtime.measurer import Candidate, MeasureLimits, Measurer
+
+COUNT = 1000
+SLOTS = (Slot(SlotKind.INPUT), Slot(SlotKind.OUTPUT), Slot(SlotKind.SCRATCH, bytes=256))
+LIMITS = MeasureLimits(first_seconds=2.0, least_seconds=0.5, memory_bytes=1 << 30)
+
+DOUBLE = """
+  %in_at = getelementptr ptr, ptr %table, i64 0
+  %in = load ptr, ptr %in_at
+  %out_at = getelementptr ptr, ptr %table, i64 1
+  %out = load ptr, ptr %out_at
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %from = getelementptr float, ptr %in, i64 %i
+  %value = load float, ptr %from
+  %result = {operation}
+  %to = getelementptr float, ptr %out, i64 %i
+  store float %result, ptr %to
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, {count}
+  br i1 %more, label %loop, label %end
+end:
+  ret void
+"""
+
+
+def doubling(operation: str = "fadd float %value, %value", count: int = COUNT) -> str:
+    return DOUBLE.format(operation=operation, count=count)
+
+
+def candidate(body: str, declarations: str = "") -> Candidate:
+    target = native_target()
+    text = f"""
+target triple = "{target.triple}"
+{declarations}
+define void @measure_main(ptr %table, i64 %thread, i64 %threads) nounwind {{
+entry:
+{body}
+}}
+"""
+    return Candidate((compile_text(text, target),), SLOTS)
+
+
+FAULTS = {
+    "null store": ("store i32 1, ptr null\n unreachable", "", Outcome.CRASH, "SIGSEGV"),
+    "trap": (
+        "call void @llvm.trap()\n unreachable",
+        "declare void @llvm.trap()",
+        Outcome.CRASH,
+        "",
+    ),
+    "abort": (
+        "call void @abort()\n unreachable",
+        "declare void @abort()",
+        Outcome.CRASH,
+        "SIGABRT",
+    ),
+    "exit": (
+        "call void @_exit(i32 0)\n unreachable",
+        "declare void @_exit(i32)",
+        Outcome.CRASH,
+        "exit code 0",
+    ),
+    "endless loop": ("br label %loop\nloop:\n br label %loop", "", Outcome.TIMEOUT, "no answer"),
+    "wrong numbers": (doubling("fadd float %value, 1.0"), "", Outcome.WRONG, "element"),
+    "one element missing": (doubling(count=COUNT - 1), "", Outcome.WRONG, "element 999 is nan"),
+    "nan": (doubling("fadd float %value, 0x7FF8000000000000"), "", Outcome.WRONG, "nan"),
+    "one element too many": (doubling(count=COUNT + 1), "", Outcome.WRONG, "outside of output 0"),
+    "unknown symbol": (
+        "call void @no_such_function()\n ret void",
+        "declare void @no_such_function()",
+        Outcome.COMPILE_ERROR,
+        "linking failed",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def measurer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measurer]:
+    values = np.random.default_rng(0).standard_normal(COUNT).astype(np.float32)
+    data = MeasureInputs((values,), (), (values + values,))
+    with Measurer(native_target(), 2, LIMITS) as shared:
+        shared.load(save_inputs(data, tmp_path_factory.mktemp("task")))
+        yield shared
+
+
+def test_a_good_candidate_has_a_time(measurer: Measurer) -> None:
+    found = measurer.measure(candidate(doubling()), None)
+    assert found.outcome is Outcome.OK, found.message
+    assert found.seconds is not None and 0 < found.seconds < 1
+    assert found.spread is not None and found.spread >= 0
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_named_and_the_next_candidate_is_measured(measurer: Measurer, name: str) -> None:
+    body, declarations, outcome, words = FAULTS[name]
+    found = measurer.measure(candidate(body, declarations), 1e-6)
+    assert found.outcome is outcome, found
+    assert words in found.message
+    assert measurer.measure(candidate(doubling()), None).outcome is Outcome.OK
+
+
+def test_endless_allocation_ends_at_the_limit(measurer: Measurer) -> None:
+    body = """
+  br label %loop
+loop:
+  %block = call ptr @malloc(i64 268435456)
+  store i8 1, ptr %block
+  br label %loop
+"""
+    found = measurer.measure(candidate(body, "declare ptr @malloc(i64)"), None)
+    assert found.outcome in (Outcome.CRASH, Outcome.MEMORY)
+    assert measurer.measure(candidate(doubling()), None).outcome is Outcome.OK
+
+
+def test_what_a_candidate_prints_disturbs_nobody(measurer: Measurer) -> None:
+    body = f"%printed = call i32 @putchar(i32 65)\n{doubling()}"
+    found = measurer.measure(candidate(body, "declare i32 @putchar(i32)"), None)
+    assert found.outcome is Outcome.OK, found.message
+
+
+def test_closing_leaves_no_process(tmp_path: Path) -> None:
+    values = np.ones(COUNT, np.float32)
+    with Measurer(native_target(), 1, LIMITS) as own:
+        own.load(save_inputs(MeasureInputs((values,), (), (values + values,)), tmp_path))
+        assert own.measure(candidate(doubling()), None).outcome is Outcome.OK
+        assert own._worker is not None
+        pid = own._worker._process.pid
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
