@@ -7,8 +7,9 @@
     void relay_tune_shutdown()                      end and join the workers
 
 The caller is thread 0 of a run; the others are woken once for the whole network and meet in
-spinning barriers between kernels. Workers spin briefly after a run, then sleep. A second caller at the same
-time, and a process that could start no thread, runs alone; a forked child starts its own workers.
+spinning barriers between kernels. Workers spin briefly after a run, then sleep. A second caller at
+the same time, and a process that could start no thread, runs alone; a forked child starts its own
+workers.
 
 `@generation` holds a run number and, in its low 16 bits, the threads of that run, so that a worker
 which is not part of a run, and which nobody waits for, can never mistake one run for the next.

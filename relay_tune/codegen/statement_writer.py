@@ -8,13 +8,13 @@ parallel loops runs on thread 0. Register buffers become values that loops carry
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from relay_tune.codegen.arithmetic import Arithmetic, Value
 from relay_tune.codegen.function_writer import FunctionWriter, Lines
-from relay_tune.codegen.llvm_types import BYTES, memory_type
-from relay_tune.codegen.operations import to_memory
+from relay_tune.codegen.llvm_types import memory_type
+from relay_tune.codegen.store_writer import StoreWriter
 from relay_tune.codegen.value_writer import LANE, ValueWriter, VectorContext
 from relay_tune.tensor.affine import Affine, constant
 from relay_tune.tensor.expression import Literal, Scalar, Tensor
@@ -32,6 +32,7 @@ from relay_tune.tensor.loops import (
     Store,
     While,
 )
+from relay_tune.tensor.touched import has_parallel_loop, stores_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,8 @@ class StatementWriter:
         self.writer = FunctionWriter()
         pointers = {tensor: f"%arg{n}" for n, tensor in enumerate(kernel.parameters)}
         self.values = ValueWriter(self.writer, pointers)
-        self.parallel = contains_parallel(kernel.body)
+        self.stores = StoreWriter(self.values)
+        self.parallel = has_parallel_loop(kernel.body)
 
     def write(self) -> FunctionText:
         """The whole function."""
@@ -78,10 +80,10 @@ class StatementWriter:
             case Block():
                 for statement in body.statements:
                     self._on_thread_zero(statement)
-            case Allocate() if contains_parallel(body):
+            case Allocate() if has_parallel_loop(body):
                 self._allocate(body.buffer)
                 self._on_thread_zero(body.body)
-            case _ if contains_parallel(body):
+            case _ if has_parallel_loop(body):
                 self.statement(body)
             case _:
                 w = self.writer
@@ -106,7 +108,7 @@ class StatementWriter:
             case Let():
                 self._let(node)
             case Store():
-                self._store(node)
+                self._written(self.stores.store(node))
             case Branch():
                 self._branch(node)
             case While():
@@ -234,7 +236,7 @@ class StatementWriter:
 
     def _carried(self, body: Statement) -> list[Tensor]:
         """Register buffers from outside that `body` writes: the loop must carry them."""
-        written = {store.buffer for store in stores(body)}
+        written = {store.buffer for store in stores_of(body)}
         return [buffer for buffer in self.values.registers if buffer in written]
 
     def _enter_carried(
@@ -254,7 +256,7 @@ class StatementWriter:
 
     def _bump(self, body: Statement) -> None:
         """Loads from before and after must not be merged for buffers that `body` writes."""
-        for store in stores(body):
+        for store in stores_of(body):
             self._written(store.buffer)
 
     def _written(self, buffer: Tensor) -> None:
@@ -339,99 +341,3 @@ class StatementWriter:
         kind = memory_type(buffer.dtype)
         hoisted.insert(0, f"  {name} = alloca [{max(count, 1)} x {kind}], align 64")
         self.values.pointers[buffer] = name
-
-    def _store(self, node: Store) -> None:
-        values = self.values
-        value = values.evaluate(node.value)
-        offset = values.flat_offset(node.buffer, node.indices)
-        if isinstance(offset, Affine) and offset.coefficient(LANE):
-            value = values.spread(value)
-        if node.buffer in values.registers:
-            assert isinstance(offset, Affine) and offset.without(LANE).is_constant
-            values.registers[node.buffer][offset.constant] = value
-            return
-        a = values.arithmetic(value.dtype, value.lanes)
-        stored = replace(value, text=to_memory(a, value.text, node.buffer.dtype))
-        if isinstance(offset, Value):
-            self._scatter(node.buffer, offset, stored)
-        elif offset.coefficient(LANE) == 0:
-            self._store_at(node.buffer, offset, memory_type(node.buffer.dtype), stored.text)
-        elif offset.coefficient(LANE) == 1:
-            self._store_vector(node.buffer, offset.without(LANE), stored)
-        else:
-            self._store_strided(node.buffer, offset, stored)
-        self._written(node.buffer)
-
-    def _store_at(self, buffer: Tensor, offset: Affine, kind: str, text: str) -> None:
-        pointer = self.writer.address(self.values.pointers[buffer], offset, BYTES[buffer.dtype])
-        self.writer.line(f"store {kind} {text}, ptr {pointer}, align {BYTES[buffer.dtype]}")
-
-    def _store_vector(self, buffer: Tensor, offset: Affine, value: Value) -> None:
-        kind = memory_type(buffer.dtype, value.lanes)
-        mask = self.values.current_mask()
-        if mask is None:
-            self._store_at(buffer, offset, kind, value.text)
-            return
-        pointer = self.writer.address(self.values.pointers[buffer], offset, BYTES[buffer.dtype])
-        element = memory_type(buffer.dtype)
-        suffix = {"float": "f32", "double": "f64", "half": "f16"}.get(element, element)
-        name = f"llvm.masked.store.v{value.lanes}{suffix}.p0"
-        self.writer.declarations.add(
-            f"declare void @{name}({kind}, ptr, i32, <{value.lanes} x i1>)"
-        )
-        self.writer.line(
-            f"call void @{name}({kind} {value.text}, ptr {pointer}, i32 {BYTES[buffer.dtype]}, "
-            f"<{value.lanes} x i1> {mask})"
-        )
-
-    def _store_strided(self, buffer: Tensor, offset: Affine, value: Value) -> None:
-        """Lanes that lie apart, stored one by one."""
-        element = memory_type(buffer.dtype)
-        stride = offset.coefficient(LANE)
-        for lane in range(self.values.vector.active):
-            kind = memory_type(buffer.dtype, value.lanes)
-            text = self.writer.pure(f"extractelement {kind} {value.text}, i64 {lane}")
-            self._store_at(buffer, offset.without(LANE).shift(stride * lane), element, text)
-
-    def _scatter(self, buffer: Tensor, offsets: Value, value: Value) -> None:
-        """Lanes at computed places, stored one by one in order."""
-        element = memory_type(buffer.dtype)
-        for lane in range(self.values.vector.active):
-            kind = memory_type(buffer.dtype, value.lanes)
-            place = self.writer.pure(
-                f"extractelement {offsets.llvm_type} {offsets.text}, i64 {lane}"
-            )
-            text = self.writer.pure(f"extractelement {kind} {value.text}, i64 {lane}")
-            self._store_at(buffer, Affine({place: 1}), element, text)
-
-
-def stores(node: Statement) -> Iterator[Store]:
-    """All stores in a statement."""
-    match node:
-        case Store():
-            yield node
-        case Block():
-            for statement in node.statements:
-                yield from stores(statement)
-        case Loop() | While() | Allocate() | Let():
-            yield from stores(node.body)
-        case Branch():
-            yield from stores(node.then)
-            if node.otherwise is not None:
-                yield from stores(node.otherwise)
-
-
-def contains_parallel(node: Statement) -> bool:
-    """Whether there is a parallel loop in a statement."""
-    match node:
-        case Loop():
-            return node.kind is LoopKind.PARALLEL or contains_parallel(node.body)
-        case Block():
-            return any(contains_parallel(statement) for statement in node.statements)
-        case Allocate() | While() | Let():
-            return contains_parallel(node.body)
-        case Branch():
-            return contains_parallel(node.then) or (
-                node.otherwise is not None and contains_parallel(node.otherwise)
-            )
-    return False

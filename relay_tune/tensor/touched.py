@@ -1,4 +1,4 @@
-"""Which tensors a loop nest reads and writes."""
+"""What stands in a loop nest: its statements, and the tensors that it reads and writes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from relay_tune.tensor.loops import (
     LaneReduce,
     Let,
     Loop,
+    LoopKind,
     Statement,
     Store,
     While,
@@ -46,6 +47,18 @@ def statements(root: Statement) -> Iterator[Statement]:
             yield from statements(root.then)
             if root.otherwise is not None:
                 yield from statements(root.otherwise)
+
+
+def stores_of(root: Statement) -> Iterator[Store]:
+    """All stores in a statement."""
+    return (node for node in statements(root) if isinstance(node, Store))
+
+
+def has_parallel_loop(root: Statement) -> bool:
+    """Whether there is a parallel loop in a statement."""
+    return any(
+        isinstance(node, Loop) and node.kind is LoopKind.PARALLEL for node in statements(root)
+    )
 
 
 def _expressions(node: Statement) -> tuple[Scalar, ...]:

@@ -1,0 +1,94 @@
+"""Stores: into registers, whole vectors, masked tails, lanes that lie apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from relay_tune.codegen.arithmetic import Value
+from relay_tune.codegen.llvm_types import BYTES, memory_type
+from relay_tune.codegen.operations import to_memory
+from relay_tune.codegen.value_writer import LANE, ValueWriter
+from relay_tune.tensor.affine import Affine
+from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.loops import Store
+
+INTRINSIC_SUFFIXES = {"float": "f32", "double": "f64", "half": "f16"}
+
+
+@dataclass(frozen=True, slots=True)
+class StoreWriter:
+    """Writes stores with the values of a ValueWriter."""
+
+    values: ValueWriter
+
+    def store(self, node: Store) -> Tensor:
+        """Write a store; gives the buffer that changed."""
+        values = self.values
+        value = values.evaluate(node.value)
+        offset = values.flat_offset(node.buffer, node.indices)
+        if isinstance(offset, Affine) and offset.coefficient(LANE):
+            value = values.spread(value)
+        if node.buffer in values.registers:
+            assert isinstance(offset, Affine) and offset.without(LANE).is_constant
+            values.registers[node.buffer][offset.constant] = value
+            return node.buffer
+        arithmetic = values.arithmetic(value.dtype, value.lanes)
+        stored = replace(value, text=to_memory(arithmetic, value.text, node.buffer.dtype))
+        if isinstance(offset, Value):
+            self._scatter(node.buffer, offset, stored)
+        elif offset.coefficient(LANE) == 0:
+            self._store_at(node.buffer, offset, memory_type(node.buffer.dtype), stored.text)
+        elif offset.coefficient(LANE) == 1:
+            self._store_vector(node.buffer, offset.without(LANE), stored)
+        else:
+            self._store_strided(node.buffer, offset, stored)
+        return node.buffer
+
+    def _pointer(self, buffer: Tensor, offset: Affine) -> str:
+        base = self.values.pointers[buffer]
+        return self.values.writer.address(base, offset, BYTES[buffer.dtype])
+
+    def _store_at(self, buffer: Tensor, offset: Affine, kind: str, text: str) -> None:
+        pointer = self._pointer(buffer, offset)
+        align = BYTES[buffer.dtype]
+        self.values.writer.line(f"store {kind} {text}, ptr {pointer}, align {align}")
+
+    def _store_vector(self, buffer: Tensor, offset: Affine, value: Value) -> None:
+        """A whole vector, or its active lanes under a mask."""
+        kind = memory_type(buffer.dtype, value.lanes)
+        mask = self.values.current_mask()
+        if mask is None:
+            self._store_at(buffer, offset, kind, value.text)
+            return
+        pointer = self._pointer(buffer, offset)
+        element = memory_type(buffer.dtype)
+        suffix = INTRINSIC_SUFFIXES.get(element, element)
+        name = f"llvm.masked.store.v{value.lanes}{suffix}.p0"
+        mask_type = f"<{value.lanes} x i1>"
+        writer = self.values.writer
+        writer.declarations.add(f"declare void @{name}({kind}, ptr, i32, {mask_type})")
+        writer.line(
+            f"call void @{name}({kind} {value.text}, ptr {pointer}, i32 {BYTES[buffer.dtype]}, "
+            f"{mask_type} {mask})"
+        )
+
+    def _store_strided(self, buffer: Tensor, offset: Affine, value: Value) -> None:
+        """Lanes that lie apart, stored one by one."""
+        stride, start = offset.coefficient(LANE), offset.without(LANE)
+        for lane in range(self.values.vector.active):
+            text = self._lane(buffer, value, lane)
+            place = start.shift(stride * lane)
+            self._store_at(buffer, place, memory_type(buffer.dtype), text)
+
+    def _scatter(self, buffer: Tensor, offsets: Value, value: Value) -> None:
+        """Lanes at computed places, stored one by one in order."""
+        for lane in range(self.values.vector.active):
+            place = self.values.writer.pure(
+                f"extractelement {offsets.llvm_type} {offsets.text}, i64 {lane}"
+            )
+            text = self._lane(buffer, value, lane)
+            self._store_at(buffer, Affine({place: 1}), memory_type(buffer.dtype), text)
+
+    def _lane(self, buffer: Tensor, value: Value, lane: int) -> str:
+        kind = memory_type(buffer.dtype, value.lanes)
+        return self.values.writer.pure(f"extractelement {kind} {value.text}, i64 {lane}")
