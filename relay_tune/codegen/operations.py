@@ -187,9 +187,9 @@ def _integer_power(a: Arithmetic, left: str, right: str) -> str:
         base = a.binary("mul", base, base)
     if not is_signed(a.dtype):
         return result
-    is_one = a.compare("eq", left, a.number(1))
-    negative = a.compare("slt", right, a.number(0))
-    return a.select(negative, a.select(is_one, a.number(1), a.number(0)), result)
+    ones = (a.compare("eq", left, a.number(1)), a.compare("eq", left, a.number(-1)))
+    fraction = a.select(a.of("bool").binary("or", *ones), result, a.number(0))
+    return a.select(a.compare("slt", right, a.number(0)), fraction, result)
 
 
 def _guarded_divisor(a: Arithmetic, left: str, right: str) -> tuple[str, str]:
