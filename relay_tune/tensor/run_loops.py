@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from relay_tune.tensor.expression import Axis, Scalar, Tensor
-from relay_tune.tensor.loops import Allocate, Block, Branch, Loop, Statement, Store, While
+from relay_tune.tensor.loops import Allocate, Block, Branch, Let, Loop, Statement, Store, While
 from relay_tune.tensor.scalar_semantics import Array, numpy_dtype
 from relay_tune.tensor.scalar_value import scalar_value
 
@@ -36,6 +36,9 @@ class _Machine:
                     self.run(part)
             case Loop():
                 self._run_loop(statement)
+            case Let():
+                self._axes[statement.axis] = self._value(statement.value)
+                self.run(statement.body)
             case Store():
                 self._store(statement)
             case Branch():
