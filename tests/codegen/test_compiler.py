@@ -1,0 +1,78 @@
+import ctypes
+
+import numpy as np
+import pytest
+
+from relay_tune.codegen.compiler import LoadedCode, compile_text, module_text
+from relay_tune.codegen.target import native_target, parse_target
+from relay_tune.errors import BuildError
+from relay_tune.tensor.expression import Axis, unary
+from relay_tune.tensor.loops import Kernel, LoopKind, Statement, Store
+from tests.codegen.running import argument, loop
+
+ADD_ONE = """\
+define void @{name}(ptr %p) {{
+  %v = load i64, ptr %p
+  %w = add i64 %v, {amount}
+  store i64 %w, ptr %p
+  ret void
+}}
+"""
+
+
+def exponentials() -> Kernel:
+    x, y, lane, i = argument("x", 64), argument("y", 64), Axis("lane", 8), Axis("i", 8)
+    at = i * 8 + lane
+    body: Statement = loop(lane, Store(y, (at,), unary("exp", x[at])), kind=LoopKind.VECTOR)
+    return Kernel("kernel", (x, y), (x, y), loop(i, body))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "this is no module",
+        "define void @f() { ret i32 0 }",
+        "define void @f() { br label %nowhere }",
+        "define void @f(ptr %p) { %v = load i64, ptr %q ret void }",
+    ],
+)
+def test_rejected_text_is_a_build_error(text):
+    with pytest.raises(BuildError, match="defect of the compiler") as caught:
+        compile_text(text, native_target())
+    assert caught.value.notes[0]
+
+
+def test_the_same_kernel_twice_is_the_same_text():
+    target = parse_target("x86_64-linux-gnu:haswell")
+    first, second = (module_text([exponentials()], target) for _ in range(2))
+    assert first == second
+    assert compile_text(first, target) == compile_text(second, target)
+
+
+def test_declarations_appear_once_for_all_kernels():
+    text = module_text([exponentials(), exponentials()], native_target())
+    declarations = [line for line in text.splitlines() if line.startswith("declare")]
+    assert declarations and len(declarations) == len(set(declarations))
+
+
+def test_objects_are_for_the_target():
+    machines = {"x86_64-linux-gnu": 62, "aarch64-linux-gnu": 183}
+    for triple, number in machines.items():
+        target = parse_target(triple)
+        image = compile_text(module_text([exponentials()], target), target)
+        assert image[:4] == b"\x7fELF"
+        assert int.from_bytes(image[18:20], "little") == number
+
+
+def test_several_objects_are_loaded_together_and_libraries_do_not_mix():
+    target = native_target()
+    objects = [
+        compile_text(ADD_ONE.format(name=name, amount=amount), target)
+        for name, amount in (("one", 1), ("ten", 10))
+    ]
+    both = LoadedCode(objects, ["one", "ten"])
+    other = LoadedCode([compile_text(ADD_ONE.format(name="one", amount=100), target)], ["one"])
+    value = np.zeros(1, np.int64)
+    for code, symbol in ((both, "one"), (both, "ten"), (other, "one"), (both, "one")):
+        code.function(symbol, ctypes.c_void_p)(value.ctypes.data)
+    assert value[0] == 112

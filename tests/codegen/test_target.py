@@ -1,0 +1,48 @@
+import pytest
+
+from relay_tune.codegen.target import native_target, parse_target
+from relay_tune.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("text", "bits", "registers"),
+    [
+        ("x86_64-linux-gnu", 128, 16),
+        ("x86_64-linux-gnu:x86-64", 128, 16),
+        ("x86_64-linux-gnu:x86-64-v3", 256, 16),
+        ("x86_64-linux-gnu:haswell", 256, 16),
+        ("x86_64-linux-gnu:znver3", 256, 16),
+        ("x86_64-linux-gnu:skylake-avx512", 512, 32),
+        ("x86_64-linux-gnu:x86-64-v4", 512, 32),
+        ("x86_64-linux-gnu:znver4", 512, 32),
+        ("x86_64-linux-gnu:x86-64:+avx2", 256, 16),
+        ("aarch64-linux-gnu", 128, 32),
+        ("aarch64-linux-gnu:cortex-a72", 128, 32),
+    ],
+)
+def test_vectors_of_named_targets(text, bits, registers):
+    target = parse_target(text)
+    assert (target.vector_bits, target.vector_registers) == (bits, registers)
+
+
+def test_parts_of_a_target():
+    target = parse_target("x86_64-linux-gnu:haswell:+avx2,-bmi")
+    assert (target.triple, target.cpu, target.features) == (
+        "x86_64-linux-gnu",
+        "haswell",
+        "+avx2,-bmi",
+    )
+
+
+def test_native_is_this_machine():
+    target = parse_target("native")
+    assert target == native_target()
+    assert target.vector_bits in (128, 256, 512)
+    assert target.cpu and target.features
+
+
+@pytest.mark.parametrize("text", ["", "toaster", "toaster-linux-gnu:haswell", ":haswell"])
+def test_unknown_machines_are_refused(text):
+    with pytest.raises(InputError, match="not known") as caught:
+        parse_target(text)
+    assert caught.value.remedy and "x86_64-linux-gnu:haswell" in caught.value.remedy
