@@ -51,7 +51,7 @@ _HOMES = {
     "relay_tune.runtime.load": ("load",),
     "relay_tune.runtime.model": ("Model",),
     "relay_tune.transform.pipeline": ("default_pipeline",),
-    "relay_tune.tuning.build": ("build",),
+    "relay_tune.tuning.tuned_build": ("build",),
     "relay_tune.tuning.tune": ("TuningResult", "tune"),
     "relay_tune.typing.infer": ("infer_expr", "infer_types"),
 }

@@ -8,19 +8,33 @@ from collections.abc import Callable, Mapping
 Turns = Mapping[str, list[float]]
 """The seconds of each timed call by the name of the variant."""
 
-CALLS_IN_A_TURN = 5
+FEWEST_CALLS = 3
+MOST_CALLS = 200
+TURN_SECONDS = 0.1
+"""A turn ends after this time, but has at least FEWEST_CALLS and at most MOST_CALLS calls."""
+
+WARM_UP_CALLS = 2
 PAUSE_SECONDS = 0.05
 """Between turns: the waiting threads of the runtime before must have gone to sleep."""
 
 
 def time_in_turns(variants: Mapping[str, Callable[[], object]], turns: int) -> Turns:
-    """Time each variant in `turns` turns of some calls, after one call that is not counted."""
+    """Time each variant in `turns` turns of several calls; the first calls are not counted."""
     times: dict[str, list[float]] = {name: [] for name in variants}
     for _ in range(turns):
         for name, call in variants.items():
             time.sleep(PAUSE_SECONDS)
-            call()
-            times[name] += [_seconds(call) for _ in range(CALLS_IN_A_TURN)]
+            times[name] += _turn(call)
+    return times
+
+
+def _turn(call: Callable[[], object]) -> list[float]:
+    for _ in range(WARM_UP_CALLS):
+        call()
+    end = time.perf_counter() + TURN_SECONDS
+    times = [_seconds(call) for _ in range(FEWEST_CALLS)]
+    while time.perf_counter() < end and len(times) < MOST_CALLS:
+        times.append(_seconds(call))
     return times
 
 

@@ -1,0 +1,88 @@
+"""`build` with the best schedules of a tuning log."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass, field
+
+from relay_tune.building.build import Report
+from relay_tune.building.build import build as build_model
+from relay_tune.building.primitives import ChooseSchedule
+from relay_tune.codegen.target import Target, parse_target
+from relay_tune.codegen.version import CODE_VERSION
+from relay_tune.ir.module import Module
+from relay_tune.op.primitive_key import PrimitiveKey
+from relay_tune.runtime.model import Model
+from relay_tune.runtime.threads import thread_count
+from relay_tune.schedule.apply import Plan
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.tuning.schedule_lookup import schedule_lookup
+
+
+@dataclass(slots=True)
+class Coverage:
+    """How much of a model the log knew.
+
+    Attributes:
+        tuned: the titles of the primitives with a schedule from the log.
+        untuned: the titles of those that got the default schedule.
+        skipped: why records were passed over, and how many for each reason.
+    """
+
+    tuned: list[str] = field(default_factory=list)
+    untuned: list[str] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def total(self) -> int:
+        """How many distinct primitives there are."""
+        return len(self.tuned) + len(self.untuned)
+
+    def __str__(self) -> str:
+        text = f"{len(self.tuned)} of {self.total} kernels tuned"
+        skipped = self.skipped.total()
+        return f"{text}, {skipped} records do not fit" if skipped else text
+
+
+def build(
+    module: Module,
+    *,
+    log: str | os.PathLike[str] | None = None,
+    target: str | Target = "native",
+    threads: int | None = None,
+    report: Report | None = None,
+    coverage: Coverage | None = None,
+) -> Model:
+    """Compile a module's main function for a machine.
+
+    Args:
+        module: the program, typed or not, as the user gave it.
+        log: a tuning log; primitives that it does not know get good default schedules.
+        target: `native`, or `TRIPLE[:CPU[:+feature,...]]`.
+        threads: how many threads the code is made for; by default all processors of this process.
+        report: is told, line by line, what is being compiled.
+        coverage: is told which primitives were found in the log.
+
+    Raises BuildError where the program has no native form, InputError for a log that cannot be
+    read, RelayError for an ill-typed program.
+    """
+    chosen = parse_target(target) if isinstance(target, str) else target
+    count = thread_count(threads)
+    known = None if log is None else schedule_lookup(log, chosen, count, CODE_VERSION)
+    covered = coverage if coverage is not None else Coverage()
+    if known is not None:
+        covered.skipped = known.report.skipped
+    schedules = _observed(known, covered)
+    return build_model(module, target=chosen, threads=count, schedules=schedules, report=report)
+
+
+def _observed(choose: ChooseSchedule | None, coverage: Coverage) -> ChooseSchedule:
+    """`choose`, noting which primitives it knows."""
+
+    def chosen(key: PrimitiveKey, plan: Plan) -> Schedule | None:
+        schedule = choose(key, plan) if choose is not None else None
+        (coverage.untuned if schedule is None else coverage.tuned).append(key.title)
+        return schedule
+
+    return chosen

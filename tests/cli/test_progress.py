@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from relay_tune.cli.progress import LineProgress, shown_progress
+from relay_tune.cli.progress_live import LiveProgress
+from relay_tune.runtime.measurement import Outcome
+from relay_tune.tuning.events import (
+    CostModelFailed,
+    Event,
+    Measured,
+    RunStarted,
+    TaskFinished,
+    TaskStarted,
+)
+
+
+def measured(best: float | None, trials: int = 1) -> Measured:
+    return Measured(
+        title="conv2d+relu [8]",
+        digest="d",
+        outcome=Outcome.OK,
+        seconds=best,
+        message="",
+        best=best,
+        model_seconds=2e-3,
+        limit_share=0.5,
+        trials=trials,
+        rate=10.0,
+        eta_seconds=65.0,
+    )
+
+
+EVENTS: tuple[Event, ...] = (
+    RunStarted(3, 7, 100, 180.0),
+    TaskStarted("conv2d+relu [8]", "d", 1, 3),
+    measured(None, 1),
+    measured(1e-3, 2),
+    measured(1e-3, 3),
+    measured(5e-4, 4),
+    TaskFinished("conv2d+relu [8]", "d", "no gain in 24 candidates", 5e-4),
+    CostModelFailed("out of memory"),
+)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_lines_tell_of_improvements_only() -> None:
+    stream = io.StringIO()
+    progress = LineProgress(stream)
+    for event in EVENTS:
+        progress(event)
+    assert stream.getvalue().splitlines() == [
+        "3 tasks, 7 records in the log; up to 100 candidates and 3:00 minutes",
+        "conv2d+relu [8]: 1 ms, 50% of the machine's limit; model 2 ms; 2/100 candidates, "
+        "10.0/s, 1:05 left",
+        "conv2d+relu [8]: 500 us, 50% of the machine's limit; model 2 ms; 4/100 candidates, "
+        "10.0/s, 1:05 left",
+        "done: conv2d+relu [8]: 500 us, no gain in 24 candidates",
+        "the cost model is given up: out of memory",
+    ]
+
+
+def test_a_pipe_gets_plain_lines() -> None:
+    stream = io.StringIO()
+    with shown_progress(stream) as progress:
+        for event in EVENTS:
+            progress(event)
+    assert "\x1b" not in stream.getvalue()
+
+
+def test_a_terminal_gets_a_drawing() -> None:
+    with shown_progress(Terminal()) as progress:
+        assert isinstance(progress, LiveProgress)
+        for event in EVENTS:
+            progress(event)
+        console = Console(file=io.StringIO(), width=100, record=True)
+        console.print(progress._table())
+        text = console.export_text()
+    assert "1/3  conv2d+relu [8]" in text
+    assert "500 us, 50% of the machine's limit" in text
+    assert "4 of 100 candidates, 10.0/s, 1:05 left" in text
+
+
+def test_a_drawing_stands_before_anything_was_measured() -> None:
+    stream = Terminal()
+    with shown_progress(stream) as progress:
+        progress(EVENTS[0])
+        progress(EVENTS[1])
+    assert "conv2d" in stream.getvalue()

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import logs
+from relay_tune import load, zoo
+from relay_tune.cli import run as verb
+from relay_tune.errors import BuildError
+from tests.cli.conftest import Tune
+
+ROOT = Path(__file__).parents[2]
+
+
+def no_linker(triple: str) -> list[str]:
+    raise BuildError("No linker was found.", remedy="Install one.")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_run_tunes_logs_and_writes_a_library(tune: Tune, model: Path, folder: Path) -> None:
+    outcome = tune("run", model, "--trials", 3, "--threads", 1)
+    assert outcome.code == 0, outcome.err
+    assert "1 tasks, 0 records in the log; up to 3 candidates" in outcome.out
+    assert "small.so, small.h" in outcome.out
+    assert {"small.so", "small.h", "tuning.db"} <= {path.name for path in folder.iterdir()}
+    with logs.open_log("tuning.db") as log:
+        assert len(list(log.history())) == 3
+    x, w = np.ones((4, 8), np.float32), np.ones((16, 8), np.float32)
+    np.testing.assert_array_equal(load("small.so")(x, w), np.full((4, 16), 8, np.float32))
+
+
+def test_a_second_run_measures_nothing_twice(tune: Tune, model: Path) -> None:
+    words = ("run", model, "--trials", 2, "--threads", 1, "--json")
+    first, second = (json.loads(tune(*words).out) for _ in range(2))
+    assert (first["measured"], second["measured"]) == (2, 0)
+    assert first["library"] == second["library"] == "small.so"
+    assert second["tuned_seconds"] > 0
+
+
+def test_without_a_linker_it_tunes_and_says_so(
+    tune: Tune, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verb, "linker_command", no_linker)
+    outcome = tune("run", model, "--trials", 1, "--threads", 1)
+    assert outcome.code == 0
+    assert "no library was written: No linker was found." in outcome.err
+    assert "Install one." in outcome.err
+    assert not Path("small.so").exists()
+    assert Path("tuning.db").exists()
+
+
+def test_a_library_that_was_asked_for_needs_a_linker_first(
+    tune: Tune, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verb, "linker_command", no_linker)
+    assert tune("run", model, "-o", "model.so").code == 1
+    assert not Path("tuning.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("-o", "no/such/model.so"), "there is no folder"),
+        (("--log", "."), "folder"),
+        (("--log", "small.relay"), "small.relay"),
+        (("--target", "nonsense"), "nonsense"),
+        (("--target", "aarch64-linux-gnu:cortex-a72"), "cannot be measured on this machine"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_the_work(
+    tune: Tune, model: Path, folder: Path, words: tuple[str, ...], complaint: str
+) -> None:
+    before = sorted(folder.iterdir())
+    outcome = tune("run", model, *words)
+    assert outcome.code == 1
+    assert outcome.err.startswith("tune: error: ")
+    assert complaint in outcome.err
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("words", [("--trials", 0), ("--minutes", "inf"), ("--threads", -1)])
+def test_senseless_numbers_are_code_2(tune: Tune, words: tuple[object, ...]) -> None:
+    assert tune("run", "zoo:mlp", *words).code == 2
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_an_interrupt_ends_with_130_and_a_sound_log(folder: Path) -> None:
+    assert "mlp" in zoo.names()
+    words = [sys.executable, "-m", "relay_tune", "run", "zoo:mlp", "--threads", "1"]
+    process = subprocess.Popen(
+        words,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+    )
+    assert process.stdout is not None
+    while "candidates" not in process.stdout.readline() and process.poll() is None:
+        time.sleep(0.01)
+    process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert "interrupted; the log tuning.db has all that was measured" in out
+    with logs.open_log(folder / "tuning.db") as log:
+        assert log.check().ok
+        assert log.runs()[-1].state == logs.RunState.INTERRUPTED

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from relay_tune.tensor.loops import Buffer, Kernel, LoopBuilder, Scope, Store
+from relay_tune.tensor.loops_text import kernel_text
+
+
+def test_statements_are_indented_by_their_nesting() -> None:
+    out = Buffer(name="out", shape=(8,), dtype="float32", scope=Scope.ARGUMENT)
+    builder = LoopBuilder()
+    total = builder.local("total", (1,), "float32")
+    builder.store(total, (0,), 0.0)
+    with builder.loop("i", 8) as i, builder.when(out[i]):
+        builder.store(total, (0,), total[0] + out[i])
+    with builder.while_(total[0]):
+        builder.store(out, (0,), total[0] * total[0])
+    kernel = Kernel("k", (out,), (out,), builder.statement())
+    assert kernel_text(kernel).splitlines() == [
+        "kernel k(out: float32[8])",
+        "  local total: float32[1]",
+        "  total[0] = 0",
+        "  for i in 0 .. 8",
+        "    if out[i]",
+        "      total[0] = total[0] + out[i]",
+        "  while total[0]",
+        "    out[0] = total[0] * total[0]",
+    ]
+
+
+def test_definitions_stand_before_the_store() -> None:
+    out = Buffer(name="out", shape=(1,), dtype="float32", scope=Scope.ARGUMENT)
+    twice = out[0] + 1.0
+    body = Store(out, (), twice * twice)
+    lines = kernel_text(Kernel("k", (out,), (out,), body)).splitlines()
+    assert lines[1:] == ["  t0 = out[0] + 1", "  out[] = t0 * t0"]
