@@ -36,9 +36,9 @@ from relay_tune.runtime.interpreter import interpret as interpret
 from relay_tune.runtime.load import load as load
 from relay_tune.runtime.model import Model as Model
 from relay_tune.transform.pipeline import default_pipeline as default_pipeline
-from relay_tune.tuning.tuned_build import build as build
 from relay_tune.tuning.tune import TuningResult as TuningResult
 from relay_tune.tuning.tune import tune as tune
+from relay_tune.tuning.tuned_build import build as build
 from relay_tune.typing.infer import infer_expr as infer_expr
 from relay_tune.typing.infer import infer_types as infer_types
 
