@@ -7,15 +7,16 @@ distance from there to the median is kept as the spread.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
 SAMPLE_SECONDS = 1.2e-3
 SAMPLES = 5
-SLOW_SAMPLES = 3
-WARM_RUNS = 4
+SLOW_SAMPLES = 4
+ENOUGH_SECONDS = 50e-3
+"""After so long no more samples are taken of a fast kernel."""
+
 HOPELESS = 3.0
 """A candidate so many times slower than the best is not timed more closely."""
 
@@ -41,15 +42,29 @@ def time_runs(run: Callable[[int], float], cold: float, best: float | None) -> T
     """
     if best is not None and cold > max(BEYOND_HOPE * best, SAMPLE_SECONDS):
         return _timing([cold])
-    first = min(run(1) for _ in range(WARM_RUNS if cold < SAMPLE_SECONDS else 1))
-    if best is not None and first > HOPELESS * best:
-        again = run(1)
-        if again > HOPELESS * best:
-            return _timing([first, again])
+    first = run(1)
+    if best is not None and first > max(HOPELESS * best, SAMPLE_SECONDS):
+        return _timing([first, run(1)])
     if first >= SAMPLE_SECONDS:
-        return _timing([first, *(run(1) for _ in range(SLOW_SAMPLES))])
-    count = math.ceil(SAMPLE_SECONDS / max(first, 1e-8))
-    return _timing([run(count) / count for _ in range(SAMPLES)])
+        return _timing([first, *(run(1) for _ in range(SLOW_SAMPLES - 1))])
+    return _timing(_fast_samples(run))
+
+
+def _fast_samples(run: Callable[[int], float]) -> list[float]:
+    """Samples of a kernel that is repeated until the clock is fine enough.
+
+    The number of repetitions is found by doubling: on a busy machine, where threads wait long for
+    each other, it stays small.
+    """
+    count = 1
+    while (total := run(count)) < SAMPLE_SECONDS:
+        count *= 2
+    spent, samples = total, [total / count]
+    while len(samples) < SAMPLES and spent < ENOUGH_SECONDS:
+        total = run(count)
+        spent += total
+        samples.append(total / count)
+    return samples
 
 
 def _timing(samples: list[float]) -> Timing:

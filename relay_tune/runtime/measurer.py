@@ -41,10 +41,12 @@ class Candidate:
     Attributes:
         objects: object files; one of them defines `MEASURED_SYMBOL`.
         slots: what its table of addresses points to.
+        is_serial: whether one thread does all of its work; it is then measured without others.
     """
 
     objects: tuple[bytes, ...]
     slots: tuple[Slot, ...]
+    is_serial: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ class Measurer:
         header = {
             "kind": "measure",
             "slots": [slot.to_json() for slot in candidate.slots],
-            "threads": self._threads,
+            "threads": 1 if candidate.is_serial else self._threads,
             "best": best,
         }
         worker.send(header, (*candidate.objects, *self._common))

@@ -19,10 +19,17 @@ from relay_tune.tensor.expression import Tensor
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CandidateText:
-    """A candidate before compilation: LLVM modules, and what its table of addresses holds."""
+    """A candidate before compilation.
+
+    Attributes:
+        modules: LLVM modules.
+        slots: what its table of addresses holds.
+        is_serial: whether one thread does all of its work.
+    """
 
     modules: tuple[str, ...]
     slots: tuple[Slot, ...]
+    is_serial: bool
 
 
 def candidate_text(plan: Plan, schedule: Schedule, target: Target) -> CandidateText:
@@ -35,7 +42,9 @@ def candidate_text(plan: Plan, schedule: Schedule, target: Target) -> CandidateT
         for kernel in scheduled.kernels
     ]
     main = main_text(MEASURED_SYMBOL, calls, target.triple)
-    return CandidateText((module_text(scheduled.kernels, target), main), tuple(slots.values()))
+    modules = (module_text(scheduled.kernels, target), main)
+    is_serial = all(choice.parallel == 0 for choice in schedule.choices)
+    return CandidateText(modules, tuple(slots.values()), is_serial)
 
 
 def _slots(scheduled: ScheduledProgram) -> dict[Tensor, Slot]:

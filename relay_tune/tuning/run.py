@@ -182,33 +182,31 @@ class TuningRun:
             measurement = self._measure(state, prepared)
             if measurement is not None:
                 rows.append(_row(state, prepared.schedule, measurement.seconds))
-        self._learn(rows)
-
-    def _learn(self, rows: Sequence[Row]) -> None:
         self._ranking.learn(rows)
 
     def _measure(self, state: TaskState, prepared: Prepared) -> Measurement | None:
         """Measure and record a candidate; None if another process is at it."""
-        task, schedule = state.task, prepared.schedule
-        if self._keeper.claim(task, schedule):
+        schedule = prepared.schedule
+        try:
             measurement = self._measure_claimed(state, prepared)
-        elif self._keeper.killed_its_measurers(task, schedule):
-            reason = "the tuning process died at it, twice"
-            measurement = Measurement(Outcome.CRASH, message=reason)
-        else:
-            return None
-        self._keeper.append(task, schedule, measurement, state.space.features(schedule))
+            if measurement is None:
+                return None
+            features = state.space.features(schedule)
+            self._keeper.append(state.task, schedule, measurement, features)
+        except (KeyboardInterrupt, TuningError):
+            self._keeper.release(state.task, schedule)
+            raise
         state.add(schedule, measurement.outcome, measurement.seconds)
         state.touched = True
         self._count(state, measurement)
         return measurement
 
-    def _measure_claimed(self, state: TaskState, prepared: Prepared) -> Measurement:
-        try:
+    def _measure_claimed(self, state: TaskState, prepared: Prepared) -> Measurement | None:
+        if self._keeper.claim(state.task, prepared.schedule):
             return self._runner.measure(state.task, prepared, state.best_seconds)
-        except (KeyboardInterrupt, TuningError):
-            self._keeper.release(state.task, prepared.schedule)
-            raise
+        if self._keeper.killed_its_measurers(state.task, prepared.schedule):
+            return Measurement(Outcome.CRASH, message="the tuning process died at it, twice")
+        return None
 
     def _count(self, state: TaskState, measurement: Measurement) -> None:
         budget, key = self._budget, state.task.key

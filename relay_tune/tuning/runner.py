@@ -20,11 +20,10 @@ from relay_tune.codegen.target import Target
 from relay_tune.errors import BuildError, RelayError
 from relay_tune.runtime.machine_limits import MachineLimits, measure_limits
 from relay_tune.runtime.measure_inputs import MeasureInputs, measure_inputs, save_inputs
-from relay_tune.runtime.measure_message import Slot
 from relay_tune.runtime.measurement import Measurement, Outcome
 from relay_tune.runtime.measurer import Candidate, MeasureLimits, Measurer
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.tuning.candidates import candidate_text
+from relay_tune.tuning.candidates import CandidateText, candidate_text
 from relay_tune.tuning.tasks import Task
 
 COMPILE_SECONDS = 30.0
@@ -123,12 +122,12 @@ class NativeRunner:
             text = candidate_text(task.plan, schedule, self._target)
         except BuildError as error:
             failed = Measurement(Outcome.COMPILE_ERROR, message=error.message[:500])
-            return _Started(schedule, (), (), failed)
+            return _Started(schedule, None, (), failed)
         futures = tuple(self._pool.submit(module) for module in text.modules)
-        return _Started(schedule, text.slots, futures, None)
+        return _Started(schedule, text, futures, None)
 
     def _finish(self, started: _Started) -> Prepared:
-        if started.failure is not None:
+        if started.text is None:
             return Prepared(started.schedule, failure=started.failure)
         try:
             objects = tuple(future.result(COMPILE_SECONDS) for future in started.futures)
@@ -138,7 +137,8 @@ class NativeRunner:
             self._pool.abort()
             reason = f"not compiled within {COMPILE_SECONDS:.0f} s"
         else:
-            return Prepared(started.schedule, Candidate(objects, started.slots))
+            text = started.text
+            return Prepared(started.schedule, Candidate(objects, text.slots, text.is_serial))
         failed = Measurement(Outcome.COMPILE_ERROR, message=reason)
         return Prepared(started.schedule, failure=failed)
 
@@ -148,6 +148,6 @@ class _Started:
     """A candidate that is being compiled."""
 
     schedule: Schedule
-    slots: tuple[Slot, ...]
+    text: CandidateText | None
     futures: tuple[Future[bytes], ...]
     failure: Measurement | None

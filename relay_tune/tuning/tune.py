@@ -115,6 +115,9 @@ def _run(
         result = TuningRun(states, runner, keeper, budget, options, progress).run()
         ending = "interrupted" if result.interrupted else "finished"
         return result
+    except KeyboardInterrupt:
+        ending = "interrupted"
+        raise
     finally:
         keeper.end_run(number, ending)
 

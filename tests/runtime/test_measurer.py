@@ -18,7 +18,7 @@ from relay_tune.runtime.measurer import Candidate, MeasureLimits, Measurer
 
 COUNT = 1000
 SLOTS = (Slot(SlotKind.INPUT), Slot(SlotKind.OUTPUT), Slot(SlotKind.SCRATCH, bytes=256))
-LIMITS = MeasureLimits(first_seconds=2.0, least_seconds=0.5, memory_bytes=1 << 30)
+LIMITS = MeasureLimits(first_seconds=20.0, least_seconds=0.5, memory_bytes=1 << 30)
 
 DOUBLE = """
   %in_at = getelementptr ptr, ptr %table, i64 0

@@ -1,0 +1,40 @@
+"""A runner whose times are computed instead of measured."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+
+from relay_tune.runtime.machine_limits import MachineLimits
+from relay_tune.runtime.measurement import Measurement, Outcome
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.tuning.runner import Prepared
+from relay_tune.tuning.tasks import Task
+
+
+class SimulatedRunner:
+    """Times follow from the text of the schedule; every seventh candidate or so crashes."""
+
+    def __init__(self, failing: bool = False, interrupt_after: int | None = None) -> None:
+        self.measured: list[str] = []
+        self.failing = failing
+        self.interrupt_after = interrupt_after
+
+    def prepare(self, task: Task, schedules: Sequence[Schedule]) -> Sequence[Prepared]:
+        return [Prepared(schedule) for schedule in schedules]
+
+    def measure(self, task: Task, prepared: Prepared, best: float | None) -> Measurement:
+        if self.interrupt_after is not None and len(self.measured) >= self.interrupt_after:
+            raise KeyboardInterrupt
+        text = prepared.schedule.to_json()
+        self.measured.append(text)
+        number = zlib.crc32(text.encode())
+        if self.failing or number % 7 == 0:
+            return Measurement(Outcome.CRASH, message="simulated")
+        return Measurement(Outcome.OK, 1e-4 * (1 + number % 1000 / 1000), 1e-6)
+
+    def limits(self) -> MachineLimits:
+        return MachineLimits(1e15, 1e15)
+
+    def close(self) -> None:
+        """Nothing to end."""

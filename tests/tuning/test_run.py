@@ -1,0 +1,175 @@
+"""The loop with simulated times: determinism, budgets, resuming, failing, interruption."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import logs
+from relay_tune.codegen.target import Target
+from relay_tune.codegen.version import CODE_VERSION
+from relay_tune.errors import InputError, TuningError
+from relay_tune.tuning.events import Event, Measured, RunStarted, TaskStarted
+from relay_tune.tuning.options import TuningOptions
+from relay_tune.tuning.result import TuningResult
+from relay_tune.tuning.runner import Runner
+from relay_tune.tuning.tasks import Task
+from relay_tune.tuning.tune import tune_tasks
+from tests.tuning.simulated_runner import SimulatedRunner
+
+
+def tuned(
+    tasks: list[Task],
+    runner: Runner,
+    log: Path,
+    target: Target,
+    trials: int | None = 40,
+    seed: int = 0,
+    events: list[Event] | None = None,
+) -> TuningResult:
+    return tune_tasks(
+        tasks,
+        runner,
+        log=log,
+        options=TuningOptions(trials, minutes=5, seed=seed),
+        target=target,
+        threads=2,
+        progress=(events if events is not None else []).append,
+    )
+
+
+def test_one_seed_one_sequence_of_candidates(
+    tasks: list[Task], target: Target, tmp_path: Path
+) -> None:
+    runners = [SimulatedRunner(), SimulatedRunner(), SimulatedRunner()]
+    for number, (runner, seed) in enumerate(zip(runners, (3, 3, 4), strict=True)):
+        tuned(tasks, runner, tmp_path / f"{number}.db", target, seed=seed)
+    assert runners[0].measured == runners[1].measured
+    assert runners[0].measured != runners[2].measured
+
+
+def test_the_budget_is_kept_and_nothing_is_tried_twice(
+    tasks: list[Task], target: Target, tmp_path: Path
+) -> None:
+    events: list[Event] = []
+    result = tuned(tasks, SimulatedRunner(), tmp_path / "log.db", target, 40, events=events)
+    assert result.measured == 40
+    with logs.open_log(tmp_path / "log.db") as log:
+        records = list(log.history())
+        assert log.claims() == []
+        assert [run.state for run in log.runs()] == [logs.RunState.FINISHED]
+    assert len(records) == 40
+    assert sum(isinstance(event, Measured) for event in events) == 40
+
+
+def test_defaults_come_first_and_the_result_is_not_slower(
+    tasks: list[Task], target: Target, tmp_path: Path
+) -> None:
+    events: list[Event] = []
+    result = tuned(tasks, SimulatedRunner(), tmp_path / "log.db", target, events=events)
+    started = [event.digest for event in events if isinstance(event, TaskStarted)]
+    assert started[: len(tasks)] == [task.key.digest for task in tasks]
+    for task in result.tasks:
+        if task.default_seconds is not None:
+            assert task.best_seconds is not None
+            assert task.best_seconds <= task.default_seconds
+
+
+def test_a_second_run_measures_nothing(tasks: list[Task], target: Target, tmp_path: Path) -> None:
+    first = tuned(tasks, SimulatedRunner(), tmp_path / "log.db", target)
+    runner = SimulatedRunner()
+    second = tuned(tasks, runner, tmp_path / "log.db", target)
+    assert runner.measured == []
+    assert second.measured == 0
+    assert second.model_seconds == first.model_seconds
+
+
+def test_a_larger_budget_goes_on_where_the_last_run_ended(
+    tasks: list[Task], target: Target, tmp_path: Path
+) -> None:
+    tuned(tasks, SimulatedRunner(), tmp_path / "log.db", target, 24)
+    events: list[Event] = []
+    result = tuned(tasks, SimulatedRunner(), tmp_path / "log.db", target, 40, events=events)
+    assert next(e for e in events if isinstance(e, RunStarted)).known == 24
+    assert result.measured == 16
+
+
+def test_an_interrupted_run_keeps_everything(
+    tasks: list[Task], target: Target, tmp_path: Path
+) -> None:
+    result = tuned(tasks, SimulatedRunner(interrupt_after=13), tmp_path / "log.db", target)
+    assert result.interrupted
+    with logs.open_log(tmp_path / "log.db") as log:
+        assert len(list(log.history())) == 13
+        assert log.claims() == []
+        assert [run.state for run in log.runs()] == [logs.RunState.INTERRUPTED]
+    resumed = SimulatedRunner()
+    assert tuned(tasks, resumed, tmp_path / "log.db", target).measured == 27
+
+
+def test_no_success_at_all_is_an_error_with_a_histogram(
+    tasks: list[Task], target: Target, tmp_path: Path
+) -> None:
+    with pytest.raises(TuningError, match=r"None of \d+ candidates ran correctly: \d+ crash"):
+        tuned(tasks, SimulatedRunner(failing=True), tmp_path / "log.db", target)
+    with logs.open_log(tmp_path / "log.db") as log:
+        assert {record.status for record in log.history()} == {logs.Status.CRASH}
+        assert [run.state for run in log.runs()] == [logs.RunState.FAILED]
+
+
+def test_records_that_do_not_fit_are_passed_over(
+    tasks: list[Task], target: Target, tmp_path: Path
+) -> None:
+    with logs.open_log(tmp_path / "log.db") as log:
+        log.append(
+            logs.Record(
+                tasks[0].key.digest,
+                target.key,
+                2,
+                CODE_VERSION,
+                '{"nests":[]}',
+                status=logs.Status.OK,
+                created=0.0,
+                source="elsewhere",
+                seconds=1e-9,
+            )
+        )
+    result = tuned(tasks, SimulatedRunner(), tmp_path / "log.db", target, 12)
+    assert result.tasks[0].best_seconds is not None
+    assert result.tasks[0].best_seconds > 1e-9
+
+
+def test_a_candidate_that_two_processes_died_at_is_recorded_as_crash(
+    tasks: list[Task], target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log.db"
+    tuned(tasks, SimulatedRunner(), path, target, 0)
+    monkeypatch.setattr("relay_tune.tuning.keeper.LogKeeper.claim", lambda *_: False)
+    monkeypatch.setattr("relay_tune.tuning.keeper.LogKeeper.killed_its_measurers", lambda *_: True)
+    with pytest.raises(TuningError, match="crash"):
+        tuned(tasks, SimulatedRunner(), path, target, 4)
+
+
+def test_a_log_that_is_none_is_an_input_error(
+    tasks: list[Task], target: Target, tmp_path: Path
+) -> None:
+    path = tmp_path / "log.db"
+    path.write_text("this is no database, but long enough to look like one " * 100)
+    with pytest.raises(InputError):
+        tuned(tasks, SimulatedRunner(), path, target)
+
+
+@pytest.mark.parametrize("options", [{"trials": -1}, {"minutes": -1.0}, {"minutes": float("nan")}])
+def test_senseless_budgets_are_refused(
+    tasks: list[Task], target: Target, tmp_path: Path, options: dict[str, float]
+) -> None:
+    with pytest.raises(InputError):
+        tune_tasks(
+            tasks,
+            SimulatedRunner(),
+            log=tmp_path / "log.db",
+            options=TuningOptions(**options),  # type: ignore[arg-type]
+            target=target,
+            threads=2,
+        )

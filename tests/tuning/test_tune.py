@@ -1,0 +1,59 @@
+"""Tuning for real: small networks, few candidates, this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import logs
+from relay_tune.codegen.target import Target, native_target
+from relay_tune.codegen.version import CODE_VERSION
+from relay_tune.errors import InputError
+from relay_tune.ir.module import Module
+from relay_tune.tuning.schedule_lookup import schedule_lookup
+from relay_tune.tuning.tasks import Task
+from relay_tune.tuning.tune import tune
+from relay_tune.zoo.catalogue import build
+
+
+def test_a_network_is_tuned_and_its_log_serves_builds(
+    module: Module, tasks: list[Task], target: Target, tmp_path: Path
+) -> None:
+    path = tmp_path / "log.db"
+    result = tune(module, log=path, trials=16, minutes=2, threads=2)
+    assert result.measured == 16
+    assert result.outcomes == {"ok": 16}
+    assert result.model_seconds is not None and result.default_model_seconds is not None
+    assert result.model_seconds <= result.default_model_seconds
+    lookup = schedule_lookup(path, target, 2, CODE_VERSION)
+    for task in tasks:
+        schedule = lookup(task.key, task.plan)
+        assert schedule is not None
+        with logs.open_log(path, readonly=True) as log:
+            best = log.best(task.key.digest, target.key, 2, CODE_VERSION)
+            assert best is not None and best.schedule == schedule.to_json()
+            assert best.measurements >= 2  # the winner was measured again
+    assert str(lookup.report) == "2 of 2 kernels tuned"
+
+
+def test_tuning_again_measures_nothing(module: Module, tmp_path: Path) -> None:
+    first = tune(module, log=tmp_path / "log.db", trials=6, minutes=2, threads=1)
+    assert first.measured == 6
+    assert tune(module, log=tmp_path / "log.db", trials=6, minutes=2, threads=1).measured == 0
+
+
+@pytest.mark.parametrize("name", ["squeezenet1_1", "bert_base", "lstm"])
+def test_default_schedules_of_small_networks_are_right(name: str, tmp_path: Path) -> None:
+    module = build(name, small=True)
+    result = tune(module, log=tmp_path / "log.db", trials=12, minutes=2, threads=2)
+    assert result.outcomes.get("ok") == result.measured > 0
+
+
+def test_other_machines_cannot_be_measured(module: Module, tmp_path: Path) -> None:
+    other = "aarch64-linux-gnu:cortex-a72"
+    if native_target().triple.startswith("aarch64"):
+        other = "x86_64-linux-gnu:haswell"
+    with pytest.raises(InputError, match="cannot be measured on this machine"):
+        tune(module, log=tmp_path / "log.db", target=other)
+    assert not (tmp_path / "log.db").exists()
