@@ -90,8 +90,8 @@ Value = Storage | tuple["Value", ...]
 def network_of(module: Module) -> Network:
     """The steps of a fused module's main function.
 
-    Raises NoNativeCodeError for control flow, closures, references and data types, and for shapes that
-    are not static.
+    Raises NoNativeCodeError for control flow, closures, references and data types, and for shapes
+    that are not static.
     """
     walk = _Walk()
     inputs = {param.name: walk.add_input(param) for param in module.main.params}

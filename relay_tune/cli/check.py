@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from relay_tune.building.network import network_of
+from relay_tune.building.network import input_type, is_static, network_of, output_types
 from relay_tune.cli.model_file import load_model
 from relay_tune.cli.options import add_json, add_model, shapes_of
 from relay_tune.errors import BuildError, ModelError, TypeInferenceError, UnsupportedOperatorError
@@ -27,7 +27,8 @@ EXAMPLE = "tune check model.onnx"
 class Findings:
     """What was found out about a model; `problem` is empty where it is supported.
 
-    `details` are the lines below the problem, such as one for each missing operator.
+    `details` are the lines below the problem, such as one for each missing operator; `kernels` is
+    None where they depend on shapes that only a call fixes.
     """
 
     model: str
@@ -35,7 +36,7 @@ class Findings:
     details: tuple[str, ...] = ()
     inputs: Mapping[str, str] | None = None
     operators: Mapping[str, int] | None = None
-    kernels: int = 0
+    kernels: int | None = None
 
     @property
     def supported(self) -> bool:
@@ -63,7 +64,7 @@ def examine(model: str, shapes: Mapping[str, tuple[int, ...]]) -> Findings:
     """Import, type, and fuse a model; raises InputError where there is no such model."""
     try:
         module = infer_types(load_model(model, shapes))
-        kernels = len(network_of(default_pipeline()(module)).steps)
+        kernels = _kernel_count(module)
     except (BuildError, ModelError, TypeInferenceError, UnsupportedOperatorError) as error:
         place = f"{error.where}: " if error.where else ""
         remedy = (error.remedy,) if error.remedy else ()
@@ -71,6 +72,14 @@ def examine(model: str, shapes: Mapping[str, tuple[int, ...]]) -> Findings:
     return Findings(
         model, inputs=_inputs(module), operators=_operator_counts(module), kernels=kernels
     )
+
+
+def _kernel_count(module: Module) -> int | None:
+    """How many kernels a typed module becomes, if its shapes say so; raises NoNativeCodeError."""
+    output_types(module)
+    if not all(is_static(input_type(param)) for param in module.main.params):
+        return None
+    return len(network_of(default_pipeline()(module)).steps)
 
 
 def _inputs(module: Module) -> dict[str, str]:
@@ -88,7 +97,9 @@ def _text(findings: Findings) -> str:
     if not findings.supported:
         lines = [f"{findings.model} is not supported: {findings.problem}"]
         return "\n".join([*lines, *(f"  {detail}" for detail in findings.details)])
-    lines = [f"{findings.model} is supported: {findings.kernels} kernels after fusion"]
+    open_shapes = "its kernels depend on the shapes of a call"
+    kernels = f"{findings.kernels} kernels" if findings.kernels is not None else open_shapes
+    lines = [f"{findings.model} is supported: {kernels}"]
     lines += [f"  input {name}: {text}" for name, text in (findings.inputs or {}).items()]
     lines += [f"  {count:>5} x {name}" for name, count in (findings.operators or {}).items()]
     return "\n".join(lines)

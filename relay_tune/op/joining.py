@@ -102,9 +102,7 @@ def _stack(attributes: StackAttributes, inputs: Any, types: Any) -> list[Any]:
     return [compute("stack", integer_shape(types[0]), element)]
 
 
-def _chosen(
-    place: Scalar, rest: Sequence[Scalar], tensors: Sequence[Tensor], first: int
-) -> Scalar:
+def _chosen(place: Scalar, rest: Sequence[Scalar], tensors: Sequence[Tensor], first: int) -> Scalar:
     """The element at `rest` of the tensor number `place - first`, found by bisection."""
     if len(tensors) == 1:
         return load_at(tensors[0], rest)

@@ -80,9 +80,7 @@ def _retyped(main: Function, fixed: Mapping[Var, Var], sizes: Mapping[str, Dim])
                 return replace(node, var=new[node.var], type=None)
             case Function():
                 params = tuple(new[param] for param in node.params)
-                return replace(
-                    node, params=params, result_type=known(node.result_type), type=None
-                )
+                return replace(node, params=params, result_type=known(node.result_type), type=None)
             case Call():
                 arguments = tuple(substitute_symbols(t, sizes) for t in node.type_arguments)
                 return replace(node, type_arguments=arguments, type=None)
