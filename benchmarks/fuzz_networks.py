@@ -1,0 +1,149 @@
+"""Random networks, compared with another runtime.
+
+    python -m benchmarks.fuzz_networks --count 200 --workers 2 [--kind tensors] [--seed 0]
+
+Each network is built natively, once for each choice of passes, and must give what onnxruntime
+gives: integers exactly, floats within 1e-4 of the largest element. What differs is printed with
+its kind and seed, from which `random_network` makes it again. Each network runs in a process of its
+own, so that a crash or a hang costs that network only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection
+
+import numpy as np
+import onnxruntime
+
+from benchmarks.fuzzing.builder import RandomNetwork
+from benchmarks.fuzzing.networks import KINDS, random_network
+from relay_tune.building.build import compile_fused
+from relay_tune.codegen.target import native_target
+from relay_tune.errors import RelayError
+from relay_tune.frontend.onnx_import import from_onnx
+from relay_tune.ir.module import Module
+from relay_tune.runtime.model import Model
+from relay_tune.transform.fix_input_shapes import FixInputShapes
+from relay_tune.transform.pipeline import PipelineOptions, default_pipeline
+
+TOLERANCE = 1e-4
+"""The largest difference of float32 results, relative to the largest element."""
+
+PASS_OPTIONS = {
+    "default": PipelineOptions(),
+    "NCHW": PipelineOptions(layout="NCHW"),
+    "unfused": PipelineOptions(maximum_group_size=1, explicit_padding=False),
+}
+
+
+def problems(network: RandomNetwork, options: Sequence[str]) -> Iterator[str]:
+    """What is wrong with the native results of a network; nothing if all is right."""
+    session = _session(network)
+    module = from_onnx(network.model)
+    for feed in network.inputs:
+        expected = session.run(None, feed)
+        for name in options:
+            try:
+                found = run_natively(module, feed, PASS_OPTIONS[name])
+            except RelayError as error:
+                yield f"{name}: {error}"
+                continue
+            yield from (f"{name}: {line}" for line in differences(found, expected))
+
+
+def _session(network: RandomNetwork) -> onnxruntime.InferenceSession:
+    settings = onnxruntime.SessionOptions()
+    settings.intra_op_num_threads = 1
+    settings.log_severity_level = 4
+    settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return onnxruntime.InferenceSession(network.model.SerializeToString(), settings)
+
+
+def run_natively(
+    module: Module, feed: Mapping[str, np.ndarray], options: PipelineOptions
+) -> list[np.ndarray]:
+    """The outputs of a module for inputs by name."""
+    names = [param.name for param in module.main.params]
+    fixed = FixInputShapes({name: feed[name].shape for name in names})(module)
+    fused = default_pipeline(options)(fixed)
+    model = Model.from_program(compile_fused(fused, native_target(), 1))
+    return model.run({name: feed[name] for name in names})
+
+
+def differences(
+    found: Sequence[np.ndarray], expected: Sequence[np.ndarray], tolerance: float = TOLERANCE
+) -> Iterator[str]:
+    """What tells two lists of outputs apart."""
+    for number, (ours, theirs) in enumerate(zip(found, expected, strict=True)):
+        if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
+            yield f"output {number} is {ours.dtype}{ours.shape}, not {theirs.dtype}{theirs.shape}"
+        elif ours.dtype.kind != "f":
+            if not np.array_equal(ours, theirs):
+                yield f"output {number}: {np.sum(ours != theirs)} of {ours.size} integers differ"
+        elif not np.array_equal(np.isfinite(ours), np.isfinite(theirs)):
+            yield f"output {number}: infinite or undefined elements differ"
+        elif (error := _error(ours, theirs)) > tolerance:
+            yield f"output {number}: error {error:.2g}"
+
+
+def _error(ours: np.ndarray, theirs: np.ndarray) -> float:
+    kept = np.isfinite(theirs)
+    a, b = ours[kept].astype(np.float64), theirs[kept].astype(np.float64)
+    return 0.0 if a.size == 0 else float(np.abs(a - b).max() / max(np.abs(b).max(), 1e-6))
+
+
+def _run_one(kind: str, seed: int, options: Sequence[str], channel: Connection) -> None:
+    """A process: report one network."""
+    channel.send(list(problems(random_network(kind, seed), options)))
+
+
+def run_apart(kind: str, seed: int, options: Sequence[str], timeout: float) -> list[str]:
+    """The problems of a network that is run in a process of its own."""
+    channel, other = multiprocessing.get_context("spawn").Pipe()
+    context = multiprocessing.get_context("forkserver")
+    process = context.Process(target=_run_one, args=(kind, seed, options, other))
+    process.start()
+    other.close()
+    try:
+        return list(channel.recv()) if channel.poll(timeout) else [f"more than {timeout} s"]
+    except EOFError:
+        return ["the process died"]
+    finally:
+        process.kill()
+        process.join()
+
+
+def main() -> int:
+    """Run a campaign; the exit code is 1 if anything differs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=100, help="networks of each kind")
+    parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument("--kind", choices=sorted(KINDS), help="only this kind")
+    parser.add_argument("--workers", type=int, default=1, help="networks at the same time")
+    parser.add_argument("--timeout", type=float, default=120.0, help="seconds a network")
+    options = parser.parse_args()
+    kinds = [options.kind] if options.kind else list(KINDS)
+    multiprocessing.set_forkserver_preload([__name__])
+    jobs = [
+        (kind, seed) for seed in range(options.seed, options.seed + options.count) for kind in kinds
+    ]
+    bad: Counter[str] = Counter()
+    with ThreadPoolExecutor(options.workers) as pool:
+        results = pool.map(lambda job: run_apart(*job, list(PASS_OPTIONS), options.timeout), jobs)
+        for (kind, seed), lines in zip(jobs, results, strict=True):
+            for line in lines:
+                print(f"{kind} {seed}: {line}", flush=True)
+            bad[kind] += bool(lines)
+    for kind in kinds:
+        print(f"{kind:18} {options.count:5} networks, {bad[kind]} wrong")
+    return int(bool(sum(bad.values())))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
