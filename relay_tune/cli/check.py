@@ -8,15 +8,14 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from relay_tune.building.network import input_type, is_static, network_of, output_types
 from relay_tune.cli.model_file import load_model
+from relay_tune.cli.native_form import kernel_count
 from relay_tune.cli.options import add_json, add_model, shapes_of
 from relay_tune.errors import BuildError, ModelError, TypeInferenceError, UnsupportedOperatorError
 from relay_tune.ir.expr import Call
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order
-from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.typing.infer import infer_types
 from relay_tune.typing.type_text import type_text
 
@@ -64,7 +63,7 @@ def examine(model: str, shapes: Mapping[str, tuple[int, ...]]) -> Findings:
     """Import, type, and fuse a model; raises InputError where there is no such model."""
     try:
         module = infer_types(load_model(model, shapes))
-        kernels = _kernel_count(module)
+        kernels = kernel_count(module)
     except (BuildError, ModelError, TypeInferenceError, UnsupportedOperatorError) as error:
         place = f"{error.where}: " if error.where else ""
         remedy = (error.remedy,) if error.remedy else ()
@@ -72,14 +71,6 @@ def examine(model: str, shapes: Mapping[str, tuple[int, ...]]) -> Findings:
     return Findings(
         model, inputs=_inputs(module), operators=_operator_counts(module), kernels=kernels
     )
-
-
-def _kernel_count(module: Module) -> int | None:
-    """How many kernels a typed module becomes, if its shapes say so; raises NoNativeCodeError."""
-    output_types(module)
-    if not all(is_static(input_type(param)) for param in module.main.params):
-        return None
-    return len(network_of(default_pipeline()(module)).steps)
 
 
 def _inputs(module: Module) -> dict[str, str]:

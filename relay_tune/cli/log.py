@@ -84,9 +84,9 @@ def _best_row(log: TuningLog, summary: WorkloadSummary) -> dict[str, object]:
 
 
 def _merge(arguments: argparse.Namespace) -> int:
-    for other in arguments.others:
-        if not Path(other).exists():
-            raise InputError(f"There is no log {other}.")
+    for other in arguments.others:  # before a new log is created
+        with opened(other):
+            pass
     with opened(arguments.log, readonly=False, create=True) as log:
         for other in arguments.others:
             print(f"{other}: {_joined_text(log.merge(other))}")

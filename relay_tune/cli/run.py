@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from relay_tune.cli.model_file import load_model, stem
+from relay_tune.cli.native_form import require_fixed_kernels
 from relay_tune.cli.options import (
     add_json,
     add_machine,
@@ -64,6 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:  # without a linker, better fail before the work than after
         linker_command(parse_target(arguments.target).triple)
     module = load_model(arguments.model, shapes_of(arguments))
+    require_fixed_kernels(module)
     result = _tuned(module, arguments)
     if result.interrupted:
         _report(arguments, result, "")

@@ -58,10 +58,16 @@ def test_merge_takes_over_what_is_new(
         assert best.seconds == 5e-4
 
 
-def test_merge_of_a_missing_log_creates_nothing(tune: Tune, tmp_path: Path) -> None:
-    outcome = tune("log", "merge", tmp_path / "new.db", tmp_path / "missing.db")
+@pytest.mark.parametrize("content", [None, "no log"])
+def test_merge_of_what_is_no_log_creates_nothing(
+    tune: Tune, tmp_path: Path, content: str | None
+) -> None:
+    other = tmp_path / "other.db"
+    if content is not None:
+        other.write_text(content)
+    outcome = tune("log", "merge", tmp_path / "new.db", other)
     assert outcome.code == 1
-    assert "missing.db" in outcome.err
+    assert "other.db" in outcome.err
     assert not (tmp_path / "new.db").exists()
 
 

@@ -91,6 +91,25 @@ def test_what_cannot_work_is_refused_before_the_work(
     assert sorted(folder.iterdir()) == before
 
 
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "no function @main"),
+        ("def @main(%x: Tensor[(?), float32]) { nn.relu(%x) }", "--shape"),
+        ("def @main(%p: bool, %x: float32) { if (%p) { %x } else { nn.relu(%x) } }", "interpret"),
+        ("def @main(%x: Tensor[(2), float32]) { nn.dense(%x, %x) }", "nn.dense"),
+    ],
+)
+def test_a_model_that_cannot_be_built_is_not_tuned(
+    tune: Tune, folder: Path, text: str, complaint: str
+) -> None:
+    (folder / "odd.relay").write_text(text)
+    outcome = tune("run", "odd.relay")
+    assert outcome.code == 1
+    assert complaint in outcome.err
+    assert [path.name for path in folder.iterdir()] == ["odd.relay"]
+
+
 @pytest.mark.parametrize("words", [("--trials", 0), ("--minutes", "inf"), ("--threads", -1)])
 def test_senseless_numbers_are_code_2(tune: Tune, words: tuple[object, ...]) -> None:
     assert tune("run", "zoo:mlp", *words).code == 2

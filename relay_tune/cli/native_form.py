@@ -1,0 +1,29 @@
+"""Whether a model can be compiled: found out before any work is spent on it."""
+
+from __future__ import annotations
+
+from relay_tune.building.network import input_type, is_static, network_of, output_types
+from relay_tune.errors import InputError
+from relay_tune.ir.module import Module
+from relay_tune.transform.pipeline import default_pipeline
+from relay_tune.typing.infer import infer_types
+
+
+def kernel_count(typed: Module) -> int | None:
+    """How many kernels a typed module becomes; None where its input shapes are open.
+
+    Raises NoNativeCodeError where it cannot be compiled.
+    """
+    output_types(typed)
+    if not all(is_static(input_type(param)) for param in typed.main.params):
+        return None
+    return len(network_of(default_pipeline()(typed)).steps)
+
+
+def require_fixed_kernels(module: Module) -> None:
+    """Raise RelayError unless a module can be compiled into a library."""
+    if kernel_count(infer_types(module)) is None:
+        raise InputError(
+            "The model leaves the shape of an input open; kernels are tuned for fixed shapes.",
+            remedy="Give the shape, as in --shape data=1,3,224,224.",
+        )
