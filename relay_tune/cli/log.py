@@ -11,7 +11,7 @@ from logs import MergeReport, TuningLog, WorkloadSummary
 from relay_tune.cli.log_file import opened
 from relay_tune.cli.options import add_json
 from relay_tune.cli.output_file import require_writable
-from relay_tune.cli.task_title import task_title
+from relay_tune.cli.task_description import task_description
 from relay_tune.cli.units import table_text, time_text
 from relay_tune.errors import InputError
 
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _list(arguments: argparse.Namespace) -> int:
     with opened(arguments.log) as log:
         summaries = log.workloads()
-        titles = [task_title(log.task(each.workload), each.workload) for each in summaries]
+        titles = [_title(log, each) for each in summaries]
     if arguments.json:
         print(json.dumps([asdict(each) for each in summaries], indent=2))
         return 0
@@ -73,7 +73,7 @@ def _best_row(log: TuningLog, summary: WorkloadSummary) -> dict[str, object]:
     record = log.best(*key)
     return {
         "workload": summary.workload,
-        "title": task_title(log.task(summary.workload), summary.workload),
+        "title": _title(log, summary),
         "target": summary.target,
         "threads": summary.threads,
         "code_version": summary.code_version,
@@ -81,6 +81,10 @@ def _best_row(log: TuningLog, summary: WorkloadSummary) -> dict[str, object]:
         "time": time_text(summary.best_seconds),
         "schedule": "" if record is None else record.schedule,
     }
+
+
+def _title(log: TuningLog, summary: WorkloadSummary) -> str:
+    return task_description(log.task(summary.workload), summary.workload).title
 
 
 def _merge(arguments: argparse.Namespace) -> int:

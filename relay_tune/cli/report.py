@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from logs import Record, TuningLog
 from relay_tune.cli.log_file import opened
 from relay_tune.cli.output_file import require_writable, write_text
 from relay_tune.cli.report_page import TaskReport, page
-from relay_tune.cli.task_title import task_title
+from relay_tune.cli.task_description import task_description
 
 EXAMPLE = "tune report tuning.db -o tuning.html"
 
@@ -41,18 +41,28 @@ def task_reports(log: TuningLog) -> list[TaskReport]:
     for record in log.history():
         key = (record.workload, record.target, record.threads, record.code_version)
         groups.setdefault(key, []).append(record)
-    reports = [
-        TaskReport(
-            title=task_title(log.task(workload), workload),
-            target=target,
-            threads=threads,
-            code_version=version,
-            failures=_failures(records),
-            seconds=tuple(record.seconds if record.status == "ok" else None for record in records),
-        )
-        for (workload, target, threads, version), records in groups.items()
-    ]
+    reports = [_task_report(log, *key, records) for key, records in groups.items()]
     return sorted(reports, key=lambda report: -(report.best or 0.0))
+
+
+def _task_report(
+    log: TuningLog,
+    workload: str,
+    target: str,
+    threads: int,
+    version: str,
+    records: Sequence[Record],
+) -> TaskReport:
+    described = task_description(log.task(workload), workload)
+    return TaskReport(
+        title=described.title,
+        target=target,
+        threads=threads,
+        code_version=version,
+        limit_seconds=described.limit_seconds(log.limits(target), threads),
+        failures=_failures(records),
+        seconds=tuple(record.seconds if record.status == "ok" else None for record in records),
+    )
 
 
 def _failures(records: Iterable[Record]) -> dict[str, int]:

@@ -22,7 +22,7 @@ circle { fill: #8888; }
 
 HEAD = """<tr><th>task</th><th>target</th><th class="number">measured</th>
 <th class="number">failed</th><th class="number">first</th><th class="number">best</th>
-<th class="number">gain</th><th>best so far</th></tr>"""
+<th class="number">gain</th><th class="number">of the limit</th><th>best so far</th></tr>"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +30,14 @@ class TaskReport:
     """What a log knows of one task on one target.
 
     `seconds` are the times in the order of measuring, None for those that failed; `failures` counts
-    the failed ones by reason.
+    the failed ones by reason; `limit_seconds` is the least time that the machine needs, if known.
     """
 
     title: str
     target: str
     threads: int
     code_version: str
+    limit_seconds: float | None
     failures: Mapping[str, int]
     seconds: tuple[float | None, ...]
 
@@ -80,7 +81,10 @@ def _row(report: TaskReport) -> str:
     correct, best = report.correct, report.best
     first = correct[0] if correct else None
     gain = f"{first / best:.2f}x" if first is not None and best is not None else "-"
-    numbers = (str(len(report.seconds)), _failed(report), time_text(first), time_text(best), gain)
+    limit = report.limit_seconds
+    share = f"{min(1.0, limit / best):.0%}" if limit is not None and best is not None else "-"
+    times = (time_text(first), time_text(best), gain, share)
+    numbers = (str(len(report.seconds)), _failed(report), *times)
     cells = "".join(f'<td class="number">{escape(number)}</td>' for number in numbers)
     target = f"{report.target}, {report.threads} threads, code {report.code_version}"
     return (

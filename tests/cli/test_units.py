@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from relay_tune.cli.task_title import task_title
 from relay_tune.cli.units import clock_text, table_text, time_text
 
 
@@ -21,14 +20,3 @@ def test_clock() -> None:
 
 def test_table_aligns_columns() -> None:
     assert table_text([("a", "b"), ("long", "c")]) == "a     b\nlong  c"
-
-
-@pytest.mark.parametrize("description", [None, "", "nonsense", "[1]", '{"title": 3}', "[" * 10**5])
-def test_a_task_without_title_is_called_by_its_key(description: str | None) -> None:
-    assert task_title(description, "key") == "key"
-
-
-def test_long_titles_are_cut_and_stay_on_one_line() -> None:
-    title = task_title('{"title": "a\\n' + "b" * 100 + '"}', "key")
-    assert len(title) == 72
-    assert title.startswith("a b")
