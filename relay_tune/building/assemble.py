@@ -11,13 +11,13 @@ from relay_tune.building.network import Network, Origin, Step, Storage
 from relay_tune.building.primitives import Primitive, PrimitiveCode
 from relay_tune.codegen.compiled_program import MAIN_SYMBOL, CompiledProgram, ProgramStep
 from relay_tune.codegen.compiler import compile_text
-from relay_tune.codegen.main_function import KernelCall, Place, main_text
+from relay_tune.codegen.main_function import Place, call_of, main_text
 from relay_tune.codegen.target import Target
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Function
 from relay_tune.op.lower import TensorProgram
 from relay_tune.runtime.memory_plan import Lifetime, plan_memory
-from relay_tune.schedule.constant_stages import fold_constant_stages
+from relay_tune.schedule.algorithms import prepared_program
 from relay_tune.tensor.expression import Tensor
 
 
@@ -108,7 +108,7 @@ def _program_step(number: int, step: Step, primitive: Primitive, layout: _Layout
     code = layout.codes[number]
     places = _StepPlaces(number, step, primitive.program, layout)
     calls = tuple(
-        KernelCall(kernel.name, tuple(places.of(argument) for argument in kernel.arguments))
+        call_of(kernel, [places.of(argument) for argument in kernel.arguments])
         for kernel in code.scheduled.kernels
     )
     return ProgramStep(code.key.title, code.key.digest, calls, code.operations)
@@ -130,7 +130,7 @@ class _StepPlaces:
         self._storages.update(zip(written.inputs, step.inputs, strict=True))
         self._storages.update(zip(written.outputs, step.outputs, strict=True))
         self._constants: dict[Tensor, np.ndarray] = {}
-        own = fold_constant_stages(program).constants
+        own = prepared_program(program, scheduled.algorithm).constants
         for (tensor, _), (_, data) in zip(written.constants, own, strict=True):
             self._constants[tensor] = data
         self._packed = {packed.tensor: packed for packed in scheduled.packed}

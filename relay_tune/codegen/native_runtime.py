@@ -2,29 +2,41 @@
 
     i64  relay_tune_threads(i64 wanted)             how many threads a run can have; starts workers
     void relay_tune_run(ptr job, ptr context, i64 threads)
-                                                    job(context, thread, threads) on each thread
+                                                    job(context, thread, threads) on the threads
+    i64  relay_tune_claim(ptr slot, i64 queue, i64 queues, i64 grain)
+                                                    the next share of a kernel, or -1
+    void relay_tune_complete(ptr slot, i64 done, i64 shares)
+                                                    `done` shares are finished; wait for the others
     void relay_tune_barrier(i64 threads)            all threads of a run meet here
+    void relay_tune_next_round()                    all shares may be claimed again
     void relay_tune_shutdown()                      end and join the workers
 
-The caller is thread 0 of a run; the others are woken once for the whole network and meet in
-spinning barriers between kernels. Workers spin briefly after a run, then sleep. A second caller at
-the same time, and a process that could start no thread, runs alone; a forked child starts its own
-workers.
+The caller is thread 0 of a run; the workers are woken once for the whole network. A kernel's work
+is cut into shares: a thread takes those of its own queue, then those that are left of the others',
+and goes on to the next kernel when all shares of this one are finished. So a worker that the system
+does not let run delays nobody: it joins late, or not at all, because a run that has ended is closed
+to it. Workers spin briefly after a run, then sleep. A second caller at the same time, and a process
+that could start no thread, runs alone; a forked child starts its own workers.
 
-`@generation` holds a run number and, in its low 16 bits, the threads of that run, so that a worker
-which is not part of a run, and which nobody waits for, can never mistake one run for the next.
+A slot is memory of SLOT_BYTES that starts as zeros: the finished shares, then the claimed ones of
+each queue, a cache line apart. The numbers count from `round * 2^20`, so that nobody clears them.
 """
 
 from __future__ import annotations
 
 MAXIMUM_THREADS = 256
+MAXIMUM_QUEUES = 16
+SLOT_BYTES = 64 * (1 + MAXIMUM_QUEUES)
 SPINS_BEFORE_SLEEP = 4000
 SPINS_BEFORE_YIELD = 8000
 
 RUNTIME_SYMBOLS = (
     "relay_tune_threads",
     "relay_tune_run",
+    "relay_tune_claim",
+    "relay_tune_complete",
     "relay_tune_barrier",
+    "relay_tune_next_round",
     "relay_tune_shutdown",
 )
 
@@ -57,16 +69,17 @@ target triple = "{triple}"
 @mutex = internal global [128 x i8] zeroinitializer, align 64
 @wake = internal global [128 x i8] zeroinitializer, align 64
 @handles = internal global [{maximum} x i64] zeroinitializer, align 64
-@births = internal global [{maximum} x i64] zeroinitializer, align 64
 @owner = internal global i32 0, align 64
 @workers = internal global i64 0, align 64
 @busy = internal global i32 0, align 64
 @stopping = internal global i32 0, align 64
 @sleepers = internal global i64 0, align 64
 @generation = internal global i64 0, align 64
-@finished = internal global i64 0, align 64
+@participants = internal global i64 4611686018427387904, align 64
+@round = internal global i64 1, align 64
 @job = internal global ptr null, align 64
 @job_context = internal global ptr null, align 64
+@job_threads = internal global i64 0, align 64
 @arrived = internal global i64 0, align 64
 @phase = internal global i64 0, align 64
 
@@ -85,11 +98,9 @@ declare i32 @getpid()
 define internal ptr @worker(ptr %argument) nounwind {{
 entry:
   %thread = ptrtoint ptr %argument to i64
-  %birth = getelementptr i64, ptr @births, i64 %thread
-  %born = load i64, ptr %birth, align 8
   br label %idle
 idle:
-  %last = phi i64 [ %born, %entry ], [ %current, %next ]
+  %last = phi i64 [ 0, %entry ], [ %current, %next ]
   br label %spin
 spin:
   %count = phi i64 [ 0, %idle ], [ %more, %again ]
@@ -126,14 +137,20 @@ awake:
   %ends = icmp ne i32 %stop, 0
   br i1 %ends, label %end, label %look
 look:
-  %threads = and i64 %current, 65535
+  %inside = atomicrmw add ptr @participants, i64 1 acq_rel
+  %closed = icmp uge i64 %inside, 4611686018427387904
+  br i1 %closed, label %leave, label %join
+join:
+  %threads = load i64, ptr @job_threads, align 8
   %wanted = icmp ult i64 %thread, %threads
-  br i1 %wanted, label %work, label %next
+  br i1 %wanted, label %work, label %leave
 work:
   %function = load ptr, ptr @job, align 8
   %context = load ptr, ptr @job_context, align 8
   call void %function(ptr %context, i64 %thread, i64 %threads)
-  %before = atomicrmw add ptr @finished, i64 1 acq_rel
+  br label %leave
+leave:
+  %outside = atomicrmw sub ptr @participants, i64 1 acq_rel
   br label %next
 next:
   br label %idle
@@ -153,6 +170,7 @@ reset:
   store i64 0, ptr @workers, align 8
   store i64 0, ptr @sleepers, align 8
   store i64 0, ptr @arrived, align 8
+  store atomic i64 4611686018427387904, ptr @participants release, align 8
   store atomic i64 0, ptr @generation release, align 8
   store atomic i32 0, ptr @stopping release, align 4
   store i32 %own, ptr @owner, align 4
@@ -196,9 +214,6 @@ grow:
 create:
   %slot = getelementptr i64, ptr @handles, i64 %have
   %argument = inttoptr i64 %total to ptr
-  %birth = getelementptr i64, ptr @births, i64 %total
-  %generation = load atomic i64, ptr @generation acquire, align 8
-  store i64 %generation, ptr %birth, align 8
   %failed = call i32 @pthread_create(ptr %slot, ptr null, ptr @worker, ptr %argument)
   %ok = icmp eq i32 %failed, 0
   br i1 %ok, label %created, label %done
@@ -230,13 +245,11 @@ claim:
 start:
   store ptr %function, ptr @job, align 8
   store ptr %context, ptr @job_context, align 8
-  store atomic i64 0, ptr @finished release, align 8
+  store i64 %available, ptr @job_threads, align 8
+  call void @relay_tune_next_round()
+  %opened = atomicrmw and ptr @participants, i64 4611686018427387903 acq_rel
   %locked = call i32 @pthread_mutex_lock(ptr @mutex)
-  %generation = load i64, ptr @generation, align 8
-  %counted = and i64 %generation, -65536
-  %advanced = add i64 %counted, 65536
-  %following = or i64 %advanced, %available
-  store atomic i64 %following, ptr @generation release, align 8
+  %before = atomicrmw add ptr @generation, i64 1 acq_rel
   %asleep = load i64, ptr @sleepers, align 8
   %someone = icmp ne i64 %asleep, 0
   br i1 %someone, label %call, label %go
@@ -246,12 +259,12 @@ call:
 go:
   %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
   call void %function(ptr %context, i64 0, i64 %available)
-  %others = sub i64 %available, 1
+  %shut = atomicrmw or ptr @participants, i64 4611686018427387904 acq_rel
   br label %wait
 wait:
   %count = phi i64 [ 0, %go ], [ %more, %rest ]
-  %ready = load atomic i64, ptr @finished acquire, align 8
-  %complete = icmp uge i64 %ready, %others
+  %inside = load atomic i64, ptr @participants acquire, align 8
+  %complete = icmp eq i64 %inside, 4611686018427387904
   br i1 %complete, label %release, label %rest
 rest:
   %more = call i64 @spin(i64 %count)
@@ -261,6 +274,81 @@ release:
   ret void
 alone:
   call void %function(ptr %context, i64 0, i64 1)
+  ret void
+}}
+
+define void @relay_tune_next_round() nounwind {{
+entry:
+  %before = atomicrmw add ptr @round, i64 1 acq_rel
+  ret void
+}}
+
+define internal i64 @first_number() nounwind {{
+entry:
+  %round = load atomic i64, ptr @round acquire, align 8
+  %base = shl i64 %round, 20
+  ret i64 %base
+}}
+
+define i64 @relay_tune_claim(ptr %slot, i64 %queue, i64 %queues, i64 %grain) nounwind {{
+entry:
+  %base = call i64 @first_number()
+  br label %look
+look:
+  %tried = phi i64 [ 0, %entry ], [ %more, %next ]
+  %place = add i64 %queue, %tried
+  %number = urem i64 %place, %queues
+  %lines = add i64 %number, 1
+  %offset = shl i64 %lines, 6
+  %counter = getelementptr i8, ptr %slot, i64 %offset
+  br label %read
+read:
+  %value = load atomic i64, ptr %counter acquire, align 8
+  %old = icmp ult i64 %value, %base
+  %from = select i1 %old, i64 %base, i64 %value
+  %taken = sub i64 %from, %base
+  %empty = icmp uge i64 %taken, %grain
+  br i1 %empty, label %next, label %take
+take:
+  %after = add i64 %from, 1
+  %pair = cmpxchg ptr %counter, i64 %value, i64 %after acq_rel acquire
+  %won = extractvalue {{ i64, i1 }} %pair, 1
+  br i1 %won, label %found, label %read
+found:
+  %first = mul i64 %number, %grain
+  %share = add i64 %first, %taken
+  ret i64 %share
+next:
+  %more = add i64 %tried, 1
+  %all = icmp uge i64 %more, %queues
+  br i1 %all, label %none, label %look
+none:
+  ret i64 -1
+}}
+
+define void @relay_tune_complete(ptr %slot, i64 %done, i64 %shares) nounwind {{
+entry:
+  %base = call i64 @first_number()
+  %goal = add i64 %base, %shares
+  %idle = icmp eq i64 %done, 0
+  br i1 %idle, label %wait, label %read
+read:
+  %value = load atomic i64, ptr %slot acquire, align 8
+  %old = icmp ult i64 %value, %base
+  %from = select i1 %old, i64 %base, i64 %value
+  %after = add i64 %from, %done
+  %pair = cmpxchg ptr %slot, i64 %value, i64 %after acq_rel acquire
+  %won = extractvalue {{ i64, i1 }} %pair, 1
+  br i1 %won, label %wait, label %read
+wait:
+  %count = phi i64 [ 0, %entry ], [ 0, %read ], [ %more, %rest ]
+  %now = load atomic i64, ptr %slot acquire, align 8
+  %ready = icmp uge i64 %now, %goal
+  br i1 %ready, label %end, label %rest
+rest:
+  %more = call i64 @spin(i64 %count)
+  br label %wait
+end:
   ret void
 }}
 
@@ -313,10 +401,7 @@ entry:
 stop:
   store atomic i32 1, ptr @stopping release, align 4
   %locked = call i32 @pthread_mutex_lock(ptr @mutex)
-  %generation = load i64, ptr @generation, align 8
-  %counted = and i64 %generation, -65536
-  %following = add i64 %counted, 65536
-  store atomic i64 %following, ptr @generation release, align 8
+  %before = atomicrmw add ptr @generation, i64 1 acq_rel
   %woken = call i32 @pthread_cond_broadcast(ptr @wake)
   %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
   %workers = load i64, ptr @workers, align 8

@@ -41,6 +41,7 @@ target triple = "{triple}"
 declare i32 @clock_gettime(i32, ptr)
 declare void @{measured}(ptr, i64, i64)
 declare void @relay_tune_barrier(i64)
+declare void @relay_tune_next_round()
 
 define internal i64 @now() nounwind {{
 entry:
@@ -63,8 +64,15 @@ entry:
   %begin = call i64 @now()
   br label %loop
 loop:
-  %done = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %done = phi i64 [ 0, %entry ], [ %next, %again ]
   call void @{measured}(ptr %table, i64 %thread, i64 %threads)
+  call void @relay_tune_barrier(i64 %threads)
+  %main = icmp eq i64 %thread, 0
+  br i1 %main, label %renew, label %again
+renew:
+  call void @relay_tune_next_round()
+  br label %again
+again:
   call void @relay_tune_barrier(i64 %threads)
   %next = add i64 %done, 1
   %more = icmp slt i64 %next, %count

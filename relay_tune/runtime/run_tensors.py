@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 
 from relay_tune.codegen.compiler import LoadedCode, compile_text, module_text
-from relay_tune.codegen.main_function import KernelCall, Place, main_text
+from relay_tune.codegen.main_function import Place, call_of, main_text
 from relay_tune.codegen.native_runtime import runtime_text
 from relay_tune.codegen.target import Target
 from relay_tune.op.lower import TensorProgram
@@ -48,7 +48,7 @@ def run_tensors(
     arrays = _arrays(scheduled, feeds)
     slots = {tensor: slot for slot, tensor in enumerate(arrays)}
     calls = [
-        KernelCall(kernel.name, tuple(Place(slots[tensor]) for tensor in kernel.arguments))
+        call_of(kernel, [Place(slots[tensor]) for tensor in kernel.arguments])
         for kernel in scheduled.kernels
     ]
     texts = [module_text(scheduled.kernels, target), main_text("main_run", calls, target.triple)]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.algorithms import algorithms, prepared_program
 from relay_tune.schedule.analysis import Machine
 from relay_tune.schedule.constant_stages import fold_constant_stages
 from relay_tune.schedule.inline import inline_stages
 from relay_tune.schedule.nest import Nest, build_nests
 from relay_tune.schedule.packing import PackedConstant
 from relay_tune.schedule.program import ScheduledProgram
-from relay_tune.schedule.schedule import Schedule
+from relay_tune.schedule.schedule import DIRECT, Schedule, algorithm_of
 from relay_tune.schedule.space import NestSpace, default_choice, nest_space
 from relay_tune.schedule.tile import TiledNest, tile_nest
 from relay_tune.tensor.dependencies import tensors_in_order
@@ -25,15 +26,20 @@ from relay_tune.tensor.touched import touched_tensors
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Plan:
-    """A program with its nests, before any choice.
+    """A program with its nests under one algorithm, before any choice.
 
     Attributes:
         program: the program; every output is a tensor of its own.
         steps: nests and procedures in the order in which they run.
+        algorithm: where the stages of the program come from.
+        source: the program as it is written, its constants folded.
     """
 
     program: TensorProgram
     steps: tuple[Nest | ProcedureOutput, ...]
+    algorithm: str
+    source: TensorProgram
+    _others: dict[str, Plan] = field(default_factory=dict)
 
     @property
     def nests(self) -> tuple[Nest, ...]:
@@ -49,17 +55,57 @@ class Plan:
         """The space of each nest."""
         return tuple(nest_space(nest, self.constants, machine, threads) for nest in self.nests)
 
+    def with_algorithm(self, algorithm: str) -> Plan:
+        """The plan of the same program under an algorithm.
+
+        Raises InputError if there is no such algorithm, or none for this program.
+        """
+        if algorithm == self.algorithm:
+            return self
+        if algorithm not in self._others:
+            self._others[algorithm] = plan_program(self.source, algorithm)
+        return self._others[algorithm]
+
     def default_schedule(self, machine: Machine, threads: int) -> Schedule:
-        """The schedule with the best estimate."""
-        return Schedule(tuple(default_choice(space) for space in self.spaces(machine, threads)))
+        """The schedule with the best estimate of all algorithms."""
+        rated = [
+            self.with_algorithm(name)._default(machine, threads) for name in algorithms(self.source)
+        ]
+        return min(rated, key=lambda found: found[0])[1]
+
+    def _default(self, machine: Machine, threads: int) -> tuple[float, Schedule]:
+        """The best schedule under this algorithm, with its estimated cycles.
+
+        Weights are charged as in the run of a whole network: they come from memory, half of the
+        time of which is hidden behind arithmetic.
+        """
+        spaces = self.spaces(machine, threads)
+        choices = tuple(default_choice(space) for space in spaces)
+        cycles = sum(s.estimate(choice).cycles for s, choice in zip(spaces, choices, strict=True))
+        weights = sum(data.nbytes for _, data in self.program.constants)
+        hidden = 0.5
+        cycles += (1 - hidden) * weights / machine.cache_bandwidth[-1]
+        return cycles, Schedule(choices, self.algorithm)
 
 
-def plan_program(program: TensorProgram) -> Plan:
-    """The nests of a program."""
-    program = fold_constant_stages(program)
+def plan_program(program: TensorProgram, algorithm: str = DIRECT) -> Plan:
+    """The nests of a program under an algorithm.
+
+    Raises InputError if there is no such algorithm, or none for this program.
+    """
+    source = fold_constant_stages(program)
+    program = prepared_program(source, algorithm)
     program = replace(program, outputs=_own_outputs(program.outputs))
     stages = inline_stages(program.outputs)
-    return Plan(program, tuple(build_nests(stages, program.outputs)))
+    return Plan(program, tuple(build_nests(stages, program.outputs)), algorithm, source)
+
+
+def read_schedule(text: str, plan: Plan) -> Schedule:
+    """The schedule of a JSON text for a plan's program, under whatever algorithm it names.
+
+    Raises InputError where the text is malformed or does not fit.
+    """
+    return Schedule.from_json(text, plan.with_algorithm(algorithm_of(text)).nests)
 
 
 def _own_outputs(outputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -74,13 +120,17 @@ def _own_outputs(outputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
 
 
 def apply_schedule(plan: Plan, schedule: Schedule, prefix: str = "kernel") -> ScheduledProgram:
-    """The kernels of a plan under a schedule; symbols are `prefix_0`, `prefix_1`, ..."""
+    """The kernels of a plan's program under a schedule; symbols are `prefix_0`, `prefix_1`, ...
+
+    A schedule with another algorithm than the plan's is applied to the plan of that one.
+    """
+    plan = plan.with_algorithm(schedule.algorithm)
     choices = iter(schedule.choices)
     kernels: list[Kernel] = []
     packed: list[PackedConstant] = []
     done: set[object] = set()
     target: Tensor | None = None
-    parts: list[Statement] = []
+    parts: list[tuple[Statement, int]] = []
 
     def flush() -> None:
         if parts:
@@ -99,16 +149,18 @@ def apply_schedule(plan: Plan, schedule: Schedule, prefix: str = "kernel") -> Sc
         if step.target is not target:
             flush()
             target = step.target
-        parts.append(tiled.body)
+        parts.append((tiled.body, step.points))
     flush()
-    return ScheduledProgram(plan.program, tuple(kernels), tuple(packed), _workspace(plan, kernels))
+    workspace = _workspace(plan, kernels)
+    return ScheduledProgram(plan.program, tuple(kernels), tuple(packed), workspace, plan.algorithm)
 
 
-def _kernel(name: str, parts: tuple[Statement, ...]) -> Kernel:
-    body = parts[0] if len(parts) == 1 else Block(parts)
+def _kernel(name: str, parts: tuple[tuple[Statement, int], ...]) -> Kernel:
+    statements = tuple(statement for statement, _ in parts)
+    body = statements[0] if len(statements) == 1 else Block(statements)
     parameters = touched_tensors(body)
     arguments = tuple(t.viewed if isinstance(t, FlatView) else t for t in parameters)
-    return Kernel(name, parameters, arguments, body)
+    return Kernel(name, parameters, arguments, body, sum(points for _, points in parts))
 
 
 def _procedure_kernel(name: str, step: ProcedureOutput, plan: Plan) -> Kernel:

@@ -128,12 +128,14 @@ class Kernel:
         parameters: the buffers that the body reads and writes, in the order of its parameters.
         arguments: the tensors that it is called with, in the same order.
         body: the statement.
+        points: how often its innermost statements run, roughly.
     """
 
     name: str
     parameters: tuple[Tensor, ...]
     arguments: tuple[Tensor, ...]
     body: Statement
+    points: int = 0
 
 
 class LoopBuilder:

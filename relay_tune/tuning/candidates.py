@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 
 from relay_tune.codegen.compiler import module_text
-from relay_tune.codegen.main_function import KernelCall, Place, main_text
+from relay_tune.codegen.main_function import Place, call_of, main_text
 from relay_tune.codegen.repeat_function import MEASURED_SYMBOL
 from relay_tune.codegen.target import Target
 from relay_tune.ir.dtypes import DTYPES
@@ -38,7 +38,7 @@ def candidate_text(plan: Plan, schedule: Schedule, target: Target) -> CandidateT
     slots = _slots(scheduled)
     places = {tensor: Place(slot) for slot, tensor in enumerate(slots)}
     calls = [
-        KernelCall(kernel.name, tuple(places[tensor] for tensor in kernel.arguments))
+        call_of(kernel, [places[tensor] for tensor in kernel.arguments])
         for kernel in scheduled.kernels
     ]
     main = main_text(MEASURED_SYMBOL, calls, target.triple)
