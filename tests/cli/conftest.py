@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -72,9 +73,8 @@ def record() -> Callable[..., logs.Record]:
 def log(tmp_path: Path, record: Callable[..., logs.Record]) -> Path:
     path = tmp_path / "tuning.db"
     with logs.open_log(path) as opened:
-        opened.put_task(
-            "dense-4x8", '{"title": "dense+relu 4x16 <b>", "operations": 1000, "bytes": 10}'
-        )
+        described = {"title": "dense+relu 4x16 <b>", "operations": 1000, "bytes": 10}
+        opened.put_task("dense-4x8", json.dumps(described))
         opened.put_limit(TARGET, "operations/s, 2 threads", 2e6)
         opened.put_limit(TARGET, "bytes/s, 2 threads", 1e9)
         for tile, seconds in ((1, 4e-3), (2, None), (3, 1e-3), (4, 2e-3)):
