@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -109,6 +110,19 @@ def test_the_program_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monk
     (program,) = blocks(ROOT / "README.md", "python")
     exec(compile(program, "README.md", "exec"), {})
     assert (tmp_path / "tuning.db").exists()
+
+
+def test_the_commands_of_the_readme_use_extras_that_exist() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named = re.findall(r"install '\.\[([\w,]+)\]'", (ROOT / "README.md").read_text())
+    assert len(named) == 2
+    for extras in named:
+        assert set(extras.split(",")) <= set(project["optional-dependencies"])
+
+
+def test_ci_runs_the_tests_as_the_readme_does() -> None:
+    (command,) = re.findall(r"bin/(python -m pytest [^\n]*)", (ROOT / "README.md").read_text())
+    assert command in (ROOT / ".ci" / "run").read_text().splitlines()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
