@@ -57,6 +57,8 @@ def compile_text(text: str, target: Target) -> bytes:
 class LoadedCode:
     """Machine code in this process; the functions live as long as this object.
 
+    Raises BuildError if the objects need symbols that nobody has.
+
     `symbols` can be asked for later; `imports` are addresses of what the objects leave undefined
     (beside the symbols of this process).
     """
@@ -76,7 +78,14 @@ class LoadedCode:
             builder = builder.import_symbol(name, address)
         for symbol in symbols:
             builder = builder.export_symbol(symbol)
-        self._tracker = builder.link(self._jit, f"library{next(_library_numbers)}")
+        try:
+            self._tracker = builder.link(self._jit, f"library{next(_library_numbers)}")
+        except RuntimeError as error:
+            raise BuildError(
+                "Generated code does not link in this process.",
+                notes=(str(error).strip()[:500],),
+                remedy="Choose a target that has the instructions for these element types.",
+            ) from error
         self._symbols = frozenset(symbols)
 
     def address(self, symbol: str) -> int:

@@ -33,7 +33,7 @@ from relay_tune.tensor.index import simplify
 from relay_tune.tensor.tensor import Computed, ProcedureOutput
 from relay_tune.tensor.walk import sub_expressions, substitute, transform
 
-MAXIMUM_INLINED_NODES = 400
+MAXIMUM_INLINED_NODES = 150
 """An expression that would grow beyond this many nodes is stored instead."""
 
 MAXIMUM_HALO = 2.0
