@@ -22,6 +22,7 @@ CHAINS = 12
 ARITHMETIC_STEPS = 100_000
 BUFFER_BYTES = 256 << 10
 READ_ROUNDS = 64
+REPETITIONS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,10 @@ class MachineLimits:
         """The least time for so much work."""
         return max(operations / self.operations, bytes_moved / self.bytes)
 
+    def joined(self, other: MachineLimits) -> MachineLimits:
+        """The higher rates of two measurements: disturbances only ever lower them."""
+        return MachineLimits(max(self.operations, other.operations), max(self.bytes, other.bytes))
+
 
 def measure_limits(measurer: Measurer, target: Target, threads: int) -> MachineLimits:
     """Measure the limits of this machine; `measurer` must have been loaded with any data.
@@ -57,7 +62,12 @@ def measure_limits(measurer: Measurer, target: Target, threads: int) -> MachineL
 
 def _seconds(measurer: Measurer, text: str, target: Target, threads: int) -> float:
     scratch = Slot(SlotKind.SCRATCH, bytes=BUFFER_BYTES * threads)
-    measurement = measurer.measure(Candidate((compile_text(text, target),), (scratch,)), None)
+    candidate = Candidate((compile_text(text, target),), (scratch,))
+    return min(_measured(measurer, candidate) for _ in range(REPETITIONS))
+
+
+def _measured(measurer: Measurer, candidate: Candidate) -> float:
+    measurement = measurer.measure(candidate, None)
     if measurement.outcome is not Outcome.OK or measurement.seconds is None:
         raise TuningError(
             "The speed of this machine cannot be measured.",

@@ -21,14 +21,14 @@ PASSES = 4
 def next_to_confirm(state: TaskState) -> list[Tried]:
     """The schedules to measure again: the fastest, and the default for comparison.
 
-    Empty when the fastest schedule is confirmed.
+    Empty when the fastest schedule is confirmed, or is the default one, which needs no proof.
     """
     correct = [tried for tried in state.tried.values() if tried.seconds is not None]
     ranked = sorted(correct, key=lambda tried: tried.seconds or 0.0)
-    if not ranked or ranked[0].confirmed:
+    default = state.default_tried
+    if not ranked or ranked[0].confirmed or ranked[0] is default:
         return []
     chosen = [tried for tried in ranked[:CONFIRMED_TOGETHER] if not tried.confirmed]
-    default = state.default_tried
     compared = [tried for tried in (default, _fastest_confirmed(ranked)) if tried is not None]
     return [*chosen, *(tried for tried in dict.fromkeys(compared) if tried not in chosen)]
 

@@ -81,6 +81,12 @@ class LogKeeper:
                 self._key(task, schedule), max_attempts=GIVE_UP_ATTEMPTS, again=again
             )
 
+    def record(self, task: Task, schedule: Schedule) -> logs.Record | None:
+        """The record of a schedule, which another process may just have written."""
+        text = schedule.to_json()
+        found = (record for record in self.history(task) if record.schedule == text)
+        return next(found, None)
+
     def killed_its_measurers(self, task: Task, schedule: Schedule) -> bool:
         """Whether as many processes as are allowed have died at a candidate."""
         key = self._key(task, schedule)

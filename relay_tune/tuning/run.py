@@ -35,6 +35,15 @@ OTHER_ROWS = 2000
 """At most so many records of other models teach the cost model."""
 
 KEPT_MESSAGES = 3
+RATES = ("operations", "bytes")
+
+IMPOSSIBLE_SHARE = 1.02
+"""A kernel that is so much faster than the machine's limit proves that the limit is wrong."""
+
+LIMIT_CORRECTIONS = 3
+
+IDLE_ROUNDS = 3
+"""So many rounds in which other processes had all candidates, and a task is left to them."""
 
 
 class TuningRun:
@@ -58,6 +67,7 @@ class TuningRun:
         self._ranking = Ranking(options.seed, lambda text: progress(CostModelFailed(text)))
         self._outcomes: Counter[str] = Counter()
         self._messages: list[str] = []
+        self._corrections = LIMIT_CORRECTIONS
         self._share = budget.trials / max(len(states), 1)
 
     def run(self) -> TuningResult:
@@ -67,7 +77,7 @@ class TuningRun:
             self._learn_from_log()
             self._announce()
             if not self._is_satisfied():
-                self._set_limits(self._machine_limits())
+                self._set_limits()
                 self._measure_defaults()
                 self._measure_rounds()
                 self._confirm_winners()
@@ -116,21 +126,18 @@ class TuningRun:
         measured = all(state.default_tried is not None for state in self._states)
         return self._budget.is_spent or (measured and next_task(self._states) is None)
 
-    def _machine_limits(self) -> MachineLimits:
-        """From the log, or measured now."""
-        names = [f"operations/s, {self._threads} threads", f"bytes/s, {self._threads} threads"]
-        known = self._keeper.limits()
-        if not all(name in known for name in names):
+    def _set_limits(self, *, again: bool = False) -> None:
+        """Tell the states what the machine can reach: from the log, or measured now."""
+        names = [f"{rate}/s, {self._keeper.scope.threads} threads" for rate in RATES]
+        stored = self._keeper.limits()
+        limits = None
+        if all(name in stored for name in names):
+            limits = MachineLimits(*(stored[name] for name in names))
+        if limits is None or again:
             found = self._runner.limits()
-            known = dict(zip(names, (found.operations, found.bytes), strict=True))
-            self._keeper.put_limits(known)
-        return MachineLimits(*(known[name] for name in names))
-
-    @property
-    def _threads(self) -> int:
-        return self._keeper.scope.threads
-
-    def _set_limits(self, limits: MachineLimits) -> None:
+            limits = found if limits is None else found.joined(limits)
+            rates = (limits.operations, limits.bytes)
+            self._keeper.put_limits(dict(zip(names, rates, strict=True)))
         for state in self._states:
             state.limit_seconds = limits.seconds(state.task.operations, state.task.bytes)
 
@@ -142,7 +149,7 @@ class TuningRun:
             if state.default_tried is None:
                 self._start_round(number, state)
                 self._measure_batch(state, [state.space.default])
-                self._end_round(state)
+                self._end_round(state, 0)
 
     def _measure_rounds(self) -> None:
         while not self._budget.is_spent:
@@ -150,20 +157,28 @@ class TuningRun:
             if state is None:
                 return
             self._start_round(self._states.index(state), state)
+            known = len(state.tried)
             count = min(self._options.batch, self._budget.remaining_trials)
             schedules = state.propose(count, self._ranking.score(state))
             if not schedules:
                 self._finish(state, "every schedule was measured")
                 continue
             self._measure_batch(state, schedules)
-            self._end_round(state)
+            self._end_round(state, known)
 
     def _start_round(self, number: int, state: TaskState) -> None:
         key = state.task.key
         self._progress(TaskStarted(key.title, key.digest, number + 1, len(self._states)))
 
-    def _end_round(self, state: TaskState) -> None:
+    def _end_round(self, state: TaskState, known_before: int) -> None:
+        """Draw conclusions from a round, before which so many schedules were known."""
         state.rounds.append(state.best_seconds)
+        state.idle_rounds = 0 if len(state.tried) > known_before else state.idle_rounds + 1
+        if state.idle_rounds >= IDLE_ROUNDS:
+            state.finished = "another process is tuning it"
+        if (state.limit_share or 0.0) > IMPOSSIBLE_SHARE and self._corrections:
+            self._corrections -= 1
+            self._set_limits(again=True)
         reason = reason_to_finish(state)
         if reason and not state.finished:
             self._finish(state, reason)
@@ -185,7 +200,7 @@ class TuningRun:
         self._ranking.learn(rows)
 
     def _measure(self, state: TaskState, prepared: Prepared) -> Measurement | None:
-        """Measure and record a candidate; None if another process is at it."""
+        """Measure and record a candidate; None if another process is or was at it."""
         schedule = prepared.schedule
         try:
             measurement = self._measure_claimed(state, prepared)
@@ -204,6 +219,11 @@ class TuningRun:
     def _measure_claimed(self, state: TaskState, prepared: Prepared) -> Measurement | None:
         if self._keeper.claim(state.task, prepared.schedule):
             return self._runner.measure(state.task, prepared, state.best_seconds)
+        record = self._keeper.record(state.task, prepared.schedule)
+        if record is not None:
+            state.add(prepared.schedule, Outcome(record.status.value), record.seconds)
+            self._budget.used += 1
+            return None
         if self._keeper.killed_its_measurers(state.task, prepared.schedule):
             return Measurement(Outcome.CRASH, message="the tuning process died at it, twice")
         return None
@@ -223,7 +243,7 @@ class TuningRun:
                 message=measurement.message,
                 best=state.best_seconds,
                 model_seconds=self._model_seconds(),
-                limit_share=state.limit_share,
+                limit_share=_at_most_one(state.limit_share),
                 trials=budget.used,
                 rate=budget.rate,
                 eta_seconds=budget.eta_seconds,
@@ -261,6 +281,10 @@ class TuningRun:
             notes=tuple(self._messages),
             remedy="The reasons are in the log; building without a log uses the same kernels.",
         )
+
+
+def _at_most_one(share: float | None) -> float | None:
+    return None if share is None else min(share, 1.0)
 
 
 def _row(state: TaskState, schedule: Schedule, seconds: float | None) -> Row:

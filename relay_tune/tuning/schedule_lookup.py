@@ -16,7 +16,7 @@ import logs
 from relay_tune.codegen.target import Target
 from relay_tune.errors import InputError
 from relay_tune.op.primitive_key import PrimitiveKey
-from relay_tune.schedule.apply import Plan
+from relay_tune.schedule.apply import Plan, read_schedule
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.keeper import log_errors
 
@@ -59,7 +59,7 @@ class ScheduleLookup:
         """
         for record in sorted(self._records.get(key.digest, []), key=self._preference):
             try:
-                schedule = Schedule.from_json(record.schedule, plan.nests)
+                schedule = read_schedule(record.schedule, plan)
             except InputError as error:
                 self.report.skipped[error.message] += 1
                 continue

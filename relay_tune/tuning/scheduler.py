@@ -46,7 +46,7 @@ def expected_saving(state: TaskState) -> float:
     if state.best_seconds is None:
         return 0.0  # nothing ran so far; after the tasks that did
     share = state.limit_share
-    room = 1.0 if share is None else 1.0 - share
+    room = 1.0 if share is None else max(0.0, 1.0 - share)
     rate = _recent_gain(state) / RECENT_ROUNDS + HOPE / (1 + len(state.rounds))
     return state.model_seconds * room * rate
 
@@ -64,9 +64,10 @@ def reason_to_finish(state: TaskState) -> str:
     """Why a task needs no more rounds, in words; empty if it does."""
     share = state.limit_share
     if share is not None and share >= LIMIT_SHARE:
-        return f"at {share:.0%} of what the machine can reach"
+        return f"at {min(share, 1.0):.0%} of what the machine can reach"
     if state.best_seconds is None:
-        return "every candidate failed" if len(state.rounds) >= FAILING_ROUNDS else ""
+        has_failed = state.outcomes and len(state.rounds) >= FAILING_ROUNDS
+        return "every candidate failed" if has_failed else ""
     known = [seconds for seconds in state.rounds if seconds is not None]
     if len(known) > PATIENCE and known[-1] > known[-1 - PATIENCE] * (1 - WORTHWHILE):
         return f"no gain in {PATIENCE} rounds"

@@ -38,6 +38,7 @@ class TaskState:
         limit_seconds: what the machine can reach at most, if known.
         tried: outcomes by the JSON text of the schedule.
         rounds: the best time after each round of this run.
+        idle_rounds: rounds at the end that taught nothing.
         finished: why no more candidates are worth measuring; empty if some are.
         touched: whether this run measured anything.
     """
@@ -49,6 +50,7 @@ class TaskState:
     tried: dict[str, Tried] = field(default_factory=dict)
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     rounds: list[float | None] = field(default_factory=list)
+    idle_rounds: int = 0
     finished: str = ""
     touched: bool = False
 
@@ -79,11 +81,11 @@ class TaskState:
 
     @property
     def limit_share(self) -> float | None:
-        """The best time as a share of what the machine can reach."""
+        """The best time as a share of what the machine can reach; above 1 if that is wrong."""
         best = self.best_seconds
         if best is None or self.limit_seconds is None:
             return None
-        return min(1.0, self.limit_seconds / best)
+        return self.limit_seconds / best
 
     def propose(self, count: int, score: Score) -> list[Schedule]:
         """Up to `count` schedules that were never measured; fewer when the space is exhausted."""

@@ -10,7 +10,10 @@ import logs
 from relay_tune.codegen.target import Target
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.errors import InputError, TuningError
+from relay_tune.runtime.measurement import Measurement, Outcome
+from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.events import Event, Measured, RunStarted, TaskStarted
+from relay_tune.tuning.keeper import LogKeeper
 from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.result import TuningResult
 from relay_tune.tuning.runner import Runner
@@ -145,10 +148,36 @@ def test_a_candidate_that_two_processes_died_at_is_recorded_as_crash(
 ) -> None:
     path = tmp_path / "log.db"
     tuned(tasks, SimulatedRunner(), path, target, 0)
-    monkeypatch.setattr("relay_tune.tuning.keeper.LogKeeper.claim", lambda *_: False)
-    monkeypatch.setattr("relay_tune.tuning.keeper.LogKeeper.killed_its_measurers", lambda *_: True)
+    monkeypatch.setattr(LogKeeper, "claim", lambda *_: False)
+    monkeypatch.setattr(LogKeeper, "killed_its_measurers", lambda *_: True)
     with pytest.raises(TuningError, match="crash"):
         tuned(tasks, SimulatedRunner(), path, target, 4)
+
+
+def test_what_another_process_measured_meanwhile_is_taken_over(
+    tasks: list[Task], target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = LogKeeper.claim
+
+    def too_late(keeper: LogKeeper, task: Task, schedule: Schedule) -> bool:
+        assert claim(keeper, task, schedule)
+        keeper.append(task, schedule, Measurement(Outcome.OK, 2e-3), [])
+        return claim(keeper, task, schedule)
+
+    monkeypatch.setattr(LogKeeper, "claim", too_late)
+    runner = SimulatedRunner()
+    result = tuned(tasks, runner, tmp_path / "log.db", target, 20)
+    assert runner.measured == [] and result.measured == 0
+    assert {task.best_seconds for task in result.tasks} == {2e-3}
+
+
+def test_tasks_that_others_are_at_are_left_to_them(
+    tasks: list[Task], target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LogKeeper, "claim", lambda *_: False)
+    result = tuned(tasks, SimulatedRunner(), tmp_path / "log.db", target)
+    assert result.measured == 0
+    assert {task.reason for task in result.tasks} == {"another process is tuning it"}
 
 
 def test_a_log_that_is_none_is_an_input_error(

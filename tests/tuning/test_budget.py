@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+
+from relay_tune.errors import InputError
+from relay_tune.tuning.budget import TRIALS_PER_TASK, make_budget
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_trials_end_a_budget() -> None:
+    budget = make_budget(10, 5, tasks=3, used=8, clock=Clock())
+    assert budget.remaining_trials == 2 and not budget.is_spent
+    budget.spend()
+    budget.spend()
+    assert budget.is_spent
+    assert (budget.used, budget.measured) == (10, 2)
+
+
+def test_time_ends_a_budget() -> None:
+    clock = Clock()
+    budget = make_budget(None, 0.5, tasks=2, used=0, clock=clock)
+    assert budget.trials == 2 * TRIALS_PER_TASK
+    clock.now += 29.0
+    assert not budget.is_spent
+    clock.now += 1.0
+    assert budget.is_spent
+
+
+def test_the_end_is_foreseen_by_what_comes_first() -> None:
+    clock = Clock()
+    budget = make_budget(30, 1, tasks=1, used=0, clock=clock)
+    assert budget.eta_seconds == 60.0
+    clock.now += 10.0
+    for _ in range(10):
+        budget.spend()
+    assert budget.rate == pytest.approx(1.0)
+    assert budget.eta_seconds == pytest.approx(20.0)
+
+
+@pytest.mark.parametrize(("trials", "minutes"), [(-1, 1.0), (1, -1.0), (1, float("inf"))])
+def test_senseless_budgets_are_refused(trials: int, minutes: float) -> None:
+    with pytest.raises(InputError):
+        make_budget(trials, minutes, tasks=1, used=0)

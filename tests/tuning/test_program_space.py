@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from relay_tune.building.primitives import machine_of
+from relay_tune.codegen.target import Target
+from relay_tune.schedule.features import FEATURE_NAMES
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.tuning.program_space import ProgramSpace
+from relay_tune.tuning.tasks import Task
+
+
+@pytest.fixture
+def space(tasks: list[Task], target: Target) -> ProgramSpace:
+    return ProgramSpace(tasks[0].plan, machine_of(target), 2)
+
+
+def test_the_default_schedule_is_in_the_space(space: ProgramSpace) -> None:
+    genome = space.genome(space.default)
+    assert genome is not None
+    assert genome in space.space
+    assert space.schedule(genome) == space.default
+
+
+def test_genomes_give_schedules_that_fit_and_come_back(
+    space: ProgramSpace, tasks: list[Task]
+) -> None:
+    random = Random(0)
+    for _ in range(50):
+        schedule = space.schedule(space.space.random(random))
+        assert Schedule.from_json(schedule.to_json(), tasks[0].plan.nests) == schedule
+        genome = space.genome(schedule)
+        assert genome is not None and space.schedule(genome) == schedule
+
+
+def test_a_schedule_from_outside_has_no_genome(space: ProgramSpace) -> None:
+    choice = space.default.choices[0]
+    foreign = Schedule((replace(choice, unroll=63), *space.default.choices[1:]))
+    assert space.genome(foreign) is None
+    assert space.genome(Schedule(())) is None
+
+
+def test_features_are_finite_and_tell_schedules_apart(space: ProgramSpace) -> None:
+    random = Random(1)
+    schedules = {space.schedule(space.space.random(random)) for _ in range(30)}
+    described = {tuple(space.features(schedule)) for schedule in schedules}
+    assert len(described) >= 0.9 * len(schedules)
+    for values in described:
+        assert len(values) == len(FEATURE_NAMES) == len(set(FEATURE_NAMES))
+        assert all(abs(value) < 1e6 for value in values)
+
+
+def test_the_default_has_the_best_estimate_of_a_sample(space: ProgramSpace) -> None:
+    random = Random(2)
+    sampled = [space.cycles(space.schedule(space.space.random(random))) for _ in range(50)]
+    assert space.cycles(space.default) <= min(sampled) * 1.2
