@@ -18,6 +18,8 @@ from collections.abc import Callable, Sequence
 from statistics import median
 
 from cost_model import CostModel, Row, rank_correlation
+from relay_tune.schedule.features import FEATURE_NAMES
+from relay_tune.tuning.ranking import LEAST_ROWS
 from search import GeneticSearch, RandomSearch, SearchTable, load_table, trials_to_reach
 from search.landscapes import convolution_landscape, matmul_landscape, sample_table
 
@@ -27,10 +29,15 @@ SYNTHETIC_ROWS = 3000
 
 
 class ModelLearner:
-    """The cost model as the learner of a replay of one task."""
+    """The cost model as the learner of a replay of one task.
 
-    def __init__(self, seed: int) -> None:
+    Where the features hold the analytic estimate, it ranks until enough is learned, as in tuning.
+    """
+
+    def __init__(self, seed: int, estimate: int | None) -> None:
         self._model = CostModel(seed)
+        self._estimate = estimate
+        self._rows = 0
 
     def learn(
         self, features: Sequence[Sequence[float]], throughputs: Sequence[float | None]
@@ -38,9 +45,12 @@ class ModelLearner:
         """Teach the model with the candidates of a round."""
         pairs = zip(features, throughputs, strict=True)
         self._model.update([Row("task", feature, throughput) for feature, throughput in pairs])
+        self._rows += len(features)
 
     def score(self, features: Sequence[Sequence[float]]) -> Sequence[float]:
-        """Predicted share of the best throughput."""
+        """Predicted share of the best throughput, or how short the estimated time is."""
+        if self._estimate is not None and self._rows < LEAST_ROWS:
+            return [-feature[self._estimate] for feature in features]
         scores: list[float] = self._model.predict(features).tolist()
         return scores
 
@@ -69,8 +79,23 @@ def random_trials(table: SearchTable, share: float, seed: int) -> int:
 def genetic_trials(table: SearchTable, share: float, seed: int) -> int:
     """Trials of genetic search with a cost model."""
     strategy = GeneticSearch(table.space, seed)
-    trials = trials_to_reach(strategy, table, share, lambda _: BATCH, ModelLearner(seed))
+    estimate = estimate_feature(table)
+    trials = trials_to_reach(
+        strategy,
+        table,
+        share,
+        lambda _: BATCH,
+        ModelLearner(seed, estimate),
+        scored_at_first=estimate is not None,
+    )
     return trials or len(table.rows)
+
+
+def estimate_feature(table: SearchTable) -> int | None:
+    """Which feature is the estimated time, in tables of this compiler's schedules."""
+    if len(table.rows[0].features) != len(FEATURE_NAMES):
+        return None
+    return FEATURE_NAMES.index("log_total_cycles")
 
 
 def held_out_correlation(table: SearchTable, seed: int) -> float:

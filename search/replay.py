@@ -26,18 +26,21 @@ def trials_to_reach(
     share: float = 0.99,
     batches: Callable[[int], int] = lambda _: 8,
     learner: Learner | None = None,
+    *,
+    scored_at_first: bool = False,
 ) -> int | None:
     """Trials until a candidate reaches `share` of the best of the table, None if none does.
 
     The strategy must search `table.space`. batches: number of a round to size of its batch.
-    With a learner, each round but the first is proposed on its score.
+    With a learner, each round is proposed on its score; the first one only if it is
+    `scored_at_first`, because the learner has an opinion before it has learned anything.
     """
     throughputs, features = table.throughputs, table.features
 
     def score(genomes: Sequence[Genome]) -> Sequence[float]:
         return learner.score([features[genome] for genome in genomes]) if learner else []
 
-    usable: Score | None = None
+    usable: Score | None = score if learner is not None and scored_at_first else None
     trials = 0
     for batch in map(batches, range(len(table.rows))):
         genomes = strategy.propose(batch, usable)
