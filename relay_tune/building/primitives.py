@@ -22,7 +22,10 @@ from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.expression import Binary
 
 ChooseSchedule = Callable[[PrimitiveKey, Plan], Schedule | None]
-"""The schedule to use for a primitive, or None for the default one."""
+"""The schedule to use for a primitive, or None for the default one.
+
+It is given the primitive's plan under the direct algorithm; the schedule may be for another one.
+"""
 
 FEWEST_FOR_WORKERS = 6
 """With fewer primitives, starting worker processes costs more than it saves."""
@@ -66,12 +69,13 @@ def write_primitive(
     primitive: Primitive, target: Target, threads: int, choose: ChooseSchedule | None
 ) -> PrimitiveCode:
     """The kernels of a primitive under the chosen or the default schedule."""
-    plan = plan_program(primitive.program)
-    schedule = choose(primitive.key, plan) if choose is not None else None
+    direct = plan_program(primitive.program)
+    schedule = choose(primitive.key, direct) if choose is not None else None
     if schedule is None:
-        schedule = plan.default_schedule(machine_of(target), threads)
+        schedule = direct.default_schedule(machine_of(target), threads)
+    plan = direct.with_algorithm(schedule.algorithm)
     scheduled = apply_schedule(plan, schedule, prefix=f"kernel_{primitive.key.digest}")
-    operations = sum(nest_operations(nest) for nest in plan.nests)
+    operations = sum(nest_operations(nest) for nest in direct.nests)
     text = module_text(scheduled.kernels, target)
     return PrimitiveCode(primitive.key, scheduled, operations, text)
 

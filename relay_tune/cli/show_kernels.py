@@ -41,8 +41,9 @@ def _schedules(primitive: Primitive, target: Target, threads: int) -> str:
     plan = plan_program(primitive.program)
     schedule = plan.default_schedule(machine_of(target), threads)
     choices = json.loads(schedule.to_json())["nests"]
-    pairs = zip(plan.nests, choices, strict=True)
-    return "\n".join(f"{nest.name}: {json.dumps(choice)}" for nest, choice in pairs)
+    pairs = zip(plan.with_algorithm(schedule.algorithm).nests, choices, strict=True)
+    lines = [f"{nest.name}: {json.dumps(choice)}" for nest, choice in pairs]
+    return "\n".join([f"algorithm: {schedule.algorithm}", *lines])
 
 
 def _loops(primitive: Primitive, target: Target, threads: int) -> str:

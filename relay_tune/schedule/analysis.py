@@ -15,9 +15,9 @@ from types import MappingProxyType
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.nest import Nest
 from relay_tune.tensor.affine import Affine, axis_affine
-from relay_tune.tensor.expression import Axis, Binary, Scalar, Select, Tensor, Unary
+from relay_tune.tensor.expression import INDEX, Axis, Binary, Literal, Scalar, Select, Tensor, Unary
 from relay_tune.tensor.index import FlatView
-from relay_tune.tensor.walk import loads, sub_expressions
+from relay_tune.tensor.walk import axes_of, loads, operands, sub_expressions
 
 ELEMENT_BYTES = {"64": 8, "32": 4, "16": 2, "t8": 1, "ol": 1}
 
@@ -25,6 +25,10 @@ REMATERIALISED_LOADS = 12
 """How many shared values the compiler was seen to load again at no cost."""
 
 NOTHING_UNROLLED: Mapping[Axis, int] = MappingProxyType({})
+
+MAXIMUM_WRITTEN_OUT = 8
+MAXIMUM_WRITTEN_POINTS = 64
+"""Places that a tile may cover on one axis, and on all, for the sake of selects."""
 
 CHEAP_UNARY = frozenset(["neg", "abs", "not", "floor", "ceil", "trunc", "round", "bitnot"])
 
@@ -57,7 +61,18 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class NestAnalysis:
-    """The schedule-independent part of the estimate."""
+    """The schedule-independent part of the estimate.
+
+    Attributes:
+        nest: the nest.
+        body_accesses: the loads of one reduction step.
+        result_accesses: the loads of the result.
+        body_operations: vector instructions of one reduction step.
+        result_operations: vector instructions for one result, on average over `written_out`.
+        store_form: where the result goes, if that is affine.
+        store_bytes: of one element.
+        written_out: axes that a register tile always covers (see `written_out_axes`).
+    """
 
     nest: Nest
     body_accesses: tuple[Access, ...]
@@ -66,6 +81,7 @@ class NestAnalysis:
     result_operations: float
     store_form: Affine | None
     store_bytes: int
+    written_out: frozenset[Axis]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +119,42 @@ def element_bytes(dtype: str) -> int:
 def analyse(nest: Nest, constants: frozenset[Tensor]) -> NestAnalysis:
     """What can be said of a nest before a schedule is chosen."""
     body = () if nest.body is None else tuple(_accesses(nest.body, constants))
+    written_out = written_out_axes(nest)
     return NestAnalysis(
         nest=nest,
         body_accesses=body,
         result_accesses=tuple(_accesses(nest.result, constants)),
         body_operations=0.0 if nest.body is None else _operations(nest.body, reduced=True),
-        result_operations=_operations(nest.result, reduced=False),
+        result_operations=(
+            _shared_operations(nest.result, written_out)
+            if written_out
+            else _operations(nest.result, reduced=False)
+        ),
         store_form=axis_affine(nest.index),
         store_bytes=element_bytes(nest.target.dtype),
+        written_out=written_out,
     )
+
+
+def written_out_axes(nest: Nest) -> frozenset[Axis]:
+    """Short axes of an elementwise nest that decide selects: all their places share one tile.
+
+    Each place then has a formula of its own, without tests, and formulas share what they have in
+    common (the elements of a linear transform).
+    """
+    if nest.body is not None:
+        return frozenset()
+    conditions = [n.condition for n in sub_expressions(nest.result) if isinstance(n, Select)]
+    found = [
+        axis
+        for axis in axes_of(*conditions)
+        if axis in nest.axes and axis.extent <= MAXIMUM_WRITTEN_OUT
+    ]
+    others = [axis.extent for axis in nest.axes if axis not in found]
+    points = prod(axis.extent for axis in found)
+    if points > MAXIMUM_WRITTEN_POINTS or max(others, default=1) <= MAXIMUM_WRITTEN_OUT:
+        return frozenset()
+    return frozenset(found)
 
 
 def _accesses(root: Scalar, constants: frozenset[Tensor]) -> Iterator[Access]:
@@ -128,19 +171,46 @@ def _accesses(root: Scalar, constants: frozenset[Tensor]) -> Iterator[Access]:
 def _operations(root: Scalar, *, reduced: bool) -> float:
     """Vector instructions for one point; a summed multiplication fuses with the addition."""
     total = 1.0 if reduced else 0.0
-    for node in sub_expressions(root):
-        match node:
-            case Unary():
-                total += 1.0 if node.operation in CHEAP_UNARY else 16.0
-            case Binary(operation="div" | "pow" | "truncdiv" | "floordiv"):
-                total += 0.0 if node.dtype == "int64" else 8.0
-            case Binary() if node.dtype != "int64":
-                total += 1.0
-            case Select():
-                total += 1.0
+    total += sum(_instructions(node) for node in sub_expressions(root))
     if reduced and isinstance(root, Binary) and root.operation == "mul":
         total -= 1.0
     return total
+
+
+def _instructions(node: Scalar) -> float:
+    """Vector instructions of a node by itself."""
+    match node:
+        case Unary():
+            return 1.0 if node.operation in CHEAP_UNARY else 16.0
+        case Binary(operation="div" | "pow" | "truncdiv" | "floordiv"):
+            return 0.0 if node.dtype == INDEX else 8.0
+        case Binary():
+            return 0.0 if node.dtype == INDEX else 1.0
+        case Select():
+            return 1.0
+    return 0.0
+
+
+def _shared_operations(root: Scalar, written_out: frozenset[Axis]) -> float:
+    """Vector instructions for one point, on average over the axes that are written out.
+
+    A node is computed once for each place on those of the axes that occur in it; selects, their
+    conditions, and multiplications that an addition takes in cost nothing.
+    """
+    occurring: dict[Scalar, frozenset[Axis]] = {}
+    total = 0.0
+    for node in sub_expressions(root):
+        below = (occurring[operand] for operand in operands(node))
+        occurring[node] = frozenset(axis for axis in written_out if axis is node).union(*below)
+        if node.dtype == "bool" or isinstance(node, Select) or _is_scaled(node):
+            continue
+        total += _instructions(node) * prod(axis.extent for axis in occurring[node])
+    return total / prod(axis.extent for axis in written_out)
+
+
+def _is_scaled(node: Scalar) -> bool:
+    """Whether a node is something times a number."""
+    return isinstance(node, Binary) and node.operation == "mul" and isinstance(node.right, Literal)
 
 
 def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Estimate:
@@ -156,10 +226,11 @@ def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Es
         tiles += count
         points += count * _vectors(nest, choice, extents) * choice.lanes
     full = dict(_tiled(nest, choice))
-    held = _vectors(nest, choice, full)
-    operands = _operand_registers(analysis, choice, full)
+    written = _vectors(nest, choice, full)
+    held = accumulators(analysis, choice)
+    in_use = _operand_registers(analysis, choice, full)
     memory = _memory_cycles(analysis, choice, machine)
-    operations = max(held * max(analysis.body_operations, analysis.result_operations), 1.0)
+    operations = max(written * max(analysis.body_operations, analysis.result_operations), 1.0)
     loaded = _loads(analysis.body_accesses or analysis.result_accesses, nest, choice, full)
     needed = max(prod(axis.extent for axis in nest.axes), 1)
     return Estimate(
@@ -167,7 +238,7 @@ def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Es
         compute_cycles=compute,
         memory_cycles=memory,
         accumulators=held,
-        registers=held + operands + 1,
+        registers=held + in_use + 1,
         code=int((operations + loaded) * max(choice.unroll, 1)),
         waste=points / needed if choice.vector >= 0 else 1.0,
         loads_per_operation=loaded / operations,
@@ -175,9 +246,13 @@ def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Es
     )
 
 
-def accumulators(nest: Nest, choice: TileChoice) -> int:
-    """Registers that hold the points of a full tile."""
-    return _vectors(nest, choice, dict(_tiled(nest, choice)))
+def accumulators(analysis: NestAnalysis, choice: TileChoice) -> int:
+    """Registers that hold the points of a full tile; places written out are stored at once."""
+    extents = {
+        axis: 1 if axis in analysis.written_out else extent
+        for axis, extent in _tiled(analysis.nest, choice)
+    }
+    return _vectors(analysis.nest, choice, extents)
 
 
 def _tiled(nest: Nest, choice: TileChoice) -> list[tuple[Axis, int]]:

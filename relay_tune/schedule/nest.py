@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from relay_tune.schedule.inline import Stage
-from relay_tune.schedule.regions import Region, regions_of
+from relay_tune.schedule.regions import Region, regions_of, whole_periods
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import (
     Axis,
@@ -170,8 +170,7 @@ def _stage_nests(stage: Stage, reduction: Stage | None, flat: FlatTensors) -> li
             load for load in loads(region.body) if reduction and load.tensor is reduction.tensor
         ]
         if reduction is None or not taken:
-            nothing = _accumulator(stage.body.dtype)
-            nests.append(_nest(stage, region.axes, region.places, region.body, None, nothing, flat))
+            nests += [_elementwise_nest(stage, part, flat) for part in whole_periods(region)]
             continue
         assert isinstance(reduction.body, Reduce)
         accumulator = _accumulator(reduction.body.dtype)
@@ -181,6 +180,11 @@ def _stage_nests(stage: Stage, reduction: Stage | None, flat: FlatTensors) -> li
         assert isinstance(reduced, Reduce)
         nests.append(_nest(stage, region.axes, region.places, result, reduced, accumulator, flat))
     return nests
+
+
+def _elementwise_nest(stage: Stage, region: Region, flat: FlatTensors) -> Nest:
+    nothing = _accumulator(stage.body.dtype)
+    return _nest(stage, region.axes, region.places, region.body, None, nothing, flat)
 
 
 def _accumulator(dtype: str) -> Tensor:

@@ -19,9 +19,11 @@ class ScheduledProgram:
         kernels: to be run in this order, with a barrier of all threads between two.
         packed: constants in the kernels' own order, made from the program's at build time.
         workspace: tensors that live from one kernel to a later one.
+        algorithm: where the stages of the program come from.
     """
 
     program: TensorProgram
     kernels: tuple[Kernel, ...]
     packed: tuple[PackedConstant, ...]
     workspace: tuple[Tensor, ...]
+    algorithm: str

@@ -9,7 +9,7 @@ concatenated one, without a test for each element.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from relay_tune.tensor.affine import axis_affine
@@ -55,6 +55,57 @@ def regions_of(axes: Sequence[Axis], body: Scalar) -> list[Region]:
     return finished
 
 
+def whole_periods(region: Region) -> list[Region]:
+    """A region with its axes cut where whole periods of a select's condition end.
+
+    A select by the place within a period (i % 4 < 2) stays; where the period divides the extent,
+    the axis can be split and the places written out.
+    """
+    pending, finished = [region], []
+    while pending:
+        part = pending.pop()
+        cut = _cut(part)
+        if cut is None:
+            finished.append(part)
+            continue
+        axis, place = cut
+        pending.append(_restricted(part, {}, {axis: (place, axis.extent)}))
+        pending.append(_restricted(part, {}, {axis: (0, place)}))
+        if len(pending) + len(finished) > MAXIMUM_REGIONS:
+            return [region]
+    return finished
+
+
+def _cut(region: Region) -> tuple[Axis, int] | None:
+    """An axis and a place where a whole number of some select's periods begins or ends."""
+    for node in sub_expressions(region.body):
+        if isinstance(node, Select):
+            cut = _period_cut(node.condition, region.axes)
+            if cut is not None:
+                return cut
+    return None
+
+
+def _period_cut(condition: Scalar, axes: Sequence[Axis]) -> tuple[Axis, int] | None:
+    """Where to cut an axis that a condition takes modulo a period that does not divide it."""
+    for node in sub_expressions(condition):
+        if not isinstance(node, Binary) or node.operation != "floormod" or node.dtype != INDEX:
+            continue
+        form, period = axis_affine(node.left), axis_affine(node.right)
+        if form is None or period is None or not period.is_constant or len(form.terms) != 1:
+            continue
+        axis, factor = next(iter(form.terms.items()))
+        if not isinstance(axis, Axis) or axis not in axes or factor != 1 or period.constant < 2:
+            continue
+        first = -form.constant % period.constant
+        if 0 < first < axis.extent:
+            return axis, first
+        rest = axis.extent % period.constant
+        if rest and axis.extent > period.constant:
+            return axis, axis.extent - rest
+    return None
+
+
 def _split(region: Region) -> list[Region] | None:
     """The parts of a region at its outermost select on a box, or None."""
     for node in reversed(list(sub_expressions(region.body))):
@@ -73,22 +124,23 @@ def _parts(region: Region, chosen: Select, box: Bounds) -> Iterator[Region]:
         for begin, end in ((first, low), (high, last)):
             if begin < end:
                 outside = {**remaining, axis: (begin, end)}
-                yield _restricted(region, chosen, chosen.if_false, outside)
+                yield _restricted(region, {chosen: chosen.if_false}, outside)
         remaining[axis] = (low, high)
-    yield _restricted(region, chosen, chosen.if_true, remaining)
+    yield _restricted(region, {chosen: chosen.if_true}, remaining)
 
 
-def _restricted(region: Region, chosen: Select, side: Scalar, bounds: Bounds) -> Region:
-    """A region within bounds, with a select replaced by one of its sides."""
-    body = replace_nodes(region.body, {chosen: side})
+def _restricted(region: Region, decided: Mapping[Scalar, Scalar], bounds: Bounds) -> Region:
+    """A region within bounds (of some axes), with selects replaced by one of their sides."""
+    body = replace_nodes(region.body, decided)
+    limits = {axis: bounds.get(axis, (0, axis.extent)) for axis in region.axes}
     axes = tuple(
         axis
-        if bounds[axis] == (0, axis.extent)
-        else Axis(axis.name, bounds[axis][1] - bounds[axis][0])
+        if limits[axis] == (0, axis.extent)
+        else Axis(axis.name, limits[axis][1] - limits[axis][0])
         for axis in region.axes
     )
     mapping = {
-        old: new + bounds[old][0]
+        old: new + limits[old][0]
         for old, new in zip(region.axes, axes, strict=True)
         if old is not new
     }
@@ -129,18 +181,18 @@ def _bound(node: Binary) -> tuple[Axis, int, int] | None:
     if len(form.terms) != 1 or node.operation == "ne":
         return None
     (axis, factor), offset = next(iter(form.terms.items())), form.constant
-    if not isinstance(axis, Axis) or factor not in (1, -1):
+    if not isinstance(axis, Axis) or (node.operation == "eq" and factor not in (1, -1)):
         return None
     operation = node.operation
-    if factor == -1:
-        offset = -offset
+    if factor < 0:
+        factor, offset = -factor, -offset
         operation = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}.get(operation, operation)
-    zero = -offset
+    below, most = -(offset // factor), -offset // factor  # first with >= 0, last with <= 0
     low, high = {
-        "lt": (0, zero),
-        "le": (0, zero + 1),
-        "gt": (zero + 1, axis.extent),
-        "ge": (zero, axis.extent),
-        "eq": (zero, zero + 1),
+        "lt": (0, below),
+        "le": (0, most + 1),
+        "gt": (most + 1, axis.extent),
+        "ge": (below, axis.extent),
+        "eq": (below, below + 1),
     }[operation]
     return axis, max(low, 0), min(high, axis.extent)

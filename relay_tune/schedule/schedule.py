@@ -14,32 +14,50 @@ from relay_tune.errors import InputError
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.nest import Nest
 
+DIRECT = "direct"
+"""The algorithm that computes a program as it is written."""
+
 MAXIMUM_LANES = 64
 MAXIMUM_TILE_POINTS = 4096
 MAXIMUM_UNROLL = 64
+MAXIMUM_WRITTEN_POINTS = 4096
+"""Vectors in one loop body; more is no kernel but an attack on the compiler's time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The choices for a program's nests, in the order of the nests."""
+    """How a program is computed.
+
+    Attributes:
+        choices: for the nests of the program under the algorithm, in their order.
+        algorithm: the name of the algorithm that its stages come from.
+    """
 
     choices: tuple[TileChoice, ...]
+    algorithm: str = DIRECT
 
     def to_json(self) -> str:
         """The canonical JSON text: equal schedules have equal texts."""
-        nests = [{field.name: getattr(c, field.name) for field in fields(c)} for c in self.choices]
-        return json.dumps({"nests": nests}, sort_keys=True, separators=(",", ":"))
+        data: dict[str, object] = {
+            "nests": [
+                {f.name: getattr(choice, f.name) for f in fields(choice)} for choice in self.choices
+            ]
+        }
+        if self.algorithm != DIRECT:
+            data["algorithm"] = self.algorithm
+        return json.dumps(data, sort_keys=True, separators=(",", ":"))
 
     @staticmethod
     def from_json(text: str, nests: Sequence[Nest]) -> Schedule:
-        """The schedule of a text, checked for the nests it is meant for.
+        """The schedule of a text, checked for the nests of a plan with its algorithm.
 
         Raises InputError where the text is malformed or does not fit them.
         """
         try:
             data = json.loads(text)
+            algorithm = _name(data.get("algorithm", DIRECT))
             choices = tuple(_choice(item) for item in data["nests"])
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise InputError(f"The schedule is malformed: {error!r}.") from error
         if len(choices) != len(nests):
             raise InputError(
@@ -49,7 +67,15 @@ class Schedule:
             reason = misfit(choice, nest)
             if reason is not None:
                 raise InputError(f"The schedule does not fit nest {nest.name}: {reason}.")
-        return Schedule(choices)
+        return Schedule(choices, algorithm)
+
+
+def algorithm_of(text: str) -> str:
+    """The algorithm of a schedule's JSON text. Raises InputError where the text is malformed."""
+    try:
+        return _name(json.loads(text).get("algorithm", DIRECT))
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(f"The schedule is malformed: {error!r}.") from error
 
 
 def misfit(choice: TileChoice, nest: Nest) -> str | None:
@@ -78,6 +104,8 @@ def misfit(choice: TileChoice, nest: Nest) -> str | None:
         return f"a tile of {points} points"
     if not 1 <= choice.unroll <= MAXIMUM_UNROLL:
         return f"unrolling by {choice.unroll}"
+    if points * choice.unroll > MAXIMUM_WRITTEN_POINTS * choice.lanes:
+        return f"{points} points written out {choice.unroll} times"
     if not 0 <= choice.parallel <= rank:
         return f"{choice.parallel} parallel loops of {rank}"
     return None
@@ -95,6 +123,12 @@ def _choice(item: object) -> TileChoice:
         unroll=_integer(item["unroll"]),
         parallel=_integer(item["parallel"]),
     )
+
+
+def _name(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no name")
+    return value
 
 
 def _integer(value: object) -> int:

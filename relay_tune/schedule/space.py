@@ -65,6 +65,8 @@ class NestSpace:
             extent = int(str(chosen[name])) if name in chosen else 1
             if place == vector:
                 extent = int(str(chosen["vectors"])) * lanes
+            elif axis in self.analysis.written_out:
+                extent = axis.extent
             tile.append(min(extent, axis.extent))
         order = _integers(chosen["order"])
         choice = TileChoice(
@@ -180,7 +182,7 @@ def _filling(
 
 def _cost(space: NestSpace, chosen: Mapping[str, object]) -> float:
     choice = space.decode(chosen)
-    if accumulators(space.analysis.nest, choice) > space.machine.registers + 4:
+    if accumulators(space.analysis, choice) > space.machine.registers + 4:
         return math.inf
     found = space.estimate(choice)
     penalty = 1.0
@@ -256,6 +258,8 @@ def _vector_choices(analysis: NestAnalysis, machine: Machine) -> list[tuple[int,
     lanes = max(1, machine.vector_bytes // _widest(analysis))
     rated: list[tuple[float, int, int]] = []
     for place, axis in enumerate(nest.axes):
+        if axis in analysis.written_out:
+            continue
         fitting = min(lanes, 1 << max(axis.extent - 1, 0).bit_length())
         if fitting > 1:
             rated.append((_scattered(analysis, axis) / min(axis.extent, lanes), place, fitting))

@@ -89,9 +89,9 @@ def contains_load(root: Scalar) -> bool:
     return any(isinstance(node, Load) for node in sub_expressions(root))
 
 
-def axes_of(root: Scalar) -> tuple[Axis, ...]:
-    """All axes in an expression, once each, in order of first use."""
-    return tuple(node for node in sub_expressions(root) if isinstance(node, Axis))
+def axes_of(*roots: Scalar) -> tuple[Axis, ...]:
+    """All axes in expressions, once each, in order of first use."""
+    return tuple(node for node in sub_expressions(*roots) if isinstance(node, Axis))
 
 
 def transform_loads(root: Scalar, visit: Callable[[Load], Scalar]) -> Scalar:

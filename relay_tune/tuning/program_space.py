@@ -43,7 +43,8 @@ class ProgramSpace:
         self._searched = _searched_nests(self._default_estimates)
         self._decoded: dict[Genome, tuple[TileChoice, ...]] = {}
         self._sensible: dict[Genome, bool] = {}
-        self.default = Schedule(self._defaults)
+        self._algorithm = plan.algorithm
+        self.default = Schedule(self._defaults, plan.algorithm)
         self.space = Space(
             tuple(
                 Choice(f"n{place}.{name}", values)
@@ -67,11 +68,12 @@ class ProgramSpace:
 
     def schedule(self, genome: Genome) -> Schedule:
         """The schedule that a genome stands for."""
-        return Schedule(self._choices(genome))
+        return Schedule(self._choices(genome), self._algorithm)
 
     def genome(self, schedule: Schedule) -> Genome | None:
         """A genome of a schedule, or None if the space does not hold it."""
-        if len(schedule.choices) != len(self._spaces):
+        fits = len(schedule.choices) == len(self._spaces)
+        if schedule.algorithm != self._algorithm or not fits:
             return None
         kept = set(range(len(self._spaces))) - set(self._searched)
         if any(schedule.choices[place] != self._defaults[place] for place in kept):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from relay_tune.building.primitives import nest_operations
@@ -15,6 +15,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
 from relay_tune.op.lower import TensorProgram, lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
+from relay_tune.schedule.analysis import Machine
 from relay_tune.schedule.apply import Plan, plan_program
 from relay_tune.tensor.expression import Tensor
 
@@ -38,6 +39,11 @@ class Task:
     weight: int
     operations: int
     bytes: int
+
+    def under_default_algorithm(self, machine: Machine, threads: int) -> Task:
+        """The task with the plan, and the operations, of the algorithm with the best estimate."""
+        plan = self.plan.with_algorithm(self.plan.default_schedule(machine, threads).algorithm)
+        return self if plan is self.plan else replace(self, plan=plan, operations=_operations(plan))
 
 
 def extract_tasks(module: Module) -> list[Task]:
@@ -78,8 +84,11 @@ def _task(key: PrimitiveKey, function: Function, weight: int) -> Task | None:
         return None  # dynamic shapes: built and run without schedules
     if not plan.nests:
         return None
-    operations = sum(nest_operations(nest) for nest in plan.nests)
-    return Task(key, function, plan, weight, operations, _bytes(plan.program))
+    return Task(key, function, plan, weight, _operations(plan), _bytes(plan.program))
+
+
+def _operations(plan: Plan) -> int:
+    return sum(nest_operations(nest) for nest in plan.nests)
 
 
 def _bytes(program: TensorProgram) -> int:

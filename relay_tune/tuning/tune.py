@@ -123,9 +123,10 @@ def _run(
 
 
 def _states(tasks: Sequence[Task], target: Target, threads: int, seed: int) -> list[TaskState]:
-    """The states of the tasks that leave a choice."""
+    """The states of the tasks that leave a choice, each under its best-rated algorithm."""
     machine = machine_of(target)
-    spaces = [(task, ProgramSpace(task.plan, machine, threads)) for task in tasks]
+    chosen = [task.under_default_algorithm(machine, threads) for task in tasks]
+    spaces = [(task, ProgramSpace(task.plan, machine, threads)) for task in chosen]
     return [new_state(task, space, seed) for task, space in spaces if not space.is_trivial]
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from relay_tune.schedule.regions import MAXIMUM_REGIONS, Region, regions_of
+from relay_tune.schedule.regions import MAXIMUM_REGIONS, Region, regions_of, whole_periods
 from relay_tune.tensor.expression import Axis, Scalar, Select, binary, literal, select
 from relay_tune.tensor.scalar_value import scalar_value
 from relay_tune.tensor.tensor import input_tensor
@@ -50,6 +50,10 @@ CASES = {
     "padding of a concatenation": (select(between(I, 2, 9), CONCATENATE, ZERO), 4),
     "reversed comparison": (select(binary("gt", literal(3, "int64"), I), A[I, J], ZERO), 2),
     "negative axis": (select(binary("le", 6 - J, 4), A[I, J], ZERO), 2),
+    "a stride in the bound": (select(binary("lt", I * 2, 7), A[I, J], ZERO), 2),
+    "a stride in the lower bound": (select(binary("ge", I * 3, 7), A[I, J], ZERO), 2),
+    "a negative stride": (select(binary("gt", 20 - I * 4, 3), A[I, J], ZERO), 2),
+    "a stride and equality of both": (select(binary("le", 8, I * 4 + 1), A[I, J], ZERO), 2),
     "one column": (select(binary("eq", J, 3), A[I, J], ZERO), 3),
 }
 
@@ -67,7 +71,6 @@ OPEN = {
     "the condition reads an element": binary("gt", A[I, J], 9.0),
     "every second": binary("eq", I % 2, 0),
     "a triangle": binary("lt", I, J),
-    "a stride in the bound": binary("lt", I * 2, 7),
     "either": binary("or", binary("lt", I, 2), binary("ge", I, 5)),
     "all but one": binary("ne", J, 3),
 }
@@ -88,3 +91,23 @@ def test_too_many_regions_are_not_made():
         body = select(binary("eq", axis, 3 * number + 1), literal(float(number), "float32"), body)
     (region,) = regions_of([axis], body)
     assert region.body is body
+
+
+PERIODS = {
+    "rows by four": (binary("lt", I % 4, 2), [8, 1]),
+    "a phase": (binary("eq", (I + 1) % 4, 3), [3, 4, 2]),
+    "columns by two": (binary("lt", J % 2, 1), [6, 1]),
+    "whole periods": (binary("lt", I % 3, 1), [9]),
+    "a period beyond the extent": (binary("lt", I % 12, 5), [9]),
+    "no period": (binary("lt", A[I, J], 3.0), [9]),
+}
+
+
+@pytest.mark.parametrize("case", PERIODS)
+def test_axes_are_cut_where_whole_periods_end(case):
+    condition, extents = PERIODS[case]
+    region = Region((I, J), (I, J), select(condition, A[I, J], A[I, J] * 2.0))
+    parts = whole_periods(region)
+    place = 1 if case == "columns by two" else 0
+    assert [part.axes[place].extent for part in parts] == extents
+    np.testing.assert_array_equal(gathered(parts), gathered([region]))

@@ -1,0 +1,96 @@
+"""Which stages of a program are convolutions that Winograd's filtering can compute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from relay_tune.tensor.affine import Affine, axis_affine
+from relay_tune.tensor.expression import Axis, Binary, Load, Reduce, Scalar, Tensor
+from relay_tune.tensor.scalar_value import scalar_value
+from relay_tune.tensor.tensor import Computed
+from relay_tune.tensor.walk import axes_of
+
+FEWEST_CHANNELS = 16
+TAPS = 3
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Convolution:
+    """A 3 x 3 convolution of stride 1: result[n, h, w, o] from data[n, h + kh, w + kw, c].
+
+    Attributes:
+        stage: the result.
+        data: what is convolved, (batch, rows + 2 or more, columns + 2 or more, channels).
+        weight: the load of the taps, over the axes of `tap_axes` and the last axis of `stage`.
+        tap_axes: the reduction axes (rows of the taps, columns of the taps, channels).
+    """
+
+    stage: Computed
+    data: Tensor
+    weight: Load
+    tap_axes: tuple[Axis, Axis, Axis]
+
+    def taps(self, constants: Mapping[Tensor, np.ndarray]) -> np.ndarray:
+        """The taps as an array (3, 3, channels, outputs)."""
+        axes = (*self.tap_axes, self.stage.axes[3])
+        shape = tuple(axis.extent for axis in axes)
+        grid = {
+            axis: np.arange(axis.extent).reshape((-1,) + (1,) * (3 - place))
+            for place, axis in enumerate(axes)
+        }
+        return np.broadcast_to(scalar_value(self.weight, grid, constants), shape)
+
+
+def match_convolution(stage: Tensor, constants: Mapping[Tensor, np.ndarray]) -> Convolution | None:
+    """The convolution that a stage computes, or None if it is none that can be replaced."""
+    if not isinstance(stage, Computed) or len(stage.shape) != 4 or stage.dtype != "float32":
+        return None
+    body = stage.body
+    if not isinstance(body, Reduce) or body.operation != "sum" or len(body.axes) != 3:
+        return None
+    product = body.body
+    if not isinstance(product, Binary) or product.operation != "mul":
+        return None
+    for data, weight in ((product.left, product.right), (product.right, product.left)):
+        if isinstance(data, Load) and isinstance(weight, Load) and weight.tensor in constants:
+            found = _matched(stage, body, data, weight)
+            if found is not None:
+                return found
+    return None
+
+
+def _matched(stage: Computed, body: Reduce, data: Load, weight: Load) -> Convolution | None:
+    if len(data.indices) != 4 or min(stage.shape[1:3]) < 2:
+        return None
+    axes = [_tap_axis(data.indices[place], stage.axes[place], body) for place in (1, 2)]
+    rows, columns = axes
+    channel = data.indices[3]
+    if rows is None or columns is None or not isinstance(channel, Axis):
+        return None
+    if {rows, columns, channel} != set(body.axes) or channel.extent < FEWEST_CHANNELS:
+        return None
+    batch = data.indices[0]
+    if batch is not stage.axes[0] and not (stage.shape[0] == 1 and _is_zero(batch)):
+        return None
+    if not set(axes_of(weight)) <= {*body.axes, stage.axes[3]}:
+        return None
+    return Convolution(stage, data.tensor, weight, (rows, columns, channel))
+
+
+def _tap_axis(index: Scalar, output: Axis, body: Reduce) -> Axis | None:
+    """The reduction axis k of extent 3 where an index is `output + k`."""
+    form = axis_affine(index)
+    if form is None:
+        return None
+    for axis in body.axes:
+        if axis.extent == TAPS and form == Affine({output: 1, axis: 1}):
+            return axis
+    return None
+
+
+def _is_zero(index: Scalar) -> bool:
+    form = axis_affine(index)
+    return form is not None and form == Affine({})
