@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from relay_tune.building.constant_block import ConstantBlock
+from relay_tune.building.memory_limit import check_total
 from relay_tune.building.network import Network, Origin, Step, Storage
 from relay_tune.building.primitives import Primitive, PrimitiveCode
 from relay_tune.codegen.compiled_program import MAIN_SYMBOL, CompiledProgram, ProgramStep
@@ -36,6 +37,9 @@ def assemble(
         for number, step in enumerate(network.steps)
     ]
     calls = [call for step in steps for call in step.calls]
+    storages = [*network.inputs.values(), *network.outputs.values()]
+    held = sum(storage.size for storage in storages) + layout.constants.size
+    check_total(held + layout.workspace_bytes, (*storages, *_produced(network)))
     main = compile_text(main_text(MAIN_SYMBOL, calls, target.triple), target)
     return CompiledProgram(
         target=target,
@@ -47,6 +51,11 @@ def assemble(
         workspace_bytes=layout.workspace_bytes,
         steps=tuple(steps),
     )
+
+
+def _produced(network: Network) -> Iterator[Storage]:
+    for step in network.steps:
+        yield from step.outputs
 
 
 class _Layout:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from relay_tune.building.assemble import assemble
+from relay_tune.building.memory_limit import check_storages
 from relay_tune.building.network import input_type, is_static, network_of, output_types
 from relay_tune.building.primitives import ChooseSchedule, compile_primitives, primitives_of
 from relay_tune.codegen.compiled_program import CompiledProgram
@@ -80,6 +81,7 @@ def compile_fused(
 ) -> CompiledProgram:
     """The compiled program of a module to which the pipeline was applied."""
     network = network_of(module)
+    check_storages(network)
     primitives = primitives_of(network.steps)
     distinct = {primitive.key.digest: primitive for primitive in primitives.values()}
     codes, objects = compile_primitives(

@@ -39,6 +39,11 @@ class ConstantBlock:
             self._end += rounded_up(known.size)
         return known.offset
 
+    @property
+    def size(self) -> int:
+        """The bytes of the whole block."""
+        return self._end
+
     def fill(self) -> np.ndarray:
         """The block as bytes, 64-byte aligned, gaps zero."""
         block = aligned_bytes(self._end)

@@ -1,7 +1,9 @@
 import pytest
 
+from relay_tune.ir.expr import Tuple
 from relay_tune.ir.parser import parse
 from relay_tune.ir.structural import structural_equal
+from relay_tune.ir.traversal import post_order
 from relay_tune.transform.eliminate_dead_code import EliminateDeadCode
 from relay_tune.transform.simplify_expression import SimplifyExpression
 from relay_tune.typing.infer import infer_types
@@ -82,3 +84,11 @@ def test_a_rule_can_be_left_out() -> None:
 def _module(expression: str):  # type: ignore[no-untyped-def]
     text = f'#[version = "0.0.5"]\ndef @main({X}) {{ {expression} }}'
     return EliminateDeadCode()(infer_types(parse(text)))
+
+
+def test_concatenations_that_double_are_merged_up_to_a_limit() -> None:
+    lines = ["%0 = concatenate((%x, %x), axis=1)"]
+    lines += [f"%{n + 1} = concatenate((%{n}, %{n}), axis=1)" for n in range(11)]
+    merged = SimplifyExpression()(_module("; ".join(lines) + "; %11"))
+    tuples = [node for node in post_order(merged.main) if isinstance(node, Tuple)]
+    assert max(len(node.fields) for node in tuples) == 64

@@ -25,6 +25,11 @@ RESHAPES = (
 """The operators that keep the order of elements and change the shape only."""
 
 
+MAXIMUM_MERGED_PARTS = 64
+"""Concatenations of concatenations are merged up to so many parts: x, (x, x), ((x, x), (x, x)) ..
+doubles with each step."""
+
+
 def drop_identity(call_: Call) -> Expr | None:
     """A call that gives its first argument unchanged (same type) is that argument."""
     data = call_.arguments[0]
@@ -106,7 +111,7 @@ def merge_concatenates(call_: Call) -> Expr | None:
         nested = inner.arguments[0] if inner is not None else None
         same_axis = inner is not None and attribute(inner, "axis") % dims == axis
         fields.extend(nested.fields if same_axis and isinstance(nested, Tuple) else (field,))
-    if len(fields) == len(parts.fields):
+    if len(fields) == len(parts.fields) or len(fields) > MAXIMUM_MERGED_PARTS:
         return None
     return recall(call_, (with_types(Tuple(tuple(fields))),))
 
