@@ -119,8 +119,7 @@ def _shared_lines(number: int, call: KernelCall, previous: str) -> list[str]:
         f"  %more{number} = add i64 %done{number}, 1",
         f"  br label %claim{number}",
         f"wait{number}:",
-        f"  call void @relay_tune_complete("
-        f"ptr {slot}, i64 %done{number}, i64 %shares{number})",
+        f"  call void @relay_tune_complete(ptr {slot}, i64 %done{number}, i64 %shares{number})",
     ]
 
 

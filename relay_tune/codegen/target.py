@@ -75,9 +75,7 @@ def parse_target(text: str) -> Target:
     triple, _, rest = text.partition(":")
     cpu, _, features = rest.partition(":")
     try:
-        machine = llvm.Target.from_triple(triple).create_target_machine(
-            cpu=cpu, features=features
-        )
+        machine = llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features)
     except RuntimeError as error:
         raise InputError(
             f"The target {text!r} is not known: {error}.",
