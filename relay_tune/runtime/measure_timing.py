@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from statistics import median
 
 SAMPLE_SECONDS = 1.2e-3
-SAMPLES = 5
+FAST_SAMPLES = 5
 SLOW_SAMPLES = 4
 ENOUGH_SECONDS = 50e-3
-"""After so long no more samples are taken of a fast kernel."""
+"""After so long no more samples are taken, however much they differ."""
+
+AGREEING = 1.05
+"""Two samples within this ratio make the fastest one credible."""
 
 HOPELESS = 3.0
 """A candidate so many times slower than the best is not timed more closely."""
@@ -46,25 +49,37 @@ def time_runs(run: Callable[[int], float], cold: float, best: float | None) -> T
     if best is not None and first > max(HOPELESS * best, SAMPLE_SECONDS):
         return _timing([first, run(1)])
     if first >= SAMPLE_SECONDS:
-        return _timing([first, *(run(1) for _ in range(SLOW_SAMPLES - 1))])
-    return _timing(_fast_samples(run))
+        return _timing(_samples(run, 1, first, SLOW_SAMPLES))
+    count, total = _repetitions(run)
+    return _timing(_samples(run, count, total, FAST_SAMPLES))
 
 
-def _fast_samples(run: Callable[[int], float]) -> list[float]:
-    """Samples of a kernel that is repeated until the clock is fine enough.
+def _repetitions(run: Callable[[int], float]) -> tuple[int, float]:
+    """How often a fast kernel must run for the clock to be fine enough; seconds of these runs.
 
-    The number of repetitions is found by doubling: on a busy machine, where threads wait long for
-    each other, it stays small.
+    Found by doubling: on a busy machine, where threads wait long for each other, it stays small.
     """
     count = 1
     while (total := run(count)) < SAMPLE_SECONDS:
         count *= 2
+    return count, total
+
+
+def _samples(run: Callable[[int], float], count: int, total: float, least: int) -> list[float]:
+    """At least so many samples of `count` runs each, the first of which took `total` seconds.
+
+    On a quiet machine that is all; on a busy one there are more, until two agree on the minimum.
+    """
     spent, samples = total, [total / count]
-    while len(samples) < SAMPLES and spent < ENOUGH_SECONDS:
+    while len(samples) < least or (spent < ENOUGH_SECONDS and not _settled(samples)):
         total = run(count)
         spent += total
         samples.append(total / count)
     return samples
+
+
+def _settled(samples: list[float]) -> bool:
+    return sum(sample <= AGREEING * min(samples) for sample in samples) >= 2
 
 
 def _timing(samples: list[float]) -> Timing:

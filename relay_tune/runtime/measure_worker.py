@@ -15,6 +15,7 @@ import sys
 from typing import IO, Any
 
 from relay_tune.codegen.worker_process import die_with_parent
+from relay_tune.errors import BuildError
 from relay_tune.runtime.address_limit import limit_address_space
 from relay_tune.runtime.measure_candidate import (
     CandidateRun,
@@ -63,8 +64,9 @@ def _measured(header: dict[str, Any], blobs: list[bytes], memory: TaskMemory) ->
         run = CandidateRun(blobs, slots, memory, header["threads"])
     except MemoryError:
         return {"status": "memory", "message": "no memory for the candidate's buffers"}
-    except (RuntimeError, OSError, ValueError) as error:
-        return {"status": "compile_error", "message": f"linking failed: {error}"[:500]}
+    except BuildError as error:
+        reason = " ".join((error.message, *error.notes))
+        return {"status": "compile_error", "message": f"linking failed: {reason}"[:500]}
     try:
         timing = run.time(run.check(), header["best"])
     except OutOfBoundsError as error:

@@ -1,7 +1,7 @@
 """The tuning process's side of measuring: a worker process that is expendable.
 
     with Measurer(target, threads) as measurer:
-        measurer.load(save_inputs(data, folder))
+        measurer.load(data)
         measurement = measurer.measure(candidate, best=None)
 
 A candidate that crashes its worker or does not come back costs a new worker, nothing else.
@@ -14,8 +14,9 @@ import queue
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any
 
@@ -25,11 +26,15 @@ from relay_tune.codegen.repeat_function import repeat_text
 from relay_tune.codegen.target import Target
 from relay_tune.codegen.worker_process import kill_worker, start_worker
 from relay_tune.errors import TuningError
+from relay_tune.runtime.measure_inputs import MeasureInputs, save_inputs
 from relay_tune.runtime.measure_message import Slot, read_message, write_message
 from relay_tune.runtime.measurement import Measurement, Outcome
 
 START_SECONDS = 60.0
 """How long a worker may take to start and to load a task's data."""
+
+END_SECONDS = 5.0
+"""How long a worker that has closed its output may take to end."""
 
 Reply = dict[str, Any]
 
@@ -82,7 +87,7 @@ class Measurer:
             compile_text(text(target.triple), target) for text in (runtime_text, repeat_text)
         )
         self._worker: _Worker | None = None
-        self._data: Mapping[str, Any] | None = None
+        self._data: MeasureInputs | None = None
         self._is_loaded = False
 
     def __enter__(self) -> Measurer:
@@ -96,8 +101,8 @@ class Measurer:
     ) -> None:
         self.close()
 
-    def load(self, data: Mapping[str, Any]) -> None:
-        """Measure on this data from now on: a description by `save_inputs`."""
+    def load(self, data: MeasureInputs) -> None:
+        """Measure on this data from now on."""
         self._data = data
         self._is_loaded = False
 
@@ -144,9 +149,9 @@ class Measurer:
         )
 
     def _post_mortem(self, worker: _Worker) -> Measurement:
-        """What a dead worker died of."""
-        self.close()
+        """What a worker died of whose output has ended."""
         code = worker.exit_code()
+        self.close()
         if code == -signal.SIGKILL:
             return Measurement(Outcome.MEMORY, message="killed by the system, out of memory")
         if code < 0:
@@ -159,10 +164,15 @@ class Measurer:
             self._worker = _Worker(self._limits.memory_bytes)
         if not self._is_loaded:
             assert self._data is not None, "load must be called before measure"
-            self._worker.send({"kind": "load", "data": self._data}, ())
-            self._await_loaded(self._worker)
+            self._send_data(self._worker, self._data)
             self._is_loaded = True
         return self._worker
+
+    def _send_data(self, worker: _Worker, data: MeasureInputs) -> None:
+        """Hand over the data in files, which are gone as soon as the worker has mapped them."""
+        with TemporaryDirectory(prefix="relay_tune_", ignore_cleanup_errors=True) as folder:
+            worker.send({"kind": "load", "data": save_inputs(data, Path(folder))}, ())
+            self._await_loaded(worker)
 
     def _await_loaded(self, worker: _Worker) -> None:
         try:
@@ -170,10 +180,11 @@ class Measurer:
         except queue.Empty:
             reply = None
         if reply is None:
+            code = worker.exit_code()
             self.close()
             raise TuningError(
                 "The process that measures candidates did not start.",
-                notes=(f"Its exit code is {worker.exit_code()}.",),
+                notes=(f"Its exit code is {code}.",),
                 remedy="Is the machine out of memory, or the temporary folder gone?",
             )
 
@@ -203,8 +214,12 @@ class _Worker:
         return self._replies.get(timeout=seconds)
 
     def exit_code(self) -> int:
-        """The exit code of a worker that ended; negative for a signal."""
-        return self._process.wait()
+        """The exit code of a worker that ends by itself; negative for a signal."""
+        try:
+            return self._process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return self._process.wait()
 
     def kill(self) -> None:
         """End the process and wait until it is gone."""

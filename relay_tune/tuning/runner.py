@@ -7,19 +7,17 @@ candidate after the other, and never does both at once.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.target import Target
 from relay_tune.errors import BuildError, RelayError
 from relay_tune.runtime.machine_limits import MachineLimits, measure_limits
-from relay_tune.runtime.measure_inputs import MeasureInputs, measure_inputs, save_inputs
+from relay_tune.runtime.measure_inputs import MeasureInputs, measure_inputs
 from relay_tune.runtime.measurement import Measurement, Outcome
 from relay_tune.runtime.measurer import Candidate, MeasureLimits, Measurer
 from relay_tune.schedule.schedule import Schedule
@@ -58,7 +56,7 @@ class Runner(Protocol):
         """What the machine can reach."""
 
     def close(self) -> None:
-        """End all processes and remove all files."""
+        """End all processes."""
 
 
 class NativeRunner:
@@ -70,10 +68,9 @@ class NativeRunner:
         self._target = target
         self._threads = threads
         self._seed = seed
-        self._folder = tempfile.TemporaryDirectory(prefix="relay_tune_")
         self._measurer = Measurer(target, threads, limits)
         self._pool = CompilerPool(target, os.cpu_count() or 1)
-        self._data: dict[str, dict[str, Any]] = {}
+        self._data: dict[str, MeasureInputs] = {}
         self._loaded: str | None = None
 
     def prepare(self, task: Task, schedules: Sequence[Schedule]) -> Sequence[Prepared]:
@@ -94,8 +91,7 @@ class NativeRunner:
 
     def limits(self) -> MachineLimits:
         """See `Runner.limits`."""
-        nothing = save_inputs(MeasureInputs((), (), ()), Path(self._folder.name))
-        self._measurer.load(nothing)
+        self._measurer.load(MeasureInputs((), (), ()))
         self._loaded = None
         return measure_limits(self._measurer, self._target, self._threads)
 
@@ -104,7 +100,6 @@ class NativeRunner:
         self._measurer.close()
         self._pool.abort()
         self._pool.close()
-        self._folder.cleanup()
 
     def _load(self, task: Task) -> None:
         digest = task.key.digest
@@ -112,8 +107,7 @@ class NativeRunner:
             return
         if digest not in self._data:
             constants = [data for _, data in task.plan.program.constants]
-            data = measure_inputs(task.function, constants, self._seed)
-            self._data[digest] = save_inputs(data, Path(self._folder.name) / digest)
+            self._data[digest] = measure_inputs(task.function, constants, self._seed)
         self._measurer.load(self._data[digest])
         self._loaded = digest
 

@@ -100,6 +100,21 @@ class TestTiming:
         assert time_runs(runs_of(0.2, calls), 0.3, best=0.01).seconds == 0.3
         assert calls == [1, 1]
 
+    def test_on_a_busy_machine_it_goes_on_until_two_samples_agree(self) -> None:
+        samples = iter([9e-3, 4e-3, 5e-3, 3e-3, 8e-3, 1e-3, 7e-3, 1.02e-3, 6e-3])
+        assert time_runs(lambda _: next(samples), 9e-3, None).seconds == 1e-3
+        assert next(samples) == 6e-3
+
+    def test_but_not_for_ever(self) -> None:
+        calls: list[int] = []
+
+        def slower_and_slower(count: int) -> float:
+            calls.append(count)
+            return 2e-3 * 1.1 ** len(calls)
+
+        time_runs(slower_and_slower, 1e-2, None)
+        assert len(calls) < 20
+
     def test_the_fastest_sample_counts(self) -> None:
         samples = iter([0.3, 0.1, 0.2, 0.4])
         timing = time_runs(lambda _: next(samples), 0.5, None)

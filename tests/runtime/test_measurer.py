@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.target import native_target
-from relay_tune.runtime.measure_inputs import MeasureInputs, save_inputs
+from relay_tune.runtime.measure_inputs import MeasureInputs
 from relay_tune.runtime.measure_message import Slot, SlotKind
 from relay_tune.runtime.measurement import Outcome
 from relay_tune.runtime.measurer import Candidate, MeasureLimits, Measurer
@@ -93,11 +92,11 @@ FAULTS = {
 
 
 @pytest.fixture(scope="module")
-def measurer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measurer]:
+def measurer() -> Iterator[Measurer]:
     values = np.random.default_rng(0).standard_normal(COUNT).astype(np.float32)
     data = MeasureInputs((values,), (), (values + values,))
     with Measurer(native_target(), 2, LIMITS) as shared:
-        shared.load(save_inputs(data, tmp_path_factory.mktemp("task")))
+        shared.load(data)
         yield shared
 
 
@@ -136,10 +135,10 @@ def test_what_a_candidate_prints_disturbs_nobody(measurer: Measurer) -> None:
     assert found.outcome is Outcome.OK, found.message
 
 
-def test_closing_leaves_no_process(tmp_path: Path) -> None:
+def test_closing_leaves_no_process() -> None:
     values = np.ones(COUNT, np.float32)
     with Measurer(native_target(), 1, LIMITS) as own:
-        own.load(save_inputs(MeasureInputs((values,), (), (values + values,)), tmp_path))
+        own.load(MeasureInputs((values,), (), (values + values,)))
         assert own.measure(candidate(doubling()), None).outcome is Outcome.OK
         assert own._worker is not None
         pid = own._worker._process.pid

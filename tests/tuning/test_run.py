@@ -27,7 +27,7 @@ def tuned(
     runner: Runner,
     log: Path,
     target: Target,
-    trials: int | None = 40,
+    trials: int | None = 24,
     seed: int = 0,
     events: list[Event] | None = None,
 ) -> TuningResult:
@@ -56,14 +56,14 @@ def test_the_budget_is_kept_and_nothing_is_tried_twice(
     tasks: list[Task], target: Target, tmp_path: Path
 ) -> None:
     events: list[Event] = []
-    result = tuned(tasks, SimulatedRunner(), tmp_path / "log.db", target, 40, events=events)
-    assert result.measured == 40
+    result = tuned(tasks, SimulatedRunner(), tmp_path / "log.db", target, 24, events=events)
+    assert result.measured == 24
     with logs.open_log(tmp_path / "log.db") as log:
         records = list(log.history())
         assert log.claims() == []
         assert [run.state for run in log.runs()] == [logs.RunState.FINISHED]
-    assert len(records) == 40
-    assert sum(isinstance(event, Measured) for event in events) == 40
+    assert len(records) == 24
+    assert sum(isinstance(event, Measured) for event in events) == 24
 
 
 def test_defaults_come_first_and_the_result_is_not_slower(
@@ -91,11 +91,11 @@ def test_a_second_run_measures_nothing(tasks: list[Task], target: Target, tmp_pa
 def test_a_larger_budget_goes_on_where_the_last_run_ended(
     tasks: list[Task], target: Target, tmp_path: Path
 ) -> None:
-    tuned(tasks, SimulatedRunner(), tmp_path / "log.db", target, 24)
+    tuned(tasks, SimulatedRunner(), tmp_path / "log.db", target, 16)
     events: list[Event] = []
-    result = tuned(tasks, SimulatedRunner(), tmp_path / "log.db", target, 40, events=events)
-    assert next(e for e in events if isinstance(e, RunStarted)).known == 24
-    assert result.measured == 16
+    result = tuned(tasks, SimulatedRunner(), tmp_path / "log.db", target, 24, events=events)
+    assert next(e for e in events if isinstance(e, RunStarted)).known == 16
+    assert result.measured == 8
 
 
 def test_an_interrupted_run_keeps_everything(
@@ -108,7 +108,7 @@ def test_an_interrupted_run_keeps_everything(
         assert log.claims() == []
         assert [run.state for run in log.runs()] == [logs.RunState.INTERRUPTED]
     resumed = SimulatedRunner()
-    assert tuned(tasks, resumed, tmp_path / "log.db", target).measured == 27
+    assert tuned(tasks, resumed, tmp_path / "log.db", target).measured == 11
 
 
 def test_no_success_at_all_is_an_error_with_a_histogram(
