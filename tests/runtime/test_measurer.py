@@ -71,6 +71,14 @@ FAULTS = {
         Outcome.CRASH,
         "SIGABRT",
     ),
+    "division by zero": (
+        "%one = load volatile i64, ptr %table\n %same = load volatile i64, ptr %table\n"
+        " %none = sub i64 %one, %same\n"
+        " %bad = sdiv i64 1, %none\n store i64 %bad, ptr %table\n ret void",
+        "",
+        Outcome.CRASH,
+        "SIGFPE",
+    ),
     "exit": (
         "call void @_exit(i32 0)\n unreachable",
         "declare void @_exit(i32)",
@@ -130,8 +138,14 @@ loop:
 
 
 def test_what_a_candidate_prints_disturbs_nobody(measurer: Measurer) -> None:
-    body = f"%printed = call i32 @putchar(i32 65)\n{doubling()}"
-    found = measurer.measure(candidate(body, "declare i32 @putchar(i32)"), None)
+    """A megabyte to each of the standard streams, in every run."""
+    declarations = (
+        "declare i64 @write(i32, ptr, i64)\n@text = global [1048576 x i8] zeroinitializer"
+    )
+    prints = "\n".join(
+        f"%printed{n} = call i64 @write(i32 {n}, ptr @text, i64 1048576)" for n in (0, 1, 2)
+    )
+    found = measurer.measure(candidate(f"{prints}\n{doubling()}", declarations), None)
     assert found.outcome is Outcome.OK, found.message
 
 
