@@ -12,7 +12,7 @@ from benchmarks.fuzzing.vision import activation, convolution_same, features, he
 
 def convolutional(net: NetworkBuilder) -> None:
     """Blocks over images, some results of which are outputs too."""
-    x = net.input((net.integer(1, 2), net.integer(1, 8), net.integer(5, 20), net.integer(5, 20)))
+    x = net.input((net.integer(1, 2), net.integer(1, 8), net.integer(5, 20), net.integer(5, 36)))
     _finish_features(net, features(net, x, net.integer(2, 7)))
 
 

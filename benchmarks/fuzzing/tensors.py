@@ -8,6 +8,11 @@ from benchmarks.fuzzing.builder import NetworkBuilder, Value
 
 LARGEST = 5000
 
+SMOOTH = (
+    *("Abs", "Neg", "Sigmoid", "Tanh", "Sqrt", "Log", "Reciprocal", "Atan", "Sin", "Cos", "Erf"),
+    *("Celu", "Softplus", "Softsign", "Gelu", "Asinh", "Relu", "Identity", "HardSwish"),
+)
+
 
 def tensor_network(net: NetworkBuilder) -> None:
     """Operators of all kinds on a pool of values."""
@@ -16,10 +21,11 @@ def tensor_network(net: NetworkBuilder) -> None:
     pool = [net.input(shape, net.pick(["float32", "float32", "float32", "int64", "int32"]))]
     if net.chance(0.5):
         pool.append(net.input([net.pick([1, n]) for n in shape], pool[0].dtype))
-    for _ in range(net.integer(4, 12)):
-        step = net.pick(STEPS)
-        x = net.pick(pool[-3:])
-        result = step(net, x, pool)
+    wanted = len(pool) + net.integer(4, 16)
+    for _ in range(10 * wanted):
+        if len(pool) >= wanted:
+            break
+        result = net.pick(STEPS)(net, net.pick(pool[-3:]), pool)
         if result is not None and 0 < result.size <= LARGEST:
             pool.append(result)
     last = [value for value in pool if not value.name.startswith("input")][-3:]
@@ -56,11 +62,13 @@ def reduction(net: NetworkBuilder, x: Value, pool: list[Value]) -> Value | None:
 
 def elementwise(net: NetworkBuilder, x: Value, pool: list[Value]) -> Value | None:
     """A function of each element."""
+    if x.dtype == "bool":
+        return net.add("Not", x)
     if x.dtype != "float32":
-        return net.add(net.pick(["Abs", "Neg"]), x)
-    name = net.pick(["Abs", "Neg", "Sigmoid", "Tanh", "Exp", "Sqrt", "Log", "Reciprocal", "Round"])
-    if name in ("Exp", "Round"):
-        return net.add(name, x) if x.exact and name == "Round" else net.add("Atan", x)
+        return net.add(net.pick(["Abs", "Neg", "Sign"]), x)
+    if x.exact and net.chance(0.4):
+        return net.add(net.pick(["Round", "Floor", "Ceil", "Sign"]), x)
+    name = net.pick(SMOOTH)
     if name in ("Sqrt", "Log", "Reciprocal"):
         one = net.constant(np.array(1.5, np.float32))
         return net.add(name, net.add("Add", net.add("Abs", x), one))
@@ -249,6 +257,44 @@ def softmax(net: NetworkBuilder, x: Value, pool: list[Value]) -> Value | None:
     return net.add(net.pick(["Softmax", "LogSoftmax"]), x, axis=_axis(net, x))
 
 
+def clipping(net: NetworkBuilder, x: Value, pool: list[Value]) -> Value | None:
+    """Values between two bounds, one of which may be absent."""
+    if x.dtype == "bool":
+        return None
+    low, high = (net.exact_constant(np.array(bound, x.dtype)) for bound in (-1, net.integer(0, 3)))
+    return net.add("Clip", x, low if net.chance(0.7) else None, high)
+
+
+def scatter_rows(net: NetworkBuilder, x: Value, pool: list[Value]) -> Value | None:
+    """Slices written to distinct places of the first axis."""
+    if x.rank == 0 or x.dtype == "bool":
+        return None
+    count = net.integer(1, x.shape[0])
+    places = net.random.permutation(x.shape[0])[:count].reshape(count, 1)
+    updates = net.random.integers(-9, 9, (count, *x.shape[1:])).astype(x.dtype)
+    return net.add(
+        "ScatterND", x, net.exact_constant(places.astype(np.int64)), net.exact_constant(updates)
+    )
+
+
+def one_hot(net: NetworkBuilder, x: Value, pool: list[Value]) -> Value | None:
+    """Vectors with one element on; indices that are out of range give none."""
+    if x.dtype != "int64" or x.rank > 3:
+        return None
+    values = net.exact_constant(np.array([-1, 2], net.pick(["float32", "int64"])))
+    depth = net.constant(np.array(net.integer(1, 6), np.int64))
+    return net.add("OneHot", x, depth, values, axis=net.integer(-x.rank - 1, x.rank))
+
+
+def sums(net: NetworkBuilder, x: Value, pool: list[Value]) -> Value | None:
+    """Sum, mean, greatest and least of several values."""
+    if x.dtype != "float32":
+        return None
+    partners = [y for y in pool if y.dtype == x.dtype and (y.shape == x.shape or y.size == 1)]
+    parts = [net.pick(partners) for _ in range(net.integer(1, 3))]
+    return net.add(net.pick(["Sum", "Mean", "Max", "Min"]), x, *parts)
+
+
 def triangle(net: NetworkBuilder, x: Value, pool: list[Value]) -> Value | None:
     """The upper or lower triangle of matrices."""
     if x.rank < 2 or x.dtype == "bool":
@@ -260,5 +306,6 @@ def triangle(net: NetworkBuilder, x: Value, pool: list[Value]) -> Value | None:
 STEPS = (
     *(transpose, reshape, reduction, elementwise, binary, binary, division, where, gather),
     *(scatter, slicing, padding, joining, splitting, expanding, sorting, casting),
-    *(accumulation, matrix_product, softmax, triangle),
+    *(accumulation, matrix_product, softmax, triangle, clipping, scatter_rows, one_hot, sums),
+    *(sorting, sorting, gather, slicing, where, padding),
 )

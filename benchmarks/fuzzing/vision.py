@@ -22,7 +22,7 @@ def convolution(net: NetworkBuilder, x: Value) -> Value:
     """A convolution with odd sizes, strides, dilations, groups and paddings."""
     channels, spatial = x.shape[1], x.shape[2:]
     groups = net.pick([g for g in (1, 1, 1, 2, 3, 4, channels) if channels % g == 0])
-    outputs = groups * net.integer(1, max(1, 24 // groups))
+    outputs = groups * net.integer(1, max(1, net.pick([24, 24, 70]) // groups))
     dilations = [net.pick([1, 1, 1, 2]) for _ in spatial]
     kernel = [
         net.integer(1, min(5, (size - 1) // dilation + 1))
@@ -70,7 +70,9 @@ def separable(net: NetworkBuilder, x: Value) -> Value:
 def normalization(net: NetworkBuilder, x: Value) -> Value:
     """Batch, instance or local normalization."""
     channels = x.shape[1]
-    kind = net.pick(["batch", "batch", "batch", "instance", "lrn"])
+    kind = net.pick(["batch", "batch", "batch", "instance", "lrn", "slope"])
+    if kind == "slope":
+        return net.add("PRelu", x, net.weight(channels, *[1] * (x.rank - 2)))
     if kind == "lrn" and x.rank == 4:
         return net.add("LRN", x, size=net.pick([3, 5]), alpha=0.01, bias=1.5)
     scale, bias = net.positive(channels), net.weight(channels, scale=0.2)
@@ -252,7 +254,15 @@ def convolution_same(net: NetworkBuilder, x: Value) -> Value:
 
 BLOCKS: tuple[Block, ...] = (
     *(convolution, convolution, convolution, separable, normalization, activation, pooling),
-    *(residual, inception, squeeze_excite, upsampling, transposed_convolution, channel_shuffle),
+    *(
+        pooling,
+        residual,
+        inception,
+        squeeze_excite,
+        upsampling,
+        transposed_convolution,
+        channel_shuffle,
+    ),
     *(space_to_depth, padding, gated, group_normalization, channel_split),
 )
 
