@@ -31,6 +31,7 @@ def chain_count(target: Target) -> int:
 def peak_text(target: Target) -> str:
     """The loop as LLVM text: `void multiply_add_loop(float *numbers, i64 thread, i64 threads)`.
 
+    The threads meet first, because a run would end without a thread that comes late.
     `numbers` holds `VECTOR_FLOATS` for each thread: factor and summand at the start, in the end
     the sum stands behind them.
     """
@@ -46,8 +47,10 @@ def peak_text(target: Target) -> str:
     lines = [
         f'target triple = "{target.triple}"',
         f"declare {vector} {fused}({vector}, {vector}, {vector})",
+        "declare void @relay_tune_barrier(i64)",
         f"define void @{SYMBOL}(ptr %numbers, i64 %thread, i64 %threads) {{",
         "entry:",
+        "  call void @relay_tune_barrier(i64 %threads)",
         f"  %place = mul i64 %thread, {VECTOR_FLOATS}",
         "  %mine = getelementptr float, ptr %numbers, i64 %place",
         f"  %sum = getelementptr float, ptr %mine, i64 {VECTOR_FLOATS // 2}",
@@ -77,7 +80,7 @@ def operations(target: Target) -> int:
 def peak_run(threads: int) -> partial[None]:
     """A function that runs the loop on `threads` cores at once, `operations` on each."""
     target = native_target()
-    code = LoadedCode([compile_text(peak_text(target), target)], [SYMBOL])
+    code = LoadedCode([compile_text(peak_text(target), target)], [SYMBOL], thread_pool().imports)
     vectors = np.full((threads, VECTOR_FLOATS), 0.25, np.float32)
     return partial(_run, code, vectors, threads)
 

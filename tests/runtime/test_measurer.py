@@ -94,7 +94,7 @@ FAULTS = {
         "call void @no_such_function()\n ret void",
         "declare void @no_such_function()",
         Outcome.COMPILE_ERROR,
-        "linking failed",
+        "does not link",
     ),
 }
 

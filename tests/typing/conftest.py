@@ -48,15 +48,15 @@ def _toy(name, arguments, relation, attributes=Attributes):
         )
 
 
-_toy("test.add", ("lhs", "rhs"), relations_elementwise.broadcast)
-_toy("test.less", ("lhs", "rhs"), relations_elementwise.broadcast_comparison)
-_toy("test.exp", ("data",), relations_elementwise.identity)
-_toy("test.concatenate", ("data",), relations_joining.concatenate, AxisAttributes)
-_toy("test.dense", ("data", "weight"), relations_matmul.dense, DenseAttributes)
-_toy("test.reshape", ("data",), relations_shape.reshape, ShapeAttributes)
-_toy("test.transpose", ("data",), relations_shape.transpose, AxesAttributes)
+_toy("demo.add", ("lhs", "rhs"), relations_elementwise.broadcast)
+_toy("demo.less", ("lhs", "rhs"), relations_elementwise.broadcast_comparison)
+_toy("demo.exp", ("data",), relations_elementwise.identity)
+_toy("demo.concatenate", ("data",), relations_joining.concatenate, AxisAttributes)
+_toy("demo.dense", ("data", "weight"), relations_matmul.dense, DenseAttributes)
+_toy("demo.reshape", ("data",), relations_shape.reshape, ShapeAttributes)
+_toy("demo.transpose", ("data",), relations_shape.transpose, AxesAttributes)
 _toy(
-    "test.batch_norm",
+    "demo.batch_norm",
     ("data", "gamma", "beta", "mean", "variance"),
     relations_nn.batch_norm,
     AxisAttributes,

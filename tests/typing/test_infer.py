@@ -34,7 +34,7 @@ ID = "def @id[T](%x: T) -> T { %x }\n"
 
 PROGRAMS = [
     (
-        "def @main(%x: Tensor[(3, 4), float32], %y: Tensor[(4), float32]) { test.add(%x, %y) }",
+        "def @main(%x: Tensor[(3, 4), float32], %y: Tensor[(4), float32]) { demo.add(%x, %y) }",
         "fn (Tensor[(3, 4), float32], Tensor[(4,), float32]) -> Tensor[(3, 4), float32]",
     ),
     ("def @main() { (1, 2f, ()) }", "fn () -> (int32, float32, ())"),
@@ -65,7 +65,7 @@ PROGRAMS = [
     ),
     # Recursion: a global, two globals, a local one.
     (
-        "def @main(%n: int32) { if (True) { %n } else { @main(test.add(%n, 1)) } }",
+        "def @main(%n: int32) { if (True) { %n } else { @main(demo.add(%n, 1)) } }",
         "fn (int32) -> int32",
     ),
     (
@@ -75,7 +75,7 @@ PROGRAMS = [
     ),
     (
         "def @main(%n: int32) { let %loop = fn (%i: int32) {"
-        " if (True) { %i } else { %loop(test.add(%i, 1)) } }; %loop(%n) }",
+        " if (True) { %i } else { %loop(demo.add(%i, 1)) } }; %loop(%n) }",
         "fn (int32) -> int32",
     ),
     # Polymorphic recursion, where the type is written out.
@@ -104,16 +104,16 @@ PROGRAMS = [
     ),
     # Sizes: symbols are equal to themselves; a call replaces them.
     (
-        "def @main(%x: Tensor[(n, 4), float32]) { test.concatenate((%x, %x)) }",
+        "def @main(%x: Tensor[(n, 4), float32]) { demo.concatenate((%x, %x)) }",
         "fn (Tensor[(n, 4), float32]) -> Tensor[(2 * n, 4), float32]",
     ),
     (
-        "def @f(%x: Tensor[(n, m), bool]) { test.transpose(%x, axes=[1, 0]) }\n"
+        "def @f(%x: Tensor[(n, m), bool]) { demo.transpose(%x, axes=[1, 0]) }\n"
         "def @main(%x: Tensor[(3, ?), bool]) { @f(%x) }",
         "fn (Tensor[(3, ?), bool]) -> Tensor[(?, 3), bool]",
     ),
     (
-        "def @f(%x: Tensor[(n), bool]) { test.concatenate((%x, %x)) }\n"
+        "def @f(%x: Tensor[(n), bool]) { demo.concatenate((%x, %x)) }\n"
         "def @main(%x: Tensor[(k), bool]) { @f(@f(%x)) }",
         "fn (Tensor[(k,), bool]) -> Tensor[(4 * k,), bool]",
     ),
@@ -124,24 +124,24 @@ PROGRAMS = [
     ),
     (
         "def @main(%x: Tensor[(n), bool]) { let %f = fn (%y: Tensor[(m), bool]) { %y };"
-        " (%f(%x), %f(test.concatenate((%x, %x)))) }",
+        " (%f(%x), %f(demo.concatenate((%x, %x)))) }",
         "fn (Tensor[(n,), bool]) -> (Tensor[(n,), bool], Tensor[(2 * n,), bool])",
     ),
     # Backward: a relation that finds the type of its own input.
     (
-        "def @main(%x: Tensor[(2, 3), float32], %w) { test.dense(%x, %w, units=5) }",
+        "def @main(%x: Tensor[(2, 3), float32], %w) { demo.dense(%x, %w, units=5) }",
         "fn (Tensor[(2, 3), float32], Tensor[(5, 3), float32]) -> Tensor[(2, 5), float32]",
     ),
     (
         "def @main(%x: Tensor[(2, 3), float32], %g, %b, %m, %v) {"
-        " test.batch_norm(%x, %g, %b, %m, %v, axis=1).0 }",
+        " demo.batch_norm(%x, %g, %b, %m, %v, axis=1).0 }",
         "fn (Tensor[(2, 3), float32], Tensor[(3,), float32], Tensor[(3,), float32], "
         "Tensor[(3,), float32], Tensor[(3,), float32]) -> Tensor[(2, 3), float32]",
     ),
     # Later uses say what earlier ones need.
     (
         "def @main(%x: Tensor[(3), float32]) {"
-        " let %f = fn (%t: _) { (test.exp(%t.0), %t) }; %f((%x, 1)).0 }",
+        " let %f = fn (%t: _) { (demo.exp(%t.0), %t) }; %f((%x, 1)).0 }",
         "fn (Tensor[(3,), float32]) -> Tensor[(3,), float32]",
     ),
 ]
@@ -170,7 +170,7 @@ def test_every_expression_is_typed_and_typing_again_changes_nothing(text):
 
 
 def test_a_typed_module_without_match_is_kept():
-    typed = infer("def @main(%x: int32) { let %y = test.add(%x, 1); (%y, %y) }")
+    typed = infer("def @main(%x: int32) { let %y = demo.add(%x, 1); (%y, %y) }")
     assert infer_types(typed).main is typed.main
 
 
@@ -189,14 +189,14 @@ def test_found_type_parameters_are_written_into_the_function():
 
 def test_holes_in_annotations_are_filled():
     param = infer(
-        "def @main(%x: (_, bool)) { test.add(%x.0, 1) ; if (True) {%x} else {(1, True)} }"
+        "def @main(%x: (_, bool)) { demo.add(%x.0, 1) ; if (True) {%x} else {(1, True)} }"
     )
     assert type_text(param.main.params[0].annotation) == "(int32, bool)"
 
 
 def test_sharing_is_kept():
     x = Var("x", TensorType((2,), "float32"))
-    shared = Call(find_operator("test.exp"), (x,))
+    shared = Call(find_operator("demo.exp"), (x,))
     body = infer_expr(Function((x,), Tuple((shared, shared)))).body
     assert body.fields[0] is body.fields[1]
 
@@ -218,7 +218,7 @@ def test_constant_has_the_type_of_its_array():
 
 
 def test_expression_with_free_annotated_variable():
-    expr = infer_expr(parse_expr("free_var %x: Tensor[(2), float32]; test.exp(%x)"))
+    expr = infer_expr(parse_expr("free_var %x: Tensor[(2), float32]; demo.exp(%x)"))
     assert type_text(expr.type) == "Tensor[(2,), float32]"
 
 
@@ -240,7 +240,7 @@ DEPTH = 20_000
 def test_deep_chain_of_calls_needs_no_recursion():
     x = expr = Var("x", TensorType((4,), "float32"))
     for _ in range(DEPTH):
-        expr = Call(find_operator("test.add"), (expr, x))
+        expr = Call(find_operator("demo.add"), (expr, x))
     assert infer_expr(Function((x,), expr)).type.result == x.annotation
 
 
@@ -248,7 +248,7 @@ def test_deep_chain_of_lets_needs_no_recursion():
     names = [Var("x", TensorType((4,), "float32")), *(Var(f"v{i}") for i in range(DEPTH))]
     expr = names[-1]
     for before, name in reversed(list(pairwise(names))):
-        expr = Let(name, Call(find_operator("test.exp"), (before,)), expr)
+        expr = Let(name, Call(find_operator("demo.exp"), (before,)), expr)
     assert infer_expr(Function(names[:1], expr)).type.result == names[0].annotation
 
 
