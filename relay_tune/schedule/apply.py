@@ -23,6 +23,9 @@ from relay_tune.tensor.loops import Block, Kernel, Statement
 from relay_tune.tensor.tensor import Computed, Input, ProcedureOutput, compute
 from relay_tune.tensor.touched import touched_tensors
 
+HIDDEN_SHARE = 0.5
+"""How much of the time that weights take to come from memory is hidden behind arithmetic."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Plan:
@@ -69,22 +72,21 @@ class Plan:
     def default_schedule(self, machine: Machine, threads: int) -> Schedule:
         """The schedule with the best estimate of all algorithms."""
         rated = [
-            self.with_algorithm(name)._default(machine, threads) for name in algorithms(self.source)
+            self.with_algorithm(name).default_under_algorithm(machine, threads)
+            for name in algorithms(self.source)
         ]
         return min(rated, key=lambda found: found[0])[1]
 
-    def _default(self, machine: Machine, threads: int) -> tuple[float, Schedule]:
-        """The best schedule under this algorithm, with its estimated cycles.
+    def default_under_algorithm(self, machine: Machine, threads: int) -> tuple[float, Schedule]:
+        """The estimated cycles of the best schedule under the plan's own algorithm, and itself.
 
-        Weights are charged as in the run of a whole network: they come from memory, half of the
-        time of which is hidden behind arithmetic.
+        Weights are charged as in the run of a whole network, where they come from memory.
         """
         spaces = self.spaces(machine, threads)
         choices = tuple(default_choice(space) for space in spaces)
         cycles = sum(s.estimate(choice).cycles for s, choice in zip(spaces, choices, strict=True))
         weights = sum(data.nbytes for _, data in self.program.constants)
-        hidden = 0.5
-        cycles += (1 - hidden) * weights / machine.cache_bandwidth[-1]
+        cycles += (1 - HIDDEN_SHARE) * weights / machine.cache_bandwidth[-1]
         return cycles, Schedule(choices, self.algorithm)
 
 

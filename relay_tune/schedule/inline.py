@@ -36,6 +36,9 @@ from relay_tune.tensor.walk import sub_expressions, substitute, transform
 MAXIMUM_INLINED_NODES = 150
 """An expression that would grow beyond this many nodes is stored instead."""
 
+MAXIMUM_PERIODIC_NODES = 450
+"""The same where selects by a place within a period leave each place only a part of the nodes."""
+
 MAXIMUM_HALO = 2.0
 """A single elementwise reader this much larger only adds a border around what it reads."""
 
@@ -126,7 +129,7 @@ def _worth_inlining(
         return False
     if _is_access(stage.body):
         return True
-    if sum(1 for _ in sub_expressions(stage.body)) > MAXIMUM_INLINED_NODES:
+    if not _is_small(stage.body):
         return False
     repeated = max((_repetition(tensor, reader) for reader, _ in readers), default=1.0)
     only_reader = readers[0][0] if len({reader for reader, _ in readers}) == 1 else None
@@ -137,6 +140,24 @@ def _worth_inlining(
         if not is_reduction and repeated <= MAXIMUM_HALO:
             return True
     return repeated <= 1 and _cost(stage.body) <= 4
+
+
+def _is_small(body: Scalar) -> bool:
+    """Whether an expression is small enough to become part of another one."""
+    nodes = list(sub_expressions(body))
+    if len(nodes) <= MAXIMUM_INLINED_NODES:
+        return True
+    return len(nodes) <= MAXIMUM_PERIODIC_NODES and any(
+        isinstance(node, Select) and _is_periodic(node.condition) for node in nodes
+    )
+
+
+def _is_periodic(condition: Scalar) -> bool:
+    """Whether a condition compares an index taken modulo a number."""
+    return isinstance(condition, Binary) and any(
+        isinstance(side, Binary) and side.operation == "floormod" and side.dtype == INDEX
+        for side in (condition.left, condition.right)
+    )
 
 
 def _is_access(body: Scalar) -> bool:
