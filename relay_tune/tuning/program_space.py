@@ -72,8 +72,7 @@ class ProgramSpace:
 
     def genome(self, schedule: Schedule) -> Genome | None:
         """A genome of a schedule, or None if the space does not hold it."""
-        fits = len(schedule.choices) == len(self._spaces)
-        if schedule.algorithm != self._algorithm or not fits:
+        if not self.describes(schedule):
             return None
         kept = set(range(len(self._spaces))) - set(self._searched)
         if any(schedule.choices[place] != self._defaults[place] for place in kept):
@@ -83,8 +82,15 @@ class ProgramSpace:
             return None
         return genome
 
+    def describes(self, schedule: Schedule) -> bool:
+        """Whether a schedule belongs to the plan of this space, not to another algorithm."""
+        same = schedule.algorithm == self._algorithm
+        return same and len(schedule.choices) == len(self._spaces)
+
     def features(self, schedule: Schedule) -> list[float]:
-        """The description of a schedule that a cost model learns from."""
+        """The description of a schedule that a cost model learns from; empty for foreign ones."""
+        if not self.describes(schedule):
+            return []
         return features(self._spaces, schedule.choices, self._estimates(schedule.choices))
 
     def cycles(self, schedule: Schedule) -> float:

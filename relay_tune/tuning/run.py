@@ -11,6 +11,7 @@ from cost_model import CostModelError, Row
 from relay_tune.errors import InputError, TuningError
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.measurement import Measurement, Outcome
+from relay_tune.schedule.apply import read_schedule
 from relay_tune.schedule.features import FEATURE_NAMES
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.budget import Budget
@@ -109,10 +110,12 @@ class TuningRun:
     def _enter(self, state: TaskState, record: logs.Record) -> list[Row]:
         """Tell a state of a record; a schedule that does not fit the task is passed over."""
         try:
-            schedule = Schedule.from_json(record.schedule, state.task.plan.nests)
+            schedule = read_schedule(record.schedule, state.task.plan)
         except InputError:
             return []
         state.add(schedule, Outcome(record.status.value), record.seconds)
+        if not state.space.describes(schedule):
+            return []
         return [_row(state, schedule, record.seconds if record.status == "ok" else None)]
 
     def _announce(self) -> None:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from relay_tune.codegen.compiler_pool import CompilerPool
@@ -71,7 +71,7 @@ class NativeRunner:
         self._measurer = Measurer(target, threads, limits)
         self._pool = CompilerPool(target, os.cpu_count() or 1)
         self._data: dict[str, MeasureInputs] = {}
-        self._loaded: str | None = None
+        self._loaded: tuple[str, str] | None = None
 
     def prepare(self, task: Task, schedules: Sequence[Schedule]) -> Sequence[Prepared]:
         """See `Runner.prepare`."""
@@ -84,7 +84,7 @@ class NativeRunner:
             return prepared.failure
         assert prepared.candidate is not None
         try:
-            self._load(task)
+            self._load(task, prepared.schedule.algorithm)
         except RelayError as error:
             return Measurement(Outcome.ERROR, message=f"no reference: {error.message}"[:500])
         return self._measurer.measure(prepared.candidate, best)
@@ -101,15 +101,17 @@ class NativeRunner:
         self._pool.abort()
         self._pool.close()
 
-    def _load(self, task: Task) -> None:
+    def _load(self, task: Task, algorithm: str) -> None:
+        """Have the measurer hold a task's data; the constants are those of an algorithm."""
         digest = task.key.digest
-        if self._loaded == digest:
+        if self._loaded == (digest, algorithm):
             return
         if digest not in self._data:
-            constants = [data for _, data in task.plan.program.constants]
-            self._data[digest] = measure_inputs(task.function, constants, self._seed)
-        self._measurer.load(self._data[digest])
-        self._loaded = digest
+            self._data[digest] = measure_inputs(task.function, (), self._seed)
+        program = task.plan.with_algorithm(algorithm).program
+        constants = tuple(data for _, data in program.constants)
+        self._measurer.load(replace(self._data[digest], constants=constants))
+        self._loaded = digest, algorithm
 
     def _start(self, task: Task, schedule: Schedule) -> _Started:
         try:

@@ -8,9 +8,11 @@ import logs
 from relay_tune.building.primitives import machine_of
 from relay_tune.codegen.target import Target
 from relay_tune.errors import InputError
+from relay_tune.frontend.relay_text import parse
+from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.schedule_lookup import schedule_lookup
-from relay_tune.tuning.tasks import Task
+from relay_tune.tuning.tasks import Task, extract_tasks
 
 
 def record(task: Task, target: Target, schedule: str, seconds: float, threads: int) -> logs.Record:
@@ -78,3 +80,21 @@ def test_a_missing_log_is_an_input_error(target: Target, tmp_path: Path) -> None
     with pytest.raises(InputError) as caught:
         schedule_lookup(tmp_path / "none.db", target, 2, "1")
     assert "none.db" in str(caught.value)
+
+
+def test_a_schedule_under_another_algorithm_is_found(target: Target, tmp_path: Path) -> None:
+    convolution = parse("""
+#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 16, 12, 12), float32]) {
+  nn.conv2d(%x, ones(shape=(16, 16, 3, 3), dtype="float32"), channels=16, kernel_size=(3, 3))
+}
+""")
+    tasks = extract_tasks(default_pipeline()(convolution))
+    task = next(task for task in tasks if "conv2d" in task.key.title)
+    plan = task.plan.with_algorithm("winograd2")
+    schedule = ProgramSpace(plan, machine_of(target), 2).default
+    with logs.open_log(tmp_path / "log.db") as log:
+        log.append(record(task, target, schedule.to_json(), 1e-3, threads=2))
+    lookup = schedule_lookup(tmp_path / "log.db", target, 2, "1")
+    assert lookup(task.key, task.plan) == schedule
+    assert not lookup.report.skipped
