@@ -51,7 +51,7 @@ def damaged(seed: int) -> bytes:
     random = np.random.default_rng(seed)
     kinds = list(KINDS)
     model = random_network(kinds[int(random.integers(len(kinds)))], seed).model
-    if random.random() < 0.3:
+    if random.random() < 0.2:
         return mutated_bytes(model.SerializeToString(), random)
     return mutated_model(model, random).SerializeToString()
 

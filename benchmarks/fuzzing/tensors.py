@@ -10,7 +10,7 @@ LARGEST = 5000
 
 SMOOTH = (
     *("Abs", "Neg", "Sigmoid", "Tanh", "Sqrt", "Log", "Reciprocal", "Atan", "Sin", "Cos", "Erf"),
-    *("Celu", "Softplus", "Softsign", "Gelu", "Asinh", "Relu", "Identity", "HardSwish"),
+    *("Celu", "Softplus", "Softsign", "Asinh", "Relu", "Identity", "HardSwish"),
 )
 
 
@@ -36,8 +36,10 @@ def _axis(net: NetworkBuilder, x: Value) -> int:
     return net.integer(-x.rank, x.rank - 1)
 
 
-def transpose(net: NetworkBuilder, x: Value, pool: list[Value]) -> Value:
+def transpose(net: NetworkBuilder, x: Value, pool: list[Value]) -> Value | None:
     """Axes in another order."""
+    if x.rank == 0:
+        return None
     return net.add("Transpose", x, perm=[int(n) for n in net.random.permutation(x.rank)])
 
 
@@ -51,7 +53,7 @@ def reshape(net: NetworkBuilder, x: Value, pool: list[Value]) -> Value:
 
 def reduction(net: NetworkBuilder, x: Value, pool: list[Value]) -> Value | None:
     """A reduction over some axes."""
-    if x.rank == 0:
+    if x.rank == 0 or x.dtype == "bool":
         return None
     axes = sorted({net.integer(0, x.rank - 1) for _ in range(net.integer(1, 3))})
     names = ["ReduceSum", "ReduceMax", "ReduceMin"]

@@ -25,9 +25,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Build, run on random inputs, and print one line for each kernel."""
     module = load_model(arguments.model, shapes_of(arguments))
-    inputs = example_inputs(module)
     model = build(module, log=arguments.log, target=arguments.target, threads=arguments.threads)
-    report = model.profile(*inputs.values())
+    report = model.profile(*example_inputs(module).values())
     if not arguments.json:
         print(report)
         return 0

@@ -60,20 +60,21 @@ class L2NormalizeAttributes(Attributes):
     axis: int | tuple[int, ...] | None = None
 
 
-def _neighbours(size: int) -> tuple[int, int]:
-    """How many channels before and behind one count."""
-    return (size - 1) // 2, size - 1 - (size - 1) // 2
+def _neighbours(size: int, channels: int) -> tuple[int, int]:
+    """How many channels before and behind one count, of those that there can be."""
+    before, others = (size - 1) // 2, max(0, channels - 1)
+    return min(before, others), min(size - 1 - before, others)
 
 
 def _lrn(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -> list[Tensor]:
     data: Tensor = inputs[0]
     axis = normalized_axis(attributes.axis, data.rank)
     dtype = wide_dtype(data.dtype)
-    before, behind = _neighbours(attributes.size)
+    before, behind = _neighbours(attributes.size, data.shape[axis])
 
     def square_sum(*axes: Scalar) -> Scalar:
         reduction = ReductionAxes()
-        place = axes[axis] + reduction.add("k", attributes.size) - before
+        place = axes[axis] + reduction.add("k", before + 1 + behind) - before
         value = cast(data[(*axes[:axis], place, *axes[axis + 1 :])], dtype)
         edges = [binary("ge", place, 0)] if before else []
         edges += [binary("lt", place, data.shape[axis])] if behind else []
@@ -94,9 +95,9 @@ def _lrn(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -> list[T
 
 def _lrn_reference(attributes: LRNAttributes, data: Array) -> Array:
     wide = np.moveaxis(data.astype(numpy_dtype(wide_dtype(data.dtype.name))), attributes.axis, 0)
-    width = [_neighbours(attributes.size)] + [(0, 0)] * (data.ndim - 1)
-    padded = np.pad(np.square(wide), width)
-    squares = sum(padded[n : n + wide.shape[0]] for n in range(attributes.size))
+    before, behind = _neighbours(attributes.size, wide.shape[0])
+    padded = np.pad(np.square(wide), [(before, behind)] + [(0, 0)] * (data.ndim - 1))
+    squares = sum(padded[n : n + wide.shape[0]] for n in range(before + 1 + behind))
     base = attributes.bias + attributes.alpha / attributes.size * np.asarray(squares)
     return np.moveaxis(wide / base**attributes.beta, 0, attributes.axis).astype(data.dtype)
 

@@ -31,3 +31,11 @@ def test_l2_normalize(check_record, random_array, axis):
 def test_l2_normalize_of_zeros_is_zero(check_record):
     found = check_record(l2_normalize, [np.zeros((2, 3), "float32")], {"eps": 1e-6, "axis": 1})
     assert (found == 0).all()
+
+
+def test_lrn_of_more_neighbours_than_there_are(check_record, random_array):
+    data = random_array((1, 3, 2, 2))
+    attributes = {"alpha": 2.0**31, "beta": 0.5, "bias": 1.0}
+    found = check_record(lrn, [data], {"size": 2**31 - 1, **attributes})
+    squares = np.square(data).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found, data / np.sqrt(1 + squares), rtol=1e-5)
