@@ -128,14 +128,31 @@ def _transformed_data(
 ) -> Scalar:
     """Element k of B^T d B; what a window reads beyond the data is zero."""
     k, n, ty, tx, c = at
-    window, step = filtering.window, filtering.outputs
+    window = filtering.window
+    rows, in_rows = _window_places(filtering, ty, data.shape[1])
+    columns, in_columns = _window_places(filtering, tx, data.shape[2])
 
     def load(row: int, column: int) -> Scalar:
-        y, x = ty * step + row, tx * step + column
-        inside = binary("and", binary("lt", y, data.shape[1]), binary("lt", x, data.shape[2]))
-        return select(inside, data[n, y, x, c], 0.0)
+        value: Scalar = data[n, rows[row], columns[column], c]
+        for inside in (in_columns[column], in_rows[row]):
+            value = value if inside is None else select(inside, value, 0.0)
+        return value
 
     return _two_passes(filtering.data, load, window, (k // window, k % window), window)
+
+
+def _window_places(
+    filtering: Filtering, tile: Scalar, extent: int
+) -> tuple[list[Scalar], list[Scalar | None]]:
+    """What a tile's window reads on one axis, and where that is inside (None: everywhere)."""
+    places = [tile * filtering.outputs + place for place in range(filtering.window)]
+    outputs = extent - (filtering.window - filtering.outputs)
+    last = (outputs - 1) // filtering.outputs * filtering.outputs
+    inside = [
+        None if last + place < extent else binary("lt", index, extent)
+        for place, index in enumerate(places)
+    ]
+    return places, inside
 
 
 def _result(
