@@ -7,7 +7,8 @@
 
 k counts the elements of a window; u is computed from the taps when the program is planned. The sum
 has 9 / ((m + 2) / m)^2 times fewer multiplications: 2.25 for m = 2, 4 for m = 4, where the result
-differs from the direct one by about 1e-5 of the largest element.
+differs from the direct one by about 1e-5 of the largest element. A NaN or an infinity in a window
+spoils the whole tile.
 """
 
 from __future__ import annotations
