@@ -160,7 +160,7 @@ class NetworkBuilder:
         )
         imports = [helper.make_opsetid("", self.opset)]
         model = helper.make_model(graph, opset_imports=imports, ir_version=9)
-        batches = (None, 1, 3) if self.dynamic else (None,)
+        batches = (None, 1, 0) if self.dynamic else (None,)
         return RandomNetwork(kind, seed, model, tuple(self._feed(batch) for batch in batches))
 
     def _distinct_outputs(self) -> list[Value]:

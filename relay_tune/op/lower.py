@@ -6,7 +6,7 @@ is what schedules are made for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -168,9 +168,13 @@ class _Lowering:
                 remedy="Its result depends on the values of its inputs; run it in the interpreter.",
             )
         types = static_tensor_types(call.type, f"The result of {operator.name}")
-        arguments = [self.values[argument] for argument in call.arguments]
-        outputs = operator.compute(call.attributes, arguments, types)
-        _check_outputs(operator, outputs, types)
+        outputs: Sequence[Tensor]
+        if all(0 in type_.shape for type_ in types):
+            outputs = [_empty_tensor(type_) for type_ in types]
+        else:
+            arguments = [self.values[argument] for argument in call.arguments]
+            outputs = operator.compute(call.attributes, arguments, types)
+            _check_outputs(operator, outputs, types)
         return _unflatten(call.type, iter(outputs))
 
     def _composed_call(self, call: Call, operator: Operator, composition: Composition) -> Value:
@@ -187,6 +191,11 @@ class _Lowering:
 
 def _shape(tensor: TensorType) -> tuple[int, ...]:
     return tuple(dim for dim in tensor.shape if isinstance(dim, int))
+
+
+def _empty_tensor(type_: TensorType) -> Tensor:
+    """A tensor without elements; operators need not care for sizes of 0 in all they return."""
+    return compute("empty", _shape(type_), lambda *axes: literal(0, type_.dtype))
 
 
 def _unflatten(type_: Type | None, tensors: Iterator[Tensor]) -> Value:

@@ -53,7 +53,8 @@ def _entropy(attributes: Any, inputs: Sequence[Any], logarithm: bool) -> list[Te
         return (unary("log", value) if logarithm else value) * cast(targets[places], dtype)
 
     total = _sum_all("cross_entropy_sum", predictions.shape, term)
-    share = -1.0 / predictions.shape[0]
+    rows = predictions.shape[0]
+    share = -1.0 / rows if rows else float("nan")
     result = compute_elements("cross_entropy", (), lambda: total[()] * share)
     return [cast_tensor(result, predictions.dtype)]
 

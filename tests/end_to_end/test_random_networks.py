@@ -9,6 +9,7 @@ from benchmarks.fuzz_networks import differences, expected_outputs, problems
 from benchmarks.fuzzing.networks import KINDS, random_network
 
 SELECTION = [(kind, seed) for kind in KINDS for seed in (2, 3)]
+SELECTION += [("perceptron", 3056), ("convolutional", 3056)]  # their last batch is empty
 SELECTION += [("tensors", seed) for seed in range(4, 10)]
 
 
@@ -16,7 +17,7 @@ SELECTION += [("tensors", seed) for seed in range(4, 10)]
 def test_native_results_are_right(kind: str, seed: int) -> None:
     options = ["default"] if seed % 2 == 0 else ["NCHW"]
     network = random_network(kind, seed)
-    assert expected_outputs(network) is not None
+    assert expected_outputs(network)[0] is not None
     assert list(problems(network, options)) == []
 
 

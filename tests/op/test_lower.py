@@ -10,6 +10,7 @@ from relay_tune.ir.types import BOOL, TensorType, TupleType
 from relay_tune.op.arithmetic import add, multiply
 from relay_tune.op.joining import split
 from relay_tune.op.lower import TensorProgram, lower_function
+from relay_tune.op.nn_normalization import layer_norm
 from relay_tune.op.reduction import sum as sum_
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Literal
@@ -53,6 +54,16 @@ def test_tuple_parameters_are_flattened():
     program = lowered((pair,), add(TupleGetItem(pair, 0), nested))
     assert len(program.inputs) == 2
     np.testing.assert_array_equal(run(program, DATA, DATA)[0], 2 * DATA)
+
+
+def test_what_has_no_elements_is_computed_by_nothing():
+    empty = Var("x", TensorType((0, 4), "float32"))
+    program = lowered(
+        (empty,),
+        layer_norm(empty, constant(np.ones(4, "float32")), constant(np.ones(4, "float32"))),
+    )
+    (output,) = run(program, np.ones((0, 4), "float32"))
+    assert output.shape == (0, 4)
 
 
 def test_operators_with_several_results():
