@@ -14,10 +14,15 @@ from types import MappingProxyType
 
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.operation_count import (
+    operation_count,
+    shared_operation_count,
+    written_out_axes,
+)
 from relay_tune.tensor.affine import Affine, axis_affine
-from relay_tune.tensor.expression import INDEX, Axis, Binary, Literal, Scalar, Select, Tensor, Unary
+from relay_tune.tensor.expression import Axis, Scalar, Tensor
 from relay_tune.tensor.index import FlatView
-from relay_tune.tensor.walk import axes_of, loads, operands, sub_expressions
+from relay_tune.tensor.walk import loads
 
 ELEMENT_BYTES = {"64": 8, "32": 4, "16": 2, "t8": 1, "ol": 1}
 
@@ -25,12 +30,6 @@ REMATERIALISED_LOADS = 12
 """How many shared values the compiler was seen to load again at no cost."""
 
 NOTHING_UNROLLED: Mapping[Axis, int] = MappingProxyType({})
-
-MAXIMUM_WRITTEN_OUT = 8
-MAXIMUM_WRITTEN_POINTS = 64
-"""Places that a tile may cover on one axis, and on all, for the sake of selects."""
-
-CHEAP_UNARY = frozenset(["neg", "abs", "not", "floor", "ceil", "trunc", "round", "bitnot"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,37 +123,16 @@ def analyse(nest: Nest, constants: frozenset[Tensor]) -> NestAnalysis:
         nest=nest,
         body_accesses=body,
         result_accesses=tuple(_accesses(nest.result, constants)),
-        body_operations=0.0 if nest.body is None else _operations(nest.body, reduced=True),
+        body_operations=0.0 if nest.body is None else operation_count(nest.body, reduced=True),
         result_operations=(
-            _shared_operations(nest.result, written_out)
+            shared_operation_count(nest.result, written_out)
             if written_out
-            else _operations(nest.result, reduced=False)
+            else operation_count(nest.result, reduced=False)
         ),
         store_form=axis_affine(nest.index),
         store_bytes=element_bytes(nest.target.dtype),
         written_out=written_out,
     )
-
-
-def written_out_axes(nest: Nest) -> frozenset[Axis]:
-    """Short axes of an elementwise nest that decide selects: all their places share one tile.
-
-    Each place then has a formula of its own, without tests, and formulas share what they have in
-    common (the elements of a linear transform).
-    """
-    if nest.body is not None:
-        return frozenset()
-    conditions = [n.condition for n in sub_expressions(nest.result) if isinstance(n, Select)]
-    found = [
-        axis
-        for axis in axes_of(*conditions)
-        if axis in nest.axes and axis.extent <= MAXIMUM_WRITTEN_OUT
-    ]
-    others = [axis.extent for axis in nest.axes if axis not in found]
-    points = prod(axis.extent for axis in found)
-    if points > MAXIMUM_WRITTEN_POINTS or max(others, default=1) <= MAXIMUM_WRITTEN_OUT:
-        return frozenset()
-    return frozenset(found)
 
 
 def _accesses(root: Scalar, constants: frozenset[Tensor]) -> Iterator[Access]:
@@ -166,51 +144,6 @@ def _accesses(root: Scalar, constants: frozenset[Tensor]) -> Iterator[Access]:
                 load.tensor.viewed in constants,
                 prod(load.tensor.shape),
             )
-
-
-def _operations(root: Scalar, *, reduced: bool) -> float:
-    """Vector instructions for one point; a summed multiplication fuses with the addition."""
-    total = 1.0 if reduced else 0.0
-    total += sum(_instructions(node) for node in sub_expressions(root))
-    if reduced and isinstance(root, Binary) and root.operation == "mul":
-        total -= 1.0
-    return total
-
-
-def _instructions(node: Scalar) -> float:
-    """Vector instructions of a node by itself."""
-    match node:
-        case Unary():
-            return 1.0 if node.operation in CHEAP_UNARY else 16.0
-        case Binary(operation="div" | "pow" | "truncdiv" | "floordiv"):
-            return 0.0 if node.dtype == INDEX else 8.0
-        case Binary():
-            return 0.0 if node.dtype == INDEX else 1.0
-        case Select():
-            return 1.0
-    return 0.0
-
-
-def _shared_operations(root: Scalar, written_out: frozenset[Axis]) -> float:
-    """Vector instructions for one point, on average over the axes that are written out.
-
-    A node is computed once for each place on those of the axes that occur in it; selects, their
-    conditions, and multiplications that an addition takes in cost nothing.
-    """
-    occurring: dict[Scalar, frozenset[Axis]] = {}
-    total = 0.0
-    for node in sub_expressions(root):
-        below = (occurring[operand] for operand in operands(node))
-        occurring[node] = frozenset(axis for axis in written_out if axis is node).union(*below)
-        if node.dtype == "bool" or isinstance(node, Select) or _is_scaled(node):
-            continue
-        total += _instructions(node) * prod(axis.extent for axis in occurring[node])
-    return total / prod(axis.extent for axis in written_out)
-
-
-def _is_scaled(node: Scalar) -> bool:
-    """Whether a node is something times a number."""
-    return isinstance(node, Binary) and node.operation == "mul" and isinstance(node.right, Literal)
 
 
 def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Estimate:
