@@ -18,6 +18,10 @@ does not let run delays nobody: it joins late, or not at all, because a run that
 to it. Workers spin briefly after a run, then sleep. A second caller at the same time, and a process
 that could start no thread, runs alone; a forked child starts its own workers.
 
+On Linux the workers may run on all processors but the caller's own. Nobody is bound to one; but a
+system that wakes a worker beside its caller, as it does when another program spins on the other
+processors, would leave both to share one processor.
+
 A slot is memory of SLOT_BYTES that starts as zeros: the finished shares, then the claimed ones of
 each queue, a cache line apart. The numbers count from `round * 2^20`, so that nobody clears them.
 """
@@ -48,6 +52,7 @@ def runtime_text(triple: str) -> str:
         triple=triple,
         pause=pause,
         pause_declaration=declaration,
+        placing=_PLACING if "linux" in triple else _NO_PLACING,
         maximum=MAXIMUM_THREADS,
         sleep=SPINS_BEFORE_SLEEP,
         yield_after=SPINS_BEFORE_YIELD,
@@ -246,6 +251,7 @@ start:
   store ptr %function, ptr @job, align 8
   store ptr %context, ptr @job_context, align 8
   store i64 %available, ptr @job_threads, align 8
+  call void @place_workers()
   call void @relay_tune_next_round()
   %opened = atomicrmw and ptr @participants, i64 4611686018427387903 acq_rel
   %locked = call i32 @pthread_mutex_lock(ptr @mutex)
@@ -277,6 +283,7 @@ alone:
   ret void
 }}
 
+{placing}
 define void @relay_tune_next_round() nounwind {{
 entry:
   %before = atomicrmw add ptr @round, i64 1 acq_rel
@@ -422,4 +429,77 @@ clear:
 end:
   ret void
 }}
+"""
+
+_NO_PLACING = """\
+define internal void @place_workers() nounwind {
+entry:
+  ret void
+}
+"""
+
+_PLACING = """\
+@caller_processor = internal global i32 -1, align 64
+@placed = internal global i64 0, align 64
+@mask = internal global [16 x i64] zeroinitializer, align 64
+
+declare i32 @sched_getcpu()
+declare i32 @sched_getaffinity(i32, i64, ptr)
+declare i32 @pthread_setaffinity_np(i64, i64, ptr)
+
+define internal void @place_workers() nounwind {
+entry:
+  %processor = call i32 @sched_getcpu()
+  %known = icmp ult i32 %processor, 1024
+  br i1 %known, label %compare, label %end
+compare:
+  %before = load i32, ptr @caller_processor, align 4
+  %placed = load i64, ptr @placed, align 8
+  %workers = load i64, ptr @workers, align 8
+  %moved = icmp ne i32 %before, %processor
+  %grown = icmp ne i64 %placed, %workers
+  %changed = or i1 %moved, %grown
+  br i1 %changed, label %ask, label %end
+ask:
+  store i32 %processor, ptr @caller_processor, align 4
+  store i64 %workers, ptr @placed, align 8
+  %failed = call i32 @sched_getaffinity(i32 0, i64 128, ptr @mask)
+  %bad = icmp slt i32 %failed, 0
+  br i1 %bad, label %end, label %clear
+clear:
+  %number = zext i32 %processor to i64
+  %word = lshr i64 %number, 6
+  %bit = and i64 %number, 63
+  %one = shl i64 1, %bit
+  %others = xor i64 %one, -1
+  %place = getelementptr i64, ptr @mask, i64 %word
+  %bits = load i64, ptr %place, align 8
+  %left = and i64 %bits, %others
+  store i64 %left, ptr %place, align 8
+  br label %count
+count:
+  %index = phi i64 [ 0, %clear ], [ %following, %count ]
+  %any = phi i64 [ 0, %clear ], [ %sum, %count ]
+  %entry_at = getelementptr i64, ptr @mask, i64 %index
+  %part = load i64, ptr %entry_at, align 8
+  %sum = or i64 %any, %part
+  %following = add i64 %index, 1
+  %last = icmp eq i64 %following, 16
+  br i1 %last, label %decide, label %count
+decide:
+  %none = icmp eq i64 %sum, 0
+  br i1 %none, label %end, label %each
+each:
+  %worker = phi i64 [ 0, %decide ], [ %next_worker, %set ]
+  %all = icmp uge i64 %worker, %workers
+  br i1 %all, label %end, label %set
+set:
+  %slot = getelementptr i64, ptr @handles, i64 %worker
+  %handle = load i64, ptr %slot, align 8
+  %status = call i32 @pthread_setaffinity_np(i64 %handle, i64 128, ptr @mask)
+  %next_worker = add i64 %worker, 1
+  br label %each
+end:
+  ret void
+}
 """
