@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from relay_tune.codegen.arithmetic import Arithmetic, Value
 from relay_tune.codegen.function_writer import FunctionWriter, Lines
@@ -43,6 +44,7 @@ class FunctionText:
     declarations: frozenset[str]
 
 
+@lru_cache(maxsize=512)
 def write_kernel(kernel: Kernel) -> FunctionText:
     """The LLVM function of a kernel."""
     return StatementWriter(kernel).write()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from math import prod
 from types import MappingProxyType
@@ -25,6 +26,9 @@ from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.walk import loads
 
 ELEMENT_BYTES = {"64": 8, "32": 4, "16": 2, "t8": 1, "ol": 1}
+
+REMEMBERED = 1 << 16
+"""Estimates, and parts of them, that are kept: a search asks for the same ones again and again."""
 
 REMATERIALISED_LOADS = 12
 """How many shared values the compiler was seen to load again at no cost."""
@@ -48,7 +52,7 @@ class Machine:
     cache_bandwidth: tuple[float, ...] = (110.0, 48.0, 24.0, 8.0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Access:
     """One load of a nest's reduction body or epilogue."""
 
@@ -58,7 +62,7 @@ class Access:
     elements: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class NestAnalysis:
     """The schedule-independent part of the estimate.
 
@@ -146,6 +150,7 @@ def _accesses(root: Scalar, constants: frozenset[Tensor]) -> Iterator[Access]:
             )
 
 
+@lru_cache(maxsize=REMEMBERED)
 def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Estimate:
     """The estimate of a nest under a choice."""
     nest = analysis.nest
@@ -229,24 +234,28 @@ def _loads(
         if access.form is None:
             total += _vectors(nest, choice, extents) * choice.lanes
             continue
-        count = _distinct(access.form, extents, unrolled, vector, choice.lanes)
+        box, steps = tuple(extents.items()), tuple(unrolled.items())
+        count = _distinct(access, box, steps, vector, choice.lanes)
         if vector is not None and not _is_streamed(access, vector, nest):
             count *= choice.lanes
         total += count
     return total
 
 
+@lru_cache(maxsize=REMEMBERED)
 def _distinct(
-    form: Affine,
-    extents: dict[Axis, int],
-    unrolled: Mapping[Axis, int],
+    access: Access,
+    extents: tuple[tuple[Axis, int], ...],
+    unrolled: tuple[tuple[Axis, int], ...],
     vector: Axis | None,
     lanes: int,
 ) -> float:
     """Different places that an access touches in a tile, vectors counting once."""
-    windows = {axis: steps for axis, steps in unrolled.items() if form.coefficient(axis)}
+    form = access.form
+    assert form is not None
+    windows = {axis: steps for axis, steps in unrolled if form.coefficient(axis)}
     count = 1.0
-    for axis, extent in extents.items():
+    for axis, extent in extents:
         factor = form.coefficient(axis)
         if not factor:
             continue
@@ -393,7 +402,7 @@ def _footprint(access: Access, extents: dict[Axis, int], reduced: dict[Axis, int
     """Bytes that an access touches over a box; a sliding window counts its overlap once."""
     if access.form is None:
         return float(access.bytes * prod(extents.values()))
-    points = _distinct(access.form, extents, reduced, None, 1)
+    points = _distinct(access, tuple(extents.items()), tuple(reduced.items()), None, 1)
     return access.bytes * min(points, float(access.elements))
 
 

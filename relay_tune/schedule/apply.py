@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.algorithms import algorithms, prepared_program
@@ -25,6 +26,10 @@ from relay_tune.tensor.touched import touched_tensors
 
 HIDDEN_SHARE = 0.5
 """How much of the time that weights take to come from memory is hidden behind arithmetic."""
+
+
+REMEMBERED = 1024
+"""Kernels that are kept, so that schedules which share a nest's choice share its code."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -157,6 +162,7 @@ def apply_schedule(plan: Plan, schedule: Schedule, prefix: str = "kernel") -> Sc
     return ScheduledProgram(plan.program, tuple(kernels), tuple(packed), workspace, plan.algorithm)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def _kernel(name: str, parts: tuple[tuple[Statement, int], ...]) -> Kernel:
     statements = tuple(statement for statement, _ in parts)
     body = statements[0] if len(statements) == 1 else Block(statements)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.lane_reduction import LaneReduction, combine
@@ -42,6 +43,8 @@ from relay_tune.tensor.loops import (
 )
 from relay_tune.tensor.walk import loads, replace_nodes, substitute
 
+REMEMBERED = 1024
+
 
 @dataclass(slots=True)
 class TiledNest:
@@ -51,6 +54,7 @@ class TiledNest:
     packed: list[PackedConstant] = field(default_factory=list)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def tile_nest(nest: Nest, choice: TileChoice, constants: frozenset[Tensor]) -> TiledNest:
     """Apply a choice to a nest."""
     return _Tiler(nest, choice, constants).run()

@@ -42,7 +42,8 @@ def candidate_text(plan: Plan, schedule: Schedule, target: Target) -> CandidateT
         for kernel in scheduled.kernels
     ]
     main = main_text(MEASURED_SYMBOL, calls, target.triple)
-    modules = (module_text(scheduled.kernels, target), main)
+    kernels = [module_text([kernel], target) for kernel in scheduled.kernels]
+    modules = (*kernels, main)
     is_serial = all(choice.parallel == 0 for choice in schedule.choices)
     return CandidateText(modules, tuple(slots.values()), is_serial)
 

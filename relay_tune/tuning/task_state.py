@@ -13,7 +13,7 @@ from relay_tune.tuning.result import TaskResult
 from relay_tune.tuning.tasks import Task
 from search import GeneticSearch, Genome, Score
 
-POPULATION = 64
+POPULATION = 48
 GENERATIONS = 4
 PROPOSAL_ATTEMPTS = 4
 """How often more genomes are asked for when some mean schedules that were measured before."""
