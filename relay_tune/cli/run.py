@@ -110,7 +110,7 @@ def _report(arguments: argparse.Namespace, result: TuningResult, library: str) -
     before, after = result.default_model_seconds, result.model_seconds
     gain = f", {before / after:.2f} times as fast" if before and after else ""
     print(f"measured {result.measured} candidates in {clock_text(result.seconds)} minutes")
-    print(f"untuned {time_text(before)}, tuned {time_text(after)}{gain}")
+    print(f"all kernels by themselves: untuned {time_text(before)}, tuned {time_text(after)}{gain}")
     if result.interrupted:
         print(f"interrupted; the log {arguments.log} has all that was measured")
     if library:
