@@ -33,6 +33,9 @@ REMEMBERED = 1 << 16
 REMATERIALISED_LOADS = 12
 """How many shared values the compiler was seen to load again at no cost."""
 
+PARTIAL_ROW = 1.5
+"""How much slower parts of rows come from a cache than whole ones."""
+
 NOTHING_UNROLLED: Mapping[Axis, int] = MappingProxyType({})
 
 
@@ -355,7 +358,9 @@ def _memory_cycles(analysis: NestAnalysis, choice: TileChoice, machine: Machine)
     accesses = [*analysis.body_accesses, *analysis.result_accesses]
     reduced = {axis: axis.extent for axis in nest.reduction}
     tile = {axis: min(extent, axis.extent) for axis, extent in _tiled(nest, choice)}
-    footprints = [_footprint(access, tile, reduced) for access in accesses]
+    footprints = [
+        _footprint(access, tile, reduced) * _scatter(access, nest, tile) for access in accesses
+    ]
     inner = dict(tile)
     working_sets = [sum(footprints)]
     counts: list[int] = []
@@ -371,6 +376,19 @@ def _memory_cycles(analysis: NestAnalysis, choice: TileChoice, machine: Machine)
         cycles += _access_cycles(access, footprint, order, counts, working_sets, machine)
     stored = prod(axis.extent for axis in nest.axes) * analysis.store_bytes
     return cycles + 2 * stored / _bandwidth(stored * 2, machine)
+
+
+def _scatter(access: Access, nest: Nest, tile: dict[Axis, int]) -> float:
+    """What a tile pays for taking only a part of each row that a reduction step reads.
+
+    Rows that are read whole follow each other in memory; packed constants always do.
+    """
+    if access.form is None or access.constant or nest.body is None:
+        return 1.0
+    is_part = any(
+        access.form.coefficient(axis) == 1 and extent < axis.extent for axis, extent in tile.items()
+    )
+    return PARTIAL_ROW if is_part else 1.0
 
 
 def _access_cycles(

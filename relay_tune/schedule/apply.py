@@ -13,6 +13,7 @@ from relay_tune.schedule.constant_stages import fold_constant_stages
 from relay_tune.schedule.inline import inline_stages
 from relay_tune.schedule.nest import Nest, build_nests
 from relay_tune.schedule.packing import PackedConstant
+from relay_tune.schedule.panels import with_panels
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.schedule import DIRECT, Schedule, algorithm_of
 from relay_tune.schedule.space import NestSpace, default_choice, nest_space
@@ -103,7 +104,8 @@ def plan_program(program: TensorProgram, algorithm: str = DIRECT) -> Plan:
     source = fold_constant_stages(program)
     program = prepared_program(source, algorithm)
     program = replace(program, outputs=_own_outputs(program.outputs))
-    stages = inline_stages(program.outputs)
+    constants = frozenset(tensor for tensor, _ in program.constants)
+    stages = with_panels(inline_stages(program.outputs), constants)
     return Plan(program, tuple(build_nests(stages, program.outputs)), algorithm, source)
 
 

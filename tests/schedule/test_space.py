@@ -1,8 +1,10 @@
 import random
 from math import prod
 
+import numpy as np
 import pytest
 
+from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.analysis import Machine
 from relay_tune.schedule.apply import plan_program
 from relay_tune.schedule.nest import Nest
@@ -27,7 +29,10 @@ def matmul(m: int, n: int, depth: int) -> tuple[Nest, Tensor]:
     """The nest of a matrix product and its constant right side."""
     a, b = input_tensor("a", (m, depth), "float32"), input_tensor("b", (depth, n), "float32")
     k = Axis("k", depth)
-    return only_nest(compute("p", (m, n), lambda i, j: reduce("sum", [k], a[i, k] * b[k, j]))), b
+    product = compute("p", (m, n), lambda i, j: reduce("sum", [k], a[i, k] * b[k, j]))
+    constants = ((b, np.zeros((depth, n), "float32")),)
+    (nest,) = plan_program(TensorProgram((a,), (product,), constants)).nests
+    return nest, b
 
 
 def exp(*shape: int) -> Nest:

@@ -1,0 +1,83 @@
+"""Which operands are copied into panels, and that the product stays right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from relay_tune.codegen.target import native_target
+from relay_tune.op.lower import TensorProgram
+from relay_tune.runtime.run_tensors import run_tensors
+from relay_tune.schedule.apply import plan_program
+from relay_tune.tensor.evaluate import evaluate
+from relay_tune.tensor.expression import Axis, Tensor, reduce
+from relay_tune.tensor.tensor import Computed, compute, input_tensor
+
+
+def product(left: Tensor, right: Tensor, *, transposed: bool) -> Computed:
+    rows, depth = left.shape
+    columns = right.shape[0] if transposed else right.shape[1]
+    k = Axis("k", depth)
+    return compute(
+        "product",
+        (rows, columns),
+        lambda i, j: reduce("sum", [k], left[i, k] * (right[j, k] if transposed else right[k, j])),
+    )
+
+
+def stage_names(rows: int, columns: int, depth: int, *, transposed: bool, constant: bool) -> list:
+    left = input_tensor("left", (rows, depth), "float32")
+    shape = (columns, depth) if transposed else (depth, columns)
+    right = input_tensor("right", shape, "float32")
+    result = product(left, right, transposed=transposed)
+    data = ((right, np.zeros(shape, "float32")),) if constant else ()
+    inputs = (left,) if constant else (left, right)
+    return [nest.name for nest in plan_program(TensorProgram(inputs, (result,), data)).nests]
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "depth", "transposed", "constant", "copied"),
+    [
+        (256, 256, 256, False, False, True),
+        (64, 128, 64, True, False, True),
+        (64, 64, 32, False, False, False),  # stays in the first cache
+        (8, 256, 256, False, False, False),  # used too rarely
+        (256, 250, 256, False, False, False),  # no width divides 250
+        (256, 256, 256, False, True, False),  # packed when it is built
+    ],
+)
+def test_copies(rows, columns, depth, transposed, constant, copied):
+    names = stage_names(rows, columns, depth, transposed=transposed, constant=constant)
+    assert names == (["right_panel", "product"] if copied else ["product"])
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize(
+    ("rows", "columns", "depth"), [(33, 96, 130), (64, 128, 64), (40, 48, 300)]
+)
+def test_product_is_right(rows, columns, depth, transposed):
+    generator = np.random.default_rng(3)
+    shape = (columns, depth) if transposed else (depth, columns)
+    left = input_tensor("left", (rows, depth), "float32")
+    right = input_tensor("right", shape, "float32")
+    feeds = {
+        left: generator.standard_normal((rows, depth)).astype("float32"),
+        right: generator.standard_normal(shape).astype("float32"),
+    }
+    result = product(left, right, transposed=transposed)
+    (expected,) = evaluate([result], feeds)
+    (found,) = run_tensors([result], feeds, [], native_target())
+    np.testing.assert_allclose(found, expected, 1e-4, 1e-4)
+
+
+def test_image_to_columns_is_no_panel():
+    data = input_tensor("data", (64, 66, 64), "float32")
+    weight = input_tensor("weight", (64, 64, 3), "float32")
+    c, t = Axis("c", 64), Axis("t", 3)
+    result = compute(
+        "convolution",
+        (64, 64, 64),
+        lambda o, h, w: reduce("sum", [c, t], data[c, h + t, w] * weight[o, c, t]),
+    )
+    plan = plan_program(TensorProgram((data, weight), (result,), ()))
+    assert [nest.name for nest in plan.nests] == ["convolution"]
