@@ -47,6 +47,8 @@ _HOMES = {
     "relay_tune.ir.structural": ("structural_equal", "structural_hash"),
     "relay_tune.ir.type_data": ("TypeData",),
     "relay_tune.ir.types": ("FuncType", "TensorType", "TupleType", "Type"),
+    "relay_tune.prelude.select": ("prelude", "with_prelude"),
+    "relay_tune.runtime.data_values": ("data_value", "list_items", "list_value"),
     "relay_tune.runtime.interpreter": ("interpret",),
     "relay_tune.runtime.load": ("load",),
     "relay_tune.runtime.model": ("Model",),

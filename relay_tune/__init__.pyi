@@ -32,6 +32,11 @@ from relay_tune.ir.types import FuncType as FuncType
 from relay_tune.ir.types import TensorType as TensorType
 from relay_tune.ir.types import TupleType as TupleType
 from relay_tune.ir.types import Type as Type
+from relay_tune.prelude.select import prelude as prelude
+from relay_tune.prelude.select import with_prelude as with_prelude
+from relay_tune.runtime.data_values import data_value as data_value
+from relay_tune.runtime.data_values import list_items as list_items
+from relay_tune.runtime.data_values import list_value as list_value
 from relay_tune.runtime.interpreter import interpret as interpret
 from relay_tune.runtime.load import load as load
 from relay_tune.runtime.model import Model as Model

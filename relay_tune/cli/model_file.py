@@ -38,7 +38,7 @@ def load_model(name: str, shapes: Shapes | None = None) -> Module:
     raise InputError(
         f"{name!r} is no model that can be read.",
         remedy=f"Give a .onnx, .relay or .json file, or {ZOO}NAME with one of "
-        f"{', '.join(zoo.names())}.",
+        f"{', '.join((*zoo.names(), *zoo.program_names()))}.",
     )
 
 

@@ -7,7 +7,7 @@ import re
 
 KEYWORDS = frozenset(
     "let fn def if else type match extern free_var ref ref_read ref_write constructor meta "
-    "True False None".split()
+    "True False".split()
 )
 
 IDENTIFIER = r"[A-Za-z_](?:[A-Za-z_0-9]|/(?=[A-Za-z_0-9]))*"

@@ -32,14 +32,16 @@ class FixInputShapes:
         """The untyped module with static inputs."""
         main = module.main
         sizes = _symbol_sizes(main, self.shapes)
-        fixed = {param: self._fixed(param) for param in main.params}
+        fixed = {param: self._fixed(param, sizes) for param in main.params}
         return module.with_function("main", _retyped(main, fixed, sizes))
 
-    def _fixed(self, param: Var) -> Var:
+    def _fixed(self, param: Var, sizes: Mapping[str, Dim]) -> Var:
         type_ = _declared_type(param)
+        if type_ is None:
+            return param
         shape = self.shapes.get(param.name)
         if not isinstance(type_, TensorType) or shape is None:
-            return param
+            return Var(param.name, substitute_symbols(type_, sizes), span=param.span)
         return Var(param.name, TensorType(shape, type_.dtype), span=param.span)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from relay_tune.zoo.dcgan import dcgan
 from relay_tune.zoo.dqn import nature_dqn
 from relay_tune.zoo.mlp import mlp
 from relay_tune.zoo.mobilenet import mobilenet_v2
+from relay_tune.zoo.program_catalogue import PROGRAMS
+from relay_tune.zoo.programs import program_inputs, program_module
 from relay_tune.zoo.recurrent import gru, lstm
 from relay_tune.zoo.resnet import resnet18, resnet50
 from relay_tune.zoo.squeezenet import squeezenet1_1
@@ -55,15 +58,20 @@ ARCHITECTURES: Mapping[str, Architecture] = MappingProxyType(
 
 
 def names() -> tuple[str, ...]:
-    """The names of all built-in networks."""
+    """The names of the built-in networks: functions from tensors to tensors."""
     return tuple(ARCHITECTURES)
 
 
+def program_names() -> tuple[str, ...]:
+    """The names of the built-in programs: networks with loops, lists and trees."""
+    return tuple(PROGRAMS)
+
+
 def build(name: str, *, batch: int | None = None, seed: int = 0, small: bool = False) -> Module:
-    """A built-in network with random weights.
+    """A built-in network or program with random weights.
 
     Args:
-        name: one of `names()`.
+        name: one of `names()` or of `program_names()`.
         batch: the number of samples; None: 1, or what the name says.
         seed: the same seed gives the same weights.
         small: the same structure with few channels, layers and pixels, for quick tests.
@@ -71,24 +79,29 @@ def build(name: str, *, batch: int | None = None, seed: int = 0, small: bool = F
     Raises:
         InputError: there is no such network, or `batch` is not positive.
     """
-    architecture = ARCHITECTURES.get(name)
+    program, architecture = PROGRAMS.get(name), ARCHITECTURES.get(name)
+    if batch is not None and batch < 1:
+        raise InputError(f"The batch is {batch}, but must be at least 1.")
+    if program is not None:
+        return program_module(program, seed, small, 1 if batch is None else batch)
     if architecture is None:
         raise _unknown(name)
     samples = architecture.batch if batch is None else batch
-    if samples < 1:
-        raise InputError(f"The batch is {samples}, but must be at least 1.")
     return architecture.builder(Weights(seed), samples, small)
 
 
-def example_inputs(network: Module | str, seed: int = 0) -> dict[str, Array]:
+def example_inputs(network: Module | str, seed: int = 0, *, small: bool = False) -> dict[str, Any]:
     """Seeded random inputs, by name, for a network of the zoo or any module of tensors.
 
     Floats are normal numbers, integers and bools are 0 or 1 (which suits tables, segments and
-    masks of any size), but `input_ids` is spread over the first 50 entries.
+    masks of any size), but `input_ids` is spread over the first 50 entries. Programs of the zoo
+    need inputs of their own, so they are given by name; `small` says which form of them is meant.
 
     Raises InputError where an input is no tensor of known size.
     """
-    module = build(network) if isinstance(network, str) else network
+    if isinstance(network, str) and network in PROGRAMS:
+        return program_inputs(PROGRAMS[network], seed, small, 1)
+    module = build(network, small=small) if isinstance(network, str) else network
     random = np.random.default_rng(seed)
     return {var.name: _example(var, random) for var in module.main.params}
 
@@ -107,9 +120,10 @@ def _example(var: Var, random: np.random.Generator) -> Array:
 
 
 def _unknown(name: str) -> InputError:
-    close = get_close_matches(name, ARCHITECTURES, n=1)
+    known = (*ARCHITECTURES, *PROGRAMS)
+    close = get_close_matches(name, known, n=1)
     return InputError(
         f"There is no built-in network {name!r}.",
-        notes=(f"There are: {', '.join(ARCHITECTURES)}.",),
+        notes=(f"There are: {', '.join(known)}.",),
         remedy=f"Did you mean {close[0]!r}?" if close else None,
     )

@@ -1,0 +1,70 @@
+"""Just those definitions of the prelude that a program needs.
+
+>>> sorted(prelude("length").functions)
+['foldl', 'length']
+>>> list(prelude("length").types)
+['List']
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from difflib import get_close_matches
+
+from relay_tune.errors import InputError
+from relay_tune.ir.module import Module
+from relay_tune.prelude.library import library
+from relay_tune.prelude.uses import Uses, reachable, uses_of_module
+
+
+def prelude(*names: str) -> Module:
+    """The functions and data types of the prelude called `names`, with all that they use.
+
+    Without names: the whole prelude. A text takes them in by `parse(text, base=prelude("map"))`.
+    Raises InputError for a name that the prelude does not have.
+    """
+    whole = library()
+    if not names:
+        return whole
+    for name in names:
+        if name not in whole.functions and name not in whole.types:
+            raise _unknown(name, whole)
+    return _selection(whole, Uses(names, names))
+
+
+def with_prelude(module: Module) -> Module:
+    """`module` with the definitions of the prelude that it mentions and does not have itself."""
+    mentioned = uses_of_module(module)
+    missing = Uses(
+        tuple(name for name in mentioned.functions if name not in module.functions),
+        tuple(name for name in mentioned.types if name not in module.types),
+    )
+    added = _selection(library(), missing)
+    return replace(
+        module,
+        functions={**added.functions, **module.functions},
+        types={**added.types, **module.types},
+        sources={**added.sources, **module.sources},
+    )
+
+
+def _selection(whole: Module, start: Uses) -> Module:
+    """The part of `whole` that `start` needs, in the order of `whole`."""
+    needed = reachable(whole, start)
+    functions = {n: value for n, value in whole.functions.items() if n in needed.functions}
+    types = {name: data for name, data in whole.types.items() if name in needed.types}
+    spans = [item.span for item in functions.values()]
+    spans += [constructor.span for data in types.values() for constructor in data.constructors]
+    used = {span.source for span in spans if span is not None}
+    sources = {name: text for name, text in whole.sources.items() if name in used}
+    return Module(functions, types, sources=sources)
+
+
+def _unknown(name: str, whole: Module) -> InputError:
+    known = [*whole.types, *whole.functions]
+    close = get_close_matches(name, known, n=1)
+    return InputError(
+        f"The prelude has no {name!r}.",
+        notes=(f"It has: {', '.join(known)}.",),
+        remedy=f"Did you mean {close[0]!r}?" if close else None,
+    )
