@@ -14,8 +14,8 @@ from relay_tune.ir.expr import Function
 from relay_tune.op.lower import TensorProgram, lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
 from relay_tune.runtime.threads import available_processors
-from relay_tune.schedule.analysis import Machine
 from relay_tune.schedule.apply import Plan, apply_schedule, plan_program
+from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.schedule import Schedule

@@ -14,6 +14,7 @@ from math import prod
 from types import MappingProxyType
 
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
+from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.operation_count import (
     operation_count,
@@ -37,22 +38,6 @@ PARTIAL_ROW = 1.5
 """How much slower parts of rows come from a cache than whole ones."""
 
 NOTHING_UNROLLED: Mapping[Axis, int] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """What the estimate knows of a processor core; bytes and cycles.
-
-    The figures are rounded ones of a current server core; their ratios matter, not their size.
-    """
-
-    vector_bytes: int
-    registers: int
-    fused_per_cycle: float = 2.0
-    loads_per_cycle: float = 1.7
-    latency: float = 4.0
-    cache_bytes: tuple[int, ...] = (32 << 10, 768 << 10, 16 << 20)
-    cache_bandwidth: tuple[float, ...] = (110.0, 48.0, 24.0, 8.0)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

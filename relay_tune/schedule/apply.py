@@ -8,9 +8,9 @@ from functools import lru_cache
 
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.algorithms import algorithms, prepared_program
-from relay_tune.schedule.analysis import Machine
 from relay_tune.schedule.constant_stages import fold_constant_stages
 from relay_tune.schedule.inline import inline_stages
+from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest, build_nests
 from relay_tune.schedule.packing import PackedConstant
 from relay_tune.schedule.panels import with_panels

@@ -15,7 +15,6 @@ from math import prod
 
 from relay_tune.schedule.analysis import (
     Estimate,
-    Machine,
     NestAnalysis,
     accumulators,
     analyse,
@@ -23,6 +22,7 @@ from relay_tune.schedule.analysis import (
     estimate,
 )
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest
 from relay_tune.tensor.expression import Axis, Tensor
 

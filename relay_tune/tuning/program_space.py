@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from relay_tune.schedule.analysis import Estimate, Machine
+from relay_tune.schedule.analysis import Estimate
 from relay_tune.schedule.apply import Plan
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.features import features
+from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.schedule.space import NestSpace, default_choice
 from search import Choice, Genome, Space

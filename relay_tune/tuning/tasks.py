@@ -15,8 +15,8 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
 from relay_tune.op.lower import TensorProgram, lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
-from relay_tune.schedule.analysis import Machine
 from relay_tune.schedule.apply import Plan, plan_program
+from relay_tune.schedule.machine import Machine
 from relay_tune.tensor.expression import Tensor
 
 

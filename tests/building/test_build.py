@@ -11,8 +11,8 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.runtime.model import Model
-from relay_tune.schedule.analysis import Machine
 from relay_tune.schedule.apply import Plan
+from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.schedule import Schedule
 
 Op = Callable[..., Call]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.analysis import Machine
 from relay_tune.schedule.apply import plan_program
 from relay_tune.schedule.features import FEATURE_NAMES, features
+from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.space import default_choice
 from relay_tune.tensor.expression import Axis, Tensor, reduce
 from relay_tune.tensor.tensor import compute, input_tensor

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.analysis import Machine
 from relay_tune.schedule.apply import plan_program
+from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.schedule import misfit
 from relay_tune.schedule.space import NestSpace, default_choice, nest_space

@@ -4,8 +4,8 @@ import pytest
 from relay_tune.errors import InputError
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.algorithms import WINOGRAD, algorithms, prepared_program
-from relay_tune.schedule.analysis import Machine
 from relay_tune.schedule.apply import Plan, apply_schedule, plan_program, read_schedule
+from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.schedule import DIRECT, Schedule
 from relay_tune.schedule.winograd import winograd_program
 from relay_tune.schedule.winograd_transforms import FILTERINGS, transformed_taps

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from relay_tune.frontend.relay_text import parse
-from relay_tune.schedule.analysis import Machine
+from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.schedule import DIRECT
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.tasks import Task, extract_tasks

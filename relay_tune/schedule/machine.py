@@ -1,0 +1,32 @@
+"""What estimates know of the machine that a schedule is chosen for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """One processor core and its caches, in bytes and cycles.
+
+    A cycle is the time in which the core does `fused_per_cycle` fused multiply-adds of whole
+    vectors. The figures that are given here are rounded ones of a server core, for machines that
+    nothing was measured on; their ratios matter, not their size.
+
+    Attributes:
+        vector_bytes: of a vector register.
+        registers: how many vector registers there are.
+        fused_per_cycle: fused multiply-adds of whole vectors in a cycle.
+        loads_per_cycle: vectors loaded from the first cache in a cycle.
+        latency: cycles from a fused multiply-add to its result.
+        cache_bytes: how much of each cache a kernel's data can fill, the nearest cache first.
+        cache_bandwidth: bytes read in a cycle from each cache, and last from memory.
+    """
+
+    vector_bytes: int
+    registers: int
+    fused_per_cycle: float = 2.0
+    loads_per_cycle: float = 1.7
+    latency: float = 4.0
+    cache_bytes: tuple[int, ...] = (32 << 10, 768 << 10, 16 << 20)
+    cache_bandwidth: tuple[float, ...] = (110.0, 48.0, 24.0, 8.0)
