@@ -73,8 +73,28 @@ def _function_call(
         context = f"Argument {place} of {callee_name(call.callee)}"
         remedy = "Pass a value of the parameter's type, the first one, or change the parameter."
         state.unify(call, context, wanted, given, remedy)
+        _require_polymorphic(state, call, context, wanted, given)
     settle_sizes(state, call, _context(call))
     return state.solver.resolve(instance.result)
+
+
+def _require_polymorphic(
+    state: InferenceState, call: Call, context: str, wanted: Type, given: Type
+) -> None:
+    """A function that its callee uses at several types must be polymorphic itself."""
+    given = state.solver.resolve(given)
+    if _is_polymorphic(wanted) and not _is_polymorphic(given):
+        raise state.places.error(
+            call,
+            f"{context}: a polymorphic function is needed, but {type_text(given)} is given.",
+            label="used at one type only",
+            notes=(f"The parameter is of type {type_text(wanted)}.",),
+            remedy="Pass a function with type parameters.",
+        )
+
+
+def _is_polymorphic(type_: Type) -> bool:
+    return isinstance(type_, FuncType) and bool(type_.type_params)
 
 
 def settle_sizes(state: InferenceState, node: Expr, context: str) -> None:

@@ -87,9 +87,9 @@ def _conditional(state: InferenceState, node: If) -> Type:
     context = "The condition of if must be a scalar bool"
     remedy = "Compare a number with another one to get a bool."
     state.unify(node.condition, context, BOOL, state.types[node.condition], remedy)
-    first, second = state.types[node.true_branch], state.types[node.false_branch]
-    remedy = "Give both branches one type."
-    return state.unify(node, "The branches of if differ in type", first, second, remedy)
+    context, remedy = "The branches of if differ in type", "Give both branches one type."
+    result = state.unify(node, context, state.solver.fresh(), state.types[node.true_branch])
+    return state.unify(node, context, result, state.types[node.false_branch], remedy)
 
 
 def _cell(state: InferenceState, node: Expr, ref: Expr, value: Type) -> Type:

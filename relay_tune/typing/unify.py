@@ -131,8 +131,11 @@ class Unifier:
         return not parts(type_) or id(type_) in self._closed
 
     def bind(self, hole: IncompleteType, type_: Type) -> Type:
-        """Fill an unbound hole; raises UnificationError if it would contain itself."""
-        resolved = self.resolve(type_)
+        """Fill an unbound hole; raises UnificationError if it would contain itself.
+
+        Holes stand for types without type parameters of their own, as in L. Damas and R. Milner.
+        """
+        resolved = self.monotype(self.resolve(type_))
         if resolved is hole:
             return hole
         level = self._levels.get(hole, 0)
@@ -192,21 +195,34 @@ class Unifier:
         return left if not unified else TypeCall(head, tuple(unified))
 
     def _unify_functions(self, left: FuncType, right: FuncType) -> Type:
-        """Type parameters that both have are the same ones; surplus ones are instantiated."""
+        """If both are polymorphic, the right one must be at least as general as the left one.
+
+        If only one of them is, it is used at the instance that the other one is.
+        """
         if len(left.params) != len(right.params):
             detail = f"they take {len(left.params)} and {len(right.params)} arguments"
             raise self._error(left, right, detail)
-        shared = left.type_params[: len(right.type_params)]
-        renaming: dict[Type, Type] = dict(zip(right.type_params, shared, strict=False))
-        surplus = left.type_params[len(shared) :] + right.type_params[len(shared) :]
-        renaming.update({var: self.fresh() for var in surplus})
-        first, second = (
-            substitute_vars(FuncType(side.params, side.result), renaming) for side in (left, right)
-        )
-        params = tuple(
-            self.unify(a, b) for a, b in zip(parts(first)[:-1], parts(second)[:-1], strict=True)
-        )
-        return FuncType(params, self.unify(parts(first)[-1], parts(second)[-1]), shared)
+        kept = left.type_params if right.type_params else ()
+        first = FuncType(left.params, left.result) if kept else self.instance(left)
+        second = self.instance(right)
+        unified = [self.unify(a, b) for a, b in zip(parts(first), parts(second), strict=True)]
+        return FuncType(tuple(unified[:-1]), unified[-1], kept)
+
+    def instance(self, function: FuncType) -> FuncType:
+        """The type of a use of a polymorphic function: holes stand for its type parameters."""
+        fresh: dict[Type, Type] = {var: self.fresh() for var in function.type_params}
+        body = substitute_vars(FuncType(function.params, function.result), fresh)
+        return body if isinstance(body, FuncType) else function
+
+    def monotype(self, type_: Type) -> Type:
+        """What a hole can stand for: polymorphic functions in it are used at one instance."""
+        match type_:
+            case FuncType(type_params=params) if params:
+                return self.instance(type_)
+            case TupleType():
+                return with_parts(type_, tuple(self.monotype(field) for field in type_.fields))
+            case _:
+                return type_
 
     def _error(self, left: Type, right: Type, detail: str) -> UnificationError:
         return UnificationError(self.resolve(left), self.resolve(right), detail)

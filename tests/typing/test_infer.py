@@ -179,6 +179,17 @@ def test_calls_of_polymorphic_functions_get_type_arguments():
     assert call.type_arguments == (TensorType((), "float32"),)
 
 
+def test_branches_agree_on_an_instance_of_polymorphic_functions():
+    constant = "def @constant[S](%x: S) -> int32 { 1 }\n"
+    main = infer(ID + constant + "def @main(%c: bool) { if (%c) { @id } else { @constant } }").main
+    assert type_text(main.type) == "fn (bool) -> fn (int32) -> int32"
+
+
+def test_a_list_of_functions_is_as_general_as_its_least_general_one():
+    text = LIST + ID + "def @main(%f: fn (int32) -> int32) { Cons(@id, Cons(%f, Nil)) }"
+    assert type_text(infer(text).main.type).endswith("-> List[fn (int32) -> int32]")
+
+
 def test_found_type_parameters_are_written_into_the_function():
     function = infer("def @main(%x) { %x }").main
     (var,) = function.type_params

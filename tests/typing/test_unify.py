@@ -6,6 +6,7 @@ from relay_tune.ir.dim import UNKNOWN, Symbol
 from relay_tune.ir.dim_arithmetic import add, multiply
 from relay_tune.ir.types import (
     BOOL,
+    UNIT,
     FuncType,
     GlobalTypeVar,
     IncompleteType,
@@ -95,6 +96,22 @@ def test_polymorphic_functions_equal_up_to_names(unifier):
     a, b = TypeVar("a"), TypeVar("b")
     left, right = FuncType((a,), a, (a,)), FuncType((b,), b, (b,))
     assert unifier.unify(left, right) == left
+
+
+def test_a_more_general_function_fits_whatever_the_order_of_its_parameters(unifier):
+    a, b, c = TypeVar("a"), TypeVar("b"), TypeVar("c")
+    wanted = FuncType((a, b), a, (a, b))
+    assert unifier.unify(wanted, FuncType((c, b), c, (b, c))) == wanted
+    with pytest.raises(UnificationError):
+        unifier.unify(wanted, FuncType((c, c), c, (c,)))
+
+
+def test_a_hole_stands_for_one_instance_of_a_polymorphic_function(unifier):
+    a, hole = TypeVar("a"), unifier.fresh()
+    unifier.unify(hole, FuncType((a,), a, (a,)))
+    unifier.unify(hole, FuncType((INT,), INT))
+    with pytest.raises(UnificationError):
+        unifier.unify(hole, FuncType((UNIT,), UNIT))
 
 
 def test_surplus_type_parameters_are_instantiated(unifier):
