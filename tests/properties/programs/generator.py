@@ -44,7 +44,7 @@ from tests.properties.programs.program_types import (
     INT,
     contains_function,
     contains_reference,
-    match_types,
+    instance_of,
     random_type,
 )
 from tests.properties.programs.scope import Available, Recursion, Scope, Signature
@@ -303,20 +303,28 @@ class Generator:
         return Function(params, body, type_.result if self.rng.random() < 0.3 else None)
 
     def _function_value(self, type_: FuncType, scope: Scope, depth: int) -> Expr:
-        """A closure, a function that has a name, or a constructor."""
+        """A closure, a function that has a name, or a constructor.
+
+        A polymorphic one is bound to an annotated variable, since nothing else may determine at
+        which type it is used.
+        """
+        named = self._named_functions(type_, scope)
+        if not named or self.rng.random() < 0.5:
+            return self._lambda(type_, scope, depth)
+        var = Var("named", type_)
+        return Let(var, self.rng.choice(named), var)
+
+    def _named_functions(self, type_: FuncType, scope: Scope) -> list[Expr]:
         named = [
             known.callee
             for known in scope.functions
-            if not known.counts and match_types(FuncType(known.params, known.result), type_, {})
+            if not known.counts and _is_instance(known, type_)
         ]
-        named += [
+        return named + [
             constructor
             for constructor, fields in constructors_of(self.library, type_.result)
-            if fields == type_.params
+            if fields and fields == type_.params
         ]
-        if named and self.rng.random() < 0.5:
-            return self.rng.choice(named)
-        return self._lambda(type_, scope, depth)
 
     def _immediate_call(self, type_: Type, scope: Scope, depth: int) -> Expr:
         params = tuple(self.signature_type(scope, 1) for _ in range(self.rng.choice((0, 1, 2))))
@@ -337,15 +345,14 @@ class Generator:
     def _call_of_function(self, type_: Type, scope: Scope, depth: int) -> Expr | None:
         """A call of a named function, at an instance of its type that gives the result wanted."""
         fitting = [
-            known
+            (known, instance)
             for known in scope.functions
-            if self._is_affordable(known, scope) and match_types(known.result, type_, {})
+            if self._is_affordable(known, scope)
+            and (instance := instance_of(known.result, type_, known.type_params)) is not None
         ]
         if not fitting:
             return None
-        called = self.rng.choice(fitting[-self.rng.choice((2, 20)) :])
-        instance: dict[Type, Type] = {}
-        match_types(called.result, type_, instance)
+        called, instance = self.rng.choice(fitting[-self.rng.choice((2, 20)) :])
         if any(map(contains_reference, instance.values())):
             return None
         return self._call(called, instance, scope, depth)[0]
@@ -361,11 +368,12 @@ class Generator:
         for var in called.type_params:
             instance.setdefault(var, self.signature_type(scope, 1))
         params = tuple(substitute_vars(param, instance) for param in called.params)
-        if not called.counts:
-            arguments = self._arguments(params, scope, depth)
-        else:
-            count = self._count(scope, depth)
-            arguments = (count, *self._arguments(params[1:], scope, depth))
+        arguments = tuple(
+            self._count(scope, depth)
+            if called.counts and place == 0
+            else self._argument(param, wanted, scope, depth)
+            for place, (param, wanted) in enumerate(zip(called.params, params, strict=True))
+        )
         written = tuple(instance[var] for var in called.type_params)
         call = Call(called.callee, arguments, None, written if self.rng.random() < 0.5 else ())
         return call, substitute_vars(called.result, instance)
@@ -378,6 +386,14 @@ class Generator:
         scope.recursion.remove(called)
         smaller = operate("subtract", called.counter, Constant(np.asarray(1, "int32")))
         return Call(called.callee, (smaller, *self._arguments(called.params[1:], scope, depth)))
+
+    def _argument(self, param: Type, wanted: Type, scope: Scope, depth: int) -> Expr:
+        """An argument; where the parameter is a function, perhaps a polymorphic one by name."""
+        if isinstance(param, FuncType) and isinstance(wanted, FuncType):
+            named = self._named_functions(wanted, scope)
+            if named and self.rng.random() < 0.4:
+                return self.rng.choice(named)
+        return self.expression(wanted, scope, depth)
 
     def _count(self, scope: Scope, depth: int) -> Expr:
         if self.rng.random() < 0.6:
@@ -457,6 +473,11 @@ class Generator:
         constructor, fields = largest if self.rng.random() < 0.5 else self.rng.choice(choices)
         written = type_.arguments if not fields or self.rng.random() < 0.3 else ()
         return Call(constructor, self._arguments(fields, scope, depth), None, written)
+
+
+def _is_instance(known: Signature, type_: FuncType) -> bool:
+    pattern = FuncType(known.params, known.result)
+    return instance_of(pattern, type_, known.type_params) is not None
 
 
 def _known_values(type_: Type, scope: Scope) -> list[Expr]:

@@ -72,18 +72,22 @@ def contains_reference(type_: Type) -> bool:
     return isinstance(type_, RefType) or any(map(contains_reference, parts(type_)))
 
 
-def match_types(pattern: Type, wanted: Type, found: dict[Type, Type]) -> bool:
-    """Whether `pattern` is `wanted` for some choice of its type variables, added to `found`."""
-    if isinstance(pattern, TypeVar) and pattern in found:
-        return found[pattern] == wanted
-    if isinstance(pattern, TypeVar):
-        if pattern == wanted:
-            return True
-        found[pattern] = wanted
-        return True
-    if type(pattern) is not type(wanted) or isinstance(pattern, TensorType | GlobalTypeVar):
-        return pattern == wanted
+def instance_of(
+    pattern: Type, wanted: Type, variables: tuple[TypeVar, ...]
+) -> dict[Type, Type] | None:
+    """What `variables` stand for, so that `pattern` is `wanted`; None if it never is."""
+    found: dict[Type, Type] = {}
+    return found if _matches(pattern, wanted, variables, found) else None
+
+
+def _matches(
+    pattern: Type, wanted: Type, variables: tuple[TypeVar, ...], found: dict[Type, Type]
+) -> bool:
+    if isinstance(pattern, TypeVar) and pattern in variables:
+        return found.setdefault(pattern, wanted) == wanted
     inner, others = parts(pattern), parts(wanted)
+    if not inner or type(pattern) is not type(wanted):
+        return pattern == wanted
     return len(inner) == len(others) and all(
-        match_types(a, b, found) for a, b in zip(inner, others, strict=True)
+        _matches(a, b, variables, found) for a, b in zip(inner, others, strict=True)
     )
