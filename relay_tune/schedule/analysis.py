@@ -21,6 +21,7 @@ from relay_tune.schedule.operation_count import (
     shared_operation_count,
     written_out_axes,
 )
+from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Axis, Scalar, Tensor
 from relay_tune.tensor.index import FlatView
@@ -33,6 +34,9 @@ REMEMBERED = 1 << 16
 
 REMATERIALISED_LOADS = 12
 """How many shared values the compiler was seen to load again at no cost."""
+
+LOAD_CYCLES = 0.1
+"""What a load costs behind arithmetic: energy, so that some processors slow their clock."""
 
 PARTIAL_ROW = 1.5
 """How much slower parts of rows come from a cache than whole ones."""
@@ -320,6 +324,7 @@ def _tile_cycles(
         loaded / machine.loads_per_cycle,
         machine.latency,
     )
+    step += LOAD_CYCLES * loaded
     overhead = 1.0 / max(choice.unroll, 1) if choice.vector != -2 else 0.5
     return 10.0 + epilogue + steps * (step + 0.5 * overhead + 2.0 * spilled)
 
@@ -339,7 +344,6 @@ def _memory_cycles(analysis: NestAnalysis, choice: TileChoice, machine: Machine)
     holds that serves the load.
     """
     nest = analysis.nest
-    order = [nest.axes[place] for place in choice.order]
     accesses = [*analysis.body_accesses, *analysis.result_accesses]
     reduced = {axis: axis.extent for axis in nest.reduction}
     tile = {axis: min(extent, axis.extent) for axis, extent in _tiled(nest, choice)}
@@ -348,17 +352,18 @@ def _memory_cycles(analysis: NestAnalysis, choice: TileChoice, machine: Machine)
     ]
     inner = dict(tile)
     working_sets = [sum(footprints)]
-    counts: list[int] = []
-    for axis in reversed(order):
-        counts.append(-(-axis.extent // inner[axis]))
-        if counts[-1] == 1:
+    loops: list[tuple[Axis, int]] = []
+    for loop in reversed(outer_loops(nest.axes, choice)):
+        axis = nest.axes[loop.place]
+        loops.append((axis, loop.count))
+        if loop.count == 1:
             working_sets.append(working_sets[-1])
             continue
-        inner[axis] = axis.extent
+        inner[axis] = min(inner[axis] * loop.count, axis.extent)
         working_sets.append(sum(_footprint(access, inner, reduced) for access in accesses))
     cycles = 0.0
     for access, footprint in zip(accesses, footprints, strict=True):
-        cycles += _access_cycles(access, footprint, order, counts, working_sets, machine)
+        cycles += _access_cycles(access, footprint, loops, working_sets, machine)
     stored = prod(axis.extent for axis in nest.axes) * analysis.store_bytes
     return cycles + 2 * stored / _bandwidth(stored * 2, machine)
 
@@ -379,24 +384,26 @@ def _scatter(access: Access, nest: Nest, tile: dict[Axis, int]) -> float:
 def _access_cycles(
     access: Access,
     footprint: float,
-    order: list[Axis],
-    counts: list[int],
+    loops: list[tuple[Axis, int]],
     working_sets: list[float],
     machine: Machine,
 ) -> float:
-    """Cycles for one access, given the bytes that one tile touches through it."""
+    """Cycles for one access, given the bytes that one tile touches through it.
+
+    `loops` and their counts go from the inside out, `working_sets` are the bytes inside each.
+    """
     moved, cycles = footprint, 0.0
     source = _bandwidth(access.elements * access.bytes, machine)
     reused = False
-    for depth, axis in enumerate(reversed(order)):
+    for depth, (axis, count) in enumerate(loops):
         depends = access.form is None or access.form.coefficient(axis) != 0
         if reused:
-            cycles *= counts[depth]
-        elif depends or counts[depth] == 1:
-            moved *= counts[depth]
+            cycles *= count
+        elif depends or count == 1:
+            moved *= count
         else:
             reused = True
-            again = moved * (counts[depth] - 1) / _bandwidth(working_sets[depth], machine)
+            again = moved * (count - 1) / _bandwidth(working_sets[depth], machine)
             cycles = moved / source + again
     return cycles if reused else moved / source
 

@@ -18,16 +18,20 @@ class TileChoice:
         lanes: elements of a vector.
         tile: the register tile's extent on each axis (elements; on the vector axis too).
         order: the outer loops, outermost first.
+        blocks: on each axis, into how many blocks its tiles are divided; the loops over blocks are
+            outside all loops over tiles.
         reduction_order: the reduction loops, outermost first.
         unroll: steps of the innermost reduction loops that are written out; with reduction lanes,
             the independent accumulators.
-        parallel: how many of the outer loops are fused into the parallel one; 0 is one thread.
+        parallel: how many of the outer loops, those over blocks included, are fused into the
+            parallel one; 0 is one thread.
     """
 
     vector: int
     lanes: int
     tile: tuple[int, ...]
     order: tuple[int, ...]
+    blocks: tuple[int, ...]
     reduction_order: tuple[int, ...]
     unroll: int
     parallel: int

@@ -12,6 +12,7 @@ from math import log2, prod
 
 from relay_tune.schedule.analysis import Access, Estimate, NestAnalysis
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.schedule.space import NestSpace
 from relay_tune.tensor.expression import Axis
 
@@ -267,10 +268,7 @@ def _order_values(analysis: NestAnalysis, choice: TileChoice) -> list[float]:
 
 def _parallel_values(space: NestSpace, choice: TileChoice) -> list[float]:
     nest = space.analysis.nest
-    chunks = prod(
-        -(-nest.axes[place].extent // choice.tile[place])
-        for place in choice.order[: choice.parallel]
-    )
+    chunks = prod(loop.count for loop in outer_loops(nest.axes, choice)[: choice.parallel])
     rounds = -(-chunks // space.threads)
     return [
         _log(chunks),

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from relay_tune.errors import InputError
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.outer_loops import outer_loops
 
 DIRECT = "direct"
 """The algorithm that computes a program as it is written."""
@@ -106,8 +107,14 @@ def misfit(choice: TileChoice, nest: Nest) -> str | None:
         return f"unrolling by {choice.unroll}"
     if points * choice.unroll > MAXIMUM_WRITTEN_POINTS * choice.lanes:
         return f"{points} points written out {choice.unroll} times"
-    if not 0 <= choice.parallel <= rank:
-        return f"{choice.parallel} parallel loops of {rank}"
+    if len(choice.blocks) != rank:
+        return "blocks of another rank"
+    for axis, count in zip(nest.axes, choice.blocks, strict=True):
+        if not 1 <= count <= max(axis.extent, 1):
+            return f"{count} blocks on an axis of {axis.extent}"
+    loops = len(outer_loops(nest.axes, choice))
+    if not 0 <= choice.parallel <= loops:
+        return f"{choice.parallel} parallel loops of {loops}"
     return None
 
 
@@ -119,6 +126,7 @@ def _choice(item: object) -> TileChoice:
         lanes=_integer(item["lanes"]),
         tile=_integers(item["tile"]),
         order=_integers(item["order"]),
+        blocks=_integers(item["blocks"]),
         reduction_order=_integers(item["reduction_order"]),
         unroll=_integer(item["unroll"]),
         parallel=_integer(item["parallel"]),

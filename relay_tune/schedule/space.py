@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations, product
 from math import prod
 
@@ -24,11 +24,17 @@ from relay_tune.schedule.analysis import (
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.tensor.expression import Axis, Tensor
 
 TILE_EXTENTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16)
 VECTOR_COUNTS = (1, 2, 3, 4, 5, 6, 8)
 UNROLLS = (1, 2, 4, 8)
+BLOCK_COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+LEAST_BLOCK = 24
+"""Fewer elements of an axis are no more than a tile or two."""
+LEAST_BLOCKED_SHARE = 0.25
+"""Blocks are useless where all that a nest reads takes less than this share of the second cache."""
 MAXIMUM_WINDOW = 49
 MAXIMUM_BODY = 640
 ENOUGH_ACCUMULATORS = 8
@@ -69,11 +75,13 @@ class NestSpace:
                 extent = axis.extent
             tile.append(min(extent, axis.extent))
         order = _integers(chosen["order"])
+        blocks = [int(str(chosen.get(f"blocks{place}", 1))) for place in range(len(nest.axes))]
         choice = TileChoice(
             vector=vector,
             lanes=lanes,
             tile=tuple(tile),
             order=order,
+            blocks=tuple(blocks),
             reduction_order=_integers(chosen["reduction_order"]),
             unroll=int(str(chosen["unroll"])),
             parallel=0,
@@ -112,6 +120,8 @@ def nest_space(
     for place in _tiled_axes(analysis):
         choices[f"tile{place}"] = _tile_extents(nest.axes[place].extent)
     choices["order"] = tuple(_orders(nest, _tiled_axes(analysis)))
+    for place in _blocked_axes(analysis, machine):
+        choices[f"blocks{place}"] = _block_counts(nest.axes[place].extent)
     choices["reduction_order"] = tuple(_reduction_orders(nest))
     choices["unroll"] = _unrolls(nest)
     return NestSpace(analysis, machine, threads, tuple(choices), tuple(choices.values()))
@@ -145,9 +155,11 @@ def _groups(space: NestSpace, chosen: Mapping[str, object]) -> list[tuple[str, .
     own = f"tile{_pair(chosen['vector'])[0]}"
     tiles = tuple(name for name in space.names if name.startswith("tile") and name != own)
     steps = prod(axis.extent for axis in space.analysis.nest.reduction)
+    blocks = [("order", name) for name in space.names if name.startswith("blocks")]
+    orders: list[tuple[str, ...]] = [("order",), *blocks, ("reduction_order",)]
     if 1 < steps <= MAXIMUM_WINDOW:
-        return [("vectors", *tiles, "unroll"), ("order",), ("reduction_order",)]
-    return [("vectors", *tiles), ("order",), ("reduction_order",), ("unroll",)]
+        return [("vectors", *tiles, "unroll"), *orders]
+    return [("vectors", *tiles), *orders, ("unroll",)]
 
 
 def _improve(
@@ -202,10 +214,7 @@ def _imbalance(space: NestSpace, choice: TileChoice) -> float:
 
 
 def _chunks(nest: Nest, choice: TileChoice) -> int:
-    return prod(
-        -(-nest.axes[place].extent // choice.tile[place])
-        for place in choice.order[: choice.parallel]
-    )
+    return prod(loop.count for loop in outer_loops(nest.axes, choice)[: choice.parallel])
 
 
 def with_parallel(
@@ -223,19 +232,11 @@ def with_parallel(
     if not choice.order or max(work / max(choice.lanes, 1), traffic / 32) < SERIAL_CYCLES:
         return choice
     fused, chunks = 0, 1
-    while fused < len(choice.order) and chunks < 64:
-        place = choice.order[fused]
-        chunks *= -(-nest.axes[place].extent // choice.tile[place])
+    loops = outer_loops(nest.axes, choice)
+    while fused < len(loops) and chunks < 64:
+        chunks *= loops[fused].count
         fused += 1
-    return TileChoice(
-        choice.vector,
-        choice.lanes,
-        choice.tile,
-        choice.order,
-        choice.reduction_order,
-        choice.unroll,
-        fused,
-    )
+    return replace(choice, parallel=fused)
 
 
 def _pair(value: object) -> tuple[int, int]:
@@ -319,6 +320,22 @@ def _tiled_axes(analysis: NestAnalysis) -> list[int]:
         and any(a.form is not None and not a.form.coefficient(axis) for a in analysis.body_accesses)
     ]
     return reusing[-3:]
+
+
+def _blocked_axes(analysis: NestAnalysis, machine: Machine) -> list[int]:
+    """Axes whose tiles may run in blocks: those with reuse, if the data outgrow a cache's share."""
+    read = sum(access.elements * access.bytes for access in analysis.body_accesses)
+    if read <= machine.cache_bytes[1] * LEAST_BLOCKED_SHARE:
+        return []
+    return [p for p in _tiled_axes(analysis) if len(_block_counts(_extent(analysis, p))) > 1]
+
+
+def _extent(analysis: NestAnalysis, place: int) -> int:
+    return analysis.nest.axes[place].extent
+
+
+def _block_counts(extent: int) -> tuple[int, ...]:
+    return tuple(n for n in BLOCK_COUNTS if n == 1 or extent // n >= LEAST_BLOCK)
 
 
 def _tile_extents(extent: int) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
 """The tile sketch: a register tile inside outer loops, for any nest.
 
-    for outer tiles in order (the outermost fused into one parallel loop)
+    for outer blocks and tiles in order (the outermost fused into one parallel loop)
       accumulators of the tile = neutral element        in registers
       for reduction axes in order, the innermost unrolled
         accumulators = combine(accumulators, body)      unrolled over the tile, vectors on one axis
@@ -20,6 +20,7 @@ from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.lane_reduction import LaneReduction, combine
 from relay_tune.schedule.loop_shapes import loop_over, parallel_loop, unrolled_loop
 from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
 from relay_tune.schedule.packed_loads import PackedLoad, packed_loads
 from relay_tune.schedule.packing import PackedConstant
 from relay_tune.tensor.expression import (
@@ -36,6 +37,7 @@ from relay_tune.tensor.loops import (
     Block,
     Branch,
     Buffer,
+    Let,
     LoopKind,
     Scope,
     Statement,
@@ -82,10 +84,9 @@ class _Tiler:
         )
 
     def run(self) -> TiledNest:
-        order = self.order
-        counts = [-(-axis.extent // self.tiles[axis]) for axis in order]
-        numbers = [Axis(f"{axis.name}_t", count) for axis, count in zip(order, counts, strict=True)]
-        body = self._outer(0, order, numbers, {})
+        loops = outer_loops(self.nest.axes, self.choice)
+        numbers = [Axis(self._loop_name(loop), loop.count) for loop in loops]
+        body = self._outer(list(zip(loops, numbers, strict=True)), 0, {}, {})
         fused = self.choice.parallel
         if fused:
             body = parallel_loop(numbers[:fused], body)
@@ -93,34 +94,62 @@ class _Tiler:
 
     # Outer loops -----------------------------------------------------------------------------
 
+    def _loop_name(self, loop: OuterLoop) -> str:
+        return f"{self.nest.axes[loop.place].name}_{'t' if loop.tiles == 1 else 'b'}"
+
     def _outer(
         self,
+        loops: Sequence[tuple[OuterLoop, Axis]],
         level: int,
-        order: Sequence[Axis],
-        numbers: Sequence[Axis],
+        blocks: dict[int, Scalar],
         bindings: dict[Axis, _Binding],
     ) -> Statement:
-        """The loops over tile numbers from `level` inwards (those that are fused: bodies only)."""
-        if level == len(order):
+        """The loops from `level` inwards (those that are fused: bodies only).
+
+        `blocks` holds the first tile of the current block for axes that have blocks.
+        """
+        if level == len(loops):
             return self._tile(bindings)
-        axis, number = order[level], numbers[level]
+        loop, number = loops[level]
+        if loop.tiles > 1:
+            first = number * loop.tiles
+            body = self._outer(loops, level + 1, {**blocks, loop.place: first}, bindings)
+        else:
+            body = self._over_tiles(loops, level, blocks, bindings)
+        return body if level < self.choice.parallel else loop_over(number, body)
+
+    def _over_tiles(
+        self,
+        loops: Sequence[tuple[OuterLoop, Axis]],
+        level: int,
+        blocks: dict[int, Scalar],
+        bindings: dict[Axis, _Binding],
+    ) -> Statement:
+        """The body of a loop over tiles: a full one, or the one at the edge."""
+        loop, step = loops[level]
+        axis = self.nest.axes[loop.place]
         tile = self.tiles[axis]
         full, rest = divmod(axis.extent, tile)
+        first = blocks.get(loop.place)
+        number = step if first is None else Axis(f"{axis.name}_n", -(-axis.extent // tile))
 
         def inside(binding: _Binding) -> Statement:
-            return self._outer(level + 1, order, numbers, {**bindings, axis: binding})
+            return self._outer(loops, level + 1, blocks, {**bindings, axis: binding})
 
         edge = _Binding(literal(full, INDEX), literal(full * tile, INDEX), rest)
+        whole = _Binding(number, number * tile, tile)
         if full == 0:
             body = inside(edge)
         elif rest == 0:
-            body = inside(_Binding(number, number * tile, tile))
+            body = inside(whole)
+            if loop.is_ragged:
+                body = Branch(binary("lt", number, full), body)
         else:
-            whole = inside(_Binding(number, number * tile, tile))
-            body = Branch(binary("lt", number, full), whole, inside(edge))
-        if level < self.choice.parallel:
-            return body
-        return loop_over(number, body)
+            last = inside(edge)
+            if loop.is_ragged:
+                last = Branch(binary("lt", number, full + 1), last)
+            body = Branch(binary("lt", number, full), inside(whole), last)
+        return body if first is None else Let(number, first + step, body)
 
     # One register tile -----------------------------------------------------------------------
 

@@ -168,6 +168,8 @@ def _genes(space: NestSpace, choice: TileChoice) -> list[int] | None:
                 wanted = [choice.reduction_order]
             case "unroll":
                 wanted = [choice.unroll]
+            case _ if name.startswith("blocks"):
+                wanted = [choice.blocks[int(name.removeprefix("blocks"))]]
             case _:
                 place = int(name.removeprefix("tile"))
                 is_free = place == choice.vector

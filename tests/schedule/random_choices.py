@@ -1,9 +1,11 @@
 """Random choices for a nest: points of its space, and any others that a schedule file may hold."""
 
 import random
+from dataclasses import replace
 
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.schedule.space import NestSpace
 
 
@@ -26,12 +28,15 @@ def any_choice(rng: random.Random, nest: Nest, most_points: int = 48) -> TileCho
         extent = rng.randint(1, max(1, min(nest.axes[place].extent, room)))
         points *= -(-extent // lanes) if place == vector else extent
         tile.append((place, extent))
-    return TileChoice(
+    blocks = tuple(rng.choice([1, 1, rng.randint(1, axis.extent)]) for axis in nest.axes)
+    choice = TileChoice(
         vector=vector,
         lanes=lanes,
         tile=tuple(extent for _, extent in sorted(tile)),
         order=tuple(rng.sample(range(rank), rank)),
+        blocks=blocks,
         reduction_order=tuple(rng.sample(range(reduced), reduced)),
         unroll=rng.choice([1, 2, 3, 4, 7]),
-        parallel=rng.randint(0, rank),
+        parallel=0,
     )
+    return replace(choice, parallel=rng.randint(0, len(outer_loops(nest.axes, choice))))

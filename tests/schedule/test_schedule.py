@@ -16,7 +16,14 @@ from tests.schedule.random_choices import any_choice
 from tests.schedule.running import program_of
 
 GOOD = TileChoice(
-    vector=1, lanes=8, tile=(4, 16), order=(1, 0), reduction_order=(0,), unroll=4, parallel=1
+    vector=1,
+    lanes=8,
+    tile=(4, 16),
+    order=(1, 0),
+    blocks=(2, 1),
+    reduction_order=(0,),
+    unroll=4,
+    parallel=1,
 )
 
 
@@ -33,7 +40,7 @@ def plan() -> Plan:
     return plan_program(program_of([product, corner], {}))
 
 
-CORNER = TileChoice(-1, 1, (), (), (), 1, 0)
+CORNER = TileChoice(-1, 1, (), (), (), (), 1, 0)
 
 
 def text_of(**changes: object) -> str:
@@ -129,11 +136,14 @@ def test_deeply_nested_text_is_refused(plan):
         ({"order": [0, 0]}, "another rank"),
         ({"order": [0]}, "another rank"),
         ({"order": [0, 2]}, "another rank"),
+        ({"blocks": [1]}, "another rank"),
+        ({"blocks": [0, 1]}, "0 blocks"),
+        ({"blocks": [1, 21]}, "21 blocks on an axis of 20"),
         ({"reduction_order": []}, "reduction order"),
         ({"reduction_order": [1]}, "reduction order"),
         ({"unroll": 0}, "unrolling"),
         ({"unroll": 10**9}, "unrolling"),
-        ({"parallel": 3}, "parallel"),
+        ({"parallel": 4}, "parallel"),
         ({"parallel": -1}, "parallel"),
     ],
 )
@@ -150,7 +160,7 @@ def test_a_tile_that_would_fill_the_memory_is_refused():
     a = input_tensor("a", (512, 512, 3), "float32")
     b = compute("b", a.shape, lambda i, j, k: a[j, i, k] + a[i, j, 0])
     (nest,) = plan_program(program_of([b], {})).nests
-    choice = TileChoice(-1, 1, (512, 512, 1), (0, 1, 2), (), 1, 0)
+    choice = TileChoice(-1, 1, (512, 512, 1), (0, 1, 2), (1, 1, 1), (), 1, 0)
     assert misfit(choice, nest) == "a tile of 262144 points"
 
 

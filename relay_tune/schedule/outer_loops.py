@@ -1,0 +1,60 @@
+"""The loops around a register tile: over the tiles of each axis, and over blocks of them.
+
+With blocks on an axis, what the tiles of one block read stays in a cache while the other axes run:
+
+    for i_b in blocks of rows                the block of a fits into the second cache
+      for j_t in tiles of columns            the panel of b into the first
+        for i_t in tiles of rows of the block
+          y[tile] = sum(k) a[i, k] * b[k, j]
+
+This is the blocking of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication"
+(ACM TOMS 2008), section 4, for any nest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relay_tune.schedule.choice import TileChoice
+from relay_tune.tensor.expression import Axis
+
+
+@dataclass(frozen=True, slots=True)
+class OuterLoop:
+    """One loop outside the register tile.
+
+    Attributes:
+        place: the position of its axis in the nest.
+        count: how often it runs.
+        tiles: how many tiles of the axis one iteration covers; more than one for blocks.
+        is_ragged: whether the last block has fewer tiles than the others.
+    """
+
+    place: int
+    count: int
+    tiles: int
+    is_ragged: bool = False
+
+
+def outer_loops(axes: Sequence[Axis], choice: TileChoice) -> tuple[OuterLoop, ...]:
+    """The loops of a choice, outermost first: blocks, then tiles, both in the choice's order.
+
+    Blocks of one tile are tiles, but stand among the blocks.
+    """
+    over_blocks: list[OuterLoop] = []
+    over_tiles: list[OuterLoop] = []
+    for place in choice.order:
+        tiles = -(-axes[place].extent // choice.tile[place])
+        in_block = -(-tiles // choice.blocks[place])
+        blocks = -(-tiles // in_block) if tiles else 1
+        if blocks == 1:
+            over_tiles.append(OuterLoop(place, tiles, 1))
+            continue
+        if in_block == 1:
+            over_blocks.append(OuterLoop(place, tiles, 1))
+            continue
+        is_ragged = tiles % in_block != 0
+        over_blocks.append(OuterLoop(place, blocks, in_block, is_ragged))
+        over_tiles.append(OuterLoop(place, in_block, 1, is_ragged))
+    return (*over_blocks, *over_tiles)
