@@ -23,6 +23,8 @@ from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
 from relay_tune.schedule.packed_loads import PackedLoad, packed_loads
 from relay_tune.schedule.packing import PackedConstant
+from relay_tune.schedule.prefetching import panel_prefetch, prefetch_statement
+from relay_tune.schedule.write_order import write_order
 from relay_tune.tensor.expression import (
     INDEX,
     Axis,
@@ -78,14 +80,21 @@ class _Tiler:
         self.vector_axis = nest.axes[choice.vector] if choice.vector >= 0 else None
         self.reduction = tuple(nest.reduction[place] for place in choice.reduction_order)
         self.tiles = dict(zip(nest.axes, choice.tile, strict=True))
+        self.written = write_order(nest, choice)
         self.order = [nest.axes[place] for place in choice.order]
         self.packed = packed_loads(
             nest, constants, self.vector_axis, self.order, self.reduction, self.tiles
         )
+        self.ahead = (
+            panel_prefetch(nest, choice, self.reduction, tuple(self.packed.values()))
+            if choice.prefetch
+            else None
+        )
+        self.numbers: list[Axis] = []
 
     def run(self) -> TiledNest:
         loops = outer_loops(self.nest.axes, self.choice)
-        numbers = [Axis(self._loop_name(loop), loop.count) for loop in loops]
+        self.numbers = numbers = [Axis(self._loop_name(loop), loop.count) for loop in loops]
         body = self._outer(list(zip(loops, numbers, strict=True)), 0, {}, {})
         fused = self.choice.parallel
         if fused:
@@ -180,7 +189,7 @@ class _Tiler:
             Block(
                 (
                     self._over_tile(bindings, start),
-                    self._reduction_loops(lambda: self._over_tile(bindings, step)),
+                    self._reduction_loops(bindings, lambda: self._over_tile(bindings, step)),
                     self._over_tile(bindings, finish),
                 )
             ),
@@ -221,7 +230,7 @@ class _Tiler:
             body = write(_Point(bindings, inner, values, cell, None))
         else:
             body = self._over_vectors(bindings, inner, values, cell, write)
-        for axis in reversed([axis for axis in self.nest.axes if axis in inner]):
+        for axis in reversed([axis for axis in self.written if axis in inner]):
             body = loop_over(inner[axis], body, LoopKind.UNROLLED)
         return body
 
@@ -260,13 +269,31 @@ class _Tiler:
             parts.append(body)
         return parts[0] if len(parts) == 1 else Block(tuple(parts))
 
-    def _reduction_loops(self, step: Callable[[], Statement]) -> Statement:
+    def _reduction_loops(
+        self, bindings: dict[Axis, _Binding], step: Callable[[], Statement]
+    ) -> Statement:
         """The reduction loops around a step that reads the nest's own reduction axes."""
         body = step()
         unrolled = unrolled_extents(self.reduction, self.choice.unroll)
-        for axis in reversed(self.reduction):
+        *outer, innermost = self.reduction
+        body = unrolled_loop(
+            innermost,
+            unrolled[innermost],
+            body,
+            lambda group: self._fetched_ahead(bindings, (*outer, group)),
+        )
+        for axis in reversed(outer):
             body = unrolled_loop(axis, unrolled[axis], body)
         return body
+
+    def _fetched_ahead(
+        self, bindings: dict[Axis, _Binding], groups: Sequence[Axis]
+    ) -> Sequence[Statement]:
+        if self.ahead is None:
+            return ()
+        panel = {axis: bindings[axis].number for axis in self.ahead.load.tiled}
+        readers = [self.numbers[place] for place in self.ahead.readers]
+        return (prefetch_statement(self.ahead, panel, readers, groups),)
 
     def _reduced_value(self, point: _Point) -> Scalar:
         assert self.nest.body is not None
