@@ -64,12 +64,12 @@ class PipelineOptions:
     """What can be chosen about the default pipeline.
 
     Fields:
-        layout: "NHWC" (channels last) or "NCHW" (as the model has it).
+        layout: "cost", "NHWC" or "NCHW"; see `ChooseLayout`.
         maximum_group_size: the most operator calls in one kernel.
         explicit_padding: whether producers write the padding that consumers need.
     """
 
-    layout: str = "NHWC"
+    layout: str = "cost"
     maximum_group_size: int = 64
     explicit_padding: bool = True
 

@@ -76,13 +76,13 @@ def test_transforms_stand_at_the_borders_only(
     text, transforms = NETWORKS[name]
     weights = [weight for weight in ("w", "b", "d") if f"%{weight}:" in text]
     before = typed(text, *weights)
-    after = ChooseLayout()(before)
+    after = ChooseLayout("NHWC")(before)
     assert calls(after).count("layout_transform") == transforms
     assert_same_meaning(before, after)
 
 
 def test_convolution_reads_channels_last(typed: Any) -> None:
-    after = ChooseLayout()(typed(f"({IMAGE}, {W}) {{ {CONV} }}", "w"))
+    after = ChooseLayout("NHWC")(typed(f"({IMAGE}, {W}) {{ {CONV} }}", "w"))
     layouts = {
         (node.attributes.data_layout, node.attributes.kernel_layout)
         for node in post_order(after.main)
@@ -93,7 +93,7 @@ def test_convolution_reads_channels_last(typed: Any) -> None:
 
 def test_network_without_convolution_is_left_alone(typed: Any) -> None:
     module = typed(f"({IMAGE}) {{ nn.max_pool2d(%x, pool_size=[2, 2]) }}")
-    assert ChooseLayout()(module) is module
+    assert ChooseLayout("NHWC")(module) is module
 
 
 def test_channels_first_changes_nothing(typed: Any) -> None:
@@ -104,3 +104,50 @@ def test_channels_first_changes_nothing(typed: Any) -> None:
 def test_unknown_layout_is_an_input_error() -> None:
     with pytest.raises(InputError, match="CHWN"):
         ChooseLayout("CHWN")
+
+
+def by_cost(module: Any, calls: Any) -> tuple[list[str], set[tuple[str, str]]]:
+    """The operators after the choice by cost, and (data, result) layouts of the convolutions."""
+    after = ChooseLayout("cost")(module)
+    layouts = {
+        (node.attributes.data_layout, node.attributes.out_layout or node.attributes.data_layout)
+        for node in post_order(after.main)
+        if isinstance(node, Call) and repr(node.callee) == "nn.conv2d"
+    }
+    return calls(after), layouts
+
+
+def test_pointwise_convolution_alone_stays_as_it_is(typed: Any, calls: Any) -> None:
+    text = "(%x: Tensor[(1, 64, 28, 28), float32], %w: Tensor[(64, 64, 1, 1), float32])"
+    module = typed(f"{text} {{ nn.conv2d(%x, %w) }}", "w")
+    assert by_cost(module, calls) == (["nn.conv2d"], {("NCHW", "NCHW")})
+
+
+def test_first_convolution_reads_the_image_as_it_lies(
+    typed: Any, calls: Any, assert_same_meaning: Any
+) -> None:
+    module = typed(
+        "(%x: Tensor[(1, 3, 32, 32), float32], %w: Tensor[(32, 3, 3, 3), float32],"
+        " %v: Tensor[(32, 32, 3, 3), float32])"
+        " { mean(nn.conv2d(nn.relu(nn.conv2d(%x, %w)), %v), axis=[2, 3]) }",
+        "w",
+        "v",
+    )
+    names, layouts = by_cost(module, calls)
+    assert "layout_transform" not in names
+    assert layouts == {("NCHW", "NHWC"), ("NHWC", "NHWC")}
+    assert_same_meaning(module, ChooseLayout("cost")(module))
+
+
+def test_deep_convolution_pays_for_its_conversions(typed: Any, calls: Any) -> None:
+    text = "(%x: Tensor[(1, 256, 14, 14), float32], %w: Tensor[(256, 256, 3, 3), float32])"
+    module = typed(f"{text} {{ nn.conv2d(%x, %w, padding=[1, 1]) }}", "w")
+    names, layouts = by_cost(module, calls)
+    assert names.count("layout_transform") == 2
+    assert layouts == {("NHWC", "NHWC")}
+
+
+def test_convolution_of_symbolic_images_goes_channels_last(typed: Any, calls: Any) -> None:
+    text = "(%x: Tensor[(?, 3, 8, 8), float32], %w: Tensor[(4, 3, 3, 3), float32])"
+    module = typed(f"{text} {{ nn.conv2d(%x, %w) }}", "w")
+    assert by_cost(module, calls)[1] == {("NHWC", "NHWC")}

@@ -5,7 +5,8 @@ after:  layout_transform(nn.relu(nn.conv2d(layout_transform(%x, NCHW -> NHWC), W
         "NHWC", kernel_layout="HWIO")), NHWC -> NCHW)
 
 Kernels vectorise over channels, which are then next to each other in memory. Convolutions start a
-channels-last region; pooling, arithmetic, concatenation and the like carry it on; any operator
+channels-last region, where the estimated cost of a conversion is not more than it saves (see
+`convolution_rule`); pooling, arithmetic, concatenation and the like carry it on; any operator
 without a rule gets its arguments in the original order.
 """
 
@@ -19,7 +20,13 @@ from relay_tune.errors import InputError
 from relay_tune.ir.expr import Call, Expr, Tuple
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, post_order, rebuild
-from relay_tune.transform.layout import movement_rules, pointwise_rules, window_rules
+from relay_tune.schedule.machine import Machine
+from relay_tune.transform.layout import (
+    convolution_rule,
+    movement_rules,
+    pointwise_rules,
+    window_rules,
+)
 from relay_tune.transform.layout.versions import Version, Versions
 from relay_tune.transform.matching import operator_name
 from relay_tune.transform.module_pass import map_scopes, same_scope
@@ -27,7 +34,7 @@ from relay_tune.transform.module_pass import map_scopes, same_scope
 Rule = Callable[[Call, Versions], dict[Version, Expr] | None]
 
 RULES: dict[str, Rule] = {
-    **dict.fromkeys(window_rules.CONVOLUTION_OPERATORS, window_rules.convolution),
+    **dict.fromkeys(convolution_rule.CONVOLUTION_OPERATORS, convolution_rule.convolution),
     **dict.fromkeys(window_rules.LAYOUT_OPERATORS, window_rules.layout_operator),
     **dict.fromkeys(pointwise_rules.AXIS_OPERATORS, pointwise_rules.along_axis),
     **dict.fromkeys(movement_rules.REDUCTIONS, movement_rules.reduction),
@@ -42,33 +49,49 @@ RULES: dict[str, Rule] = {
 }
 
 
+ROUNDED_MACHINE = Machine(vector_bytes=64, registers=32)
+"""A processor that nothing is known of."""
+
+
 @dataclass(frozen=True)
 class ChooseLayout:
-    """Chooses the layout of images; `layout` is "NHWC" (channels last) or "NCHW" (no change)."""
+    """Chooses the layout of images.
+
+    Fields:
+        layout: "cost" (channels last where that costs least), "NHWC" (channels last for every
+            convolution) or "NCHW" (no change).
+        machine: that costs are estimated for.
+    """
 
     name: ClassVar[str] = "choose_layout"
-    layout: str = "NHWC"
+    layout: str = "cost"
+    machine: Machine = ROUNDED_MACHINE
 
     def __post_init__(self) -> None:
-        if self.layout not in ("NHWC", "NCHW"):
+        if self.layout not in ("cost", "NHWC", "NCHW"):
             raise InputError(
                 f"There is no layout {self.layout!r} to convert to.",
-                remedy='use "NHWC" or "NCHW"',
+                remedy='use "cost", "NHWC" or "NCHW"',
             )
 
     def __call__(self, module: Module) -> Module:
         """The module in the chosen layout; the types of its functions stay."""
-        return module if self.layout == "NCHW" else map_scopes(module, _channels_last)
+        return module if self.layout == "NCHW" else map_scopes(module, self._channels_last)
+
+    def _channels_last(self, body: Expr) -> Expr:
+        nodes = list(post_order(body, enter=same_scope))
+        wanted = convolution_rule.read_by_convolutions(nodes, _follows)
+        if not wanted:
+            return body
+        versions = Versions(self.machine if self.layout == "cost" else None, wanted)
+        for node in nodes:
+            versions.existing[node] = _versions_of(node, versions)
+        return versions.original(body)
 
 
-def _channels_last(body: Expr) -> Expr:
-    nodes = list(post_order(body, enter=same_scope))
-    if not any(operator_name(node) in window_rules.CONVOLUTION_OPERATORS for node in nodes):
-        return body
-    versions = Versions()
-    for node in nodes:
-        versions.existing[node] = _versions_of(node, versions)
-    return versions.original(body)
+def _follows(call: Call) -> bool:
+    """Whether an operator may work in the layout that its data has."""
+    return operator_name(call) in RULES or pointwise_rules.is_pointwise(call)
 
 
 def _versions_of(node: Expr, versions: Versions) -> dict[Version, Expr]:

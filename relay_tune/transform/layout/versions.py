@@ -12,6 +12,7 @@ from enum import Enum
 import numpy as np
 
 from relay_tune.ir.expr import Constant, Expr, Tuple
+from relay_tune.schedule.machine import Machine
 from relay_tune.transform.matching import rank, static_shape
 from relay_tune.transform.typed import call, constant_of, tuple_of
 
@@ -32,10 +33,14 @@ class Versions:
     """The versions that exist of each value of the original program.
 
     Attributes:
+        machine: that costs are estimated for; None where everything goes channels last.
+        wanted_channels_last: original nodes that a convolution reads, perhaps by way of others.
         existing: by original node.
         unflattened: the channels-last shape that a flattened value came from.
     """
 
+    machine: Machine | None = None
+    wanted_channels_last: frozenset[Expr] = frozenset()
     existing: dict[Expr, dict[Version, Expr]] = field(default_factory=dict)
     unflattened: dict[Expr, tuple[int, ...]] = field(default_factory=dict)
 

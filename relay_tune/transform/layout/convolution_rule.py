@@ -1,0 +1,116 @@
+"""Convolutions: channels last, or reading the image as it lies where that costs less.
+
+The data of most convolutions is channels last already, because another one wrote it so. One that
+would have to convert its data has a choice; all of its forms are estimated as kernels, conversions
+included:
+
+    data      result            form
+    NCHW      read by another   conv(data_layout=NCHW, out_layout=NHWC), or conv(convert(data))
+    NCHW      read as NCHW      the convolution as it is, or convert(conv(convert(data)))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from relay_tune.ir.expr import Call, Constant, Expr, Tuple, Var
+from relay_tune.transform.layout.kernel_cost import kernel_cycles
+from relay_tune.transform.layout.versions import (
+    CHANNELS_FIRST,
+    CHANNELS_LAST,
+    Version,
+    Versions,
+    relayout,
+    to_channels_first,
+    to_channels_last,
+)
+from relay_tune.transform.matching import attribute, operator_name, rank, static_shape
+from relay_tune.transform.typed import recall
+from relay_tune.transform.weighted import CONVOLUTIONS, TRANSPOSED_CONVOLUTIONS
+
+CONVOLUTION_OPERATORS = (*CONVOLUTIONS, *TRANSPOSED_CONVOLUTIONS)
+
+
+def convolution(call_: Call, versions: Versions) -> dict[Version, Expr] | None:
+    """A channels-first convolution in the form that costs least."""
+    data, weight = call_.arguments
+    dims = rank(data)
+    data_layout, kernel_layout = attribute(call_, "data_layout"), attribute(call_, "kernel_layout")
+    if dims is None or CHANNELS_FIRST.get(dims) != data_layout or not kernel_layout.isalpha():
+        return None
+    if attribute(call_, "out_layout", "") not in ("", data_layout):
+        return None
+    if not versions.has(data, Version.CHANNELS_LAST) and _reads_as_it_lies(call_, versions):
+        if call_ not in versions.wanted_channels_last:
+            return None
+        arguments = (versions.original(data), versions.original(weight))
+        return {Version.CHANNELS_LAST: _writing_channels_last(call_, *arguments)}
+    arguments = (versions.channels_last(data), versions.original(weight))
+    return {Version.CHANNELS_LAST: _channels_last(call_, *arguments)}
+
+
+def read_by_convolutions(nodes: Sequence[Expr], follows: Callable[[Call], bool]) -> frozenset[Expr]:
+    """The values of `nodes`, producers first, that reach a convolution as its data.
+
+    On the way are operators that work in either layout: those that `follows` holds for.
+    """
+    wanted: set[Expr] = set()
+    for node in reversed(nodes):
+        if operator_name(node) in CONVOLUTION_OPERATORS and isinstance(node, Call):
+            wanted.add(node.arguments[0])
+        elif node in wanted:
+            wanted.update(_passed_on(node, follows))
+    return frozenset(wanted)
+
+
+def _passed_on(node: Expr, follows: Callable[[Call], bool]) -> Iterable[Expr]:
+    if isinstance(node, Tuple):
+        return node.fields
+    return node.arguments if isinstance(node, Call) and follows(node) else ()
+
+
+def _reads_as_it_lies(call_: Call, versions: Versions) -> bool:
+    """Whether reading channels-first data costs less than converting it."""
+    data, weight = call_.arguments
+    machine = versions.machine
+    if machine is None or None in map(static_shape, (call_, data, weight)):
+        return False
+    image = Var("data", data.type, type=data.type)
+    moved = to_channels_last(image)
+    converted = Var("data", moved.type, type=moved.type)
+    factor = weight if isinstance(weight, Constant) else Var("w", weight.type, type=weight.type)
+
+    def cycles(read: Var, body: Expr) -> float:
+        params = (read, factor) if isinstance(factor, Var) else (read,)
+        return kernel_cycles(params, body, machine)
+
+    last = _channels_last(call_, converted, factor)
+    conversion = kernel_cycles((image,), moved, machine)
+    if call_ in versions.wanted_channels_last:
+        as_it_lies = cycles(image, _writing_channels_last(call_, image, factor))
+        return as_it_lies <= conversion + cycles(converted, last)
+    as_it_lies = cycles(image, recall(call_, (image, factor)))
+    return as_it_lies <= conversion + cycles(converted, to_channels_first(last))
+
+
+def _channels_last(call_: Call, data: Expr, weight: Expr) -> Call:
+    layout = CHANNELS_LAST[rank(data) or 0]
+    kernel = _kernel(call_, weight, layout)
+    target = _kernel_layout(layout)
+    changes = {"data_layout": layout, "kernel_layout": target, "out_layout": ""}
+    return recall(call_, (data, kernel), **changes)
+
+
+def _writing_channels_last(call_: Call, data: Expr, weight: Expr) -> Call:
+    layout = CHANNELS_LAST[rank(data) or 0]
+    kernel = _kernel(call_, weight, layout)
+    return recall(call_, (data, kernel), kernel_layout=_kernel_layout(layout), out_layout=layout)
+
+
+def _kernel(call_: Call, weight: Expr, layout: str) -> Expr:
+    return relayout(weight, attribute(call_, "kernel_layout"), _kernel_layout(layout))
+
+
+def _kernel_layout(layout: str) -> str:
+    """HWIO for NHWC, and so on."""
+    return layout[1:-1] + "IO"

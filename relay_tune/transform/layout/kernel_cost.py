@@ -1,0 +1,19 @@
+"""What an expression costs as a kernel of its own, estimated: layouts are compared by it."""
+
+from __future__ import annotations
+
+from relay_tune.ir.expr import Expr, Function, Var
+from relay_tune.op.lower import lower_function
+from relay_tune.schedule.algorithms import algorithms
+from relay_tune.schedule.apply import plan_program
+from relay_tune.schedule.machine import Machine
+
+
+def kernel_cycles(params: tuple[Var, ...], body: Expr, machine: Machine) -> float:
+    """Cycles of one core for a typed body, under the best schedule of any algorithm.
+
+    Raises BuildError where a shape is not static.
+    """
+    plan = plan_program(lower_function(Function(params, body)))
+    plans = [plan.with_algorithm(name) for name in algorithms(plan.source)]
+    return min(each.default_under_algorithm(machine, 1)[0] for each in plans)
