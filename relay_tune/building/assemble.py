@@ -117,7 +117,11 @@ def _program_step(number: int, step: Step, primitive: Primitive, layout: _Layout
     code = layout.codes[number]
     places = _StepPlaces(number, step, primitive.program, layout)
     calls = tuple(
-        call_of(kernel, [places.of(argument) for argument in kernel.arguments])
+        call_of(
+            kernel,
+            [places.of(argument) for argument in kernel.arguments],
+            {places.of(a): size for a in kernel.arguments if (size := places.constant_bytes(a))},
+        )
         for kernel in code.scheduled.kernels
     )
     return ProgramStep(code.key.title, code.key.digest, calls, code.operations)
@@ -156,3 +160,10 @@ class _StepPlaces:
             return layout.workspace(self._number, tensor)
         data = self._constants[packed.source]
         return layout.constant(layout.constants.add(data, packed.recipe))
+
+    def constant_bytes(self, tensor: Tensor) -> int:
+        """The bytes of an argument that is a constant, as the kernel reads it; else 0."""
+        packed = self._packed.get(tensor)
+        if packed is not None:
+            return packed.recipe.size * self._constants[packed.source].itemsize
+        return self._constants[tensor].nbytes if tensor in self._constants else 0

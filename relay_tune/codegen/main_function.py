@@ -5,16 +5,19 @@
 `buffers` is a table of addresses: inputs, outputs, constants and the workspace. With one thread the
 kernels are called one after the other. With more, every thread goes through the same sequence and
 works on shares of each kernel that it claims; share i of n is the kernel called with (i, n).
+Kernels that sweep over large weights are called share by share with one thread too, in a direction
+that alternates (see `relay_tune.codegen.sweeps`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from relay_tune.codegen.native_runtime import MAXIMUM_QUEUES, SLOT_BYTES
+from relay_tune.codegen.sweeps import Direction, directions, sweep_shares
 from relay_tune.tensor.loops import Kernel
-from relay_tune.tensor.touched import has_parallel_loop
+from relay_tune.tensor.touched import parallel_iterations
 
 GRAINS = ((4_000_000, 4), (500_000, 2), (0, 1))
 """(points at least, shares for each thread): small kernels are not worth many claims."""
@@ -36,19 +39,35 @@ class KernelCall:
         symbol: the kernel.
         arguments: the places of its arguments.
         grain: the shares for each thread; 0 for a kernel that runs on one thread.
+        swept: the place of the weights that it sweeps over, or None.
+        shares: into how many shares of all threads the sweep is cut, a power of two.
     """
 
     symbol: str
     arguments: tuple[Place, ...]
     grain: int = 1
+    swept: Place | None = None
+    shares: int = 0
 
 
-def call_of(kernel: Kernel, arguments: Sequence[Place]) -> KernelCall:
-    """A call of a kernel, cut into as many shares as its size is worth."""
-    if not has_parallel_loop(kernel.body):
-        return KernelCall(kernel.name, tuple(arguments), 0)
+def call_of(
+    kernel: Kernel, arguments: Sequence[Place], constants: Mapping[Place, int]
+) -> KernelCall:
+    """A call of a kernel, cut into as many shares as its size is worth.
+
+    `constants` are the bytes of those arguments that are constants.
+    """
+    places = tuple(arguments)
+    iterations = parallel_iterations(kernel.body)
+    if iterations is None:
+        return KernelCall(kernel.name, places, 0)
     grain = next(grain for least, grain in GRAINS if kernel.points >= least)
-    return KernelCall(kernel.name, tuple(arguments), grain)
+    largest = max(constants, key=lambda place: constants[place], default=None)
+    if largest is not None:
+        shares = sweep_shares(constants[largest], kernel.points, iterations)
+        if shares:
+            return KernelCall(kernel.name, places, grain, largest, shares)
+    return KernelCall(kernel.name, places, grain)
 
 
 def main_text(name: str, calls: Sequence[KernelCall], triple: str) -> str:
@@ -58,26 +77,38 @@ def main_text(name: str, calls: Sequence[KernelCall], triple: str) -> str:
         f"declare void @{symbol}({', '.join(['ptr'] * count + ['i64', 'i64'])})"
         for symbol, count in arity.items()
     ]
+    ways = directions([call.swept for call in calls])
     lines = [
         f'target triple = "{triple}"',
         "declare i64 @relay_tune_claim(ptr, i64, i64, i64)",
         "declare void @relay_tune_complete(ptr, i64, i64)",
+        "declare i64 @relay_tune_turn(ptr)",
+        "declare i64 @llvm.ctlz.i64(i64, i1)",
         *declarations,
         f"@slots = internal global [{max(len(calls), 1) * SLOT_BYTES} x i8] zeroinitializer, "
         "align 64",
+        "@turn = internal global i64 0, align 64",
+        "@turn_alone = internal global i64 0, align 64",
         f"define void @{name}(ptr %buffers, i64 %thread, i64 %threads) nounwind {{",
         "entry:",
         *_base_lines(calls),
         "  %single = icmp ult i64 %threads, 2",
         "  br i1 %single, label %alone, label %together",
         "alone:",
+        "  %runs = atomicrmw add ptr @turn_alone, i64 1 monotonic",
+        "  %odd = and i64 %runs, 1",
     ]
-    for number, call in enumerate(calls):
-        lines += _call_lines(f"s{number}", call, "i64 0, i64 1")
+    previous = "alone"
+    for number, (call, way) in enumerate(zip(calls, ways, strict=True)):
+        if way is None:
+            lines += _call_lines(f"s{number}", call, "i64 0, i64 1")
+            continue
+        lines += _sweep_lines(number, call, way, previous)
+        previous = f"swept{number}"
     lines += ["  ret void", "together:", *_queue_lines()]
     previous = "together"
-    for number, call in enumerate(calls):
-        lines += _shared_lines(number, call, previous)
+    for number, (call, way) in enumerate(zip(calls, ways, strict=True)):
+        lines += _shared_lines(number, call, way, previous)
         previous = f"wait{number}"
     return "\n".join([*lines, "  ret void", "}", ""])
 
@@ -92,20 +123,66 @@ def _base_lines(calls: Sequence[KernelCall]) -> list[str]:
 
 
 def _queue_lines() -> list[str]:
-    """This thread's queue, and how many there are."""
+    """This thread's queue, how many there are, their number's bits, and the run's direction."""
     return [
         f"  %many = icmp ugt i64 %threads, {MAXIMUM_QUEUES}",
         f"  %queues = select i1 %many, i64 {MAXIMUM_QUEUES}, i64 %threads",
         "  %queue = urem i64 %thread, %queues",
+        "  %others = sub i64 %queues, 1",
+        "  %zeros = call i64 @llvm.ctlz.i64(i64 %others, i1 false)",
+        "  %bits = sub i64 64, %zeros",
+        "  %turned = call i64 @relay_tune_turn(ptr @turn)",
     ]
 
 
-def _shared_lines(number: int, call: KernelCall, previous: str) -> list[str]:
+def _sweep_lines(number: int, call: KernelCall, way: Direction, previous: str) -> list[str]:
+    """All shares of a kernel one after the other, in the run's direction."""
+    last = call.shares - 1
+    return [
+        *_flip_lines(f"%flip{number}", way, "%odd", str(last)),
+        f"  br label %sweep{number}",
+        f"sweep{number}:",
+        f"  %step{number} = phi i64 [ 0, %{previous} ], [ %next{number}, %sweep{number} ]",
+        f"  %part{number} = xor i64 %step{number}, %flip{number}",
+        *_call_lines(f"s{number}", call, f"i64 %part{number}, i64 {call.shares}"),
+        f"  %next{number} = add i64 %step{number}, 1",
+        f"  %again{number} = icmp ule i64 %next{number}, {last}",
+        f"  br i1 %again{number}, label %sweep{number}, label %swept{number}",
+        f"swept{number}:",
+    ]
+
+
+def _flip_lines(name: str, way: Direction, turn: str, last: str) -> list[str]:
+    """What share numbers are xor-ed with: 0 forward, the last number of 2^n shares backward."""
+    if not way.alternates:
+        return [f"  {name} = and i64 {last}, {-1 if way.backward else 0}"]
+    sign = "add" if way.backward else "sub"
+    other = f"{name}_sign"
+    return [
+        f"  {other} = {sign} i64 {'-1' if way.backward else '0'}, {turn}",
+        f"  {name} = and i64 {last}, {other}",
+    ]
+
+
+def _shared_lines(number: int, call: KernelCall, way: Direction | None, previous: str) -> list[str]:
     """Claim shares of a kernel and work on them until none is left; wait for those of others."""
-    slot = f"%claims{number}"
-    queue, queues, grain = ("%queue", "%queues", call.grain) if call.grain else ("0", "1", 1)
+    slot, share = f"%claims{number}", f"%share{number}"
+    queue, queues = ("%queue", "%queues") if call.grain else ("0", "1")
+    grain, grains = str(max(call.grain, 1)), []
+    if way is not None:
+        grain = f"%grain{number}"
+        grains = [
+            f"  %each{number} = lshr i64 {call.shares}, %bits",
+            f"  %small{number} = icmp eq i64 %each{number}, 0",
+            f"  {grain} = select i1 %small{number}, i64 1, i64 %each{number}",
+            f"  %last{number} = sub i64 {grain}, 1",
+            *_flip_lines(f"%flop{number}", way, "%turned", f"%last{number}"),
+        ]
+        share = f"%turned{number}"
+    flipped = [] if way is None else [f"  {share} = xor i64 %share{number}, %flop{number}"]
     return [
         f"  {slot} = getelementptr i8, ptr @slots, i64 {number * SLOT_BYTES}",
+        *grains,
         f"  %shares{number} = mul i64 {queues}, {grain}",
         f"  br label %claim{number}",
         f"claim{number}:",
@@ -115,7 +192,8 @@ def _shared_lines(number: int, call: KernelCall, previous: str) -> list[str]:
         f"  %none{number} = icmp slt i64 %share{number}, 0",
         f"  br i1 %none{number}, label %wait{number}, label %work{number}",
         f"work{number}:",
-        *_call_lines(f"t{number}", call, f"i64 %share{number}, i64 %shares{number}"),
+        *flipped,
+        *_call_lines(f"t{number}", call, f"i64 {share}, i64 %shares{number}"),
         f"  %more{number} = add i64 %done{number}, 1",
         f"  br label %claim{number}",
         f"wait{number}:",

@@ -9,6 +9,7 @@
                                                     `done` shares are finished; wait for the others
     void relay_tune_barrier(i64 threads)            all threads of a run meet here
     void relay_tune_next_round()                    all shares may be claimed again
+    i64  relay_tune_turn(ptr word)                  0 or 1: flips once a run, equal for all threads
     void relay_tune_shutdown()                      end and join the workers
 
 The caller is thread 0 of a run; the workers are woken once for the whole network. A kernel's work
@@ -43,6 +44,7 @@ RUNTIME_SYMBOLS = (
     "relay_tune_complete",
     "relay_tune_barrier",
     "relay_tune_next_round",
+    "relay_tune_turn",
     "relay_tune_shutdown",
 )
 
@@ -399,6 +401,26 @@ rest:
   br label %wait
 end:
   ret void
+}}
+
+define i64 @relay_tune_turn(ptr %word) nounwind {{
+entry:
+  %round = load atomic i64, ptr @round acquire, align 8
+  br label %read
+read:
+  %value = load atomic i64, ptr %word acquire, align 8
+  %known = lshr i64 %value, 1
+  %turn = and i64 %value, 1
+  %same = icmp eq i64 %known, %round
+  br i1 %same, label %end, label %flip
+flip:
+  %other = xor i64 %turn, 1
+  %base = shl i64 %round, 1
+  %new = or i64 %base, %other
+  %pair = cmpxchg ptr %word, i64 %value, i64 %new acq_rel acquire
+  br label %read
+end:
+  ret i64 %turn
 }}
 
 define void @relay_tune_shutdown() nounwind {{

@@ -48,7 +48,7 @@ def run_tensors(
     arrays = _arrays(scheduled, feeds)
     slots = {tensor: slot for slot, tensor in enumerate(arrays)}
     calls = [
-        call_of(kernel, [Place(slots[tensor]) for tensor in kernel.arguments])
+        call_of(kernel, [Place(slots[tensor]) for tensor in kernel.arguments], {})
         for kernel in scheduled.kernels
     ]
     texts = [module_text(scheduled.kernels, target), main_text("main_run", calls, target.triple)]

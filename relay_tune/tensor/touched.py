@@ -13,6 +13,7 @@ from relay_tune.tensor.loops import (
     Let,
     Loop,
     LoopKind,
+    Prefetch,
     Statement,
     Store,
     While,
@@ -29,7 +30,7 @@ def touched_tensors(root: Statement) -> tuple[Tensor, ...]:
             own.add(node.buffer)
         for expression in _expressions(node):
             found.update(dict.fromkeys(_loaded(expression)))
-        if isinstance(node, Store):
+        if isinstance(node, Store | Prefetch):
             found[node.buffer] = None
     return tuple(tensor for tensor in found if tensor not in own)
 
@@ -61,10 +62,24 @@ def has_parallel_loop(root: Statement) -> bool:
     )
 
 
+def parallel_iterations(root: Statement) -> int | None:
+    """The iterations of the shortest parallel loop in a statement; None if there is none."""
+    return min(
+        (
+            node.axis.extent
+            for node in statements(root)
+            if isinstance(node, Loop) and node.kind is LoopKind.PARALLEL
+        ),
+        default=None,
+    )
+
+
 def _expressions(node: Statement) -> tuple[Scalar, ...]:
     match node:
         case Store():
             return (*node.indices, node.value)
+        case Prefetch():
+            return node.indices
         case Loop():
             return (node.begin, node.end)
         case Let():

@@ -37,8 +37,18 @@ def candidate_text(plan: Plan, schedule: Schedule, target: Target) -> CandidateT
     scheduled = apply_schedule(plan, schedule)
     slots = _slots(scheduled)
     places = {tensor: Place(slot) for slot, tensor in enumerate(slots)}
+    sizes = {packed.tensor: packed.recipe.size for packed in scheduled.packed}
+    sizes |= {source: data.size for source, data in scheduled.program.constants}
     calls = [
-        call_of(kernel, [places[tensor] for tensor in kernel.arguments])
+        call_of(
+            kernel,
+            [places[tensor] for tensor in kernel.arguments],
+            {
+                places[tensor]: sizes[tensor] * DTYPES[tensor.dtype].itemsize
+                for tensor in kernel.arguments
+                if tensor in sizes
+            },
+        )
         for kernel in scheduled.kernels
     ]
     main = main_text(MEASURED_SYMBOL, calls, target.triple)
