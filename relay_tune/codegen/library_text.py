@@ -1,7 +1,8 @@
 """The C interface of an exported library, as LLVM IR: the functions that its header declares.
 
 A run takes the workspace that the last one left, or a new one if another thread has it; so runs may
-overlap, and memory is not asked for again and again.
+overlap, and memory is not asked for again and again. The processor is asked for its features once:
+in a virtual machine each answer takes as long as a small network.
 """
 
 from __future__ import annotations
@@ -23,8 +24,15 @@ SUCCESS, NO_MEMORY, WRONG_PROCESSOR = 0, 1, 2
 _RUN = """\
 define i32 @{name}_run(ptr %inputs, ptr %outputs, i32 %wanted) nounwind {{
 entry:
+  %asked = load atomic i8, ptr @able monotonic, align 1
+  %known = icmp ne i8 %asked, 0
+  br i1 %known, label %take, label %ask
+ask:
   %able = call i1 @supported()
-  br i1 %able, label %take, label %unable
+  br i1 %able, label %yes, label %unable
+yes:
+  store atomic i8 1, ptr @able monotonic, align 1
+  br label %take
 take:
   %table = alloca [{slots} x ptr], align 64
   %room = alloca ptr, align 8
@@ -74,6 +82,7 @@ def library_text(program: CompiledProgram, name: str, metadata: str) -> str:
     lines = [
         f'target triple = "{program.target.triple}"',
         "@workspace = internal global ptr null, align 8",
+        "@able = internal global i8 0, align 1",
         f"@{CONSTANTS_SYMBOL} = external constant i8",
         f"@{METADATA_SYMBOL} = constant {_string(metadata)}",
         f"declare void @{MAIN_SYMBOL}(ptr, i64, i64)",
