@@ -7,16 +7,18 @@
 Knows nothing of what is searched; a measurement is any number that is better when higher.
 """
 
+from search.choice import Choice, Condition
 from search.errors import EmptySpaceError, SearchError
 from search.genetic_search import GeneticSearch
 from search.random_search import RandomSearch
 from search.replay import trials_to_reach
-from search.space import Choice, Genome, Space
+from search.space import Genome, Space
 from search.strategy import Score, SearchStrategy
 from search.table import SearchTable, load_table, save_table
 
 __all__ = [
     "Choice",
+    "Condition",
     "EmptySpaceError",
     "GeneticSearch",
     "Genome",

@@ -1,6 +1,6 @@
 """Evolution of a population of genomes with DEAP (Fortin et al., JMLR 13, 2012)."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from deap import algorithms, base, tools
@@ -69,8 +69,8 @@ def evolve(
     known = dict(zip(parents, fitness(parents), strict=True))
     population = _fittest(known, settings.population)
     for _ in range(settings.generations):
-        children = _children(space, toolbox, population, settings)
-        fresh = [genome for genome in dict.fromkeys(children) if genome not in known]
+        children = _children(space, toolbox, population, settings, known)
+        fresh = list(dict.fromkeys(children))
         if fresh:
             known.update(zip(fresh, fitness(fresh), strict=True))
         population = _fittest(known, settings.population)
@@ -100,18 +100,19 @@ def _children(
     toolbox: base.Toolbox,
     population: list[_Individual],
     settings: EvolutionSettings,
+    known: Container[Genome],
 ) -> list[Genome]:
     selected = toolbox.select(population, settings.population)
     varied = algorithms.varAnd(selected, toolbox, settings.crossover, settings.mutation)
-    repaired = (_repaired(space, child) for child in varied)
+    repaired = (_repaired(space, child, known) for child in varied)
     return [genome for genome in repaired if genome is not None]
 
 
-def _repaired(space: Space, child: _Individual) -> Genome | None:
-    """The child, mutated further while it is invalid; None where that does not help."""
+def _repaired(space: Space, child: _Individual, known: Container[Genome]) -> Genome | None:
+    """The child, mutated further while it is invalid or known; None where that does not help."""
     for _ in range(REPAIR_ATTEMPTS):
-        genome = tuple(child)
-        if space.valid(genome):
+        genome = space.normal(tuple(child))
+        if genome not in known and space.valid(genome):
             return genome
         mutate(child, space)
     return None

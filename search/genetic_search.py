@@ -83,7 +83,8 @@ class GeneticSearch:
 
     def _take_promising(self, count: int, score: Score | None) -> list[Genome]:
         ranking = self._offspring() if score is None else self._predicted_best(score)
-        taken = spread([genome for genome in ranking if genome not in self._history], count)
+        unseen = [genome for genome in ranking if genome not in self._history]
+        taken = spread(self._space, unseen, count)
         for genome in taken:
             self._history.mark(genome)
         return taken

@@ -1,15 +1,17 @@
 """The space that is searched: named choices and a constraint.
 
 A *genome* is one index for each choice, in the order of the choices. All genomes together form
-the *grid*; the *valid* ones among them are what a search may propose.
+the *grid*; the *valid* ones among them are what a search may propose. Genomes that differ only in
+choices which do not count mean the same; the *normal* one stands for them all.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from random import Random
 
+from search.choice import Choice
 from search.errors import EmptySpaceError, SearchError
 
 Genome = tuple[int, ...]
@@ -21,23 +23,6 @@ SCAN_LIMIT = 100_000
 """Points of the grid that one walk in order looks at."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A decision with its possible values, in their natural order where they have one.
-
-    Neighbouring values are taken to behave alike: mutation prefers small steps.
-    """
-
-    name: str
-    values: tuple[object, ...]
-
-    def __post_init__(self) -> None:
-        if not self.values:
-            raise SearchError(f"choice {self.name!r} has no values: give it at least one")
-        if any(value in self.values[:i] for i, value in enumerate(self.values)):
-            raise SearchError(f"choice {self.name!r} has a value twice: {self.values!r}")
-
-
 def accept_all(_: Genome) -> bool:
     """The constraint of a space without constraints."""
     return True
@@ -47,17 +32,20 @@ def accept_all(_: Genome) -> bool:
 class Space:
     """Choices, and a predicate that says which combinations of them are allowed.
 
-    `valid` gets genomes of the grid only; it must be pure, for its answers are remembered.
+    `valid` gets normal genomes of the grid only; it must be pure, for its answers are remembered.
     """
 
     choices: tuple[Choice, ...]
     valid: Callable[[Genome], bool] = accept_all
+    _conditions: tuple[tuple[int, int] | None, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         names = [choice.name for choice in self.choices]
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
             raise SearchError(f"choices must have distinct names, repeated: {', '.join(repeated)}")
+        conditions = tuple(_condition(choice, self.choices) for choice in self.choices)
+        object.__setattr__(self, "_conditions", conditions)
 
     @property
     def size(self) -> int:
@@ -72,14 +60,31 @@ class Space:
         )
 
     def __contains__(self, genome: Genome) -> bool:
-        """Whether a genome lies in the grid and is valid."""
-        return self.in_grid(genome) and self.valid(genome)
+        """Whether a genome lies in the grid, is normal and valid."""
+        return self.in_grid(genome) and self.normal(genome) == genome and self.valid(genome)
+
+    def active(self, genome: Sequence[int]) -> list[int]:
+        """The places of the choices that count in a genome of the grid."""
+        return [
+            place
+            for place, condition in enumerate(self._conditions)
+            if condition is None or genome[condition[0]] == condition[1]
+        ]
+
+    def normal(self, genome: Genome) -> Genome:
+        """The genome that stands for all that mean the same as this one of the grid."""
+        return tuple(
+            gene if condition is None or genome[condition[0]] == condition[1] else choice.idle
+            for gene, condition, choice in zip(genome, self._conditions, self.choices, strict=True)
+        )
 
     def check(self, genome: Genome) -> None:
-        """Raise `SearchError` unless the genome lies in the grid."""
+        """Raise `SearchError` unless the genome lies in the grid and is normal."""
         if not self.in_grid(genome):
             sizes = tuple(len(choice.values) for choice in self.choices)
             raise SearchError(f"genome {genome!r} lies outside the grid of sizes {sizes!r}")
+        if self.normal(genome) != genome:
+            raise SearchError(f"genome {genome!r} is not normal, {self.normal(genome)!r} is")
 
     def decode(self, genome: Genome) -> dict[str, object]:
         """The values that a genome stands for, by name of the choice."""
@@ -113,7 +118,7 @@ class Space:
         start = rng.randrange(self.size)
         scanned = min(self.size, SCAN_LIMIT)
         for position in range(start, start + scanned):
-            genome = self.point(position)
+            genome = self.normal(self.point(position))
             if self.valid(genome):
                 return genome
         raise EmptySpaceError(
@@ -122,8 +127,8 @@ class Space:
         )
 
     def random_point(self, rng: Random) -> Genome:
-        """A uniform point of the grid, valid or not."""
-        return tuple(int(rng.random() * len(choice.values)) for choice in self.choices)
+        """The normal genome of a uniform point of the grid, valid or not."""
+        return self.normal(tuple(int(rng.random() * len(choice.values)) for choice in self.choices))
 
     def point(self, position: int) -> Genome:
         """The point of the grid at a position (modulo `size`), last choice running fastest."""
@@ -134,21 +139,34 @@ class Space:
         return tuple(reversed(genes))
 
     def enumerate(self, limit: int) -> list[Genome]:
-        """The first valid genomes in the order of the grid, at most `limit` of them.
+        """The first valid normal genomes in the order of the grid, at most `limit` of them.
 
         Time is linear in the points of the grid passed over.
         """
         points = (self.point(position) for position in range(self.size))
-        return list(islice((genome for genome in points if self.valid(genome)), limit))
+        return list(islice((genome for genome in points if genome in self), limit))
 
     def neighbours(self, genome: Genome) -> Iterator[Genome]:
-        """Valid genomes that differ by one step in one choice."""
+        """Valid normal genomes that differ by one step in one choice that counts."""
         self.check(genome)
-        for place, choice in enumerate(self.choices):
+        for place in self.active(genome):
             for gene in (genome[place] - 1, genome[place] + 1):
-                neighbour = (*genome[:place], gene, *genome[place + 1 :])
-                if 0 <= gene < len(choice.values) and self.valid(neighbour):
+                if not 0 <= gene < len(self.choices[place].values):
+                    continue
+                neighbour = self.normal((*genome[:place], gene, *genome[place + 1 :]))
+                if self.valid(neighbour):
                     yield neighbour
+
+
+def _condition(choice: Choice, choices: Sequence[Choice]) -> tuple[int, int] | None:
+    """The place, and the gene there, that a choice needs to count."""
+    wanted = choice.condition
+    if wanted is None:
+        return None
+    for place, other in enumerate(choices):
+        if other.name == wanted.name and other.condition is None:
+            return place, _index_of(other, wanted.value)
+    raise SearchError(f"choice {choice.name!r} depends on {wanted.name!r}, which does not count")
 
 
 def _index_of(choice: Choice, value: object) -> int:

@@ -3,11 +3,14 @@
 A table is a JSON file:
 
     {"task": "matmul_512x512x512",
-     "choices": [{"name": "rows", "values": [1, 2, 4]}, ...],
+     "choices": [{"name": "algorithm", "values": ["direct", "winograd2"]},
+                 {"name": "rows", "values": [1, 2, 4], "if": ["algorithm", "direct"]}, ...],
      "rows": [[[0, 2, ...], [9.0, 1.0, ...], 0.00105], ...]}
 
 Each row holds a genome (one index for each choice), the features of the candidate and its run
-time in seconds, or null where it failed. An array among the values of a choice stands for a tuple.
+time in seconds, or null where it failed. An array among the values of a choice stands for a tuple;
+`if` names the choice and the value on which a choice depends, `idle` its index where it does not
+count (0 where that is left out).
 """
 
 import json
@@ -17,8 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from search.choice import Choice, Condition
 from search.errors import SearchError
-from search.space import Choice, Genome, Space
+from search.listed_space import ListedSpace
+from search.space import Genome, Space
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +55,9 @@ class SearchTable:
             raise SearchError(f"table {self.task!r} has no row with a run time")
 
     @property
-    def space(self) -> Space:
-        """The choices, with nothing valid but the rows of the table."""
-        return Space(self.choices, frozenset(row.genome for row in self.rows).__contains__)
+    def space(self) -> ListedSpace:
+        """The rows of the table as a space."""
+        return ListedSpace(self.choices, listed=tuple(row.genome for row in self.rows))
 
     @property
     def throughputs(self) -> dict[Genome, float | None]:
@@ -70,7 +75,7 @@ def save_table(table: SearchTable, path: str | Path) -> None:
     """Write a table to a JSON file."""
     document = {
         "task": table.task,
-        "choices": [{"name": c.name, "values": c.values} for c in table.choices],
+        "choices": [_choice_fields(choice) for choice in table.choices],
         "rows": [[row.genome, row.features, row.seconds] for row in table.rows],
     }
     Path(path).write_text(json.dumps(document), encoding="utf-8")
@@ -80,14 +85,30 @@ def load_table(path: str | Path) -> SearchTable:
     """Read a table; `SearchError` where the file is not one."""
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
-        choices = tuple(
-            Choice(str(choice["name"]), tuple(_as_value(value) for value in choice["values"]))
-            for choice in document["choices"]
-        )
+        choices = tuple(_as_choice(**fields) for fields in document["choices"])
         rows = tuple(_as_row(*row) for row in document["rows"])
         return SearchTable(str(document["task"]), choices, rows)
     except (ValueError, TypeError, KeyError) as error:
         raise SearchError(f"{path} is not a search table: {error!r}") from error
+
+
+def _choice_fields(choice: Choice) -> dict[str, object]:
+    fields: dict[str, object] = {"name": choice.name, "values": choice.values}
+    if choice.condition is not None:
+        fields["if"] = [choice.condition.name, choice.condition.value]
+    if choice.idle:
+        fields["idle"] = choice.idle
+    return fields
+
+
+def _as_choice(name: str, values: Sequence[Any], idle: int = 0, **condition: Any) -> Choice:
+    wanted = None
+    if condition:
+        parent, value = condition.pop("if")
+        wanted = Condition(str(parent), _as_value(value))
+    if condition:
+        raise TypeError(f"a choice has unknown fields: {', '.join(condition)}")
+    return Choice(str(name), tuple(_as_value(value) for value in values), wanted, int(idle))
 
 
 def _as_value(value: Any) -> object:

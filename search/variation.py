@@ -14,8 +14,8 @@ STEP_SHARE = 0.5
 
 
 def mutate(genes: MutableSequence[int], space: Space) -> None:
-    """Change one gene at least, and on average one and a half, among those with a choice."""
-    places = [place for place, choice in enumerate(space.choices) if len(choice.values) > 1]
+    """Change one gene at least, and on average one and a half, of those that count."""
+    places = [place for place in space.active(genes) if len(space.choices[place].values) > 1]
     if not places:
         return
     certain = random.choice(places)

@@ -1,33 +1,24 @@
-"""The space of a whole program's schedules, as genomes.
+"""The space of a whole program's schedules, under all of its algorithms, as genomes.
 
-The nests that take most of the estimated time are searched together; the others keep their default
-choice. A choice of nest 2 is a gene named "n2.unroll". Different genomes may mean one schedule: the
-tile extent of the axis that runs along the lanes counts for nothing.
+The first choice is the algorithm. Under each one other choices count, whose names begin with it,
+such as "winograd4.n1.unroll"; those of the other algorithms rest at their defaults, so that a
+change of the algorithm alone leads to the default schedule under the new one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
-
-from relay_tune.schedule.analysis import Estimate
+from relay_tune.schedule.algorithms import algorithms
 from relay_tune.schedule.apply import Plan
-from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.features import features
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.schedule.space import NestSpace, default_choice
-from search import Choice, Genome, Space
+from relay_tune.tuning.plan_space import Genes, PlanSpace
+from search import Choice, Condition, Genome, Space
 
-SEARCHED_SHARE = 0.03
-"""Nests below this share of the program's estimated cycles keep their default."""
-
-SEARCHED_NESTS = 3
-REMEMBERED = 20_000
+ALGORITHM = "algorithm"
 
 
 class ProgramSpace:
-    """The schedules of a plan that may be tried.
+    """The schedules of a program that may be tried.
 
     Attributes:
         default: the schedule with the best estimate.
@@ -35,156 +26,79 @@ class ProgramSpace:
     """
 
     def __init__(self, plan: Plan, machine: Machine, threads: int) -> None:
-        self._spaces = plan.spaces(machine, threads)
-        self._defaults = tuple(default_choice(space) for space in self._spaces)
-        self._default_estimates = tuple(
-            space.estimate(choice)
-            for space, choice in zip(self._spaces, self._defaults, strict=True)
-        )
-        self._searched = _searched_nests(self._default_estimates)
-        self._decoded: dict[Genome, tuple[TileChoice, ...]] = {}
-        self._sensible: dict[Genome, bool] = {}
-        self._algorithm = plan.algorithm
-        self.default = Schedule(self._defaults, plan.algorithm)
-        self.space = Space(
-            tuple(
-                Choice(f"n{place}.{name}", values)
-                for place in self._searched
-                for name, values in zip(
-                    self._spaces[place].names, self._spaces[place].values, strict=True
-                )
-            ),
-            self._is_sensible,
-        )
-        ends = [0]
-        for place in self._searched:
-            ends.append(ends[-1] + len(self._spaces[place].names))
-        self._parts = tuple(pairwise(ends))
-        self._default_genome = self._encode(self._defaults)
+        names = algorithms(plan.source)
+        self._plans = {
+            name: PlanSpace(plan.with_algorithm(name), machine, threads) for name in names
+        }
+        self.default = plan.default_schedule(machine, threads)
+        choices = [Choice(ALGORITHM, names)]
+        self._parts: dict[str, tuple[int, int]] = {}
+        for plan_space in self._plans.values():
+            begin = len(choices)
+            choices += _choices(plan_space)
+            self._parts[plan_space.algorithm] = begin, len(choices)
+        self._names = names
+        self.space = Space(tuple(choices), self._is_sensible)
 
     @property
     def is_trivial(self) -> bool:
         """Whether there is nothing to choose."""
         return self.space.size <= 1
 
+    @property
+    def defaults(self) -> list[Schedule]:
+        """The schedule with the best estimate under each algorithm, the best of all first."""
+        others = [space.default for space in self._plans.values()]
+        return list(dict.fromkeys([self.default, *others]))
+
     def schedule(self, genome: Genome) -> Schedule:
         """The schedule that a genome stands for."""
-        return Schedule(self._choices(genome), self._algorithm)
+        plan_space, genes = self._located(genome)
+        return plan_space.schedule(genes)
 
     def genome(self, schedule: Schedule) -> Genome | None:
         """A genome of a schedule, or None if the space does not hold it."""
         if not self.describes(schedule):
             return None
-        kept = set(range(len(self._spaces))) - set(self._searched)
-        if any(schedule.choices[place] != self._defaults[place] for place in kept):
+        genes = self._plans[schedule.algorithm].genes(schedule)
+        if genes is None:
             return None
-        genome = self._encode(schedule.choices)
-        if genome is None or self.schedule(genome) != schedule or genome not in self.space:
-            return None
-        return genome
+        genome = [choice.idle for choice in self.space.choices]
+        genome[0] = self._names.index(schedule.algorithm)
+        begin, end = self._parts[schedule.algorithm]
+        genome[begin:end] = genes
+        return tuple(genome) if tuple(genome) in self.space else None
 
     def describes(self, schedule: Schedule) -> bool:
-        """Whether a schedule belongs to the plan of this space, not to another algorithm."""
-        same = schedule.algorithm == self._algorithm
-        return same and len(schedule.choices) == len(self._spaces)
+        """Whether a schedule is one of this program, under any algorithm."""
+        plan_space = self._plans.get(schedule.algorithm)
+        return plan_space is not None and plan_space.describes(schedule)
 
     def features(self, schedule: Schedule) -> list[float]:
         """The description of a schedule that a cost model learns from; empty for foreign ones."""
         if not self.describes(schedule):
             return []
-        return features(self._spaces, schedule.choices, self._estimates(schedule.choices))
+        return self._plans[schedule.algorithm].features(schedule)
 
     def cycles(self, schedule: Schedule) -> float:
         """The estimated cycles of one thread."""
-        return sum(estimate.cycles for estimate in self._estimates(schedule.choices))
+        return self._plans[schedule.algorithm].cycles(schedule)
 
-    def _estimates(self, choices: Sequence[TileChoice]) -> list[Estimate]:
-        """The estimates of all nests; those of the nests that are not searched are at hand."""
-        return [
-            known if choice is default else space.estimate(choice)
-            for space, choice, default, known in zip(
-                self._spaces, choices, self._defaults, self._default_estimates, strict=True
-            )
-        ]
-
-    def _choices(self, genome: Genome) -> tuple[TileChoice, ...]:
-        known = self._decoded.get(genome)
-        if known is not None:
-            return known
-        choices = list(self._defaults)
-        for place, (begin, end) in zip(self._searched, self._parts, strict=True):
-            space = self._spaces[place]
-            genes = genome[begin:end]
-            values = [options[gene] for options, gene in zip(space.values, genes, strict=True)]
-            choices[place] = space.decode(dict(zip(space.names, values, strict=True)))
-        if len(self._decoded) >= REMEMBERED:
-            self._decoded.clear()
-            self._sensible.clear()
-        self._decoded[genome] = tuple(choices)
-        return self._decoded[genome]
+    def _located(self, genome: Genome) -> tuple[PlanSpace, Genes]:
+        """The space of a genome's algorithm, and the genes that count there."""
+        name = self._names[genome[0]]
+        begin, end = self._parts[name]
+        return self._plans[name], genome[begin:end]
 
     def _is_sensible(self, genome: Genome) -> bool:
-        if genome == self._default_genome:
-            return True
-        known = self._sensible.get(genome)
-        if known is None:
-            choices = self._choices(genome)
-            known = all(self._spaces[n].is_sensible(choices[n]) for n in self._searched)
-            self._sensible[genome] = known
-        return known
-
-    def _encode(self, choices: Sequence[TileChoice]) -> Genome | None:
-        genes: list[int] = []
-        for place in self._searched:
-            part = _genes(self._spaces[place], choices[place])
-            if part is None:
-                return None
-            genes += part
-        return tuple(genes)
+        plan_space, genes = self._located(genome)
+        return plan_space.is_sensible(genes)
 
 
-def _searched_nests(estimates: Sequence[Estimate]) -> tuple[int, ...]:
-    """The nests worth searching, in the order of the program."""
-    cycles = [estimate.cycles for estimate in estimates]
-    heavy = [n for n, own in enumerate(cycles) if own > SEARCHED_SHARE * sum(cycles)]
-    heaviest = sorted(heavy, key=lambda place: -cycles[place])[:SEARCHED_NESTS]
-    return tuple(sorted(heaviest))
-
-
-def _genes(space: NestSpace, choice: TileChoice) -> list[int] | None:
-    """The indices of the values that make up a choice, or None if a value is not there."""
-    axes = space.analysis.nest.axes
-    genes: list[int] = []
-    for name, values in zip(space.names, space.values, strict=True):
-        wanted: list[object]
-        match name:
-            case "vector":
-                wanted = [(choice.vector, choice.lanes)]
-            case "vectors":
-                wanted = _vector_counts(space, choice, values)
-            case "order":
-                wanted = [choice.order]
-            case "reduction_order":
-                wanted = [choice.reduction_order]
-            case "unroll":
-                wanted = [choice.unroll]
-            case _ if name.startswith("blocks"):
-                wanted = [choice.blocks[int(name.removeprefix("blocks"))]]
-            case _:
-                place = int(name.removeprefix("tile"))
-                is_free = place == choice.vector
-                wanted = [values[0] if is_free else min(choice.tile[place], axes[place].extent)]
-        index = next((values.index(value) for value in wanted if value in values), None)
-        if index is None:
-            return None
-        genes.append(index)
-    return genes
-
-
-def _vector_counts(space: NestSpace, choice: TileChoice, values: Sequence[object]) -> list[object]:
-    """The numbers of vectors that give the choice's tile along its vector axis."""
-    if choice.vector < 0:
-        return [values[0]]
-    extent = space.analysis.nest.axes[choice.vector].extent
-    tile = choice.tile[choice.vector]
-    return [n for n in values if isinstance(n, int) and min(n * choice.lanes, extent) == tile]
+def _choices(plan_space: PlanSpace) -> list[Choice]:
+    condition = Condition(ALGORITHM, plan_space.algorithm)
+    idle = plan_space.default_genes or (0,) * len(plan_space.names)
+    return [
+        Choice(f"{plan_space.algorithm}.{name}", values, condition, gene)
+        for name, values, gene in zip(plan_space.names, plan_space.values, idle, strict=True)
+    ]

@@ -142,7 +142,7 @@ class TuningRun:
             rates = (limits.operations, limits.bytes)
             self._keeper.put_limits(dict(zip(names, rates, strict=True)))
         for state in self._states:
-            state.limit_seconds = limits.seconds(state.task.operations, state.task.bytes)
+            state.limit_seconds = min(limits.seconds(*work) for work in state.task.works)
 
     def _measure_defaults(self) -> None:
         """The default schedule of every task comes first: a run can only improve on it."""

@@ -18,8 +18,11 @@ from relay_tune.codegen.target import Target
 from relay_tune.errors import BuildError, RelayError
 from relay_tune.runtime.machine_limits import MachineLimits, measure_limits
 from relay_tune.runtime.measure_inputs import MeasureInputs, measure_inputs
+from relay_tune.runtime.measure_message import Slot, SlotKind
 from relay_tune.runtime.measurement import Measurement, Outcome
 from relay_tune.runtime.measurer import Candidate, MeasureLimits, Measurer
+from relay_tune.schedule.algorithms import algorithms
+from relay_tune.schedule.apply import Plan
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.candidates import CandidateText, candidate_text
 from relay_tune.tuning.tasks import Task
@@ -74,7 +77,7 @@ class NativeRunner:
         self._objects: dict[str, Future[bytes]] = {}
         self._pool = CompilerPool(target, os.cpu_count() or 1)
         self._data: dict[str, MeasureInputs] = {}
-        self._loaded: tuple[str, str] | None = None
+        self._loaded = ""
 
     def prepare(self, task: Task, schedules: Sequence[Schedule]) -> Sequence[Prepared]:
         """See `Runner.prepare`."""
@@ -87,7 +90,7 @@ class NativeRunner:
             return prepared.failure
         assert prepared.candidate is not None
         try:
-            self._load(task, prepared.schedule.algorithm)
+            self._load(task)
         except RelayError as error:
             return Measurement(Outcome.ERROR, message=f"no reference: {error.message}"[:500])
         return self._measurer.measure(prepared.candidate, best)
@@ -95,7 +98,7 @@ class NativeRunner:
     def limits(self) -> MachineLimits:
         """See `Runner.limits`."""
         self._measurer.load(MeasureInputs((), (), ()))
-        self._loaded = None
+        self._loaded = ""
         return measure_limits(self._measurer, self._target, self._threads)
 
     def close(self) -> None:
@@ -104,17 +107,16 @@ class NativeRunner:
         self._pool.abort()
         self._pool.close()
 
-    def _load(self, task: Task, algorithm: str) -> None:
-        """Have the measurer hold a task's data; the constants are those of an algorithm."""
+    def _load(self, task: Task) -> None:
+        """Have the measurer hold a task's data, with the constants of all of its algorithms."""
         digest = task.key.digest
-        if self._loaded == (digest, algorithm):
+        if self._loaded == digest:
             return
         if digest not in self._data:
             self._data[digest] = measure_inputs(task.function, (), self._seed)
-        program = task.plan.with_algorithm(algorithm).program
-        constants = tuple(data for _, data in program.constants)
+        constants = tuple(data for plan in _plans(task) for _, data in plan.program.constants)
         self._measurer.load(replace(self._data[digest], constants=constants))
-        self._loaded = digest, algorithm
+        self._loaded = digest
 
     def _start(self, task: Task, schedule: Schedule) -> _Started:
         try:
@@ -122,6 +124,7 @@ class NativeRunner:
         except BuildError as error:
             failed = Measurement(Outcome.COMPILE_ERROR, message=error.message[:500])
             return _Started(schedule, None, (), failed)
+        text = replace(text, slots=_slots_of_all(task, schedule.algorithm, text.slots))
         futures = tuple(self._compiled(module) for module in text.modules)
         return _Started(schedule, text, futures, None)
 
@@ -150,6 +153,23 @@ class NativeRunner:
             return Prepared(started.schedule, Candidate(objects, text.slots, text.is_serial))
         failed = Measurement(Outcome.COMPILE_ERROR, message=reason)
         return Prepared(started.schedule, failure=failed)
+
+
+def _plans(task: Task) -> list[Plan]:
+    return [task.plan.with_algorithm(name) for name in algorithms(task.plan.source)]
+
+
+def _slots_of_all(task: Task, algorithm: str, slots: tuple[Slot, ...]) -> tuple[Slot, ...]:
+    """An algorithm's slots, its constants numbered among those of all algorithms of the task."""
+    first = 0
+    for plan in _plans(task):
+        if plan.algorithm == algorithm:
+            break
+        first += len(plan.program.constants)
+    return tuple(
+        replace(slot, index=slot.index + first) if slot.kind is SlotKind.CONSTANT else slot
+        for slot in slots
+    )
 
 
 @dataclass(frozen=True, eq=False, slots=True)

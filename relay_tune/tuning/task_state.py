@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from relay_tune.runtime.measurement import Measurement, Outcome
@@ -139,8 +138,8 @@ class TaskState:
 
 def new_state(task: Task, space: ProgramSpace, seed: int) -> TaskState:
     """The state of a task of which nothing is known."""
-    default = space.genome(space.default)
-    initial: Sequence[Genome] = () if default is None else (default,)
+    defaults = [space.genome(schedule) for schedule in space.defaults]
+    initial = [genome for genome in defaults if genome is not None]
     search = GeneticSearch(
         space.space, seed, population=POPULATION, generations=GENERATIONS, initial=initial
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
 from relay_tune.building.primitives import nest_operations
@@ -15,8 +15,8 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
 from relay_tune.op.lower import TensorProgram, lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
+from relay_tune.schedule.algorithms import algorithms
 from relay_tune.schedule.apply import Plan, plan_program
-from relay_tune.schedule.machine import Machine
 from relay_tune.tensor.expression import Tensor
 
 
@@ -29,8 +29,8 @@ class Task:
         function: the typed primitive function; the first of those with this key.
         plan: its nests, before any choice.
         weight: how often the model runs it.
-        operations: arithmetic operations of one run.
-        bytes: what one run reads and writes at least once.
+        operations: arithmetic operations of one run, as the program is written.
+        bytes: what one run reads and writes at least once, as the program is written.
     """
 
     key: PrimitiveKey
@@ -40,10 +40,11 @@ class Task:
     operations: int
     bytes: int
 
-    def under_default_algorithm(self, machine: Machine, threads: int) -> Task:
-        """The task with the plan, and the operations, of the algorithm with the best estimate."""
-        plan = self.plan.with_algorithm(self.plan.default_schedule(machine, threads).algorithm)
-        return self if plan is self.plan else replace(self, plan=plan, operations=_operations(plan))
+    @property
+    def works(self) -> Sequence[tuple[int, int]]:
+        """The operations and bytes of one run under each algorithm."""
+        plans = [self.plan.with_algorithm(name) for name in algorithms(self.plan.source)]
+        return [(_operations(plan), _bytes(plan.program)) for plan in plans]
 
 
 def extract_tasks(module: Module) -> list[Task]:

@@ -123,10 +123,9 @@ def _run(
 
 
 def _states(tasks: Sequence[Task], target: Target, threads: int, seed: int) -> list[TaskState]:
-    """The states of the tasks that leave a choice, each under its best-rated algorithm."""
+    """The states of the tasks that leave a choice."""
     machine = machine_of(target)
-    chosen = [task.under_default_algorithm(machine, threads) for task in tasks]
-    spaces = [(task, ProgramSpace(task.plan, machine, threads)) for task in chosen]
+    spaces = [(task, ProgramSpace(task.plan, machine, threads)) for task in tasks]
     return [new_state(task, space, seed) for task, space in spaces if not space.is_trivial]
 
 

@@ -4,9 +4,10 @@ import math
 from dataclasses import dataclass
 from itertools import permutations
 
+from search.choice import Choice
 from search.landscapes import machine
 from search.landscapes.machine import LANES, Landscape
-from search.space import Choice, Genome, Space
+from search.space import Genome, Space
 
 ORDERS = tuple("".join(order) for order in permutations("coh"))
 """Outer loops over blocks of input channels (c), of output channels (o) and over rows (h)."""

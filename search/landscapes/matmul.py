@@ -3,9 +3,10 @@
 import math
 from dataclasses import dataclass
 
+from search.choice import Choice
 from search.landscapes import machine
 from search.landscapes.machine import LANES, Landscape
-from search.space import Choice, Genome, Space
+from search.space import Genome, Space
 
 ROWS = tuple(range(1, 17))
 VECTORS = (1, 2, 3, 4, 6, 8)

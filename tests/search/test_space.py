@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from search import Choice, EmptySpaceError, SearchError, Space
+from search import Choice, Condition, EmptySpaceError, SearchError, Space
 
 TILES = Space(
     (Choice("rows", (1, 2, 4, 8)), Choice("order", ("ij", "ji")), Choice("pad", ((0, 0), (1, 1)))),
@@ -96,3 +96,40 @@ def test_choices_must_make_sense() -> None:
         Choice("rows", (1, 2, 1))
     with pytest.raises(SearchError, match="repeated: rows"):
         Space((Choice("rows", (1,)), Choice("rows", (2,))))
+
+
+SHAPES = Space(
+    (
+        Choice("shape", ("circle", "box")),
+        Choice("radius", (1, 2, 3), Condition("shape", "circle"), idle=1),
+        Choice("width", (1, 2), Condition("shape", "box")),
+        Choice("height", (1, 2), Condition("shape", "box")),
+    )
+)
+
+
+def test_choices_that_do_not_count_rest() -> None:
+    assert SHAPES.active((0, 0, 0, 0)) == [0, 1]
+    assert SHAPES.active((1, 0, 0, 0)) == [0, 2, 3]
+    assert SHAPES.normal((0, 2, 1, 1)) == (0, 2, 0, 0)
+    assert SHAPES.normal((1, 2, 1, 1)) == (1, 1, 1, 1)
+    assert len(SHAPES.enumerate(100)) == 3 + 2 * 2
+
+
+def test_only_normal_genomes_are_drawn_and_accepted() -> None:
+    rng = random.Random(0)
+    assert {SHAPES.random(rng) for _ in range(300)} == set(SHAPES.enumerate(100))
+    assert (0, 2, 1, 0) not in SHAPES
+    with pytest.raises(SearchError, match="is not normal"):
+        SHAPES.decode((0, 2, 1, 0))
+
+
+def test_a_neighbour_under_another_condition_is_normal() -> None:
+    assert (1, 1, 0, 0) in set(SHAPES.neighbours((0, 2, 0, 0)))
+
+
+def test_a_choice_must_depend_on_one_that_always_counts() -> None:
+    with pytest.raises(SearchError, match="depends on"):
+        Space((*SHAPES.choices, Choice("depth", (1,), Condition("width", 1))))
+    with pytest.raises(SearchError, match="has no value 'ring'"):
+        Space((*SHAPES.choices, Choice("hole", (1,), Condition("shape", "ring"))))

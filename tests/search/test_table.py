@@ -3,12 +3,15 @@ from pathlib import Path
 
 import pytest
 
-from search import Choice, SearchError, SearchTable, load_table, save_table
+from search import Choice, Condition, SearchError, SearchTable, load_table, save_table
 from search.table import TableRow
 
 TABLE = SearchTable(
     "task",
-    (Choice("rows", (1, 2)), Choice("tile", ((1, 2), (2, 1)))),
+    (
+        Choice("rows", (1, 2)),
+        Choice("tile", ((1, 2), (2, 1)), Condition("rows", 2)),
+    ),
     (
         TableRow((0, 0), (1.0, 0.5), 2.0),
         TableRow((1, 0), (2.0, 0.5), 1.0),

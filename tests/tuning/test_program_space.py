@@ -3,14 +3,35 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
+import numpy as np
 import pytest
 
 from relay_tune.building.primitives import machine_of
 from relay_tune.codegen.target import Target
+from relay_tune.frontend.relay_text import parse
 from relay_tune.schedule.features import FEATURE_NAMES
 from relay_tune.schedule.schedule import Schedule
+from relay_tune.transform.bind_parameters import BindParameters
+from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.program_space import ProgramSpace
-from relay_tune.tuning.tasks import Task
+from relay_tune.tuning.tasks import Task, extract_tasks
+
+CONVOLUTION = """
+#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 12, 12, 32), float32], %w: Tensor[(3, 3, 32, 32), float32]) {
+  nn.conv2d(%x, %w, padding=(1, 1), channels=32, kernel_size=(3, 3), data_layout="NHWC",
+    kernel_layout="HWIO")
+}
+"""
+
+
+@pytest.fixture
+def convolution(target: Target) -> ProgramSpace:
+    module = parse(CONVOLUTION)
+    weights = np.random.default_rng(0).standard_normal((3, 3, 32, 32)).astype("float32")
+    bound = BindParameters({"w": weights})(module)
+    task = extract_tasks(default_pipeline()(bound))[0]
+    return ProgramSpace(task.plan, machine_of(target), 2)
 
 
 @pytest.fixture
@@ -57,3 +78,30 @@ def test_the_default_has_the_best_estimate_of_a_sample(space: ProgramSpace) -> N
     random = Random(2)
     sampled = [space.cycles(space.schedule(space.space.random(random))) for _ in range(50)]
     assert space.cycles(space.default) <= min(sampled) * 1.2
+
+
+def test_all_algorithms_are_in_one_space(convolution: ProgramSpace) -> None:
+    assert {schedule.algorithm for schedule in convolution.defaults} == {
+        "direct",
+        "winograd2",
+        "winograd4",
+    }
+    assert convolution.defaults[0] == convolution.default
+    random = Random(3)
+    drawn = [convolution.space.random(random) for _ in range(60)]
+    schedules = [convolution.schedule(genome) for genome in drawn]
+    assert {schedule.algorithm for schedule in schedules} == {"direct", "winograd2", "winograd4"}
+    for genome, schedule in zip(drawn, schedules, strict=True):
+        found = convolution.genome(schedule)
+        assert found is not None and convolution.schedule(found) == schedule
+        assert convolution.space.normal(genome) == genome
+        assert len(convolution.features(schedule)) == len(FEATURE_NAMES)
+
+
+def test_a_changed_algorithm_leads_to_its_default(convolution: ProgramSpace) -> None:
+    genome = convolution.space.random(Random(4))
+    for gene, name in enumerate(convolution.space.choices[0].values):
+        changed = convolution.space.normal((gene, *genome[1:]))
+        if gene != genome[0]:
+            schedule = convolution.schedule(changed)
+            assert schedule.algorithm == name and schedule in convolution.defaults

@@ -1,0 +1,168 @@
+"""The choices of a plan: what may be searched of a program under one algorithm.
+
+The nests that take most of the estimated time are searched together; the others keep their default
+choice. A choice of nest 2 is named "n2.unroll". Different genes may mean one schedule: the tile
+extent of the axis that runs along the lanes counts for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from relay_tune.schedule.analysis import Estimate
+from relay_tune.schedule.apply import Plan
+from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.features import features
+from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.schedule.space import NestSpace, default_choice
+
+Genes = tuple[int, ...]
+"""One index for each choice of a plan."""
+
+SEARCHED_SHARE = 0.03
+"""Nests below this share of the program's estimated cycles keep their default."""
+
+SEARCHED_NESTS = 3
+REMEMBERED = 20_000
+
+
+class PlanSpace:
+    """The schedules of a plan that may be tried.
+
+    Attributes:
+        algorithm: of the plan.
+        default: the schedule with the best estimate.
+        names: of the choices.
+        values: the alternatives of each.
+    """
+
+    def __init__(self, plan: Plan, machine: Machine, threads: int) -> None:
+        self.algorithm = plan.algorithm
+        self._spaces = plan.spaces(machine, threads)
+        self._defaults = tuple(default_choice(space) for space in self._spaces)
+        self._default_estimates = tuple(
+            space.estimate(choice)
+            for space, choice in zip(self._spaces, self._defaults, strict=True)
+        )
+        self._searched = _searched_nests(self._default_estimates)
+        self._schedules: dict[Genes, Schedule] = {}
+        self.default = Schedule(self._defaults, plan.algorithm)
+        spaces = [(place, self._spaces[place]) for place in self._searched]
+        self.names = tuple(f"n{place}.{name}" for place, space in spaces for name in space.names)
+        self.values = tuple(values for _, space in spaces for values in space.values)
+        ends = [0]
+        for _, space in spaces:
+            ends.append(ends[-1] + len(space.names))
+        self._parts = tuple(pairwise(ends))
+        self.default_genes = self._encoded(self._defaults)
+
+    def schedule(self, genes: Genes) -> Schedule:
+        """The schedule that genes stand for."""
+        known = self._schedules.get(genes)
+        if known is not None:
+            return known
+        choices = list(self._defaults)
+        for place, (begin, end) in zip(self._searched, self._parts, strict=True):
+            space = self._spaces[place]
+            own = genes[begin:end]
+            values = [options[gene] for options, gene in zip(space.values, own, strict=True)]
+            choices[place] = space.decode(dict(zip(space.names, values, strict=True)))
+        if len(self._schedules) >= REMEMBERED:
+            self._schedules.clear()
+        self._schedules[genes] = Schedule(tuple(choices), self.algorithm)
+        return self._schedules[genes]
+
+    def genes(self, schedule: Schedule) -> Genes | None:
+        """Genes of a schedule that this space describes, or None if it is not to be searched."""
+        kept = set(range(len(self._spaces))) - set(self._searched)
+        if any(schedule.choices[place] != self._defaults[place] for place in kept):
+            return None
+        genes = self._encoded(schedule.choices)
+        return genes if genes is not None and self.schedule(genes) == schedule else None
+
+    def describes(self, schedule: Schedule) -> bool:
+        """Whether a schedule belongs to the plan of this space."""
+        same = schedule.algorithm == self.algorithm
+        return same and len(schedule.choices) == len(self._spaces)
+
+    def is_sensible(self, genes: Genes) -> bool:
+        """Whether genes stand for a schedule that can be fast at all."""
+        if genes == self.default_genes:
+            return True
+        choices = self.schedule(genes).choices
+        return all(self._spaces[place].is_sensible(choices[place]) for place in self._searched)
+
+    def features(self, schedule: Schedule) -> list[float]:
+        """The description of a schedule of the plan that a cost model learns from."""
+        return features(self._spaces, schedule.choices, self._estimates(schedule.choices))
+
+    def cycles(self, schedule: Schedule) -> float:
+        """The estimated cycles of one thread for a schedule of the plan."""
+        return sum(estimate.cycles for estimate in self._estimates(schedule.choices))
+
+    def _estimates(self, choices: Sequence[TileChoice]) -> list[Estimate]:
+        """The estimates of all nests; those of the nests that are not searched are at hand."""
+        return [
+            known if choice is default else space.estimate(choice)
+            for space, choice, default, known in zip(
+                self._spaces, choices, self._defaults, self._default_estimates, strict=True
+            )
+        ]
+
+    def _encoded(self, choices: Sequence[TileChoice]) -> Genes | None:
+        genes: list[int] = []
+        for place in self._searched:
+            part = _genes(self._spaces[place], choices[place])
+            if part is None:
+                return None
+            genes += part
+        return tuple(genes)
+
+
+def _searched_nests(estimates: Sequence[Estimate]) -> tuple[int, ...]:
+    """The nests worth searching, in the order of the program."""
+    cycles = [estimate.cycles for estimate in estimates]
+    heavy = [n for n, own in enumerate(cycles) if own > SEARCHED_SHARE * sum(cycles)]
+    heaviest = sorted(heavy, key=lambda place: -cycles[place])[:SEARCHED_NESTS]
+    return tuple(sorted(heaviest))
+
+
+def _genes(space: NestSpace, choice: TileChoice) -> list[int] | None:
+    """The indices of the values that make up a choice, or None if a value is not there."""
+    axes = space.analysis.nest.axes
+    genes: list[int] = []
+    for name, values in zip(space.names, space.values, strict=True):
+        wanted: list[object]
+        match name:
+            case "vector":
+                wanted = [(choice.vector, choice.lanes)]
+            case "vectors":
+                wanted = _vector_counts(space, choice, values)
+            case "order":
+                wanted = [choice.order]
+            case "reduction_order":
+                wanted = [choice.reduction_order]
+            case "unroll":
+                wanted = [choice.unroll]
+            case _ if name.startswith("blocks"):
+                wanted = [choice.blocks[int(name.removeprefix("blocks"))]]
+            case _:
+                place = int(name.removeprefix("tile"))
+                is_free = place == choice.vector
+                wanted = [values[0] if is_free else min(choice.tile[place], axes[place].extent)]
+        index = next((values.index(value) for value in wanted if value in values), None)
+        if index is None:
+            return None
+        genes.append(index)
+    return genes
+
+
+def _vector_counts(space: NestSpace, choice: TileChoice, values: Sequence[object]) -> list[object]:
+    """The numbers of vectors that give the choice's tile along its vector axis."""
+    if choice.vector < 0:
+        return [values[0]]
+    extent = space.analysis.nest.axes[choice.vector].extent
+    tile = choice.tile[choice.vector]
+    return [n for n in values if isinstance(n, int) and min(n * choice.lanes, extent) == tile]
