@@ -4,9 +4,9 @@ import pytest
 
 from relay_tune.codegen.compiler import LoadedCode, compile_text
 from relay_tune.codegen.main_function import KernelCall, Place, main_text
-from relay_tune.codegen.native_runtime import runtime_text
 from relay_tune.codegen.sweeps import Direction, directions, sweep_shares
 from relay_tune.codegen.target import native_target
+from relay_tune.runtime.threads import thread_pool
 
 RECORD = """
 @count = internal global i64 0
@@ -32,10 +32,9 @@ def recorded(calls: list[KernelCall], threads: int, runs: int) -> list[list[tupl
     )
     log = (ctypes.c_int64 * 4096)(*[-1] * 4096)
     table = (ctypes.c_void_p * 1)(ctypes.addressof(log))
-    run = code.function("relay_tune_run", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
     found, begin = [], 0
     for _ in range(runs):
-        run(code.address("main_run"), table, threads)
+        pool.run(code.address("main_run"), table, threads)
         end = log[:].index(-1)
         found.append(list(zip(log[begin:end:2], log[begin + 1 : end : 2], strict=True)))
         begin = end
