@@ -26,10 +26,8 @@ def recorded(calls: list[KernelCall], threads: int, runs: int) -> list[list[tupl
     target = native_target()
     triple = f'target triple = "{target.triple}"\n'
     texts = [main_text("main_run", calls, target.triple), triple + RECORD]
-    texts.append(runtime_text(target.triple))
-    code = LoadedCode(
-        [compile_text(text, target) for text in texts], ["main_run", "relay_tune_run"]
-    )
+    pool = thread_pool()
+    code = LoadedCode([compile_text(text, target) for text in texts], ["main_run"], pool.imports)
     log = (ctypes.c_int64 * 4096)(*[-1] * 4096)
     table = (ctypes.c_void_p * 1)(ctypes.addressof(log))
     found, begin = [], 0
