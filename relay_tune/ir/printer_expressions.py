@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from relay_tune.ir.expr import Expr, Function, If, Let, Match
+from relay_tune.ir.expression_scopes import Scope
 from relay_tune.ir.printer_atoms import AtomWriter
-from relay_tune.ir.printer_layout import Layout, Scope, plan_layout
+from relay_tune.ir.printer_layout import Layout, plan_layout
 from relay_tune.ir.traversal import free_vars
 
 _DEEPEST_INDENT = 20  # deeper blocks stand at this level, so that text grows linearly

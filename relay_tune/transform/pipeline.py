@@ -16,9 +16,9 @@ from relay_tune.transform.eliminate_dead_code import EliminateDeadCode
 from relay_tune.transform.fold_constants import FoldConstants
 from relay_tune.transform.fold_scale_axis import FoldScaleAxis
 from relay_tune.transform.fusion.fuse import Fuse
-from relay_tune.transform.graph_normal_form import ToGraphNormalForm
 from relay_tune.transform.infer import InferTypes
 from relay_tune.transform.instruments import Instrument
+from relay_tune.transform.language.graph_normal_form import ToGraphNormalForm
 from relay_tune.transform.layout.choose_layout import ChooseLayout
 from relay_tune.transform.materialize_padding import MaterializePadding
 from relay_tune.transform.module_pass import ModulePass

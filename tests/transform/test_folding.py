@@ -12,7 +12,7 @@ from relay_tune.transform.eliminate_common_subexpressions import EliminateCommon
 from relay_tune.transform.eliminate_dead_code import EliminateDeadCode
 from relay_tune.transform.fold_constants import FoldConstants
 from relay_tune.transform.fold_scale_axis import FoldScaleAxis
-from relay_tune.transform.graph_normal_form import ToGraphNormalForm
+from relay_tune.transform.language.graph_normal_form import ToGraphNormalForm
 from relay_tune.transform.simplify_inference import SimplifyInference
 from relay_tune.typing.infer import infer_types
 

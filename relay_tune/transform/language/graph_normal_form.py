@@ -1,7 +1,17 @@
 """Turn let-bound values into shared nodes of the graph.
 
-before: let %a = nn.relu(%x); let %b = add(%a, %a); %b
-after:  %0 = nn.relu(%x); add(%0, %0)
+before:
+    def @main(%x: Tensor[(4), float32]) {
+      let %a = nn.relu(%x);
+      let %b = add(%a, %a);
+      %b
+    }
+
+after:
+    def @main(%x: Tensor[(4), float32]) {
+      %0 = nn.relu(%x);
+      add(%0, %0)
+    }
 
 Sharing then means what the let meant: a node is computed once in each activation. A binding stays
 where that would not hold: its value is no plain operator call, or a nested function uses it.

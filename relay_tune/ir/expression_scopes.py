@@ -1,0 +1,113 @@
+"""The scopes of an expression graph, and the one that each node belongs to.
+
+A scope is the body of a function, branch, clause or let. A node that is used in several places
+belongs to the innermost scope that contains them all (their lowest common ancestor in the tree of
+scopes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from relay_tune.ir.expr import Expr, Function, If, Let, Match
+from relay_tune.ir.traversal import children, post_order
+
+Opens = Callable[[Expr, int], bool]
+"""opens(node, index): whether child number `index` of a node is the value of a new scope."""
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """A scope; `jump` is a farther ancestor, so that ancestors are found in logarithmic time.
+
+    The jump pointers follow Myers, An applicative random-access stack, 1983.
+    """
+
+    parent: Scope | None
+    depth: int
+    jump: Scope | None
+    root: Expr
+    lines: list[Expr] = field(default_factory=list)
+
+    def child(self, root: Expr) -> Scope:
+        """A new scope inside this one, whose value is `root`."""
+        near = self.jump
+        far = near.jump if near is not None else None
+        if near is None or far is None or self.depth - near.depth != near.depth - far.depth:
+            return Scope(self, self.depth + 1, self, root)
+        return Scope(self, self.depth + 1, far, root)
+
+
+@dataclass(frozen=True, slots=True)
+class ScopePlan:
+    """The scopes of an expression.
+
+    Attributes:
+        top: the scope of the whole.
+        inner: the scope that child number `index` of a node opens, by (node, index).
+        homes: the scope that each node belongs to.
+    """
+
+    top: Scope
+    inner: dict[tuple[Expr, int], Scope]
+    homes: dict[Expr, Scope]
+
+    def scope_of_use(self, node: Expr, index: int) -> Scope:
+        """The scope in which child number `index` of a node is used."""
+        return self.inner.get((node, index)) or self.homes[node]
+
+
+def opens_block(node: Expr, index: int) -> bool:
+    """Whether a child is evaluated later, or perhaps not at all: a body, branch or clause."""
+    match node:
+        case Function():
+            return True
+        case If() | Match():
+            return index > 0
+        case _:
+            return False
+
+
+def opens_scope(node: Expr, index: int) -> bool:
+    """Whether a child is a block or the body of a let."""
+    return opens_block(node, index) or (isinstance(node, Let) and index > 0)
+
+
+def plan_scopes(root: Expr, opens: Opens = opens_scope) -> ScopePlan:
+    """The scopes of the graph under `root`; linear up to a logarithm."""
+    top = Scope(None, 0, None, root)
+    inner: dict[tuple[Expr, int], Scope] = {}
+    homes: dict[Expr, Scope] = {root: top}
+    for node in reversed(list(post_order(root))):
+        for index, child in enumerate(children(node)):
+            scope = homes[node]
+            if opens(node, index):
+                scope = inner[node, index] = scope.child(child)
+            homes[child] = _common(homes[child], scope) if child in homes else scope
+    return ScopePlan(top, inner, homes)
+
+
+def _common(left: Scope, right: Scope) -> Scope:
+    """The lowest common ancestor of two scopes."""
+    if left.depth < right.depth:
+        left, right = right, left
+    while left.depth > right.depth:
+        left = _step(left, right.depth)
+    while left is not right:
+        left, right = _step_both(left, right)
+    return left
+
+
+def _step(scope: Scope, depth: int) -> Scope:
+    """An ancestor as far up as a single step leads, but not above `depth`."""
+    if scope.jump is not None and scope.jump.depth >= depth:
+        return scope.jump
+    return scope.parent or scope
+
+
+def _step_both(left: Scope, right: Scope) -> tuple[Scope, Scope]:
+    """Ancestors of two different scopes of one depth, not above their common ancestor."""
+    if left.jump is not None and right.jump is not None and left.jump is not right.jump:
+        return left.jump, right.jump
+    return left.parent or left, right.parent or right

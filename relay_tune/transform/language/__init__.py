@@ -1,0 +1,1 @@
+"""Passes of the language itself: how programs are put together, whatever they compute."""

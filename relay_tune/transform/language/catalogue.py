@@ -1,0 +1,15 @@
+"""The passes of the language by name, for the command line."""
+
+from __future__ import annotations
+
+from relay_tune.transform.language.graph_normal_form import ToGraphNormalForm
+from relay_tune.transform.language.specialize import Specialize
+from relay_tune.transform.module_pass import ModulePass
+
+LANGUAGE_PASSES: dict[str, ModulePass] = {
+    step.name: step
+    for step in (
+        Specialize(),
+        ToGraphNormalForm(),
+    )
+}

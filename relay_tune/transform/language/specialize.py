@@ -1,0 +1,126 @@
+"""Give every use of a polymorphic function a copy of its own, in which all types are concrete.
+
+before:
+    def @identity[A](%x: A) -> A {
+      %x
+    }
+
+    def @main(%a: float32, %b: bool) {
+      %0 = @identity(%a);
+      %1 = @identity(%b);
+      (%0, %1)
+    }
+
+after:
+    def @identity(%x: float32) -> float32 {
+      %x
+    }
+
+    def @identity_1(%x: bool) -> bool {
+      %x
+    }
+
+    def @main(%a: float32, %b: bool) {
+      %0 = @identity(%a);
+      %1 = @identity_1(%b);
+      (%0, %1)
+    }
+
+This is monomorphisation. Functions that are used at the same types share a copy; those that are
+not used disappear. Data types keep their parameters: what they stand for is in the types of values.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from relay_tune.errors import BuildError
+from relay_tune.ir.expr import Function, GlobalVar
+from relay_tune.ir.module import Module
+from relay_tune.ir.types import Type
+from relay_tune.transform.language.instances import InstanceCopy
+from relay_tune.typing.infer import infer_types
+
+Arguments = tuple[Type, ...]
+
+
+@dataclass(frozen=True)
+class Specialize:
+    """Makes every function monomorphic.
+
+    Fields:
+        maximum_instances: how many copies of one function there may be, since a function that
+            calls itself at ever larger types would need endlessly many.
+    """
+
+    name: ClassVar[str] = "specialize"
+    maximum_instances: int = 1000
+
+    def __call__(self, module: Module) -> Module:
+        """The typed module without type parameters of functions.
+
+        Raises BuildError where `main` is polymorphic, or a value is used at several types in a
+        way that no copies can express.
+        """
+        if "main" in module.functions and module.main.type_params:
+            raise BuildError(
+                "@main is polymorphic: the types of its inputs are not known.",
+                where=module.main.span,
+                remedy="Annotate its parameters with concrete types.",
+            )
+        instances = _Instances(module, self.maximum_instances)
+        return infer_types(replace(module, functions=instances.all()))
+
+
+class _Instances:
+    """The copies that are needed, found from the functions that have no type parameters."""
+
+    def __init__(self, module: Module, maximum: int) -> None:
+        self._module = module
+        self._maximum = maximum
+        self._names: dict[str, dict[Arguments, str]] = {name: {} for name in module.functions}
+        self._pending: deque[tuple[str, Arguments]] = deque()
+
+    def all(self) -> dict[str, Function]:
+        """The functions of the specialised module by name, copies of one beside each other."""
+        for name, function in self._module.functions.items():
+            if not function.type_params:
+                self._names[name][()] = name
+                self._pending.append((name, ()))
+        made: dict[tuple[str, Arguments], Function] = {}
+        while self._pending:
+            name, arguments = key = self._pending.popleft()
+            made[key] = InstanceCopy(self.use).function(self._module[name], arguments)
+        return {
+            copy: made[name, arguments]
+            for name, copies in self._names.items()
+            for arguments, copy in copies.items()
+        }
+
+    def use(self, var: GlobalVar, arguments: tuple[Type, ...]) -> GlobalVar:
+        """The name of the copy of a function for these type arguments."""
+        copies = self._names[var.name]
+        if arguments not in copies:
+            if len(copies) >= self._maximum:
+                raise BuildError(
+                    f"@{var.name} is used at more than {self._maximum} types.",
+                    where=var.span,
+                    notes=("A function that calls itself at ever larger types has no last copy.",),
+                )
+            copies[arguments] = self._free_name(var.name, len(copies))
+            self._pending.append((var.name, arguments))
+        return GlobalVar(copies[arguments], span=var.span)
+
+    def _free_name(self, name: str, count: int) -> str:
+        if count == 0:
+            return name
+        taken = {copy for copies in self._names.values() for copy in copies.values()}
+        taken.update(self._module.functions)
+        return next(
+            candidate
+            for number in itertools.count(count)
+            if (candidate := f"{name}_{number}") not in taken
+        )

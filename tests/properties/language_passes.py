@@ -1,0 +1,25 @@
+"""What each pass of the language promises of its result, besides the same answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from relay_tune.ir.expr import Call, Constructor, Function
+from relay_tune.ir.module import Module
+from relay_tune.ir.traversal import post_order
+from relay_tune.transform.language.catalogue import LANGUAGE_PASSES as PASSES
+
+__all__ = ["CHECKS", "PASSES"]
+
+
+def has_no_type_parameters(module: Module) -> None:
+    """No function has type parameters, and no call names types but those of data."""
+    for node in post_order(*module.functions.values()):
+        assert not isinstance(node, Function) or not node.type_params
+        if isinstance(node, Call) and not isinstance(node.callee, Constructor):
+            assert not node.type_arguments
+
+
+CHECKS: dict[str, Callable[[Module], None]] = {
+    "specialize": has_no_type_parameters,
+}

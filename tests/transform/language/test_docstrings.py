@@ -1,0 +1,30 @@
+"""The program before and after each pass, as its docstring shows it, is what the tool prints."""
+
+import importlib
+import re
+from textwrap import dedent
+
+import pytest
+
+from relay_tune.ir.module import Module
+from relay_tune.ir.parser import parse
+from relay_tune.transform.language.catalogue import LANGUAGE_PASSES
+from relay_tune.typing.infer import infer_types
+
+EXAMPLE = re.compile(r"^before:\n(.*?)^after:\n(.*?)(?=^\S|\Z)", re.DOTALL | re.MULTILINE)
+
+
+def plain_text(module: Module) -> str:
+    """The text of a module without its first and last sections."""
+    return module.astext().partition("\n")[2].strip()
+
+
+@pytest.mark.parametrize("name", LANGUAGE_PASSES)
+def test_example(name: str) -> None:
+    step = LANGUAGE_PASSES[name]
+    text = importlib.import_module(step.__class__.__module__).__doc__ or ""
+    examples = EXAMPLE.findall(text)
+    assert examples, f"{name} shows no program before and after"
+    for before, after in examples:
+        module = infer_types(parse(dedent(before)))
+        assert plain_text(step(module)) == dedent(after).strip()

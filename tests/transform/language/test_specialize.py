@@ -1,0 +1,84 @@
+"""Copies of polymorphic functions for the types at which they are used."""
+
+import pytest
+
+from relay_tune.errors import BuildError
+from relay_tune.ir.module import Module
+from relay_tune.ir.parser import parse
+from relay_tune.transform.language.specialize import Specialize
+from relay_tune.typing.infer import infer_types
+
+LIST = "type List[A] { Cons(A, List[A]), Nil }\n"
+MAP = (
+    LIST + "def @map[A, B](%f: fn (A) -> B, %l: List[A]) -> List[B] { match (%l) {"
+    " Cons(%h, %t) => Cons(%f(%h), @map(%f, %t)), Nil => Nil } }\n"
+)
+ID = "def @id[A](%x: A) -> A { %x }\n"
+
+
+def specialized(text: str) -> Module:
+    return Specialize()(infer_types(parse(text)))
+
+
+def test_recursive_function_has_one_copy_for_each_use() -> None:
+    text = MAP + (
+        "def @main(%l: List[float32]) {"
+        " @map(fn (%x: bool) { %x }, @map(fn (%x: float32) { True }, %l)) }"
+    )
+    assert sorted(specialized(text).functions) == ["main", "map", "map_1"]
+
+
+def test_equal_uses_share_a_copy() -> None:
+    module = specialized(ID + "def @main(%x: int32) { (@id(%x), @id(2)) }")
+    assert sorted(module.functions) == ["id", "main"]
+
+
+def test_function_passed_by_name_is_copied_at_the_type_wanted() -> None:
+    module = specialized(MAP + ID + "def @main(%l: List[bool]) { @map(@id, %l) }")
+    assert "def @id(%x: bool) -> bool" in module.astext()
+
+
+def test_let_bound_function_is_copied_within_its_scope() -> None:
+    text = specialized(
+        "def @main(%y: int32) { let %f = fn [A](%x: A) { (%x, %y) }; (%f(1f), %f(True)) }"
+    ).astext()
+    assert "let %f = fn (%x: float32)" in text and "let %f_1 = fn (%x_1: bool)" in text
+
+
+def test_let_bound_function_that_is_not_used_disappears() -> None:
+    text = specialized("def @main() { let %f = fn [A](%x: A) { %x }; 1 }").astext()
+    assert "fn" not in text
+
+
+def test_fields_of_a_tuple_are_copied_one_by_one() -> None:
+    text = specialized(ID + "def @main() { let %t = (@id, 1); (%t.0(2f), %t.0(True)) }").astext()
+    assert "(@id, 1)" in text and "(@id_1, 1)" in text
+
+
+def test_polymorphic_main_is_refused() -> None:
+    with pytest.raises(BuildError, match="@main is polymorphic"):
+        specialized("def @main[A](%x: A) { %x }")
+
+
+def test_polymorphic_parameter_is_refused() -> None:
+    text = ID + (
+        "def @both(%f: fn [A](A) -> A) -> (int32, bool) { (%f(1), %f(True)) }"
+        "def @main() { @both(@id) }"
+    )
+    with pytest.raises(BuildError, match="used at several types"):
+        specialized(text)
+
+
+def test_ever_larger_types_end_in_an_error() -> None:
+    text = (
+        "def @grow[A](%x: A, %n: int32) -> int32 {"
+        " if (%n < 1) { 0 } else { @grow((%x, %x), %n - 1) } }"
+        "def @main() { @grow(1f, 2) }"
+    )
+    with pytest.raises(BuildError, match="more than 12 types"):
+        Specialize(maximum_instances=12)(infer_types(parse(text)))
+
+
+def test_new_names_do_not_clash() -> None:
+    module = specialized(ID + "def @id_1() { 0 }\ndef @main() { (@id(1), @id(2f), @id_1()) }")
+    assert sorted(module.functions) == ["id", "id_1", "id_2", "main"]
