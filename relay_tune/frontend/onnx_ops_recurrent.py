@@ -120,11 +120,15 @@ def _run(
 ) -> tuple[list[Expr], State]:
     """The outputs of all steps, in the order of time, and the last state."""
     step = CELLS[len(state), cell.gates]
-    projected = cell.projected(sequence.data)
+    features = static_shape(sequence.data)[2]
+    data = build.call("reshape", sequence.data, newshape=(-1, features))
+    projected = cell.projected(data)
     rows: list[Expr] = []
     times = range(sequence.steps)
     for time in reversed(times) if backwards else times:
-        new = step(cell, _part(build, projected, time), state)
+        begin = time * sequence.batch
+        now = cell.slice(projected, begin, begin + sequence.batch, 0)
+        new = step(cell, now, state)
         row = new[0]
         if sequence.lengths is not None:
             within = _within(build, sequence.lengths, time)
@@ -149,19 +153,23 @@ def _packed(
     batch_first: bool,
 ) -> list[Expr | None]:
     """The outputs of ONNX: [time, direction, batch, hidden] and [direction, batch, hidden]."""
-    steps = [
-        build.call("stack", build.tuple_of([rows[time] for rows in outputs]), axis=0)
-        for time in range(len(outputs[0]))
-    ]
     results: list[Expr | None] = [None]
     if node.wants(0):
-        results[0] = build.call("stack", build.tuple_of(steps), axis=0)
+        results[0] = _all_steps(build, outputs)
     for place in range(len(finals[0])):
         last = [final[place] for final in finals]
         results.append(build.call("stack", build.tuple_of(last), axis=1 if batch_first else 0))
     if batch_first and results[0] is not None:
         results[0] = build.call("transpose", results[0], axes=(2, 0, 1, 3))
     return results
+
+
+def _all_steps(build: Builder, outputs: list[list[Expr]]) -> Expr:
+    """[batch, hidden] of each direction and step to [time, direction, batch, hidden]."""
+    rows = [row for now in zip(*outputs, strict=True) for row in now]
+    batch, hidden = static_shape(rows[0])
+    joined = build.call("concatenate", build.tuple_of(rows), axis=0) if rows[1:] else rows[0]
+    return build.call("reshape", joined, newshape=(-1, len(outputs), batch, hidden))
 
 
 RECURRENT: Mapping[str, Translator] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_build import Builder, static_shape
@@ -42,6 +42,8 @@ class Cell:
         clip: the arguments of activations are limited to [-clip, clip]; 0 for no limit.
         couple_gates: LSTM: the forget gate is 1 - input gate.
         reset_after: GRU: the reset gate is applied after the product with the weights.
+
+    Parts of weights are made once, so that all steps read the same constants.
     """
 
     build: Builder
@@ -54,50 +56,57 @@ class Cell:
     clip: float
     couple_gates: bool
     reset_after: bool
+    _parts: dict[tuple[Expr, int, int], Expr] = field(default_factory=dict)
 
     @property
     def gates(self) -> int:
         """How many gates the weights hold."""
         return static_shape(self.input_weight)[0] // self.hidden
 
-    def projected(self, data: Expr) -> Expr:
-        """The products of all inputs with the weights, plus the bias of the input."""
-        product = self.build.call("nn.matmul", data, self.input_weight, transpose_b=True)
+    def projected(self, rows: Expr) -> Expr:
+        """[rows, features] to the products with the weights, plus the bias: [rows, gates * hidden].
+
+        The bias of the state is in it too, unless a gate is applied to the state's product.
+        """
+        product = self.build.call("nn.dense", rows, self.input_weight)
         if self.bias is None:
             return product
         width = self.gates * self.hidden
-        return self.build.call("add", product, self.cut(self.bias, 0, width))
+        bias = self.part(self.bias, 0, width)
+        if not self.reset_after:
+            bias = self.add(bias, self.part(self.bias, width, 2 * width))
+        return self.add(product, bias)
 
     def recurrent(self, state: Expr, first: int, last: int) -> Expr:
-        """The product of the state with the weights of gates [first, last), plus their bias."""
+        """The product of the state with the weights of gates [first, last).
+
+        With `reset_after` the bias of the state is added.
+        """
         begin, end = first * self.hidden, last * self.hidden
-        weight = self.rows(self.state_weight, begin, end)
-        product = self.build.call("nn.matmul", state, weight, transpose_b=True)
-        if self.bias is None:
+        product = self.build.call("nn.dense", state, self.part(self.state_weight, begin, end))
+        if self.bias is None or not self.reset_after:
             return product
         width = self.gates * self.hidden
-        return self.build.call("add", product, self.cut(self.bias, width + begin, width + end))
+        return self.add(product, self.part(self.bias, width + begin, width + end))
 
-    def cut(self, data: Expr, begin: int, end: int) -> Expr:
-        """A part of the last axis."""
-        axis = len(static_shape(data)) - 1
+    def part(self, weights: Expr, begin: int, end: int) -> Expr:
+        """Rows [begin, end) of weights, as one expression for all steps."""
+        key = (weights, begin, end)
+        if key not in self._parts:
+            self._parts[key] = self.slice(weights, begin, end, 0)
+        return self._parts[key]
+
+    def slice(self, data: Expr, begin: int, end: int, axis: int) -> Expr:
+        """A part of one axis."""
         if (begin, end) == (0, static_shape(data)[axis]):
             return data
         return self.build.call(
             "strided_slice", data, begin=(begin,), end=(end,), strides=(1,), axes=(axis,)
         )
 
-    def rows(self, data: Expr, begin: int, end: int) -> Expr:
-        """A part of the first axis."""
-        if (begin, end) == (0, static_shape(data)[0]):
-            return data
-        return self.build.call(
-            "strided_slice", data, begin=(begin,), end=(end,), strides=(1,), axes=(0,)
-        )
-
     def gate(self, data: Expr, place: int) -> Expr:
-        """The part of one gate."""
-        return self.cut(data, place * self.hidden, (place + 1) * self.hidden)
+        """[batch, gates * hidden] to the part of one gate: [batch, hidden]."""
+        return self.slice(data, place * self.hidden, (place + 1) * self.hidden, 1)
 
     def activate(self, function: int, data: Expr) -> Expr:
         """An activation of the limited argument."""
@@ -122,7 +131,9 @@ class Cell:
         """`total` plus the cell state times the peephole weights of a gate."""
         if self.peepholes is None:
             return total
-        return self.add(total, self.multiply(cell_state, self.gate(self.peepholes, place)))
+        begin = place * self.hidden
+        weights = self.part(self.peepholes, begin, begin + self.hidden)
+        return self.add(total, self.multiply(cell_state, weights))
 
 
 def rnn_step(cell: Cell, projected: Expr, state: State) -> State:
@@ -134,11 +145,13 @@ def rnn_step(cell: Cell, projected: Expr, state: State) -> State:
 def gru_step(cell: Cell, projected: Expr, state: State) -> State:
     """Gates z (update), r (reset), h (hidden); H' = (1 - z) h + z H."""
     (hidden,) = state
-    both = cell.add(cell.cut(projected, 0, 2 * cell.hidden), cell.recurrent(hidden, 0, 2))
-    update = cell.activate(0, cell.gate(both, 0))
-    reset = cell.activate(0, cell.gate(both, 1))
+    product = cell.recurrent(hidden, 0, 3 if cell.reset_after else 2)
+    update, reset = (
+        cell.activate(0, cell.add(cell.gate(projected, place), cell.gate(product, place)))
+        for place in range(2)
+    )
     if cell.reset_after:
-        inner = cell.multiply(reset, cell.recurrent(hidden, 2, 3))
+        inner = cell.multiply(reset, cell.gate(product, 2))
     else:
         inner = cell.recurrent(cell.multiply(reset, hidden), 2, 3)
     new = cell.activate(1, cell.add(cell.gate(projected, 2), inner))
