@@ -2,7 +2,8 @@
 
     void measure_repeat(ptr context, i64 thread, i64 threads)
 
-`context` holds the table of addresses, how often to run, and room for the nanoseconds of all runs.
+`context` holds tables of addresses, one beside the other, which the runs use in turn, how often to
+run, and room for the nanoseconds of all runs.
 It is meant to be a job of the thread pool: all threads have arrived before the clock starts.
 """
 
@@ -18,12 +19,24 @@ _MONOTONIC_CLOCK = {"darwin": 6, "macosx": 6}  # CLOCK_MONOTONIC of <time.h>; 1 
 
 
 class RepeatContext(ctypes.Structure):
-    """The argument of `measure_repeat`."""
+    """The argument of `measure_repeat`.
+
+    Attributes:
+        tables: the tables of addresses.
+        count: how often to run.
+        nanoseconds: of all runs; set by the function.
+        slots: the addresses in a table.
+        number: how many tables there are.
+        first: the table of the first run.
+    """
 
     _fields_ = (
-        ("table", ctypes.c_void_p),
+        ("tables", ctypes.c_void_p),
         ("count", ctypes.c_int64),
         ("nanoseconds", ctypes.c_int64),
+        ("slots", ctypes.c_int64),
+        ("number", ctypes.c_int64),
+        ("first", ctypes.c_int64),
     )
 
 
@@ -57,14 +70,24 @@ entry:
 
 define void @{repeat}(ptr %context, i64 %thread, i64 %threads) nounwind {{
 entry:
-  %table = load ptr, ptr %context, align 8
+  %tables = load ptr, ptr %context, align 8
   %count_at = getelementptr i64, ptr %context, i64 1
   %count = load i64, ptr %count_at, align 8
+  %slots_at = getelementptr i64, ptr %context, i64 3
+  %slots = load i64, ptr %slots_at, align 8
+  %number_at = getelementptr i64, ptr %context, i64 4
+  %number = load i64, ptr %number_at, align 8
+  %first_at = getelementptr i64, ptr %context, i64 5
+  %first_table = load i64, ptr %first_at, align 8
   call void @relay_tune_barrier(i64 %threads)
   %begin = call i64 @now()
   br label %loop
 loop:
   %done = phi i64 [ 0, %entry ], [ %next, %again ]
+  %turn = add i64 %done, %first_table
+  %which = urem i64 %turn, %number
+  %offset = mul i64 %which, %slots
+  %table = getelementptr ptr, ptr %tables, i64 %offset
   call void @{measured}(ptr %table, i64 %thread, i64 %threads)
   call void @relay_tune_barrier(i64 %threads)
   %main = icmp eq i64 %thread, 0

@@ -10,6 +10,7 @@ import numpy as np
 
 from relay_tune.codegen.compiler import LoadedCode
 from relay_tune.codegen.repeat_function import REPEAT_SYMBOL, RepeatContext
+from relay_tune.runtime.cold_constants import ConstantCopies, copies_wanted
 from relay_tune.runtime.compare_outputs import difference
 from relay_tune.runtime.guarded_buffer import GuardedBuffer
 from relay_tune.runtime.measure_inputs import Array, MeasureInputs
@@ -36,6 +37,7 @@ class TaskMemory:
         self.data = data
         self.inputs = [_filled(array) for array in data.inputs]
         self.outputs = [GuardedBuffer(array.nbytes) for array in data.expected]
+        self.copies = ConstantCopies()
         self._packed: dict[tuple[int, PackRecipe], Array] = {}
 
     def constant(self, index: int, recipe: PackRecipe | None) -> Array:
@@ -62,10 +64,13 @@ class CandidateRun:
     ) -> None:
         self._memory = memory
         self._scratch = [GuardedBuffer(s.bytes) for s in slots if s.kind is SlotKind.SCRATCH]
-        self._constants: list[Array] = []
-        addresses = self._addresses(slots)
-        self._table = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
-        self._context = RepeatContext(ctypes.addressof(self._table), 1, 0)
+        self._constants = [
+            memory.constant(slot.index, slot.recipe)
+            for slot in slots
+            if slot.kind is SlotKind.CONSTANT
+        ]
+        self._slots = slots
+        self._use_tables(1)
         self._threads = threads
         symbols = [REPEAT_SYMBOL, "relay_tune_run", "relay_tune_shutdown"]
         self._code = LoadedCode(objects, symbols)
@@ -74,10 +79,20 @@ class CandidateRun:
         )
         self._repeat = self._code.address(REPEAT_SYMBOL)
 
-    def _addresses(self, slots: Sequence[Slot]) -> list[int]:
-        scratch = iter(self._scratch)
+    def _use_tables(self, count: int) -> None:
+        """Let the runs use so many tables in turn, each with its own copy of the constants."""
+        copies = self._memory.copies.copy(self._constants, count)
+        addresses = [place for constants in copies for place in self._addresses(constants)]
+        self._tables = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
+        self._context = RepeatContext(
+            ctypes.addressof(self._tables), 1, 0, len(self._slots), count, 0
+        )
+
+    def _addresses(self, constants: Sequence[int]) -> list[int]:
+        """A table, given where the constants lie."""
+        scratch, constant = iter(self._scratch), iter(constants)
         addresses = []
-        for slot in slots:
+        for slot in self._slots:
             match slot.kind:
                 case SlotKind.INPUT:
                     addresses.append(self._memory.inputs[slot.index].address)
@@ -86,14 +101,14 @@ class CandidateRun:
                 case SlotKind.SCRATCH:
                     addresses.append(next(scratch).address)
                 case SlotKind.CONSTANT:
-                    self._constants.append(self._memory.constant(slot.index, slot.recipe))
-                    addresses.append(int(self._constants[-1].ctypes.data))
+                    addresses.append(next(constant))
         return addresses
 
     def run(self, count: int) -> float:
         """Run the candidate so often; the seconds of all runs."""
         self._context.count = count
         self._run(self._repeat, ctypes.addressof(self._context), self._threads)
+        self._context.first = (self._context.first + count) % self._context.number
         return float(self._context.nanoseconds) * 1e-9
 
     def check(self) -> float:
@@ -124,8 +139,11 @@ class CandidateRun:
     def time(self, cold: float, best: float | None) -> Timing:
         """How long the candidate takes; WrongAnswerError if the clock stood still.
 
-        `cold` is what `check` gave, `best` the best time known for the task.
+        `cold` is what `check` gave, `best` the best time known for the task. Each run has another
+        copy of the constants, so that they come from where they come from in a network.
         """
+        size = sum(array.nbytes for array in self._constants)
+        self._use_tables(copies_wanted(size, self._memory.data.other_bytes, cold))
         timing = time_runs(self.run, cold, best)
         if not (math.isfinite(timing.seconds) and timing.seconds > 0):
             raise WrongAnswerError(f"took {timing.seconds} s, which cannot be")

@@ -32,11 +32,13 @@ class MeasureInputs:
         inputs: one array for each tensor parameter, tuples flattened.
         constants: the contents of the program's constants.
         expected: one array for each output tensor; empty if outputs are not compared.
+        other_bytes: what the network touches between two runs of the kernel.
     """
 
     inputs: tuple[Array, ...]
     constants: tuple[Array, ...]
     expected: tuple[Array, ...]
+    other_bytes: int = 0
 
 
 def measure_inputs(function: Function, constants: Sequence[Array], seed: int) -> MeasureInputs:
@@ -96,6 +98,7 @@ def save_inputs(data: MeasureInputs, folder: Path) -> dict[str, Any]:
         folder.mkdir(parents=True, exist_ok=True)
         return {
             "folder": str(folder),
+            "other_bytes": data.other_bytes,
             "arrays": {
                 name: [_save(array, folder / f"{name}{n}.npy") for n, array in enumerate(arrays)]
                 for name, arrays in groups.items()
@@ -122,7 +125,7 @@ def load_inputs(description: dict[str, Any]) -> MeasureInputs:
         tuple(_load(folder / f"{name}{n}.npy", item) for n, item in enumerate(items))
         for name, items in description["arrays"].items()
     ]
-    return MeasureInputs(*groups)
+    return MeasureInputs(*groups, other_bytes=description["other_bytes"])
 
 
 def _load(path: Path, item: dict[str, Any]) -> Array:

@@ -68,11 +68,19 @@ class NativeRunner:
     """Compiles in worker processes and measures in another one, on this machine."""
 
     def __init__(
-        self, target: Target, threads: int, seed: int, limits: MeasureLimits | None = None
+        self,
+        target: Target,
+        threads: int,
+        seed: int,
+        limits: MeasureLimits | None = None,
+        *,
+        network_bytes: int = 0,
     ) -> None:
+        """A runner for kernels of a network that touches so many bytes from run to run."""
         self._target = target
         self._threads = threads
         self._seed = seed
+        self._network_bytes = network_bytes
         self._measurer = Measurer(target, threads, limits)
         self._objects: dict[str, Future[bytes]] = {}
         self._pool = CompilerPool(target, os.cpu_count() or 1)
@@ -115,7 +123,9 @@ class NativeRunner:
         if digest not in self._data:
             self._data[digest] = measure_inputs(task.function, (), self._seed)
         constants = tuple(data for plan in _plans(task) for _, data in plan.program.constants)
-        self._measurer.load(replace(self._data[digest], constants=constants))
+        others = max(0, self._network_bytes - task.bytes)
+        data = replace(self._data[digest], constants=constants, other_bytes=others)
+        self._measurer.load(data)
         self._loaded = digest
 
     def _start(self, task: Task, schedule: Schedule) -> _Started:

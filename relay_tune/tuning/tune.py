@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 
-from relay_tune.building.primitives import machine_of
 from relay_tune.codegen.target import Target, native_target, parse_target
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
+from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import thread_count
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.budget import make_budget
@@ -63,7 +63,8 @@ def tune(
     _check_native(chosen)
     count = thread_count(threads)
     tasks = extract_tasks(default_pipeline()(module))
-    runner = NativeRunner(chosen, count, seed)
+    network_bytes = sum(task.weight * task.bytes for task in tasks)
+    runner = NativeRunner(chosen, count, seed, network_bytes=network_bytes)
     try:
         return tune_tasks(
             tasks,

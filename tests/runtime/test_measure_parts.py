@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import io
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,12 @@ import numpy as np
 import pytest
 
 from relay_tune.frontend.relay_text import parse
+from relay_tune.runtime.cold_constants import (
+    MEASURING_SECONDS,
+    MOST_COPIES,
+    ConstantCopies,
+    copies_wanted,
+)
 from relay_tune.runtime.compare_outputs import difference
 from relay_tune.runtime.guarded_buffer import GuardedBuffer
 from relay_tune.runtime.measure_inputs import load_inputs, measure_inputs, save_inputs
@@ -182,3 +189,25 @@ def @main(%t: Tensor[(5, 3), float32], %i: Tensor[(4), int64], %q: Tensor[(2, 2)
             assert (mine == theirs).all()
         assert loaded.constants[0].ctypes.data % 64 == 0
         assert len(loaded.inputs) == 3 and len(loaded.expected) == 2
+
+
+class TestConstantCopies:
+    def test_as_many_as_it_takes_to_drive_out_the_first(self) -> None:
+        assert copies_wanted(1 << 20, 10 << 20, seconds=1e-6) == 11
+        assert copies_wanted(200 << 20, 500 << 20, seconds=1e-6) == 2
+        assert copies_wanted(1 << 10, 10 << 20, seconds=1e-6) == MOST_COPIES
+        assert copies_wanted(1 << 20, 0, seconds=1e-6) == 1
+        assert copies_wanted(0, 10 << 20, seconds=1e-6) == 1
+
+    def test_few_for_a_slow_kernel(self) -> None:
+        assert copies_wanted(1 << 20, 60 << 20, seconds=MEASURING_SECONDS) == 3
+
+    def test_copies_are_equal_and_apart(self) -> None:
+        arrays = [np.arange(5, dtype=np.float32), np.arange(3, dtype=np.int8)]
+        copies = ConstantCopies()
+        addresses = copies.copy(arrays, 3)
+        assert len({place for row in addresses for place in row}) == 6
+        for row in addresses[1:]:
+            assert all(place % 64 == 0 for place in row)
+            for array, place in zip(arrays, row, strict=True):
+                assert ctypes.string_at(place, array.nbytes) == array.tobytes()

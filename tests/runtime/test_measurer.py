@@ -158,3 +158,41 @@ def test_closing_leaves_no_process() -> None:
         pid = own._worker._process.pid
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+SAME_CONSTANT = """
+  %constant_at = getelementptr ptr, ptr %table, i64 3
+  %constant = load i64, ptr %constant_at
+  %before = load i64, ptr @last
+  store i64 %constant, ptr @last
+  %is_same = icmp eq i64 %constant, %before
+  %one_more = zext i1 %is_same to i64
+  %known = load i64, ptr @repeated
+  %repeated = add i64 %known, %one_more
+  store i64 %repeated, ptr @repeated
+  %is_first = icmp ult i64 %repeated, 2
+  %divisor = zext i1 %is_first to i64
+  %quotient = sdiv i64 1, %divisor
+  store volatile i64 %quotient, ptr @last_quotient
+"""
+"""Divides by zero where more than one run found the constants where the run before did.
+
+The first run that is timed does: it follows the one that is checked.
+"""
+
+
+@pytest.mark.parametrize(
+    ("other_bytes", "outcome"), [(1 << 20, Outcome.OK), (0, Outcome.CRASH)], ids=["cold", "warm"]
+)
+def test_constants_lie_elsewhere_in_each_run_as_in_a_network(
+    other_bytes: int, outcome: Outcome
+) -> None:
+    values = np.ones(COUNT, np.float32)
+    globals_ = "\n".join(f"@{name} = global i64 0" for name in ("last", "repeated"))
+    made = candidate(SAME_CONSTANT + doubling(), f"{globals_}\n@last_quotient = global i64 0")
+    slots = (*SLOTS, Slot(SlotKind.CONSTANT))
+    with Measurer(native_target(), 1, LIMITS) as own:
+        data = MeasureInputs((values,), (values,), (values + values,), other_bytes)
+        own.load(data)
+        found = own.measure(Candidate(made.objects, slots, is_serial=True), None)
+    assert found.outcome is outcome, found

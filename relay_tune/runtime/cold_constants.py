@@ -1,0 +1,66 @@
+"""Copies of a candidate's constants, one for each run, as the rest of its network would have it.
+
+Between two runs of a kernel a network reads the weights of all other kernels, so that it seldom
+finds its own in a near cache. A candidate that ran on the same weights again and again would look
+faster than it is in the network, the more so the more weights its algorithm reads. Inputs are
+different: the kernel before has just written them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relay_tune.runtime.aligned_memory import aligned_bytes, rounded_up
+
+Array = np.ndarray[Any, Any]
+
+MOST_BYTES = 64 << 20
+"""No more is copied for one candidate; a network with more weights is as good as endless."""
+
+MOST_COPIES = 64
+
+MEASURING_SECONDS = 20e-3
+"""About how long a candidate runs; one that takes long needs copies for a few runs only."""
+
+
+def copies_wanted(constant_bytes: int, other_bytes: int, seconds: float) -> int:
+    """On how many copies of its constants a candidate is to run in turn.
+
+    Args:
+        constant_bytes: of all its constants.
+        other_bytes: what the network touches between two runs.
+        seconds: of one run.
+    """
+    if not constant_bytes:
+        return 1
+    evicting = 1 + math.ceil(min(other_bytes, MOST_BYTES) / constant_bytes)
+    runs = 2 + math.ceil(MEASURING_SECONDS / seconds)
+    return min(evicting, runs, MOST_COPIES)
+
+
+class ConstantCopies:
+    """Memory for copies, which one candidate after the other uses."""
+
+    def __init__(self) -> None:
+        self._memory: Array = aligned_bytes(0)
+
+    def copy(self, constants: Sequence[Array], count: int) -> list[list[int]]:
+        """The addresses of `count` copies of contiguous arrays, the arrays themselves first."""
+        sizes = [rounded_up(array.nbytes) for array in constants]
+        needed = sum(sizes) * (count - 1)
+        if len(self._memory) < needed:
+            self._memory = aligned_bytes(needed)
+        addresses = [[int(array.ctypes.data) for array in constants]]
+        place = 0
+        for _ in range(count - 1):
+            addresses.append([])
+            for array, size in zip(constants, sizes, strict=True):
+                target = self._memory[place : place + array.nbytes]
+                target[:] = array.reshape(-1).view(np.uint8)
+                addresses[-1].append(int(target.ctypes.data))
+                place += size
+        return addresses
