@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+from relay_tune.schedule.regions import regions_of
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import (
     INDEX,
@@ -31,7 +32,7 @@ from relay_tune.tensor.expression import (
 )
 from relay_tune.tensor.index import simplify
 from relay_tune.tensor.tensor import Computed, ProcedureOutput
-from relay_tune.tensor.walk import sub_expressions, substitute, transform
+from relay_tune.tensor.walk import loads, sub_expressions, substitute, transform
 
 MAXIMUM_INLINED_NODES = 150
 """An expression that would grow beyond this many nodes is stored instead."""
@@ -136,9 +137,9 @@ def _worth_inlining(
     if only_reader is not None and repeated <= 1:
         return True
     if isinstance(only_reader, Computed) and len(readers) == 1:
-        is_reduction = isinstance(only_reader.body, Reduce)
-        if not is_reduction and repeated <= MAXIMUM_HALO:
-            return True
+        if isinstance(only_reader.body, Reduce):
+            return False
+        return repeated <= MAXIMUM_HALO or _is_read_once(tensor, only_reader)
     return repeated <= 1 and _cost(stage.body) <= 4
 
 
@@ -174,6 +175,16 @@ def _repetition(tensor: Tensor, reader: Tensor) -> float:
     if isinstance(reader.body, Reduce):
         points *= prod(axis.extent for axis in reader.body.axes)
     return points / max(1, prod(tensor.shape))
+
+
+def _is_read_once(tensor: Tensor, reader: Computed) -> bool:
+    """Whether the regions of a joined tensor that read `tensor` are no larger than it."""
+    reading = [
+        prod(axis.extent for axis in region.axes)
+        for region in regions_of(reader.axes, reader.body)
+        if any(load.tensor is tensor for load in loads(region.body))
+    ]
+    return sum(reading) <= prod(tensor.shape)
 
 
 def _cost(body: Scalar) -> int:

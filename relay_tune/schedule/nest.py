@@ -90,20 +90,23 @@ def build_nests(
     """The nests of a program's stages, producers first."""
     flat = FlatTensors()
     epilogues = _epilogues(stages, outputs)
-    fused = {reduction.tensor for reduction in epilogues.values()}
+    fused = {reduction.tensor for found in epilogues.values() for reduction in found}
     nests: list[Nest | ProcedureOutput] = []
     for stage in stages:
         if isinstance(stage, ProcedureOutput):
             nests.append(stage)
         elif stage.tensor not in fused and all(stage.tensor.shape):
-            nests += _stage_nests(stage, epilogues.get(stage.tensor), flat)
+            nests += _stage_nests(stage, epilogues.get(stage.tensor, []), flat)
     return nests
 
 
 def _epilogues(
     stages: Sequence[Stage | ProcedureOutput], outputs: Sequence[Tensor]
-) -> dict[Tensor, Stage]:
-    """For each elementwise stage that can take a reduction into its loops: that reduction."""
+) -> dict[Tensor, list[Stage]]:
+    """For each elementwise stage that can take reductions into its loops: those reductions.
+
+    A stage that joins several tensors takes in one reduction for each of its regions.
+    """
     readers: dict[Tensor, list[tuple[Stage | None, Load | None]]] = {}
     for stage in stages:
         if isinstance(stage, ProcedureOutput):
@@ -112,7 +115,7 @@ def _epilogues(
         else:
             for load in loads(stage.body):
                 readers.setdefault(load.tensor, []).append((stage, load))
-    found: dict[Tensor, Stage] = {}
+    found: dict[Tensor, list[Stage]] = {}
     for stage in stages:
         if not isinstance(stage, Stage) or not isinstance(stage.body, Reduce):
             continue
@@ -120,17 +123,21 @@ def _epilogues(
         if stage.tensor in outputs or len(reading) != 1:
             continue
         consumer, read = reading[0]
-        if consumer is None or read is None or consumer.tensor in found:
+        if consumer is None or read is None or isinstance(consumer.body, Reduce):
             continue
-        if not isinstance(consumer.body, Reduce) and _reads_each_once(consumer, read):
-            found[consumer.tensor] = stage
+        others = {other.tensor for other in found.get(consumer.tensor, [])}
+        if _reads_each_once(consumer, read, others):
+            found.setdefault(consumer.tensor, []).append(stage)
     return found
 
 
-def _reads_each_once(consumer: Stage, load: Load) -> bool:
-    """Whether no element is read twice; the region that a select guards counts."""
+def _reads_each_once(consumer: Stage, load: Load, others: set[Tensor]) -> bool:
+    """Whether no element is read twice; the region that a select guards counts.
+
+    The region must read none of `others`, which it computes already.
+    """
     reading = [r for r in regions_of(consumer.axes, consumer.body) if load.tensor in _tensors(r)]
-    if len(reading) != 1:
+    if len(reading) != 1 or not others.isdisjoint(_tensors(reading[0])):
         return False
     inner = next(item for item in loads(reading[0].body) if item.tensor is load.tensor)
     parts, roots = _split_divisions(
@@ -159,27 +166,33 @@ def _tensors(region: Region) -> set[Tensor]:
     return {load.tensor for load in loads(region.body)}
 
 
-def _stage_nests(stage: Stage, reduction: Stage | None, flat: FlatTensors) -> list[Nest]:
+def _stage_nests(stage: Stage, reductions: Sequence[Stage], flat: FlatTensors) -> list[Nest]:
     if isinstance(stage.body, Reduce):
         accumulator = _accumulator(stage.body.dtype)
         own = Stage(stage.tensor, stage.axes, accumulator[()])
         return [_nest(own, own.axes, own.axes, own.body, stage.body, accumulator, flat)]
+    by_tensor = {reduction.tensor: reduction for reduction in reductions}
     nests = []
     for region in regions_of(stage.axes, stage.body):
-        taken = [
-            load for load in loads(region.body) if reduction and load.tensor is reduction.tensor
-        ]
-        if reduction is None or not taken:
+        taken = next((load for load in loads(region.body) if load.tensor in by_tensor), None)
+        if taken is None:
             nests += [_elementwise_nest(stage, part, flat) for part in whole_periods(region)]
-            continue
-        assert isinstance(reduction.body, Reduce)
-        accumulator = _accumulator(reduction.body.dtype)
-        mapping = dict(zip(reduction.axes, taken[0].indices, strict=True))
-        reduced = substitute(reduction.body, mapping)
-        result = replace_nodes(region.body, {taken[0]: accumulator[()]})
-        assert isinstance(reduced, Reduce)
-        nests.append(_nest(stage, region.axes, region.places, result, reduced, accumulator, flat))
+        else:
+            nests.append(_reduction_nest(stage, region, taken, by_tensor[taken.tensor], flat))
     return nests
+
+
+def _reduction_nest(
+    stage: Stage, region: Region, taken: Load, reduction: Stage, flat: FlatTensors
+) -> Nest:
+    """The nest of a region that takes in the reduction which `taken` reads."""
+    assert isinstance(reduction.body, Reduce)
+    accumulator = _accumulator(reduction.body.dtype)
+    mapping = dict(zip(reduction.axes, taken.indices, strict=True))
+    reduced = substitute(reduction.body, mapping)
+    result = replace_nodes(region.body, {taken: accumulator[()]})
+    assert isinstance(reduced, Reduce)
+    return _nest(stage, region.axes, region.places, result, reduced, accumulator, flat)
 
 
 def _elementwise_nest(stage: Stage, region: Region, flat: FlatTensors) -> Nest:
@@ -214,7 +227,7 @@ def _nest(
         target=flat.view(stage.tensor),
         index=index,
     )
-    return _fuse_axes(_order_reduction(_remove_divisions(_drop_unit_axes(nest))))
+    return fuse_axes(_order_reduction(_remove_divisions(_drop_unit_axes(nest))))
 
 
 def _flatten_except(root: Scalar, accumulator: Tensor, flat: FlatTensors) -> Scalar:
@@ -302,7 +315,7 @@ def _order_reduction(nest: Nest) -> Nest:
     return replace(nest, reduction=tuple(ordered))
 
 
-def _fuse_axes(nest: Nest) -> Nest:
+def fuse_axes(nest: Nest) -> Nest:
     """Fuse neighbours as long as any two always occur as one index."""
     axes, roots = _fuse(list(nest.axes), list(nest.roots))
     reduction, roots = _fuse(list(nest.reduction), roots)

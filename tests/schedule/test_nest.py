@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from relay_tune.codegen.target import native_target
-from relay_tune.runtime.run_tensors import machine_of, run_tensors
+from relay_tune.runtime.run_tensors import run_tensors
+from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import plan_program
 from relay_tune.schedule.nest import Nest
 from relay_tune.tensor.evaluate import evaluate
@@ -190,3 +191,40 @@ def test_the_same_output_twice_is_copied():
     found = run_tensors([y, y, x], {x: np.arange(4, dtype="float32")}, [], native_target())
     for array, sign in zip(found, (-1, -1, 1), strict=True):
         np.testing.assert_array_equal(array, sign * np.arange(4))
+
+
+def test_each_part_of_a_joined_tensor_takes_in_its_own_reduction() -> None:
+    sizes = (8, 24, 40, 16)
+    parts = []
+    for number, size in enumerate(sizes):
+        x = input_tensor(f"x{number}", (6, 12), "float32")
+        weight = input_tensor(f"w{number}", (12, size), "float32")
+        parts.append(relu(product_of(x, weight)))
+    offsets = np.cumsum([0, *sizes])
+
+    def element(i: Axis, j: Axis) -> Scalar:
+        value: Scalar = parts[-1][i, j - int(offsets[3])]
+        for part, low, high in zip(parts[-2::-1], offsets[2::-1], offsets[3:0:-1], strict=True):
+            value = select(binary("lt", j, int(high)), part[i, j - int(low)], value)
+        return value
+
+    joined = compute("joined", (6, int(offsets[-1])), element)
+    nests = nests_of(joined)
+    assert sorted(shape_of(nest) for nest in nests) == sorted([([6, n], [12]) for n in sizes])
+    assert {nest.name for nest in nests} == {"joined"}
+
+
+def test_two_reductions_of_one_region_are_not_both_taken_in() -> None:
+    x = input_tensor("x", (6, 12), "float32")
+    first, second = (product_of(x, input_tensor(n, (12, 8), "float32")) for n in "vw")
+    total = compute("total", (6, 8), lambda i, j: first[i, j] + second[i, j])
+    assert [nest.name for nest in nests_of(total)] == ["product", "total"]
+
+
+def product_of(x: Tensor, weight: Tensor) -> Tensor:
+    k = Axis("k", x.shape[1])
+    return compute(
+        "product",
+        (x.shape[0], weight.shape[1]),
+        lambda i, j: reduce("sum", [k], x[i, k] * weight[k, j]),
+    )

@@ -122,3 +122,26 @@ def test_chain_of_a_hundred_thousand_calls() -> None:
     sizes = [len(kernel) for kernel in kernels(fused)]
     assert sum(sizes) == 100_000
     assert max(sizes) == 64
+
+
+BRANCHES = f"""({X}, {W}, %v: Tensor[(1, 1, 4, 6), float32]) {{
+  %0 = nn.relu({CONV});
+  %1 = nn.relu(nn.conv2d(%x, %v, data_layout="NHWC", kernel_layout="HWIO"));
+  RESULT
+}}"""
+
+
+def test_convolutions_write_their_parts_of_a_concatenation(
+    typed: Any, assert_same_meaning: Any
+) -> None:
+    joined = "nn.pad(concatenate((%0, %1), axis=3), 0f, pad_width=[[0, 0], [1, 1], [1, 1], [0, 0]])"
+    before = typed(BRANCHES.replace("RESULT", joined), "w", "v")
+    after = Fuse()(before)
+    assert len(kernels(after)) == 1
+    assert_same_meaning(before, after)
+
+
+def test_branch_that_is_read_elsewhere_keeps_its_kernel(typed: Any) -> None:
+    text = BRANCHES.replace("RESULT", "(concatenate((%0, %1), axis=3), nn.max_pool2d(%0))")
+    found = kernels(Fuse()(typed(text, "w", "v")))
+    assert sorted(len(kernel) for kernel in found) == [1, 2, 3]

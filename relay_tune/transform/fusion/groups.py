@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from relay_tune.ir.expr import Expr
 from relay_tune.ir.operator import FusionKind
-from relay_tune.transform.fusion.call_graph import CallNode
+from relay_tune.transform.fusion.call_graph import CallNode, argument_leaves
 
 ANCHORS = (FusionKind.REDUCTION, FusionKind.OUTPUT_FUSABLE, FusionKind.OPAQUE, FusionKind.TUPLE)
-"""Kinds of which a kernel has at most one call."""
+"""Kinds of which a kernel has at most one call, or one in each branch of a concatenation."""
 
 
 @dataclass(eq=False, slots=True)
@@ -33,6 +34,7 @@ class Groups:
     """Which call belongs to which group."""
 
     def __init__(self, nodes: list[CallNode]) -> None:
+        self._nodes: dict[Expr, CallNode] = {node.call: node for node in nodes}
         self._parent = list(range(len(nodes)))
         self._groups = [Group(node, node if node.kind in ANCHORS else None) for node in nodes]
 
@@ -43,6 +45,11 @@ class Groups:
     def is_result(self, node: CallNode) -> bool:
         """Whether the call's value leaves its kernel."""
         return self.of(node).result is node
+
+    def producers_of(self, node: CallNode) -> list[CallNode]:
+        """The operator calls that a call reads, fields of a tuple each for itself."""
+        leaves = dict.fromkeys(argument_leaves(node.call))
+        return [self._nodes[leaf] for leaf in leaves if leaf in self._nodes]
 
     def merged_size(self, nodes: Iterable[CallNode]) -> int:
         """How many calls the groups of `nodes` have together."""

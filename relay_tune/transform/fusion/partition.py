@@ -6,6 +6,7 @@ from relay_tune.ir.operator import FusionKind
 from relay_tune.transform.fusion.call_graph import CallNode
 from relay_tune.transform.fusion.groups import Groups
 from relay_tune.transform.fusion.rules import (
+    is_branch,
     is_epilogue,
     is_producer,
     is_tail,
@@ -19,6 +20,9 @@ def partition(nodes: list[CallNode], maximum_size: int) -> Groups:
     for node in nodes:
         if _is_anchor(node):
             _grow_epilogue(node, groups, maximum_size)
+    for node in nodes:
+        if node.operator.name == "concatenate":
+            _join_branches(node, groups, maximum_size)
     for node in nodes:
         if groups.is_result(node) and groups.of(node).anchor is not None:
             _grow_tail(node, groups, maximum_size)
@@ -46,6 +50,16 @@ def _try_epilogue(node: CallNode, groups: Groups, maximum_size: int) -> CallNode
     if not is_epilogue(node, path, node.dominator):
         return None
     return _merge([node, *path, node.dominator], groups, maximum_size)
+
+
+def _join_branches(node: CallNode, groups: Groups, maximum_size: int) -> None:
+    """Let the kernels of convolutions and the like write their parts of a concatenation."""
+    producers = [one for one in groups.producers_of(node) if is_branch(one, node, groups)]
+    if not any(groups.of(one).anchor is not None for one in producers):
+        return
+    if groups.merged_size([*producers, node]) <= maximum_size:
+        groups.merge([*producers, node])
+        _grow_epilogue(node, groups, maximum_size)
 
 
 def _grow_tail(node: CallNode, groups: Groups, maximum_size: int) -> None:

@@ -2,13 +2,16 @@
 
     phase      group               joins                     if the calls between and the result are
     epilogue   with an anchor      its post-dominator        element by element, of the same shape
+    branches   any                 a concatenation that is  at least one of them has an anchor
+                                   its only consumer
     tail       any tensor kernel   its only consumer         a constant pad, reshape or transpose
     producer   element by element  its post-dominator        at most injective, or the anchor is a
                                                              reduction, or element by element in any
                injective           its post-dominator        at most injective
                view, slice         its only consumer         anything with affine indexing
 
-A kernel has at most one anchor; see `relay_tune.transform.fusion.groups`.
+A kernel has at most one anchor, or one in each branch of a concatenation; see
+`relay_tune.transform.fusion.groups`.
 """
 
 from __future__ import annotations
@@ -60,6 +63,19 @@ def is_tail(group: Group, sink: CallNode) -> bool:
     if sink.operator.name == "nn.pad":
         return not group.closed and attribute(sink.call, "pad_mode", "constant") == "constant"
     return sink.operator.name in TAILS
+
+
+def is_branch(node: CallNode, sink: CallNode, groups: Groups) -> bool:
+    """Whether what `node` computes may be written into its place of a concatenation at once."""
+    group = groups.of(node)
+    return (
+        not node.escapes
+        and node.consumers == [sink]
+        and group.result is node
+        and not group.closed
+        and may_fuse(node)
+        and (group.anchor is None or group.anchor.kind is FusionKind.OUTPUT_FUSABLE)
+    )
 
 
 def is_producer(
