@@ -41,3 +41,8 @@ def _calls_a_function(node: Expr) -> bool:
 
 def _has_effectful_child(node: Expr, found: set[Expr]) -> bool:
     return not isinstance(node, Function) and any(child in found for child in children(node))
+
+
+def may_have_effect(node: Expr) -> bool:
+    """Whether evaluating the very node may depend on the order of effects."""
+    return touches_cells(node) or _calls_a_function(node)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from relay_tune.ir.expr import Call, Constructor, Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
+from relay_tune.transform.language.a_normal_form import is_a_normal_form
+from relay_tune.transform.language.basic_block_normal_form import is_basic_block_normal_form
 from relay_tune.transform.language.catalogue import LANGUAGE_PASSES as PASSES
 
 __all__ = ["CHECKS", "PASSES"]
@@ -20,6 +22,18 @@ def has_no_type_parameters(module: Module) -> None:
             assert not node.type_arguments
 
 
+def is_in_a_normal_form(module: Module) -> None:
+    """Every operand has a name."""
+    assert all(map(is_a_normal_form, module.functions.values()))
+
+
+def is_in_basic_block_normal_form(module: Module) -> None:
+    """No node is shared between blocks."""
+    assert all(map(is_basic_block_normal_form, module.functions.values()))
+
+
 CHECKS: dict[str, Callable[[Module], None]] = {
+    "to_a_normal_form": is_in_a_normal_form,
+    "to_basic_block_normal_form": is_in_basic_block_normal_form,
     "specialize": has_no_type_parameters,
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from relay_tune.transform.language.a_normal_form import ToANormalForm
+from relay_tune.transform.language.basic_block_normal_form import ToBasicBlockNormalForm
 from relay_tune.transform.language.graph_normal_form import ToGraphNormalForm
 from relay_tune.transform.language.specialize import Specialize
 from relay_tune.transform.module_pass import ModulePass
@@ -10,6 +12,8 @@ LANGUAGE_PASSES: dict[str, ModulePass] = {
     step.name: step
     for step in (
         Specialize(),
+        ToANormalForm(),
+        ToBasicBlockNormalForm(),
         ToGraphNormalForm(),
     )
 }
