@@ -14,7 +14,7 @@ import numpy as np
 from relay_tune.errors import InputError
 from relay_tune.ir.expr import Constructor, constant
 from relay_tune.ir.module import Module
-from relay_tune.prelude import prelude
+from relay_tune.std import prelude
 from relay_tune.runtime.interpreter_values import ConstructorValue, Value
 
 

@@ -13,8 +13,8 @@ from difflib import get_close_matches
 
 from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
-from relay_tune.prelude.library import library
-from relay_tune.prelude.uses import Uses, reachable, uses_of_module
+from relay_tune.std.library import library
+from relay_tune.std.uses import Uses, reachable, uses_of_module
 
 
 def prelude(*names: str) -> Module:
@@ -34,12 +34,17 @@ def prelude(*names: str) -> Module:
 
 def with_prelude(module: Module) -> Module:
     """`module` with the definitions of the prelude that it mentions and does not have itself."""
+    return with_definitions(module, library())
+
+
+def with_definitions(module: Module, source: Module) -> Module:
+    """`module` with those definitions of `source` that it mentions and does not have itself."""
     mentioned = uses_of_module(module)
     missing = Uses(
         tuple(name for name in mentioned.functions if name not in module.functions),
         tuple(name for name in mentioned.types if name not in module.types),
     )
-    added = _selection(library(), missing)
+    added = _selection(source, missing)
     return replace(
         module,
         functions={**added.functions, **module.functions},

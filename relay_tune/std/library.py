@@ -18,6 +18,6 @@ def library() -> Module:
     """All definitions of the prelude."""
     module = Module({})
     for name in TEXTS:
-        text = files("relay_tune.prelude").joinpath(f"{name}.relay").read_text(encoding="utf-8")
+        text = files("relay_tune.std").joinpath(f"{name}.relay").read_text(encoding="utf-8")
         module = parse(text, f"prelude/{name}.relay", module)
     return module
