@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from relay_tune.codegen.native_runtime import MAXIMUM_QUEUES, SLOT_BYTES
-from relay_tune.codegen.sweeps import Direction, directions, sweep_shares
+from relay_tune.codegen.sweeps import SWEEP_PATIENCE, Direction, directions, sweep_shares
 from relay_tune.tensor.loops import Kernel
 from relay_tune.tensor.touched import parallel_iterations
 
@@ -80,7 +80,7 @@ def main_text(name: str, calls: Sequence[KernelCall], triple: str) -> str:
     ways = directions([call.swept for call in calls])
     lines = [
         f'target triple = "{triple}"',
-        "declare i64 @relay_tune_claim(ptr, i64, i64, i64)",
+        "declare i64 @relay_tune_claim(ptr, i64, i64, i64, i64)",
         "declare void @relay_tune_complete(ptr, i64, i64)",
         "declare i64 @relay_tune_turn(ptr)",
         "declare i64 @llvm.ctlz.i64(i64, i1)",
@@ -168,8 +168,9 @@ def _shared_lines(number: int, call: KernelCall, way: Direction | None, previous
     """Claim shares of a kernel and work on them until none is left; wait for those of others."""
     slot, share = f"%claims{number}", f"%share{number}"
     queue, queues = ("%queue", "%queues") if call.grain else ("0", "1")
-    grain, grains = str(max(call.grain, 1)), []
+    grain, grains, patience = str(max(call.grain, 1)), [], 0
     if way is not None:
+        patience = SWEEP_PATIENCE
         grain = f"%grain{number}"
         grains = [
             f"  %each{number} = lshr i64 {call.shares}, %bits",
@@ -188,7 +189,7 @@ def _shared_lines(number: int, call: KernelCall, way: Direction | None, previous
         f"claim{number}:",
         f"  %done{number} = phi i64 [ 0, %{previous} ], [ %more{number}, %work{number} ]",
         f"  %share{number} = call i64 @relay_tune_claim("
-        f"ptr {slot}, i64 {queue}, i64 {queues}, i64 {grain})",
+        f"ptr {slot}, i64 {queue}, i64 {queues}, i64 {grain}, i64 {patience})",
         f"  %none{number} = icmp slt i64 %share{number}, 0",
         f"  br i1 %none{number}, label %wait{number}, label %work{number}",
         f"work{number}:",

@@ -3,7 +3,7 @@
     i64  relay_tune_threads(i64 wanted)             how many threads a run can have; starts workers
     void relay_tune_run(ptr job, ptr context, i64 threads)
                                                     job(context, thread, threads) on the threads
-    i64  relay_tune_claim(ptr slot, i64 queue, i64 queues, i64 grain)
+    i64  relay_tune_claim(ptr slot, i64 queue, i64 queues, i64 grain, i64 patience)
                                                     the next share of a kernel, or -1
     void relay_tune_complete(ptr slot, i64 done, i64 shares)
                                                     `done` shares are finished; wait for the others
@@ -16,8 +16,10 @@ The caller is thread 0 of a run; the workers are woken once for the whole networ
 is cut into shares: a thread takes those of its own queue, then those that are left of the others',
 and goes on to the next kernel when all shares of this one are finished. So a worker that the system
 does not let run delays nobody: it joins late, or not at all, because a run that has ended is closed
-to it. Workers spin briefly after a run, then sleep. A second caller at the same time, and a process
-that could start no thread, runs alone; a forked child starts its own workers.
+to it. With `patience`, a share is taken from another's queue only if its owner has taken none for
+so many spins: what a share reads may lie in the owner's cache. Workers spin briefly after a run,
+then sleep. A second caller at the same time, and a process that could start no thread, runs alone;
+a forked child starts its own workers.
 
 On Linux the workers may run on all processors but the caller's own. Nobody is bound to one; but a
 system that wakes a worker beside its caller, as it does when another program spins on the other
@@ -301,7 +303,8 @@ entry:
   ret i64 %base
 }}
 
-define i64 @relay_tune_claim(ptr %slot, i64 %queue, i64 %queues, i64 %grain) nounwind {{
+define i64 @relay_tune_claim(
+    ptr %slot, i64 %queue, i64 %queues, i64 %grain, i64 %patience) nounwind {{
 entry:
   %base = call i64 @first_number()
   br label %look
@@ -314,12 +317,27 @@ look:
   %counter = getelementptr i8, ptr %slot, i64 %offset
   br label %read
 read:
+  %last = phi i64 [ 0, %look ], [ %value, %rest ], [ %value, %take ]
+  %waited = phi i64 [ 0, %look ], [ %longer, %rest ], [ 0, %take ]
   %value = load atomic i64, ptr %counter acquire, align 8
   %old = icmp ult i64 %value, %base
   %from = select i1 %old, i64 %base, i64 %value
   %taken = sub i64 %from, %base
   %empty = icmp uge i64 %taken, %grain
-  br i1 %empty, label %next, label %take
+  br i1 %empty, label %next, label %whose
+whose:
+  %foreign = icmp ne i64 %tried, 0
+  %begun = icmp ne i64 %taken, 0
+  %working = and i1 %foreign, %begun
+  %same = icmp eq i64 %value, %last
+  %so_far = select i1 %same, i64 %waited, i64 0
+  %hopeful = icmp ult i64 %so_far, %patience
+  %waits = and i1 %working, %hopeful
+  br i1 %waits, label %rest, label %take
+rest:
+  {pause}
+  %longer = add i64 %so_far, 1
+  br label %read
 take:
   %after = add i64 %from, 1
   %pair = cmpxchg ptr %counter, i64 %value, i64 %after acq_rel acquire

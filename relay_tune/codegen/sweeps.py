@@ -9,7 +9,8 @@ first the next time, and as many as the cache holds are found there (measured, 3
     step 0   shares 0 1 2 3        step 1   shares 3 2 1 0        step 2   shares 0 1 2 3
 
 A kernel is not changed for that: it is called for one share of its parallel loop after the other,
-and what alternates is their order, from call to call within a program and from run to run.
+and what alternates is their order, from call to call within a program and from run to run. Each
+thread has its own shares, so that two caches hold different weights.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ SHARE_BYTES = 128 << 10
 """A share reads about as much: small beside a second cache, large beside the cost of a call."""
 
 LEAST_BYTES = 2 * SHARE_BYTES
+SWEEP_PATIENCE = 64
+"""Spins before a thread takes a share from another: about the time of a share, whose weights lie in
+the other's cache."""
+
 MOST_USES = 8
 """Weights that are used more often in one call are not what its time goes into."""
 
