@@ -28,6 +28,9 @@ _HOMES = {
         "UnsupportedOperatorError",
     ),
     "relay_tune.frontend.onnx_import": ("from_onnx",),
+    "relay_tune.frontend.python_model": ("relay_model",),
+    "relay_tune.frontend.python_relay": ("relay",),
+    "relay_tune.frontend.python_types": ("Tensor",),
     "relay_tune.frontend.relay_text": ("parse", "parse_expr"),
     "relay_tune.frontend.to_onnx": ("to_onnx",),
     "relay_tune.ir.expr": (
@@ -47,7 +50,7 @@ _HOMES = {
     "relay_tune.ir.structural": ("structural_equal", "structural_hash"),
     "relay_tune.ir.type_data": ("TypeData",),
     "relay_tune.ir.types": ("FuncType", "TensorType", "TupleType", "Type"),
-    "relay_tune.prelude.select": ("prelude", "with_prelude"),
+    "relay_tune.std.select": ("prelude", "with_prelude"),
     "relay_tune.runtime.data_values": ("data_value", "list_items", "list_value"),
     "relay_tune.runtime.interpreter": ("interpret",),
     "relay_tune.runtime.load": ("load",),

@@ -10,6 +10,9 @@ from relay_tune.errors import TuningError as TuningError
 from relay_tune.errors import TypeInferenceError as TypeInferenceError
 from relay_tune.errors import UnsupportedOperatorError as UnsupportedOperatorError
 from relay_tune.frontend.onnx_import import from_onnx as from_onnx
+from relay_tune.frontend.python_model import relay_model as relay_model
+from relay_tune.frontend.python_relay import relay as relay
+from relay_tune.frontend.python_types import Tensor as Tensor
 from relay_tune.frontend.relay_text import parse as parse
 from relay_tune.frontend.relay_text import parse_expr as parse_expr
 from relay_tune.frontend.to_onnx import to_onnx as to_onnx
@@ -32,8 +35,8 @@ from relay_tune.ir.types import FuncType as FuncType
 from relay_tune.ir.types import TensorType as TensorType
 from relay_tune.ir.types import TupleType as TupleType
 from relay_tune.ir.types import Type as Type
-from relay_tune.prelude.select import prelude as prelude
-from relay_tune.prelude.select import with_prelude as with_prelude
+from relay_tune.std.select import prelude as prelude
+from relay_tune.std.select import with_prelude as with_prelude
 from relay_tune.runtime.data_values import data_value as data_value
 from relay_tune.runtime.data_values import list_items as list_items
 from relay_tune.runtime.data_values import list_value as list_value

@@ -7,14 +7,18 @@ expressions may be long and deep as they like.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from relay_tune.ir.cursor import Cursor
 from relay_tune.ir.expr import Expr
 from relay_tune.ir.lexer import TokenKind
 from relay_tune.ir.module import Module
 from relay_tune.ir.parser_definitions import DefinitionParser, program_of, read_headers
 from relay_tune.ir.parser_expressions import ExpressionParser
+from relay_tune.ir.parser_types import TypeParser
 from relay_tune.ir.source import Source
 from relay_tune.ir.trampoline import run
+from relay_tune.ir.types import Type, TypeVar
 
 
 def parse(text: str, source_name: str = "from_string", base: Module | None = None) -> Module:
@@ -38,3 +42,19 @@ def parse_expr(text: str, source_name: str = "from_string", base: Module | None 
     if cursor.token.kind not in (TokenKind.END, TokenKind.METADATA):
         raise cursor.unexpected("the end of the expression")
     return expr
+
+
+def parse_type(
+    text: str, base: Module | None = None, variables: Mapping[str, TypeVar] | None = None
+) -> Type:
+    """The type that `text` describes; it may use the data types of `base`, and `variables`.
+
+    Raises ParseError.
+    """
+    cursor = Cursor(Source(text, "type"))
+    parser = TypeParser(cursor, program_of(base).types)
+    for name, variable in (variables or {}).items():
+        parser.variables.bind(name, variable)
+    type_ = parser.type()
+    cursor.expect_kind(TokenKind.END)
+    return type_

@@ -1,0 +1,84 @@
+"""The functions and constants of the module that comes out of Python functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from relay_tune.ir.expr import Constant, Function, GlobalVar
+from relay_tune.ir.module import Module
+
+
+@dataclass(frozen=True)
+class PythonFunction:
+    """A Python function that is to be translated.
+
+    Attributes:
+        function: the function.
+        base: the module whose definitions it may name.
+        receiver: the object that its first parameter stands for, for methods; else None.
+    """
+
+    function: Callable[..., Any]
+    base: Module
+    receiver: object = None
+
+    @property
+    def key(self) -> Hashable:
+        """What makes two translations the same."""
+        return (self.function, id(self.receiver))
+
+    @property
+    def name(self) -> str:
+        """Its name in Python."""
+        return str(getattr(self.function, "__name__", "function"))
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of its parameters, without the receiver."""
+        code = self.function.__code__
+        names = code.co_varnames[: code.co_argcount]
+        return names if self.receiver is None else names[1:]
+
+
+@dataclass
+class Program:
+    """What has been translated, and what is still to be.
+
+    Attributes:
+        reserved: names that functions must not get: those of the library.
+        functions: finished functions by name.
+        sources: texts by file name, for messages.
+        pending: functions that were mentioned and wait for their translation.
+    """
+
+    reserved: frozenset[str] = frozenset()
+    functions: dict[str, Function] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
+    pending: list[tuple[str, PythonFunction]] = field(default_factory=list)
+    _names: dict[Hashable, str] = field(default_factory=dict)
+    _constants: dict[int, tuple[object, Constant]] = field(default_factory=dict)
+
+    def mention(self, function: PythonFunction, name: str | None = None) -> GlobalVar:
+        """The global variable of a function, which will be translated."""
+        if function.key not in self._names:
+            chosen = self._unused(name or function.name)
+            self._names[function.key] = chosen
+            self.pending.append((chosen, function))
+        return GlobalVar(self._names[function.key])
+
+    def constant(self, value: np.ndarray) -> Constant:
+        """The constant of an array; one array is one constant."""
+        if id(value) not in self._constants:
+            self._constants[id(value)] = (value, Constant(np.array(value)))
+        return self._constants[id(value)][1]
+
+    def _unused(self, name: str) -> str:
+        taken = {*self._names.values(), *self.reserved}
+        candidate, number = name, 1
+        while candidate in taken:
+            candidate, number = f"{name}_{number}", number + 1
+        return candidate

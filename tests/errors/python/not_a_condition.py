@@ -1,0 +1,8 @@
+import relay_tune as rt
+
+
+@rt.relay
+def program(x: rt.Tensor[(4,), "float32"]):
+    if x > 0:
+        return x
+    return -x
