@@ -28,6 +28,7 @@ from relay_tune.tensor.loops import (
     Let,
     Loop,
     LoopKind,
+    Prefetch,
     Scope,
     Statement,
     Store,
@@ -111,6 +112,8 @@ class StatementWriter:
                 self._let(node)
             case Store():
                 self._written(self.stores.store(node))
+            case Prefetch():
+                self.stores.prefetch(node)
             case Branch():
                 self._branch(node)
             case While():

@@ -1,4 +1,4 @@
-"""Stores: into registers, whole vectors, masked tails, lanes that lie apart."""
+"""Stores and prefetches: into registers, whole vectors, masked tails, lanes that lie apart."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from relay_tune.codegen.operations import to_memory
 from relay_tune.codegen.value_writer import LANE, ValueWriter
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Tensor
-from relay_tune.tensor.loops import Store
+from relay_tune.tensor.loops import Prefetch, Store
 
 INTRINSIC_SUFFIXES = {"float": "f32", "double": "f64", "half": "f16"}
 
@@ -43,6 +43,18 @@ class StoreWriter:
         else:
             self._store_strided(node.buffer, offset, stored)
         return node.buffer
+
+    def prefetch(self, node: Prefetch) -> None:
+        """Write a prefetch: into the second cache for reading, into the first for writing."""
+        offset = self.values.flat_offset(node.buffer, node.indices)
+        assert isinstance(offset, Affine)
+        pointer = self._pointer(node.buffer, offset.without(LANE))
+        purpose, level = (1, 3) if node.for_write else (0, 2)
+        writer = self.values.writer
+        writer.declarations.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        writer.line(
+            f"call void @llvm.prefetch.p0(ptr {pointer}, i32 {purpose}, i32 {level}, i32 1)"
+        )
 
     def _pointer(self, buffer: Tensor, offset: Affine) -> str:
         base = self.values.pointers[buffer]

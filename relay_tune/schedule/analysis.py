@@ -38,6 +38,12 @@ REMATERIALISED_LOADS = 12
 LOAD_CYCLES = 0.1
 """What a load costs behind arithmetic: energy, so that some processors slow their clock."""
 
+EXPOSED_SHARE = 0.5
+"""How much of the transfer of weights no arithmetic hides, unless it is asked for early."""
+
+PREFETCH_COST = 0.05
+"""What asking for weights early costs, relative to their transfer."""
+
 PARTIAL_ROW = 1.5
 """How much slower parts of rows come from a cache than whole ones."""
 
@@ -159,12 +165,12 @@ def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Es
     written = _vectors(nest, choice, full)
     held = accumulators(analysis, choice)
     in_use = _operand_registers(analysis, choice, full)
-    memory = _memory_cycles(analysis, choice, machine)
+    memory, exposed = _memory_cycles(analysis, choice, machine)
     operations = max(written * max(analysis.body_operations, analysis.result_operations), 1.0)
     loaded = _loads(analysis.body_accesses or analysis.result_accesses, nest, choice, full)
     needed = max(prod(axis.extent for axis in nest.axes), 1)
     return Estimate(
-        cycles=max(compute, memory) + 0.15 * min(compute, memory),
+        cycles=max(compute, memory) + 0.15 * min(compute, memory) + exposed,
         compute_cycles=compute,
         memory_cycles=memory,
         accumulators=held,
@@ -174,6 +180,19 @@ def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Es
         loads_per_operation=loaded / operations,
         tiles=tiles,
     )
+
+
+def shares_weights(analysis: NestAnalysis, choice: TileChoice) -> bool:
+    """Whether several tiles in a row read the same weights, while the next can be fetched."""
+    nest = analysis.nest
+    innermost = next(
+        (loop for loop in reversed(outer_loops(nest.axes, choice)) if loop.count > 1), None
+    )
+    if innermost is None:
+        return False
+    axis = nest.axes[innermost.place]
+    weights = [access for access in analysis.body_accesses if access.constant]
+    return any(access.form is not None and not access.form.coefficient(axis) for access in weights)
 
 
 def accumulators(analysis: NestAnalysis, choice: TileChoice) -> int:
@@ -336,8 +355,10 @@ def _stores_vectors(analysis: NestAnalysis, choice: TileChoice) -> bool:
     return analysis.store_form.coefficient(vector) == 1
 
 
-def _memory_cycles(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> float:
-    """Traffic beyond the first cache.
+def _memory_cycles(
+    analysis: NestAnalysis, choice: TileChoice, machine: Machine
+) -> tuple[float, float]:
+    """Traffic beyond the first cache, and waiting for weights that nothing hides.
 
     A load is fetched again in each iteration of the loops that it depends on; between two uses
     lies the data of the innermost loop that it does not depend on, and the smallest cache which
@@ -361,11 +382,14 @@ def _memory_cycles(analysis: NestAnalysis, choice: TileChoice, machine: Machine)
             continue
         inner[axis] = min(inner[axis] * loop.count, axis.extent)
         working_sets.append(sum(_footprint(access, inner, reduced) for access in accesses))
-    cycles = 0.0
+    cycles, exposed = 0.0, 0.0
     for access, footprint in zip(accesses, footprints, strict=True):
-        cycles += _access_cycles(access, footprint, loops, working_sets, machine)
+        again, first = _access_cycles(access, footprint, loops, working_sets, machine)
+        cycles += again + first
+        if access.constant:
+            exposed += (PREFETCH_COST if choice.prefetch else EXPOSED_SHARE) * first
     stored = prod(axis.extent for axis in nest.axes) * analysis.store_bytes
-    return cycles + 2 * stored / _bandwidth(stored * 2, machine)
+    return cycles + 2 * stored / bandwidth(stored * 2, machine), exposed
 
 
 def _scatter(access: Access, nest: Nest, tile: dict[Axis, int]) -> float:
@@ -387,25 +411,27 @@ def _access_cycles(
     loops: list[tuple[Axis, int]],
     working_sets: list[float],
     machine: Machine,
-) -> float:
-    """Cycles for one access, given the bytes that one tile touches through it.
+) -> tuple[float, float]:
+    """Cycles for one access: for reading again, for the first time.
 
-    `loops` and their counts go from the inside out, `working_sets` are the bytes inside each.
+    `footprint` are the bytes that one tile touches through it. `loops` and their counts go from
+    the inside out, `working_sets` are the bytes inside each. Weights are never in the second cache
+    at first: a whole network has run since their last use.
     """
-    moved, cycles = footprint, 0.0
-    source = _bandwidth(access.elements * access.bytes, machine)
-    reused = False
+    moved, again, repeated, reused = footprint, 0.0, 1.0, False
+    everything = access.elements * access.bytes
+    if access.constant:
+        everything = max(everything, machine.cache_bytes[1] + 1)
     for depth, (axis, count) in enumerate(loops):
         depends = access.form is None or access.form.coefficient(axis) != 0
         if reused:
-            cycles *= count
+            repeated *= count
         elif depends or count == 1:
             moved *= count
         else:
             reused = True
-            again = moved * (count - 1) / _bandwidth(working_sets[depth], machine)
-            cycles = moved / source + again
-    return cycles if reused else moved / source
+            again = moved * (count - 1) / bandwidth(working_sets[depth], machine)
+    return again * repeated, moved * repeated / bandwidth(everything, machine)
 
 
 def _footprint(access: Access, extents: dict[Axis, int], reduced: dict[Axis, int]) -> float:
@@ -416,7 +442,7 @@ def _footprint(access: Access, extents: dict[Axis, int], reduced: dict[Axis, int
     return access.bytes * min(points, float(access.elements))
 
 
-def _bandwidth(working_set: float, machine: Machine) -> float:
+def bandwidth(working_set: float, machine: Machine) -> float:
     """Bytes a cycle from the smallest cache that holds a working set."""
     for size, speed in zip(machine.cache_bytes, machine.cache_bandwidth, strict=False):
         if working_set <= size:

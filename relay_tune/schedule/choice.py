@@ -25,6 +25,7 @@ class TileChoice:
             the independent accumulators.
         parallel: how many of the outer loops, those over blocks included, are fused into the
             parallel one; 0 is one thread.
+        prefetch: whether packed weights of the next tile are fetched during the present one.
     """
 
     vector: int
@@ -35,6 +36,7 @@ class TileChoice:
     reduction_order: tuple[int, ...]
     unroll: int
     parallel: int
+    prefetch: bool = False
 
 
 def unrolled_extents(reduction: Sequence[Axis], unroll: int) -> dict[Axis, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 
 from relay_tune.tensor.expression import INDEX, Axis, literal
@@ -19,21 +19,31 @@ def over_lanes(way: Axis, lane: Axis, body: Statement) -> Statement:
     return loop_over(way, loop_over(lane, body, LoopKind.VECTOR), LoopKind.UNROLLED)
 
 
-def unrolled_loop(axis: Axis, unroll: int, body: Statement) -> Statement:
-    """A loop over `axis` whose body is repeated; what is left over follows, written out."""
+def unrolled_loop(
+    axis: Axis,
+    unroll: int,
+    body: Statement,
+    before: Callable[[Axis], Sequence[Statement]] = lambda group: (),
+) -> Statement:
+    """A loop over `axis` whose body is repeated; what is left over follows, written out.
+
+    `before` gives what stands in front of each group of repeated bodies.
+    """
     if unroll <= 1:
-        return loop_over(axis, body)
+        return loop_over(axis, _block(*before(axis), body))
     blocks, rest = divmod(axis.extent, unroll)
     block, step = Axis(f"{axis.name}_o", blocks), Axis(f"{axis.name}_u", unroll)
-    main = loop_over(
-        block,
-        loop_over(step, Let(axis, block * unroll + step, body), LoopKind.UNROLLED),
-    )
+    steps = loop_over(step, Let(axis, block * unroll + step, body), LoopKind.UNROLLED)
+    main = loop_over(block, _block(*before(block), steps))
     if not rest:
         return main
     left = Axis(f"{axis.name}_r", rest)
     tail = loop_over(left, Let(axis, left + blocks * unroll, body), LoopKind.UNROLLED)
     return Block((main, tail))
+
+
+def _block(*statements: Statement) -> Statement:
+    return statements[0] if len(statements) == 1 else Block(statements)
 
 
 def parallel_loop(numbers: Sequence[Axis], body: Statement) -> Statement:

@@ -130,12 +130,19 @@ def _choice(item: object) -> TileChoice:
         reduction_order=_integers(item["reduction_order"]),
         unroll=_integer(item["unroll"]),
         parallel=_integer(item["parallel"]),
+        prefetch=_truth(item["prefetch"]),
     )
 
 
 def _name(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{value!r} is no name")
+    return value
+
+
+def _truth(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"{value!r} is no truth value")
     return value
 
 

@@ -20,6 +20,7 @@ from relay_tune.schedule.analysis import (
     analyse,
     element_bytes,
     estimate,
+    shares_weights,
 )
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.machine import Machine
@@ -33,6 +34,8 @@ UNROLLS = (1, 2, 4, 8)
 BLOCK_COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 LEAST_BLOCK = 24
 """Fewer elements of an axis are no more than a tile or two."""
+LEAST_PREFETCHED = 128 << 10
+"""Bytes of constants; fewer arrive in no time."""
 LEAST_BLOCKED_SHARE = 0.25
 """Blocks are useless where all that a nest reads takes less than this share of the second cache."""
 MAXIMUM_WINDOW = 49
@@ -86,6 +89,8 @@ class NestSpace:
             unroll=int(str(chosen["unroll"])),
             parallel=0,
         )
+        if chosen["prefetch"] and shares_weights(self.analysis, choice):
+            choice = replace(choice, prefetch=True)
         return with_parallel(self.analysis, choice, self.machine, self.threads)
 
     def estimate(self, choice: TileChoice) -> Estimate:
@@ -124,6 +129,7 @@ def nest_space(
         choices[f"blocks{place}"] = _block_counts(nest.axes[place].extent)
     choices["reduction_order"] = tuple(_reduction_orders(nest))
     choices["unroll"] = _unrolls(nest)
+    choices["prefetch"] = (False, True) if _reads_weights(analysis) else (False,)
     return NestSpace(analysis, machine, threads, tuple(choices), tuple(choices.values()))
 
 
@@ -156,7 +162,7 @@ def _groups(space: NestSpace, chosen: Mapping[str, object]) -> list[tuple[str, .
     tiles = tuple(name for name in space.names if name.startswith("tile") and name != own)
     steps = prod(axis.extent for axis in space.analysis.nest.reduction)
     blocks = [("order", name) for name in space.names if name.startswith("blocks")]
-    orders: list[tuple[str, ...]] = [("order",), *blocks, ("reduction_order",)]
+    orders: list[tuple[str, ...]] = [("order", "prefetch"), *blocks, ("reduction_order",)]
     if 1 < steps <= MAXIMUM_WINDOW:
         return [("vectors", *tiles, "unroll"), *orders]
     return [("vectors", *tiles), *orders, ("unroll",)]
@@ -332,6 +338,12 @@ def _blocked_axes(analysis: NestAnalysis, machine: Machine) -> list[int]:
 
 def _extent(analysis: NestAnalysis, place: int) -> int:
     return analysis.nest.axes[place].extent
+
+
+def _reads_weights(analysis: NestAnalysis) -> bool:
+    """Whether a nest reduces over constants that are large enough to be worth a prefetch."""
+    sizes = [a.elements * a.bytes for a in analysis.body_accesses if a.constant]
+    return max(sizes, default=0) >= LEAST_PREFETCHED
 
 
 def _block_counts(extent: int) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
     statement ::= block of statements | for axis in begin .. end (kind) { statement }
                 | buffer[value, ...] = value | if (value) { .. } else { .. }
-                | while (value) { .. } | local buffer in { .. }
+                | while (value) { .. } | local buffer in { .. } | prefetch buffer[value, ...]
 
 Loads of buffers use `relay_tune.tensor.expression.Load`. Code generation gives each kind of loop
 its meaning: UNROLLED bodies are repeated, a VECTOR loop becomes vector instructions, REGISTER
@@ -92,6 +92,15 @@ class Store(Statement):
     buffer: Tensor
     indices: tuple[Scalar, ...]
     value: Scalar
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Prefetch(Statement):
+    """`buffer[indices]` will be read soon (written, if `for_write`); it may lie outside."""
+
+    buffer: Tensor
+    indices: tuple[Scalar, ...]
+    for_write: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -21,6 +21,7 @@ from relay_tune.tensor.loops import (
     Let,
     Loop,
     LoopKind,
+    Prefetch,
     Statement,
     Store,
     While,
@@ -52,6 +53,10 @@ def _statement(statement: Statement, indent: str) -> Lines:
             yield from _statement(statement.body, indent)
         case Store():
             yield from _store(statement, indent)
+        case Prefetch():
+            place = ", ".join(_index(index) for index in statement.indices)
+            purpose = " for writing" if statement.for_write else ""
+            yield f"{indent}prefetch {statement.buffer.name}[{place}]{purpose}"
         case Branch():
             yield f"{indent}if {_index(statement.condition)}"
             yield from _statement(statement.then, inner)

@@ -1,6 +1,6 @@
 """Runs a loop nest statement by statement: slow, and the oracle of generated code.
 
-Parallel, vector and unrolled loops run one iteration after the other.
+Parallel, vector and unrolled loops run one iteration after the other; prefetching does nothing.
 """
 
 from __future__ import annotations

@@ -146,6 +146,8 @@ def _genes(space: NestSpace, choice: TileChoice) -> list[int] | None:
                 wanted = [choice.reduction_order]
             case "unroll":
                 wanted = [choice.unroll]
+            case "prefetch":
+                wanted = [choice.prefetch]
             case _ if name.startswith("blocks"):
                 wanted = [choice.blocks[int(name.removeprefix("blocks"))]]
             case _:

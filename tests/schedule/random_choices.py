@@ -38,5 +38,6 @@ def any_choice(rng: random.Random, nest: Nest, most_points: int = 48) -> TileCho
         reduction_order=tuple(rng.sample(range(reduced), reduced)),
         unroll=rng.choice([1, 2, 3, 4, 7]),
         parallel=0,
+        prefetch=rng.random() < 0.5,
     )
     return replace(choice, parallel=rng.randint(0, len(outer_loops(nest.axes, choice))))

@@ -137,6 +137,7 @@ def test_deeply_nested_text_is_refused(plan):
         ({"order": [0]}, "another rank"),
         ({"order": [0, 2]}, "another rank"),
         ({"blocks": [1]}, "another rank"),
+        ({"prefetch": 1}, "malformed"),
         ({"blocks": [0, 1]}, "0 blocks"),
         ({"blocks": [1, 21]}, "21 blocks on an axis of 20"),
         ({"reduction_order": []}, "reduction order"),
