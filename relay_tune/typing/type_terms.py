@@ -95,12 +95,16 @@ def dim_symbols(dim: Dim) -> Iterator[Symbol]:
 
 
 def substitute_vars(type_: Type, mapping: Mapping[Type, Type]) -> Type:
-    """`type_` with type variables replaced."""
+    """`type_` with its free type variables replaced; those that it binds itself stay."""
     if not mapping:
         return type_
-    return map_leaves(
-        type_, lambda leaf: mapping.get(leaf, leaf) if isinstance(leaf, TypeVar) else leaf
-    )
+    inner = parts(type_)
+    if not inner:
+        return mapping.get(type_, type_) if isinstance(type_, TypeVar) else type_
+    bound = type_.type_params if isinstance(type_, FuncType) else ()
+    if any(var in mapping for var in bound):
+        mapping = {var: new for var, new in mapping.items() if var not in bound}
+    return with_parts(type_, tuple(substitute_vars(part, mapping) for part in inner))
 
 
 def substitute_symbols(type_: Type, mapping: Mapping[str, Dim]) -> Type:

@@ -9,9 +9,16 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
 from relay_tune.transform.language.a_normal_form import is_a_normal_form
 from relay_tune.transform.language.basic_block_normal_form import is_basic_block_normal_form
-from relay_tune.transform.language.catalogue import LANGUAGE_PASSES as PASSES
+from relay_tune.transform.language.catalogue import LANGUAGE_PASSES
+from relay_tune.transform.language.eta_expand import EtaExpand
+from relay_tune.transform.language.inline import Inline
 
-__all__ = ["CHECKS", "PASSES"]
+PASSES: dict[str, Callable[[Module], Module]] = {
+    **LANGUAGE_PASSES,
+    "eta_expand": EtaExpand(global_functions=True),
+    "inline": Inline(maximum_size=60),
+}
+"""Where options make a pass do more, it has them."""
 
 
 def has_no_type_parameters(module: Module) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from relay_tune.transform.language.a_normal_form import ToANormalForm
 from relay_tune.transform.language.basic_block_normal_form import ToBasicBlockNormalForm
+from relay_tune.transform.language.eta_expand import EtaExpand
 from relay_tune.transform.language.graph_normal_form import ToGraphNormalForm
+from relay_tune.transform.language.inline import Inline
+from relay_tune.transform.language.lambda_lift import LambdaLift
 from relay_tune.transform.language.specialize import Specialize
 from relay_tune.transform.module_pass import ModulePass
 
@@ -15,5 +18,8 @@ LANGUAGE_PASSES: dict[str, ModulePass] = {
         ToANormalForm(),
         ToBasicBlockNormalForm(),
         ToGraphNormalForm(),
+        EtaExpand(),
+        Inline(),
+        LambdaLift(),
     )
 }
