@@ -23,6 +23,7 @@ from relay_tune.frontend.onnx_import import from_onnx
 from relay_tune.ir.module import Module
 from relay_tune.runtime.interpreter import interpret
 from relay_tune.runtime.model import Model
+from relay_tune.runtime.program_model import ProgramModel
 
 
 class Executable:
@@ -34,7 +35,7 @@ class Executable:
     def __init__(self, module: Module) -> None:
         self._module = module
         self._names = [param.name for param in module.main.params]
-        self._model: Model | None = None
+        self._model: Model | ProgramModel | None = None
         with suppress(NoNativeCodeError):
             self._model = build(module)
 

@@ -63,6 +63,7 @@ class _Layout:
 
     def __init__(self, network: Network, codes: Sequence[PrimitiveCode]) -> None:
         self.codes = codes
+        self._network = network
         self.constants = ConstantBlock()
         self._slots = {s: n for n, s in enumerate(network.inputs.values())}
         first_output = len(network.inputs)
@@ -73,11 +74,13 @@ class _Layout:
 
     def place(self, storage: Storage) -> Place:
         """Where a storage lies."""
-        if storage in self._slots:
-            return Place(self._slots[storage])
-        if storage.data is not None:
-            return self.constant(self.constants.add(storage.data))
-        return Place(self._workspace_slot, self._offsets[storage])
+        located = self._network.located(storage)
+        whole = located.whole
+        if whole in self._slots:
+            return Place(self._slots[whole], located.offset)
+        if whole.data is not None:
+            return self.constant(self.constants.add(whole.data) + located.offset)
+        return Place(self._workspace_slot, self._offsets[whole] + located.offset)
 
     def workspace(self, step: int, tensor: Tensor) -> Place:
         """Where a tensor of a step's own workspace lies."""
@@ -92,7 +95,7 @@ class _Layout:
         lifetimes: dict[object, Lifetime] = {}
         for number, step in enumerate(steps):
             for storage in self._intermediate(step.outputs):
-                lifetimes[storage] = Lifetime(storage.size, number, number)
+                lifetimes.setdefault(storage, Lifetime(storage.size, number, number))
             for storage in self._intermediate(step.inputs):
                 known = lifetimes[storage]
                 lifetimes[storage] = Lifetime(known.size, known.first, number)
@@ -103,7 +106,9 @@ class _Layout:
         return plan.total
 
     def _intermediate(self, storages: Iterable[Storage]) -> list[Storage]:
-        return [s for s in storages if s.origin is Origin.COMPUTED and s not in self._slots]
+        """The storages of their own memory that are neither given nor results."""
+        wholes = dict.fromkeys(self._network.located(storage).whole for storage in storages)
+        return [s for s in wholes if s.origin is Origin.COMPUTED and s not in self._slots]
 
 
 def _bytes(tensor: Tensor) -> int:

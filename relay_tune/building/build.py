@@ -8,12 +8,15 @@ from relay_tune.building.assemble import assemble
 from relay_tune.building.memory_limit import check_storages
 from relay_tune.building.network import input_type, is_static, network_of, output_types
 from relay_tune.building.primitives import ChooseSchedule, compile_primitives, primitives_of
+from relay_tune.building.program_form import is_network, program_module
+from relay_tune.building.programs import compile_program
 from relay_tune.codegen.compiled_program import CompiledProgram
 from relay_tune.codegen.target import Target, parse_target
 from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.model import Model, Shapes
+from relay_tune.runtime.program_model import ProgramModel
 from relay_tune.runtime.threads import thread_count
 from relay_tune.transform.fix_input_shapes import FixInputShapes
 from relay_tune.transform.pipeline import default_pipeline
@@ -30,8 +33,11 @@ def build(
     threads: int | None = None,
     schedules: ChooseSchedule | None = None,
     report: Report | None = None,
-) -> Model:
+) -> Model | ProgramModel:
     """Compile a module's main function.
+
+    A network of operators becomes a `Model`, with a static memory plan; a program with control
+    flow, functions, data types or references becomes a `ProgramModel`.
 
     Args:
         module: the program, typed or not, as the user gave it.
@@ -46,6 +52,10 @@ def build(
     chosen = parse_target(target) if isinstance(target, str) else target
     count = thread_count(threads)
     typed = infer_types(module)
+    tell = report if report is not None else _silent
+    if not is_network(typed):
+        compiled = compile_program(program_module(typed), chosen, count, schedules, tell)
+        return ProgramModel.from_program(compiled)
     types = _input_types(typed.main)
     if all(is_static(type_) for type_ in types.values()):
         return Model.from_program(compile_module(typed, chosen, count, schedules, report))
@@ -82,7 +92,7 @@ def compile_fused(
     """The compiled program of a module to which the pipeline was applied."""
     network = network_of(module)
     check_storages(network)
-    primitives = primitives_of(network.steps)
+    primitives = primitives_of(step.function for step in network.steps)
     distinct = {primitive.key.digest: primitive for primitive in primitives.values()}
     codes, objects = compile_primitives(
         distinct, target, threads, schedules, report if report is not None else _silent

@@ -29,7 +29,8 @@ def check_storages(network: Network) -> None:
     held = sum(storage.size for storage in always)
     check_total(held, always)
     for step in network.steps:
-        others = {*step.inputs, *step.outputs} - always
+        touched = {network.located(storage).whole for storage in (*step.inputs, *step.outputs)}
+        others = touched - always
         check_total(held + sum(storage.size for storage in others), always | others)
 
 

@@ -3,7 +3,9 @@
     main (%x) { %1 = conv(%x); %2 = reshape(%1); (softmax(%2), %x) }
 
 becomes the steps conv: x -> a, softmax: a -> b, copy: x -> c. A reshape is another view of the same
-storage; an output that is an input, a constant or another output is copied.
+storage, a slice may be a part of one; the fields of a concatenation along the outermost axis are
+computed in parts of its storage. An output that is an input, a constant, a part or another output is
+copied.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op.lower import static_tensor_types
+from relay_tune.op.primitive_views import is_join, view_offset
 
 
 class Origin(Enum):
@@ -58,6 +61,14 @@ class Storage:
         return elements * DTYPES[self.type.dtype].itemsize
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Where a storage lies in another one: so many bytes from its begin."""
+
+    whole: Storage
+    offset: int
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Step:
     """One run of a primitive function; tuples are flattened."""
@@ -76,12 +87,22 @@ class Network:
         outputs: the storage of each output by name: computed, and no two the same.
         output_types: the types of the outputs (a view may have another shape than its storage).
         steps: the primitives in the order in which they run.
+        parts: the storages that lie in others.
     """
 
     inputs: Mapping[str, Storage]
     outputs: Mapping[str, Storage]
     output_types: Mapping[str, TensorType]
     steps: tuple[Step, ...]
+    parts: Mapping[Storage, Part]
+
+    def located(self, storage: Storage) -> Part:
+        """The storage of its own memory that a storage lies in, and where."""
+        offset = 0
+        while storage in self.parts:
+            part = self.parts[storage]
+            storage, offset = part.whole, offset + part.offset
+        return Part(storage, offset)
 
 
 Value = Storage | tuple["Value", ...]
@@ -98,7 +119,7 @@ def network_of(module: Module) -> Network:
     results = [walk.own_output(storage) for storage in _flatten(walk.run(module.main.body))]
     types = output_types(module)
     outputs = dict(zip(types, results, strict=True))
-    return Network(inputs, outputs, types, tuple(walk.steps))
+    return Network(inputs, outputs, types, tuple(walk.steps), walk.parts)
 
 
 def input_type(param: Var) -> TensorType:
@@ -157,6 +178,7 @@ class _Walk:
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
+        self.parts: dict[Storage, Part] = {}
         self._values: dict[Expr, Value] = {}
         self._bindings: dict[Expr, Expr] = {}
         self._taken: set[Storage] = set()
@@ -181,9 +203,17 @@ class _Walk:
 
     def own_output(self, storage: Storage) -> Storage:
         """The storage of an output: itself, or a copy where it cannot be an output."""
-        if storage.origin is Origin.COMPUTED and storage not in self._taken:
+        if self._is_free(storage):
             self._taken.add(storage)
             return storage
+        return self._copied(storage)
+
+    def _is_free(self, storage: Storage) -> bool:
+        """Whether a storage's place is still open."""
+        is_own = storage not in self._taken and storage not in self.parts
+        return is_own and storage.origin is Origin.COMPUTED
+
+    def _copied(self, storage: Storage) -> Storage:
         source = Var("p0", storage.type, type=storage.type)
         copied = Storage(storage.type, Origin.COMPUTED)
         self.steps.append(Step(Function((source,), source), (storage,), (copied,)))
@@ -213,16 +243,32 @@ class _Walk:
     def _primitive_call(self, call: Call, function: Function) -> Value:
         inputs = [s for argument in call.arguments for s in _flatten(self._values[argument])]
         types = static_tensor_types(call.type, f"The result of {type_name(call)}")
-        if _is_view(function, inputs, types):
-            return inputs[0]
+        offset = view_offset(function)
+        if offset is not None and len(inputs) == len(types) == 1:
+            return self._view(inputs[0], offset, types[0])
+        if is_join(function):
+            return self._join(inputs, types[0])
         outputs = tuple(Storage(type_, Origin.COMPUTED) for type_ in types)
         self.steps.append(Step(function, tuple(inputs), outputs))
         return _unflatten(call.type, iter(outputs))
 
+    def _view(self, source: Storage, offset: int, type_: TensorType) -> Storage:
+        """A piece of a storage, from an element on; with its size, the storage itself."""
+        view = Storage(type_, Origin.COMPUTED)
+        if view.size == source.size:
+            return source
+        self.parts[view] = Part(source, offset * DTYPES[type_.dtype].itemsize)
+        return view
 
-def _is_view(function: Function, inputs: Sequence[Storage], types: Sequence[TensorType]) -> bool:
-    """Whether a primitive only gives its one input another shape."""
-    return function.attributes.get("ReshapeOnly") == 1 and len(inputs) == len(types) == 1
+    def _join(self, sources: Sequence[Storage], type_: TensorType) -> Storage:
+        """The storage in which sources lie one after the other; copies of those that are fixed."""
+        whole = Storage(type_, Origin.COMPUTED)
+        offset = 0
+        for source in sources:
+            part = source if self._is_free(source) else self._copied(source)
+            self.parts[part] = Part(whole, offset)
+            offset += part.size
+        return whole
 
 
 def _flatten(value: Value) -> Iterator[Storage]:

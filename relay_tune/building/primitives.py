@@ -6,16 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from relay_tune.building.network import Step
 from relay_tune.codegen.compiler import compile_text, module_text
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.target import Target
 from relay_tune.ir.expr import Function
 from relay_tune.op.lower import TensorProgram, lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
+from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import available_processors
 from relay_tune.schedule.apply import Plan, apply_schedule, plan_program
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.schedule import Schedule
@@ -59,10 +58,9 @@ class PrimitiveCode:
     text: str
 
 
-def primitives_of(steps: Iterable[Step]) -> dict[Function, Primitive]:
-    """The primitive of each function that the steps run."""
-    functions = dict.fromkeys(step.function for step in steps)
-    return {f: Primitive(primitive_key(f), lower_function(f)) for f in functions}
+def primitives_of(functions: Iterable[Function]) -> dict[Function, Primitive]:
+    """The primitive of each function."""
+    return {f: Primitive(primitive_key(f), lower_function(f)) for f in dict.fromkeys(functions)}
 
 
 def write_primitive(
@@ -78,11 +76,6 @@ def write_primitive(
     operations = sum(nest_operations(nest) for nest in direct.nests)
     text = module_text(scheduled.kernels, target)
     return PrimitiveCode(primitive.key, scheduled, operations, text)
-
-
-def machine_of(target: Target) -> Machine:
-    """What the estimate of schedules wants to know of a target."""
-    return Machine(target.vector_bits // 8, target.vector_registers)
 
 
 def nest_operations(nest: Nest) -> int:

@@ -9,12 +9,12 @@ from relay_tune.building.network import network_of
 from relay_tune.building.primitives import (
     Primitive,
     PrimitiveCode,
-    machine_of,
     primitives_of,
     write_primitive,
 )
 from relay_tune.codegen.target import Target
 from relay_tune.ir.module import Module
+from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import plan_program
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression_text import tensor_lines
@@ -27,7 +27,8 @@ Describe = Callable[[Primitive, Target, int], str]
 def kernels_text(module: Module, step: str, target: Target, threads: int) -> Iterator[str]:
     """One text for each distinct primitive of a model; `step` is one of STEPS."""
     describe = STEPS[step]
-    primitives = primitives_of(network_of(default_pipeline()(module)).steps).values()
+    network = network_of(default_pipeline()(module))
+    primitives = primitives_of(step.function for step in network.steps).values()
     for primitive in {each.key.digest: each for each in primitives}.values():
         yield f"// {primitive.key.title}\n{describe(primitive, target, threads)}"
 

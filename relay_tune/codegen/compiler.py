@@ -48,10 +48,27 @@ def compile_text(text: str, target: Target) -> bytes:
         module = llvm.parse_assembly(text)
         return bytes(machine.emit_object(module))
     except RuntimeError as error:
-        raise BuildError(
-            "LLVM rejected generated code; this is a defect of the compiler.",
-            notes=(str(error).strip()[:2000],),
-        ) from error
+        raise _rejected(error) from error
+
+
+def compile_optimized(text: str, target: Target) -> bytes:
+    """The object file of an LLVM module that is no kernel: LLVM's own passes run over it."""
+    llvm.initialize_native_asmparser()  # stacks are switched in assembly
+    machine = _target_machine(target, True)
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
+    try:
+        module = llvm.parse_assembly(text)
+        builder.getModulePassManager().run(module, builder)
+        return bytes(machine.emit_object(module))
+    except RuntimeError as error:
+        raise _rejected(error) from error
+
+
+def _rejected(error: RuntimeError) -> BuildError:
+    return BuildError(
+        "LLVM rejected generated code; this is a defect of the compiler.",
+        notes=(str(error).strip()[:2000],),
+    )
 
 
 class LoadedCode:

@@ -46,6 +46,13 @@ class CallInputs:
         return True
 
 
+def checked_array(value: object, type_: TensorType, name: str) -> np.ndarray:
+    """A value as a contiguous array of exactly this type; InputError says what does not fit."""
+    array = _array(value, type_, name)
+    _check_type(array, type_, name, {})
+    return np.require(array, requirements=["C", "A"])
+
+
 def _array(value: object, type_: TensorType, name: str) -> np.ndarray:
     if isinstance(value, np.ndarray):
         return value

@@ -14,6 +14,7 @@ from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.ir.module import Module
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.runtime.model import Model
+from relay_tune.runtime.program_model import ProgramModel
 from relay_tune.runtime.threads import thread_count
 from relay_tune.schedule.apply import Plan
 from relay_tune.schedule.schedule import Schedule
@@ -53,7 +54,7 @@ def build(
     threads: int | None = None,
     report: Report | None = None,
     coverage: Coverage | None = None,
-) -> Model:
+) -> Model | ProgramModel:
     """Compile a module's main function for a machine.
 
     Args:

@@ -137,21 +137,6 @@ def test_a_foreign_target_builds_but_does_not_run(op: Op) -> None:
         model(np.ones(4, "float32"))
 
 
-def test_control_flow_is_named() -> None:
-    c, x = Var("c", TensorType((), "bool")), Var("x", TensorType((2,), "float32"))
-    module = Module.from_function(Function((c, x), If(c, x, constant(np.zeros(2, "float32")))))
-    with pytest.raises(BuildError, match="a condition.*no native code"):
-        build(module)
-
-
-def test_calls_of_functions_are_named(op: Op) -> None:
-    x, y = (Var(name, TensorType((2,), "float32")) for name in "xy")
-    double = Function((y,), op("add", y, y))
-    module = Module({"double": double, "main": Function((x,), Call(GlobalVar("double"), (x,)))})
-    with pytest.raises(BuildError, match="call of @double"):
-        build(module)
-
-
 def test_threads_must_be_positive(op: Op) -> None:
     x = Var("x", TensorType((4,), "float32"))
     with pytest.raises(InputError, match="0 threads"):

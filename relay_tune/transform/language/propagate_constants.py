@@ -11,11 +11,11 @@ after:
     def @cell(%x: Tensor[(4), float32]) { nn.dense(%x, meta[relay.Constant][0]) }
     def @main(%x: Tensor[(4), float32]) { @cell(%x) }
 
-A parameter is a constant where every call of the function is known and gives it the same one; that a
-recursive function hands it on to itself changes nothing. So kernels find their weights in operators'
-arguments, and can have them in the order in which they read them. This is the optimistic
-interprocedural propagation of Wegman and Zadeck, "Constant Propagation with Conditional Branches"
-(TOPLAS 1991), section 6, without the branches.
+A parameter is a constant where every call of the function is known and gives it the same one; that
+a recursive function hands it on to itself changes nothing. So kernels find their weights in the
+arguments of operators, and can have them in the order in which they read them. This is the
+optimistic interprocedural propagation of Wegman and Zadeck, "Constant Propagation with Conditional
+Branches" (TOPLAS 1991), section 6, without the branches.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""First-order programs as LLVM IR: functions, heap, sessions and entry points."""

@@ -1,0 +1,108 @@
+"""The functions through which a program is called from outside.
+
+    i32 NAME(ptr session, ptr inputs, ptr outputs)
+
+`inputs` has one pointer for each component of the parameters: of a tensor or scalar, to its
+elements, which are copied; of any other value, the object itself, whose reference passes to the
+program. `outputs` has one pointer for each component of the result: where to copy the elements of a
+tensor, or where to put the pointer to the object. The result is the number of an error, or 0; after
+an error the session has no objects any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relay_tune.codegen.programs.module_writer import ModuleWriter
+from relay_tune.codegen.programs.object_writer import ObjectWriter
+from relay_tune.codegen.programs.session import (
+    ERROR,
+    INPUTS,
+    OUTPUTS,
+    RESULTS,
+)
+from relay_tune.codegen.programs.values import llvm_type, result_type
+from relay_tune.first_order.kinds import Kind, ScalarKind, TensorKind, kinds_of
+from relay_tune.first_order.layouts import element_bytes
+from relay_tune.first_order.program import EntryPoint
+
+
+def entry_text(symbol: str, entry: EntryPoint, module: ModuleWriter) -> str:
+    """The function `symbol` that calls an entry point."""
+    inputs = [kind for type_ in entry.inputs.values() for kind in kinds_of(type_)]
+    outputs = kinds_of(entry.output)
+    module.extra_results = max(module.extra_results, len(outputs) - 1)
+    objects = ObjectWriter(module)
+    writer = objects.writer
+    table = objects.load("ptr", "%session", INPUTS)
+    arguments = "".join(
+        f", {llvm_type(kind)} {_argument(kind, objects.load('ptr', table, 8 * place), objects)}"
+        for place, kind in enumerate(inputs)
+    )
+    call = f'call tailcc {result_type(outputs)} @"{entry.function}"(ptr %session{arguments})'
+    writer.line(f"%result = {call}" if outputs else call)
+    _write_results(outputs, objects)
+    writer.line("ret void")
+    module.declarations |= writer.declarations
+    return "\n".join(
+        [
+            f"define internal void @{symbol}.run(ptr %session) nounwind {{",
+            "entry:",
+            writer.text(),
+            "}",
+            _ENTRY.format(symbol=symbol, inputs=INPUTS, outputs=OUTPUTS, error=ERROR),
+        ]
+    )
+
+
+def _argument(kind: Kind, pointer: str, objects: ObjectWriter) -> str:
+    if isinstance(kind, ScalarKind):
+        return objects.load_value(kind, pointer, 0)
+    if not isinstance(kind, TensorKind):
+        return pointer
+    tensor = objects.new_tensor(kind)
+    _copy(objects, objects.data(tensor), pointer, kind)
+    return tensor
+
+
+def _write_results(kinds: Sequence[Kind], objects: ObjectWriter) -> None:
+    results = ["%result"] * bool(kinds)
+    for place, kind in enumerate(kinds[1:]):
+        results.append(objects.load_value(kind, "%session", RESULTS + 8 * place))
+    table = objects.load("ptr", "%session", OUTPUTS)
+    for place, (kind, result) in enumerate(zip(kinds, results, strict=True)):
+        target = objects.load("ptr", table, 8 * place)
+        if isinstance(kind, TensorKind):
+            _copy(objects, target, objects.data(result), kind)
+            objects.release(result)
+        else:
+            objects.store_value(kind, result, target, 0)
+
+
+def _copy(objects: ObjectWriter, target: str, source: str, kind: TensorKind) -> None:
+    objects.writer.line(
+        f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, "
+        f"i64 {element_bytes(kind)}, i1 false)"
+    )
+
+
+_ENTRY = """\
+define i32 @{symbol}(ptr %session, ptr %inputs, ptr %outputs) nounwind {{
+entry:
+  %inputs_at = getelementptr i8, ptr %session, i64 {inputs}
+  store ptr %inputs, ptr %inputs_at, align 8
+  %outputs_at = getelementptr i8, ptr %session, i64 {outputs}
+  store ptr %outputs, ptr %outputs_at, align 8
+  %error_at = getelementptr i8, ptr %session, i64 {error}
+  store i64 0, ptr %error_at, align 8
+  call void @relay_tune_enter(ptr %session, ptr @{symbol}.run)
+  %error = load i64, ptr %error_at, align 8
+  %failed = icmp ne i64 %error, 0
+  br i1 %failed, label %clean, label %end
+clean:
+  call void @relay_tune_reset(ptr %session)
+  br label %end
+end:
+  %code = trunc i64 %error to i32
+  ret i32 %code
+}}"""

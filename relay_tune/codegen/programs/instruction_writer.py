@@ -1,0 +1,172 @@
+"""The instructions of first-order functions in LLVM IR."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from relay_tune.codegen.llvm_types import literal_text
+from relay_tune.codegen.programs.kernel_writer import write_kernel_step
+from relay_tune.codegen.programs.module_writer import ModuleWriter
+from relay_tune.codegen.programs.object_writer import ObjectWriter
+from relay_tune.codegen.programs.scalar_writer import write_scalars
+from relay_tune.codegen.programs.session import RESULTS
+from relay_tune.codegen.programs.values import llvm_type, result_type
+from relay_tune.first_order.instructions import (
+    CallClosure,
+    CallFunction,
+    ComputeScalars,
+    Instruction,
+    LoadConstant,
+    MakeObject,
+    ReadField,
+    Register,
+    Release,
+    Reshape,
+    Retain,
+    RunKernel,
+    Unpack,
+    WriteField,
+)
+from relay_tune.first_order.kinds import ScalarKind, TensorKind, is_counted
+from relay_tune.first_order.program import FirstOrderFunction
+
+CONSTANTS = "@relay_tune_constants"
+
+
+class InstructionWriter:
+    """Writes instructions one after the other."""
+
+    def __init__(
+        self, function: FirstOrderFunction, module: ModuleWriter, objects: ObjectWriter
+    ) -> None:
+        self._function = function
+        self._module = module
+        self._objects = objects
+        self._writer = objects.writer
+        self._names = objects.names
+
+    def write(self, instruction: Instruction) -> None:
+        """Write one instruction; its results get names."""
+        names, objects = self._names, self._objects
+        match instruction:
+            case ComputeScalars():
+                write_scalars(instruction, objects)
+            case RunKernel():
+                write_kernel_step(instruction, self._module.steps[instruction.primitive], objects)
+            case LoadConstant():
+                names[instruction.result] = self._constant(instruction)
+            case Reshape():
+                names[instruction.result] = self._reshaped(instruction)
+            case MakeObject():
+                names[instruction.result] = self._new_object(instruction)
+            case ReadField():
+                self._read_field(instruction)
+            case WriteField():
+                self._write_field(instruction)
+            case CallFunction():
+                call = self.call_text(instruction.function, instruction.arguments)
+                self._write_call(call, instruction.outputs)
+            case CallClosure():
+                call = self.closure_call_text(instruction.closure, instruction.arguments)
+                self._write_call(call, instruction.outputs)
+            case Retain():
+                objects.retain(names[instruction.object])
+            case Release():
+                objects.release(names[instruction.object])
+            case Unpack():
+                fields = dict(instruction.fields)
+                objects.unpack(names[instruction.object], instruction.layout, fields)
+
+    def write_return(self, values: Sequence[Register]) -> None:
+        """Return to the caller."""
+        names = self._names
+        for place, value in enumerate(values[1:]):
+            self._objects.store_value(value.kind, names[value], "%session", RESULTS + 8 * place)
+        self._module.extra_results = max(self._module.extra_results, len(values) - 1)
+        kind = result_type([value.kind for value in values])
+        self._writer.line(f"ret {kind} {names[values[0]]}" if values else "ret void")
+
+    def call_text(self, function: str, arguments: Sequence[Register]) -> str:
+        """The callee and the arguments of a direct call."""
+        return f'@"{function}"(ptr %session{self._arguments(arguments)})'
+
+    def closure_call_text(self, closure: Register, arguments: Sequence[Register]) -> str:
+        """The callee and the arguments of a call of a closure."""
+        number = self._objects.layout_number(closure)
+        place = self._writer.fresh()
+        count = len(self._module.program.layouts) + 1
+        self._writer.line(
+            f"{place} = getelementptr [{count} x ptr], ptr @closure_code, i64 0, i16 {number}"
+        )
+        code = self._objects.load("ptr", place, 0)
+        return f"{code}(ptr %session, ptr {self._names[closure]}{self._arguments(arguments)})"
+
+    def _arguments(self, registers: Sequence[Register]) -> str:
+        return "".join(f", {llvm_type(r.kind)} {self._names[r]}" for r in registers)
+
+    def _write_call(self, call: str, outputs: Sequence[Register]) -> None:
+        kind = result_type([output.kind for output in outputs])
+        if not outputs:
+            self._writer.line(f"call tailcc void {call}")
+            return
+        result = self._writer.fresh("r")
+        self._writer.line(f"{result} = call tailcc {kind} {call}")
+        self._names[outputs[0]] = result
+        for place, output in enumerate(outputs[1:]):
+            self._names[output] = self._objects.load_value(
+                output.kind, "%session", RESULTS + 8 * place
+            )
+
+    def _constant(self, instruction: LoadConstant) -> str:
+        kind = instruction.result.kind
+        if isinstance(kind, ScalarKind):
+            return literal_text(_number(instruction.data), kind.dtype)
+        offset = self._module.constant_object(instruction.data)
+        return self._objects.address(CONSTANTS, offset)
+
+    def _reshaped(self, instruction: Reshape) -> str:
+        result, source = instruction.result.kind, instruction.source.kind
+        name = self._names[instruction.source]
+        if isinstance(result, ScalarKind):
+            if isinstance(source, ScalarKind):
+                return name
+            return self._objects.load_value(result, self._objects.data(name), 0)
+        if isinstance(source, ScalarKind) and isinstance(result, TensorKind):
+            tensor = self._objects.new_tensor(result)
+            self._objects.store_value(source, name, self._objects.data(tensor), 0)
+            return tensor
+        return name
+
+    def _new_object(self, instruction: MakeObject) -> str:
+        layout = instruction.layout
+        if not layout.fields:
+            return f"@static.{layout.number}"
+        object_ = self._objects.new_block(layout.size, layout.number)
+        for register, offset in zip(instruction.fields, layout.offsets, strict=True):
+            self._objects.store_value(register.kind, self._names[register], object_, offset)
+        return object_
+
+    def _read_field(self, instruction: ReadField) -> None:
+        kind = instruction.result.kind
+        object_ = self._names[instruction.object]
+        offset = instruction.layout.offsets[instruction.index]
+        text = self._objects.load_value(kind, object_, offset)
+        self._names[instruction.result] = text
+        if is_counted(kind):
+            self._objects.retain(text)
+
+    def _write_field(self, instruction: WriteField) -> None:
+        kind = instruction.value.kind
+        object_ = self._names[instruction.object]
+        offset = instruction.layout.offsets[instruction.index]
+        old = self._objects.load_value(kind, object_, offset) if is_counted(kind) else None
+        self._objects.store_value(kind, self._names[instruction.value], object_, offset)
+        if old is not None:
+            self._objects.release(old)
+
+
+def _number(data: np.ndarray) -> bool | int | float:
+    number = data.item()
+    return number if isinstance(number, bool | int | float) else float(number)

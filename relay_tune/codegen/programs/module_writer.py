@@ -1,0 +1,40 @@
+"""What the functions of a program share while they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from relay_tune.codegen.programs.kernel_step import KernelStep
+from relay_tune.codegen.programs.session import FIRST_MESSAGE
+from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.ir.expr import Function
+
+
+@dataclass(eq=False, slots=True)
+class ModuleWriter:
+    """The module under construction.
+
+    Attributes:
+        program: the program.
+        steps: the kernels of its primitives.
+        constant_object: the offset of the static tensor object with some content.
+        declarations: LLVM declarations that functions need.
+        messages: the program's own errors.
+        extra_results: the most values that a function returns beyond the first.
+    """
+
+    program: FirstOrderProgram
+    steps: Mapping[Function, KernelStep]
+    constant_object: Callable[[np.ndarray], int]
+    declarations: set[str] = field(default_factory=set)
+    messages: list[str] = field(default_factory=list)
+    extra_results: int = 0
+
+    def message_number(self, message: str) -> int:
+        """The number of an error."""
+        if message not in self.messages:
+            self.messages.append(message)
+        return FIRST_MESSAGE + self.messages.index(message)

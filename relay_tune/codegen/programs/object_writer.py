@@ -1,0 +1,141 @@
+"""Objects in LLVM IR: new ones, their fields, their counts, and memory for scalars."""
+
+from __future__ import annotations
+
+from relay_tune.codegen.arithmetic import Arithmetic
+from relay_tune.codegen.function_writer import FunctionWriter, Lines
+from relay_tune.codegen.operations import from_memory, to_memory
+from relay_tune.codegen.programs.module_writer import ModuleWriter
+from relay_tune.codegen.programs.values import stored_type
+from relay_tune.first_order.instructions import Register
+from relay_tune.first_order.kinds import Kind, ScalarKind, TensorKind, is_counted
+from relay_tune.first_order.layouts import (
+    TENSOR_DATA,
+    TENSOR_LAYOUT,
+    ObjectLayout,
+    class_bytes,
+    field_bytes,
+    size_class,
+    tensor_bytes,
+)
+
+_WORD_BYTES = {"ptr": 8, "i64": 8, "i32": 4, "i16": 2}
+
+
+class ObjectWriter:
+    """Writes code that handles objects.
+
+    Attributes:
+        writer: the function's text.
+        names: the LLVM name of each register.
+        stack_slots: the entry block's allocations.
+    """
+
+    def __init__(self, module: ModuleWriter) -> None:
+        self.writer = FunctionWriter()
+        self.names: dict[Register, str] = {}
+        self.stack_slots: Lines = []
+        self._module = module
+
+    def address(self, base: str, offset: int) -> str:
+        """`base` plus bytes."""
+        if offset == 0:
+            return base
+        return self.writer.pure(f"getelementptr i8, ptr {base}, i64 {offset}")
+
+    def load(self, kind: str, base: str, offset: int) -> str:
+        """Load a word of an LLVM type."""
+        result = self.writer.fresh()
+        address = self.address(base, offset)
+        self.writer.line(f"{result} = load {kind}, ptr {address}, align {_WORD_BYTES[kind]}")
+        return result
+
+    def load_value(self, kind: Kind, base: str, offset: int) -> str:
+        """Load a value in its stored form."""
+        result = self.writer.fresh()
+        address = self.address(base, offset)
+        self.writer.line(
+            f"{result} = load {stored_type(kind)}, ptr {address}, align {field_bytes(kind)}"
+        )
+        if isinstance(kind, ScalarKind):
+            return from_memory(Arithmetic(self.writer, kind.dtype, 0), result, kind.dtype)
+        return result
+
+    def store_value(self, kind: Kind, text: str, base: str, offset: int) -> None:
+        """Store a value in its stored form."""
+        if isinstance(kind, ScalarKind):
+            text = to_memory(Arithmetic(self.writer, kind.dtype, 0), text, kind.dtype)
+        address = self.address(base, offset)
+        self.writer.line(
+            f"store {stored_type(kind)} {text}, ptr {address}, align {field_bytes(kind)}"
+        )
+
+    def stack_slot(self, size: int) -> str:
+        """Memory of this activation, 8-byte aligned."""
+        name = self.writer.fresh("slot")
+        self.stack_slots.append(f"  {name} = alloca [{size} x i8], align 8")
+        return name
+
+    def new_tensor(self, kind: TensorKind) -> str:
+        """A tensor object."""
+        return self.new_block(tensor_bytes(kind), TENSOR_LAYOUT)
+
+    def new_block(self, size: int, layout: int) -> str:
+        """An object of so many bytes."""
+        number = size_class(size)
+        result = self.writer.fresh("o")
+        self.writer.line(
+            f"{result} = call ptr @allocate(ptr %session, i64 {number}, "
+            f"i64 {class_bytes(number)}, i32 {number | layout << 16})"
+        )
+        return result
+
+    def data(self, object_: str) -> str:
+        """The address of a tensor object's elements."""
+        return self.address(object_, TENSOR_DATA)
+
+    def layout_number(self, object_: Register) -> str:
+        """The layout number in an object's header."""
+        return self.load("i16", self.names[object_], 6)
+
+    def retain(self, object_: str) -> None:
+        """One more reference."""
+        self.writer.line(f"call void @retain(ptr {object_})")
+
+    def release(self, object_: str) -> None:
+        """One reference less."""
+        self.writer.line(f"call void @release(ptr %session, ptr {object_})")
+
+    def free_tensor(self, object_: str, size: int) -> None:
+        """Free a block without fields whose only reference is here."""
+        number = size_class(size)
+        self.writer.line(f"call void @give_block(ptr %session, ptr {object_}, i64 {number})")
+
+    def unpack(self, object_: str, layout: ObjectLayout, fields: dict[int, Register]) -> None:
+        """Read fields and give up the reference to the object."""
+        for index, register in fields.items():
+            kind = layout.fields[index]
+            self.names[register] = self.load_value(kind, object_, layout.offsets[index])
+        if not layout.fields:
+            self.release(object_)
+            return
+        writer = self.writer
+        count = self.load("i32", object_, 0)
+        is_last = writer.pure(f"icmp eq i32 {count}, 1")
+        labels = [writer.fresh("u").removeprefix("%") for _ in range(3)]
+        writer.line(f"br i1 {is_last}, label %{labels[0]}, label %{labels[1]}")
+        writer.start_block(labels[0])
+        writer.push_scope()
+        for index, kind in enumerate(layout.fields):
+            if is_counted(kind) and index not in fields:
+                self.release(self.load_value(kind, object_, layout.offsets[index]))
+        self.free_tensor(object_, layout.size)
+        writer.pop_scope()
+        writer.line(f"br label %{labels[2]}")
+        writer.start_block(labels[1])
+        for index, register in fields.items():
+            if is_counted(layout.fields[index]):
+                self.retain(self.names[register])
+        writer.line(f"call i1 @lose(ptr {object_})")
+        writer.line(f"br label %{labels[2]}")
+        writer.start_block(labels[2])

@@ -1,0 +1,91 @@
+"""A first-order program as one LLVM module; kernels and the thread pool stay external."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from relay_tune.codegen.programs.entry_text import entry_text
+from relay_tune.codegen.programs.function_text import function_text
+from relay_tune.codegen.programs.heap_text import heap_text
+from relay_tune.codegen.programs.kernel_step import KernelStep
+from relay_tune.codegen.programs.module_writer import ModuleWriter
+from relay_tune.codegen.programs.session_text import session_text
+from relay_tune.codegen.programs.stack_switch import stack_switch_text
+from relay_tune.first_order.layouts import ObjectLayout
+from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.ir.expr import Function
+
+STATIC_COUNT = -(1 << 31)
+"""The reference count of static objects."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramText:
+    """An LLVM module, and the messages of the errors from FIRST_MESSAGE on."""
+
+    text: str
+    messages: tuple[str, ...]
+
+
+def entry_symbol(name: str) -> str:
+    """The C function of an entry point."""
+    return f"relay_tune_call_{name}"
+
+
+def program_text(
+    program: FirstOrderProgram,
+    steps: Mapping[Function, KernelStep],
+    constant_object: Callable[[np.ndarray], int],
+    triple: str,
+) -> ProgramText:
+    """The module of a program.
+
+    `steps` has the kernels of each primitive that runs as kernels; `constant_object` gives the
+    offset of a static tensor object in the block of constants.
+    """
+    module = ModuleWriter(program, steps, constant_object)
+    functions = [function_text(function, module) for function in program.functions.values()]
+    entries = [entry_text(entry_symbol(n), e, module) for n, e in program.entries.items()]
+    texts = [
+        f'target triple = "{triple}"',
+        "@relay_tune_constants = external constant i8",
+        "declare void @relay_tune_run(ptr, ptr, i64)",
+        *sorted(module.declarations),
+        *_kernel_declarations(steps),
+        *(_static_object(layout) for layout in program.layouts if not layout.fields),
+        _closure_table(program),
+        stack_switch_text(triple),
+        heap_text(program.layouts),
+        session_text(triple, module.extra_results),
+        *functions,
+        *entries,
+    ]
+    return ProgramText("\n".join(texts), tuple(module.messages))
+
+
+def _kernel_declarations(steps: Mapping[Function, KernelStep]) -> list[str]:
+    found: dict[str, None] = {}
+    for step in steps.values():
+        for call in step.calls:
+            types = ", ".join(["ptr"] * len(call.arguments) + ["i64", "i64"])
+            found[f"declare void @{call.symbol}({types})"] = None
+        if step.job is not None:
+            found[f"declare void @{step.job}(ptr, i64, i64)"] = None
+    return list(found)
+
+
+def _static_object(layout: ObjectLayout) -> str:
+    return (
+        f"@static.{layout.number} = internal constant {{ i32, i16, i16, ptr }} "
+        f"{{ i32 {STATIC_COUNT}, i16 0, i16 {layout.number}, ptr null }}, align 16"
+    )
+
+
+def _closure_table(program: FirstOrderProgram) -> str:
+    """The code of closures by layout number."""
+    codes = [program.closure_code.get(number) for number in range(len(program.layouts) + 1)]
+    pointers = ", ".join("ptr null" if code is None else f'ptr @"{code}"' for code in codes)
+    return f"@closure_code = internal constant [{len(codes)} x ptr] [{pointers}]"

@@ -1,0 +1,37 @@
+"""The session: the heap and the stack that a program runs on.
+
+offset 0     the caller's stack pointer while a program runs
+       8     where the session's own stack begins (its highest address)
+       16    below this address, recursion is too deep
+       24    the number of the error that ended the last run, 0 if there was none
+       32    the list of memory regions
+       40    inputs, 48 outputs: the tables of the current call
+       56    threads
+       64    the free list of each size class
+       ...   results of a function beyond the first
+"""
+
+from __future__ import annotations
+
+from relay_tune.first_order.layouts import SIZE_CLASSES
+
+SAVED_STACK, STACK_TOP, STACK_LIMIT, ERROR, REGIONS, INPUTS, OUTPUTS, THREADS = range(0, 64, 8)
+FREE_LISTS = 64
+RESULTS = FREE_LISTS + 8 * SIZE_CLASSES
+
+STACK_BYTES = 256 << 20
+STACK_RESERVE = 256 << 10
+"""What kernels and the system's functions may use below the limit."""
+
+NO_ERROR, NO_MEMORY, TOO_DEEP = 0, 1, 2
+FIRST_MESSAGE = 3
+"""Errors of the program itself are counted from here."""
+
+TOO_DEEP_MESSAGE = (
+    f"Recursion too deep: the calls of the program need more than {STACK_BYTES >> 20} MiB of stack."
+)
+
+
+def session_bytes(extra_results: int) -> int:
+    """The size of a session whose functions return so many values beyond the first."""
+    return RESULTS + 8 * extra_results

@@ -1,0 +1,115 @@
+"""Making and ending sessions, and objects that callers build, as LLVM IR.
+
+ptr  relay_tune_open(i64 threads)              a session, or null without memory
+void relay_tune_close(ptr session)
+void relay_tune_reset(ptr session)             frees all objects
+ptr  relay_tune_object(ptr session, i64 class, i64 bytes, i32 info)   an object, or null
+void relay_tune_retain(ptr object)
+void relay_tune_release(ptr session, ptr object)
+"""
+
+from __future__ import annotations
+
+from relay_tune.codegen.programs.session import (
+    STACK_BYTES,
+    STACK_LIMIT,
+    STACK_RESERVE,
+    STACK_TOP,
+    THREADS,
+    session_bytes,
+)
+
+SESSION_SYMBOLS = (
+    "relay_tune_open",
+    "relay_tune_close",
+    "relay_tune_reset",
+    "relay_tune_object",
+    "relay_tune_retain",
+    "relay_tune_release",
+)
+
+_LINUX_FLAGS = 0x02 | 0x20 | 0x4000 | 0x20000  # MAP_PRIVATE, ANONYMOUS, NORESERVE, STACK
+_DARWIN_FLAGS = 0x0002 | 0x1000 | 0x0040  # MAP_PRIVATE, MAP_ANON, MAP_NORESERVE
+
+
+def session_text(triple: str, extra_results: int) -> str:
+    """The functions of sessions; functions return up to so many values beyond the first."""
+    return _TEMPLATE.format(
+        session_bytes=session_bytes(extra_results),
+        stack=STACK_BYTES,
+        reserve=STACK_RESERVE,
+        top=STACK_TOP,
+        limit=STACK_LIMIT,
+        threads=THREADS,
+        flags=_LINUX_FLAGS if "linux" in triple else _DARWIN_FLAGS,
+    )
+
+
+_TEMPLATE = """\
+declare ptr @calloc(i64, i64)
+declare ptr @mmap(ptr, i64, i32, i32, i32, i64)
+declare i32 @munmap(ptr, i64)
+
+define ptr @relay_tune_open(i64 %threads) nounwind {{
+entry:
+  %session = call ptr @calloc(i64 1, i64 {session_bytes})
+  %poor = icmp eq ptr %session, null
+  br i1 %poor, label %none, label %map
+map:
+  %stack = call ptr @mmap(ptr null, i64 {stack}, i32 3, i32 {flags}, i32 -1, i64 0)
+  %failed = icmp eq ptr %stack, inttoptr (i64 -1 to ptr)
+  br i1 %failed, label %drop, label %fill
+fill:
+  %top = getelementptr i8, ptr %stack, i64 {stack}
+  %top_at = getelementptr i8, ptr %session, i64 {top}
+  store ptr %top, ptr %top_at, align 8
+  %limit = getelementptr i8, ptr %stack, i64 {reserve}
+  %limit_at = getelementptr i8, ptr %session, i64 {limit}
+  store ptr %limit, ptr %limit_at, align 8
+  %threads_at = getelementptr i8, ptr %session, i64 {threads}
+  store i64 %threads, ptr %threads_at, align 8
+  ret ptr %session
+drop:
+  call void @free(ptr %session)
+  br label %none
+none:
+  ret ptr null
+}}
+
+define void @relay_tune_close(ptr %session) nounwind {{
+entry:
+  call void @relay_tune_reset(ptr %session)
+  %top_at = getelementptr i8, ptr %session, i64 {top}
+  %top = load ptr, ptr %top_at, align 8
+  %stack = getelementptr i8, ptr %top, i64 -{stack}
+  %unmapped = call i32 @munmap(ptr %stack, i64 {stack})
+  call void @free(ptr %session)
+  ret void
+}}
+
+define ptr @relay_tune_object(ptr %session, i64 %class, i64 %bytes, i32 %info) nounwind {{
+entry:
+  %block = call ptr @take_block(ptr %session, i64 %class, i64 %bytes)
+  %none = icmp eq ptr %block, null
+  br i1 %none, label %end, label %fill
+fill:
+  store i32 1, ptr %block, align 8
+  %info_at = getelementptr i8, ptr %block, i64 4
+  store i32 %info, ptr %info_at, align 4
+  br label %end
+end:
+  ret ptr %block
+}}
+
+define void @relay_tune_retain(ptr %object) nounwind {{
+entry:
+  call void @retain(ptr %object)
+  ret void
+}}
+
+define void @relay_tune_release(ptr %session, ptr %object) nounwind {{
+entry:
+  call void @release(ptr %session, ptr %object)
+  ret void
+}}
+"""

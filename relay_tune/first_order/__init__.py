@@ -1,0 +1,1 @@
+"""Programs of first-order functions over basic blocks: what control flow and closures become."""

@@ -1,0 +1,244 @@
+"""The instructions of first-order programs.
+
+A body of a function is an acyclic graph of basic blocks:
+
+    function @sum(n: int32, acc: int32):
+      block0:  c = less(n, 1);  branch c block1 block2
+      block1:  return acc
+      block2:  m = subtract(n, 1);  s = add(acc, n);  tail call @sum(m, s)
+
+Registers are assigned once. Blocks stand in topological order; a block that several others go to
+may have parameters. Instructions say which of their operands they consume: of a counted pointer,
+the reference passes to the instruction; other operands are only looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from relay_tune.first_order.kinds import Kind, ScalarKind
+from relay_tune.first_order.layouts import ObjectLayout
+from relay_tune.ir.expr import Function as RelayFunction
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Register:
+    """A value of one component, assigned once."""
+
+    kind: Kind
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Instruction:
+    """Base of instructions."""
+
+    @property
+    def results(self) -> tuple[Register, ...]:
+        """The registers that are assigned."""
+        return ()
+
+    @property
+    def consumed(self) -> tuple[Register, ...]:
+        """Operands whose references pass to the instruction."""
+        return ()
+
+    @property
+    def borrowed(self) -> tuple[Register, ...]:
+        """Operands that are only looked at."""
+        return ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RunKernel(Instruction):
+    """Run a primitive function on tensors and scalars."""
+
+    primitive: RelayFunction
+    inputs: tuple[Register, ...]
+    outputs: tuple[Register, ...]
+
+    @property
+    def results(self) -> tuple[Register, ...]:
+        """The outputs, new objects."""
+        return self.outputs
+
+    @property
+    def borrowed(self) -> tuple[Register, ...]:
+        """The inputs."""
+        return self.inputs
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ComputeScalars(RunKernel):
+    """Evaluate a primitive function of scalars in registers."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LoadConstant(Instruction):
+    """A constant: a literal, or the address of a static tensor object."""
+
+    result: Register
+    data: np.ndarray
+
+    @property
+    def results(self) -> tuple[Register, ...]:
+        """The constant."""
+        return (self.result,)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Reshape(Instruction):
+    """The elements of `source` under another shape; a tensor object serves as it is."""
+
+    result: Register
+    source: Register
+
+    @property
+    def results(self) -> tuple[Register, ...]:
+        """The view."""
+        return (self.result,)
+
+    @property
+    def consumed(self) -> tuple[Register, ...]:
+        """The source, unless only its number is taken."""
+        return () if isinstance(self.result.kind, ScalarKind) else (self.source,)
+
+    @property
+    def borrowed(self) -> tuple[Register, ...]:
+        """The source, if only its number is taken."""
+        return (self.source,) if isinstance(self.result.kind, ScalarKind) else ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class MakeObject(Instruction):
+    """A new object; one without fields is static."""
+
+    result: Register
+    layout: ObjectLayout
+    fields: tuple[Register, ...]
+
+    @property
+    def results(self) -> tuple[Register, ...]:
+        """The object."""
+        return (self.result,)
+
+    @property
+    def consumed(self) -> tuple[Register, ...]:
+        """The fields."""
+        return self.fields
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ReadField(Instruction):
+    """A field of an object, with a reference of its own."""
+
+    result: Register
+    object: Register
+    layout: ObjectLayout
+    index: int
+
+    @property
+    def results(self) -> tuple[Register, ...]:
+        """The field."""
+        return (self.result,)
+
+    @property
+    def borrowed(self) -> tuple[Register, ...]:
+        """The object."""
+        return (self.object,)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class WriteField(Instruction):
+    """Replace a field of an object; the old value is released."""
+
+    object: Register
+    layout: ObjectLayout
+    index: int
+    value: Register
+
+    @property
+    def consumed(self) -> tuple[Register, ...]:
+        """The new value."""
+        return (self.value,)
+
+    @property
+    def borrowed(self) -> tuple[Register, ...]:
+        """The object."""
+        return (self.object,)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CallFunction(Instruction):
+    """Call a function of the program."""
+
+    function: str
+    arguments: tuple[Register, ...]
+    outputs: tuple[Register, ...]
+
+    @property
+    def results(self) -> tuple[Register, ...]:
+        """What the function returns."""
+        return self.outputs
+
+    @property
+    def consumed(self) -> tuple[Register, ...]:
+        """The arguments."""
+        return self.arguments
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CallClosure(Instruction):
+    """Call the code of a closure, which is given the closure first."""
+
+    closure: Register
+    arguments: tuple[Register, ...]
+    outputs: tuple[Register, ...]
+
+    @property
+    def results(self) -> tuple[Register, ...]:
+        """What the code returns."""
+        return self.outputs
+
+    @property
+    def consumed(self) -> tuple[Register, ...]:
+        """The closure and the arguments."""
+        return (self.closure, *self.arguments)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Retain(Instruction):
+    """One more reference."""
+
+    object: Register
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Release(Instruction):
+    """One reference less; the object is freed with the last one."""
+
+    object: Register
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Unpack(Instruction):
+    """Read fields of an object and give up the reference to it.
+
+    If it was the last one, the fields move out and the object is freed as it stands.
+    """
+
+    object: Register
+    layout: ObjectLayout
+    fields: Mapping[int, Register]
+
+    @property
+    def results(self) -> tuple[Register, ...]:
+        """The fields that are read."""
+        return tuple(self.fields.values())
+
+    @property
+    def consumed(self) -> tuple[Register, ...]:
+        """The object."""
+        return (self.object,)

@@ -1,0 +1,110 @@
+"""What values are at run time: scalars in registers, and pointers to counted objects.
+
+A value of tuple type is the values of its components, left to right; the unit value is nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from relay_tune.errors import NoNativeCodeError
+from relay_tune.ir.expr import Expr, Function, Var
+from relay_tune.ir.types import FuncType, RefType, TensorType, TupleType, Type, TypeCall
+from relay_tune.typing.type_terms import parts, with_parts
+from relay_tune.typing.type_text import type_text
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Base of the kinds of values."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarKind(Kind):
+    """A rank-0 tensor: a number in a register."""
+
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class TensorKind(Kind):
+    """A pointer to a tensor object of static shape and positive rank."""
+
+    type: TensorType
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents."""
+        return tuple(dim for dim in self.type.shape if isinstance(dim, int))
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectKind(Kind):
+    """A pointer to a value of a data type, a closure or a cell."""
+
+    type: Type
+
+
+def component_types(type_: Type) -> Iterator[Type]:
+    """The types of the components of a value: `type_` itself unless it is a tuple."""
+    pending = [type_]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, TupleType):
+            pending.extend(reversed(current.fields))
+        else:
+            yield current
+
+
+def kinds_of(type_: Type) -> tuple[Kind, ...]:
+    """The kinds of the components of a value; NoNativeCodeError where there are none."""
+    return tuple(_kind(component) for component in component_types(type_))
+
+
+@lru_cache(maxsize=4096)
+def canonical(type_: Type) -> Type:
+    """The type in the form by which types are told apart: `Shape[]` is `Shape`."""
+    if isinstance(type_, TypeCall) and not type_.arguments:
+        return type_.function
+    return with_parts(type_, tuple(canonical(part) for part in parts(type_)))
+
+
+def type_of(node: Expr) -> Type:
+    """The type of a node of a typed program."""
+    if node.type is not None:
+        return canonical(node.type)
+    if isinstance(node, Var) and node.annotation is not None:
+        return canonical(node.annotation)
+    raise NoNativeCodeError("A part of the program has no type; was it typed?", where=node.span)
+
+
+def function_type(function: Function) -> FuncType:
+    """The type of a typed function."""
+    type_ = type_of(function)
+    if isinstance(type_, FuncType):
+        return type_
+    raise NoNativeCodeError(f"A function has the type {type_text(type_)}.", where=function.span)
+
+
+def is_counted(kind: Kind) -> bool:
+    """Whether values of a kind are pointers to counted objects."""
+    return not isinstance(kind, ScalarKind)
+
+
+def _kind(type_: Type) -> Kind:
+    match type_:
+        case TensorType(shape=()):
+            return ScalarKind(type_.dtype)
+        case TensorType() if all(isinstance(dim, int) for dim in type_.shape):
+            return TensorKind(type_)
+        case TensorType():
+            raise NoNativeCodeError(
+                f"A tensor of type {type_text(type_)} has a shape that is known at run time only.",
+                remedy="Give the inputs of the program fixed shapes.",
+            )
+        case FuncType() | RefType():
+            return ObjectKind(type_)
+        case _:
+            return ObjectKind(type_)

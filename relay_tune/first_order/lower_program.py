@@ -1,0 +1,164 @@
+"""From a fused module to a first-order program.
+
+before: def @main(%n: int32, %s: float32) {
+          let %loop = fn (%i: int32, %a: float32) {
+            if (%i < 1) { %a } else { %loop(%i - 1, %a * %s) }
+          };
+          %loop(%n, 1f)
+        }
+after:  function @main(n, s):            tail call @main/loop(s, n, 1f)
+        function @main/loop(s, i, a):    ... tail call @main/loop(s, i - 1, a * s)
+
+What a function literal captures becomes its leading parameters. Functions are lowered when they are
+first needed, starting with the entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from relay_tune.errors import NoNativeCodeError
+from relay_tune.first_order.block_builder import BlockBuilder
+from relay_tune.first_order.function_table import FunctionTable
+from relay_tune.first_order.instructions import ReadField, Register
+from relay_tune.first_order.kinds import Kind, ObjectKind, function_type, kinds_of
+from relay_tune.first_order.layouts import ObjectLayout
+from relay_tune.first_order.lower_body import BodyLowering
+from relay_tune.first_order.object_layouts import ObjectLayouts
+from relay_tune.first_order.program import EntryPoint, FirstOrderFunction, FirstOrderProgram
+from relay_tune.first_order.reference_counts import with_reference_counts
+from relay_tune.first_order.terminators import TailCall
+from relay_tune.first_order.values import KnownFunction, Value, new_registers, unflatten
+from relay_tune.ir.expr import Expr, Function, RefCreate
+from relay_tune.ir.module import Module
+from relay_tune.ir.trampoline import run
+from relay_tune.ir.traversal import post_order
+from relay_tune.ir.types import FuncType
+
+
+def lower_program(module: Module, entry: str = "main") -> FirstOrderProgram:
+    """The program of a fused, typed, monomorphic module.
+
+    Raises NoNativeCodeError for what has no native form yet.
+    """
+    lowering = ProgramLowering(module)
+    function = module[entry]
+    known = lowering.known_global(entry)
+    lowering.finish()
+    type_ = function_type(function)
+    data_types, cells = lowering.layouts.outside(*type_.params, type_.result)
+    inputs = {param.name: t for param, t in zip(function.params, type_.params, strict=True)}
+    has_cells = any(isinstance(node, RefCreate) for node in post_order(*module.functions.values()))
+    return FirstOrderProgram(
+        functions=lowering.functions,
+        layouts=tuple(lowering.layouts.all),
+        data_types=data_types,
+        cells=cells,
+        closure_code=lowering.closure_code,
+        entries={entry: EntryPoint(known.name, inputs, type_.result)},
+        has_cells=has_cells,
+    )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Pending:
+    """A function that is needed: its parameters, and what its free variables are."""
+
+    function: Function
+    parameters: tuple[Register, ...]
+    bindings: Mapping[Expr, Value]
+
+
+class ProgramLowering(FunctionTable):
+    """The functions and layouts found so far."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.layouts = ObjectLayouts(module)
+        self.functions: dict[str, FirstOrderFunction] = {}
+        self.closure_code: dict[int, str] = {}
+        self._types: dict[str, FuncType] = {}
+        self._pending: dict[str, _Pending] = {}
+        self._closures: dict[str, ObjectLayout] = {}
+
+    def known_global(self, name: str) -> KnownFunction:
+        """A function of the module."""
+        symbol = f"@{name}"
+        if symbol not in self._types:
+            self.declare(symbol, self.module[name], (), {})
+        return KnownFunction(symbol)
+
+    def unused_name(self, wanted: str) -> str:
+        """A name that no function has yet."""
+        name, number = wanted, 1
+        while name in self._types:
+            number += 1
+            name = f"{wanted}.{number}"
+        return name
+
+    def declare(
+        self,
+        name: str,
+        function: Function,
+        captured: tuple[Register, ...],
+        bindings: Mapping[Expr, Value],
+    ) -> None:
+        """Have a function lowered: `captured` are its leading parameters."""
+        type_ = function_type(function)
+        if type_.type_params:
+            raise NoNativeCodeError(
+                f"The function {name} is polymorphic where its types are not known.",
+                where=function.span,
+            )
+        self._types[name] = type_
+        parameters = list(captured)
+        values: dict[Expr, Value] = dict(bindings)
+        for param, param_type in zip(function.params, type_.params, strict=True):
+            registers = new_registers(param_type)
+            parameters += registers
+            values[param] = unflatten(param_type, iter(registers))
+        self._pending[name] = _Pending(function, tuple(parameters), values)
+
+    def closure_kind(self, known: KnownFunction) -> Kind:
+        """The kind of the closures of a function."""
+        return ObjectKind(self._types[known.name])
+
+    def closure_layout(self, known: KnownFunction) -> ObjectLayout:
+        """The layout of the closures of a function; their code unpacks them and goes on there."""
+        name = known.name
+        if name not in self._closures:
+            layout = self.layouts.new(
+                f"closure of {name}", [register.kind for register in known.captured]
+            )
+            self._closures[name] = layout
+            self.closure_code[layout.number] = self._write_closure_code(name, layout)
+        return self._closures[name]
+
+    def finish(self) -> None:
+        """Lower all that is needed."""
+        while self._pending:
+            name, pending = self._pending.popitem()
+            body = BodyLowering(self, name, pending.function, pending.bindings)
+            run(body.returned(pending.function.body))
+            self._add(name, pending.parameters, body.builder)
+
+    def _write_closure_code(self, name: str, layout: ObjectLayout) -> str:
+        type_ = self._types[name]
+        closure = Register(ObjectKind(type_))
+        arguments = tuple(Register(kind) for param in type_.params for kind in kinds_of(param))
+        fields = tuple(Register(kind) for kind in layout.fields)
+        builder = BlockBuilder()
+        for index, field in enumerate(fields):
+            builder.emit(ReadField(field, closure, layout, index))
+        builder.end(TailCall(name, (*fields, *arguments)))
+        code = f"{name}/closure"
+        self._types[code] = type_
+        self._add(code, (closure, *arguments), builder)
+        return code
+
+    def _add(self, name: str, parameters: tuple[Register, ...], builder: BlockBuilder) -> None:
+        function = FirstOrderFunction(
+            name, parameters, kinds_of(self._types[name].result), tuple(builder.blocks)
+        )
+        self.functions[name] = with_reference_counts(function)

@@ -1,0 +1,80 @@
+"""Functions of basic blocks, and whole programs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from relay_tune.first_order.instructions import Instruction, Register
+from relay_tune.first_order.kinds import Kind
+from relay_tune.first_order.layouts import ObjectLayout
+from relay_tune.first_order.terminators import Terminator
+from relay_tune.ir.expr import Constructor
+from relay_tune.ir.types import RefType, Type
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Block:
+    """Instructions that run one after the other."""
+
+    label: int
+    parameters: tuple[Register, ...]
+    instructions: tuple[Instruction, ...]
+    terminator: Terminator
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FirstOrderFunction:
+    """A function; `results` are the kinds of what it returns. The first block is the entry."""
+
+    name: str
+    parameters: tuple[Register, ...]
+    results: tuple[Kind, ...]
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ConstructorLayout:
+    """The objects that a constructor makes for some type arguments, with its fields' types."""
+
+    constructor: Constructor
+    fields: tuple[Type, ...]
+    layout: ObjectLayout
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class EntryPoint:
+    """A function that can be called from outside.
+
+    Attributes:
+        function: its name in the program.
+        inputs: the type of each parameter by name.
+        output: the type of the result.
+    """
+
+    function: str
+    inputs: Mapping[str, Type]
+    output: Type
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FirstOrderProgram:
+    """A whole program.
+
+    Attributes:
+        functions: all functions by name.
+        layouts: the layouts of all objects but tensors, by number from 1.
+        data_types: the constructors of each data type that values passed to or from outside have.
+        cells: the layouts of the references that are passed to or from outside.
+        closure_code: the function that a closure of a layout runs, by layout number.
+        entries: the functions that can be called from outside, by name.
+        has_cells: whether there are references, which alone can form cycles.
+    """
+
+    functions: Mapping[str, FirstOrderFunction]
+    layouts: tuple[ObjectLayout, ...]
+    data_types: Mapping[Type, tuple[ConstructorLayout, ...]]
+    cells: Mapping[RefType, ObjectLayout]
+    closure_code: Mapping[int, str]
+    entries: Mapping[str, EntryPoint]
+    has_cells: bool

@@ -1,0 +1,125 @@
+"""What basic blocks end with; see `relay_tune.first_order.instructions`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relay_tune.first_order.instructions import Register
+from relay_tune.first_order.layouts import ObjectLayout
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Terminator:
+    """Base of what a block ends with."""
+
+    @property
+    def consumed(self) -> tuple[Register, ...]:
+        """Operands whose references pass on."""
+        return ()
+
+    @property
+    def borrowed(self) -> tuple[Register, ...]:
+        """Operands that are only looked at."""
+        return ()
+
+    @property
+    def targets(self) -> tuple[int, ...]:
+        """The labels of the blocks that may come next."""
+        return ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Jump(Terminator):
+    """Go on with a block, whose parameters get the arguments."""
+
+    target: int
+    arguments: tuple[Register, ...] = ()
+
+    @property
+    def consumed(self) -> tuple[Register, ...]:
+        """The arguments."""
+        return self.arguments
+
+    @property
+    def targets(self) -> tuple[int, ...]:
+        """The block."""
+        return (self.target,)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Branch(Terminator):
+    """Go on with one of two blocks, which nothing else goes to."""
+
+    condition: Register
+    if_true: int
+    if_false: int
+
+    @property
+    def targets(self) -> tuple[int, ...]:
+        """The blocks."""
+        return (self.if_true, self.if_false)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TestLayout(Terminator):
+    """Whether an object has a layout: go on with one of two blocks, which nothing else goes to."""
+
+    object: Register
+    layout: ObjectLayout
+    if_true: int
+    if_false: int
+
+    @property
+    def borrowed(self) -> tuple[Register, ...]:
+        """The object."""
+        return (self.object,)
+
+    @property
+    def targets(self) -> tuple[int, ...]:
+        """The blocks."""
+        return (self.if_true, self.if_false)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Return(Terminator):
+    """Give values to the caller."""
+
+    values: tuple[Register, ...]
+
+    @property
+    def consumed(self) -> tuple[Register, ...]:
+        """The values."""
+        return self.values
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TailCall(Terminator):
+    """Return what a call of a function returns, in its place on the stack."""
+
+    function: str
+    arguments: tuple[Register, ...]
+
+    @property
+    def consumed(self) -> tuple[Register, ...]:
+        """The arguments."""
+        return self.arguments
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TailCallClosure(Terminator):
+    """Return what a call of a closure returns, in its place on the stack."""
+
+    closure: Register
+    arguments: tuple[Register, ...]
+
+    @property
+    def consumed(self) -> tuple[Register, ...]:
+        """The closure and the arguments."""
+        return (self.closure, *self.arguments)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Fail(Terminator):
+    """End the run with an error."""
+
+    message: str

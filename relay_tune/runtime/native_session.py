@@ -1,0 +1,127 @@
+"""The functions of a native program as ctypes sees them, and a session that calls them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from relay_tune.codegen.compiler import LoadedCode
+from relay_tune.codegen.programs.compiled import CompiledFunctions
+from relay_tune.codegen.programs.program_text import entry_symbol
+from relay_tune.codegen.programs.session import (
+    FIRST_MESSAGE,
+    NO_ERROR,
+    NO_MEMORY,
+    TOO_DEEP,
+    TOO_DEEP_MESSAGE,
+)
+from relay_tune.codegen.programs.session_text import SESSION_SYMBOLS
+from relay_tune.errors import RelayError
+from relay_tune.first_order.layouts import class_bytes, size_class
+from relay_tune.runtime.processor_check import check_processor
+from relay_tune.runtime.threads import thread_pool
+
+Pointers = ctypes.Array[ctypes.c_void_p]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SessionFunctions:
+    """The functions of `relay_tune.codegen.programs.session_text`, and the entry point.
+
+    `owner` keeps their machine code in memory; `messages` are the program's own errors.
+    """
+
+    open: Callable[[int], int | None]
+    close: Callable[[int], None]
+    reset: Callable[[int], None]
+    new_object: Callable[[int, int, int, int], int | None]
+    release: Callable[[int, int], None]
+    call: Callable[[int, Pointers, Pointers], int]
+    messages: tuple[str, ...]
+    owner: object
+
+
+def load_functions(program: CompiledFunctions, entry: str = "main") -> SessionFunctions:
+    """The functions of a program, in this process; InputError if it is for another machine."""
+    check_processor(program.target)
+    symbols = (*SESSION_SYMBOLS, entry_symbol(entry))
+    imports = {
+        **thread_pool().imports,
+        "relay_tune_constants": program.constants.ctypes.data,
+    }
+    code = LoadedCode(program.objects, symbols, imports)
+    return session_functions(
+        lambda name, result, *types: ctypes.CFUNCTYPE(result, *types)(code.address(name)),
+        entry_symbol(entry),
+        program.messages,
+        (code, program.constants),
+    )
+
+
+def session_functions(
+    find: Callable[..., Callable[..., Any]],
+    entry: str,
+    messages: tuple[str, ...],
+    owner: object,
+) -> SessionFunctions:
+    """The functions that `find(name, result type, *argument types)` gives."""
+    pointer, number = ctypes.c_void_p, ctypes.c_int64
+    return SessionFunctions(
+        open=find("relay_tune_open", pointer, number),
+        close=find("relay_tune_close", None, pointer),
+        reset=find("relay_tune_reset", None, pointer),
+        new_object=find("relay_tune_object", pointer, pointer, number, number, ctypes.c_int32),
+        release=find("relay_tune_release", None, pointer, pointer),
+        call=find(entry, ctypes.c_int32, pointer, pointer, pointer),
+        messages=messages,
+        owner=owner,
+    )
+
+
+class NativeSession:
+    """A heap and a stack; one call at a time."""
+
+    def __init__(self, functions: SessionFunctions, threads: int) -> None:
+        self._functions = functions
+        session = functions.open(threads)
+        if session is None:
+            raise MemoryError("There is no memory for the stack of the program.")
+        self._session = session
+
+    def __del__(self) -> None:
+        if hasattr(self, "_session"):
+            self._functions.close(self._session)
+
+    def call(self, inputs: Pointers, outputs: Pointers) -> None:
+        """Run the program; RelayError if it fails (then all objects are gone)."""
+        error = self._functions.call(self._session, inputs, outputs)
+        if error == NO_ERROR:
+            return
+        if error == NO_MEMORY:
+            raise MemoryError("There is no memory for the values of the program.")
+        if error == TOO_DEEP:
+            raise RelayError(
+                TOO_DEEP_MESSAGE,
+                remedy="Check that the recursion ends, or make the recursive call the last step.",
+            )
+        raise RelayError(self._functions.messages[error - FIRST_MESSAGE])
+
+    def new_object(self, size: int, layout: int) -> int:
+        """An object of so many bytes with one reference; MemoryError if there is no room."""
+        number = size_class(size)
+        info = ctypes.c_int32(number | layout << 16).value
+        address = self._functions.new_object(self._session, number, class_bytes(number), info)
+        if address is None:
+            raise MemoryError("There is no memory for an input of the program.")
+        return address
+
+    def release(self, objects: Sequence[int]) -> None:
+        """Give up references."""
+        for address in objects:
+            self._functions.release(self._session, address)
+
+    def reset(self) -> None:
+        """Free all objects."""
+        self._functions.reset(self._session)

@@ -1,0 +1,345 @@
+"""Programs with control flow, closures, data types and references, beside the interpreter."""
+
+import gc
+import resource
+import threading
+
+import numpy as np
+import pytest
+
+from relay_tune.building.build import build
+from relay_tune.errors import InputError, RelayError
+from relay_tune.ir.module import Module
+from relay_tune.ir.parser import parse
+from relay_tune.runtime.data_values import data_value
+from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter_values import ReferenceCell
+from relay_tune.runtime.program_model import ProgramModel
+from tests.properties.programs.compare import assert_same_value
+
+LIST = "type List[A] { Cons(A, List[A]), Nil, }\n"
+VECTOR = "Tensor[(4), float32]"
+
+
+def built(text: str, threads: int = 1) -> tuple[Module, ProgramModel]:
+    module = parse('#[version = "0.0.5"]\n' + text)
+    model = build(module, threads=threads)
+    assert isinstance(model, ProgramModel)
+    return module, model
+
+
+def check(text: str, *inputs: object) -> ProgramModel:
+    """Native code gives what the interpreter gives, again and again."""
+    module, model = built(text)
+    expected = interpret(module, *inputs)
+    for _ in range(3):
+        assert_same_value(model(*inputs), expected)
+    return model
+
+
+def integers(module: Module, *values: int) -> object:
+    result = data_value(module, "Nil")
+    for value in reversed(values):
+        result = data_value(module, "Cons", value, result)
+    return result
+
+
+def test_a_recursive_function_of_scalars() -> None:
+    text = """
+def @sum(%n: int32, %acc: int32) -> int32 {
+  if (%n < 1) { %acc } else { @sum(%n - 1, %acc + %n) }
+}
+def @main(%n: int32) { @sum(%n, 0) }
+"""
+    model = check(text, 10)
+    assert model(1_000_000) == np.int64(500000500000).astype("int32")
+
+
+@pytest.mark.parametrize("value", [-1.5, 0.0, 2.0])
+def test_branches_share_what_stands_before_them(value: float) -> None:
+    check(
+        """
+def @main(%x: float32) {
+  %0 = exp(%x);
+  %1 = if (%x < 1f) { (%0, %x) } else { (%x * %0, %0 + %0) };
+  (%1.0 + %0, %1)
+}
+""",
+        value,
+    )
+
+
+def test_functions_as_values() -> None:
+    check(
+        LIST
+        + f"""
+def @map[A, B](%f: fn (A) -> B, %l: List[A]) -> List[B] {{
+  match (%l) {{ Cons(%h, %t) => {{ Cons(%f(%h), @map(%f, %t)) }}, Nil => {{ Nil }}, }}
+}}
+def @twice(%x: float32) -> float32 {{ %x * 2f }}
+def @main(%s: float32, %x: {VECTOR}) {{
+  let %scale = fn (%y: {VECTOR}) {{ %y * %s }};
+  let %again = fn (%y: {VECTOR}) {{ %scale(%scale(%y)) }};
+  let %vectors = @map(%again, Cons(%x, Cons(%scale(%x), Nil)));
+  let %numbers = @map(@twice, Cons(%s, Nil));
+  let %choose = if (%s < 2f) {{ @twice }} else {{ fn (%a: float32) {{ %a + %s }} }};
+  (%vectors, %numbers, @map(%choose, %numbers), @map(fn (%l) {{ Cons(%l, Nil) }}, %numbers))
+}}
+""",
+        3.0,
+        np.arange(4, dtype="float32"),
+    )
+
+
+def test_nested_patterns_and_tuples_in_data() -> None:
+    text = (
+        LIST
+        + """
+type Shape { Point, Circle(float32), Box((float32, (int32, Tensor[(2), float32]))), }
+def @area(%s: Shape) -> float32 {
+  match (%s) {
+    Box((%w, (%n, %v))) => { %w * cast(%n, dtype="float32") + sum(%v) },
+    Circle(%r) => { %r * %r },
+    _ => { 0f },
+  }
+}
+def @first(%l: List[List[Shape]]) -> float32 {
+  match (%l) {
+    Cons(Cons(Point, Nil), _) => { -1f },
+    Cons(Cons(%s, Cons(Circle(%r), _)), %rest) => { @area(%s) + %r + @first(%rest) },
+    Cons(Cons(%s, _), Nil) => { @area(%s) },
+    _ => { -2f },
+  }
+}
+def @main(%v: Tensor[(2), float32], %n: int32) {
+  let %box = Box((2f, (%n, %v)));
+  let %a = Cons(%box, Cons(Circle(3f), Nil));
+  (@first(Cons(%a, Cons(Cons(%box, Nil), Nil))), @first(Cons(Cons(Point, Nil), Nil)),
+   @first(Nil), @first(Cons(%a, Nil)), %box)
+}
+"""
+    )
+    check(text, np.array([1, 2], "float32"), 5)
+
+
+def test_references() -> None:
+    check(
+        """
+def @main(%n: int32, %x: Tensor[(2), float32]) {
+  let %count = ref(0);
+  let %state = ref((%x, 1f));
+  let %loop = fn (%i: int32) -> int32 {
+    if (%i < 1) { ref_read(%count) } else {
+      ref_write(%count, ref_read(%count) + %i);
+      let %old = ref_read(%state);
+      ref_write(%state, (%old.0 * 2f, %old.1 + 1f));
+      %loop(%i - 1)
+    }
+  };
+  (%loop(%n), ref_read(%state))
+}
+""",
+        7,
+        np.ones(2, "float32"),
+    )
+
+
+def test_all_scalar_types_pass_through_data_and_calls() -> None:
+    dtypes = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64"
+    for dtype in dtypes.split():
+        text = (
+            LIST
+            + f"""
+def @pair(%a: {dtype}, %b: {dtype}) -> ({dtype}, {dtype}, List[{dtype}]) {{
+  (%b, %a, Cons(%a, Cons(%b, Nil)))
+}}
+def @main(%a: {dtype}, %b: {dtype}) {{ (@pair(%a, %b), @pair(%b, %a).2) }}
+"""
+        )
+        check(text, np.asarray(1, dtype), np.asarray(0, dtype))
+
+
+def test_inputs_and_outputs_of_data_types() -> None:
+    text = (
+        LIST
+        + """
+def @reverse(%l: List[(int32, Tensor[(2), float32])], %r: List[(int32, Tensor[(2), float32])])
+    -> List[(int32, Tensor[(2), float32])] {
+  match (%l) { Cons(%h, %t) => { @reverse(%t, Cons(%h, %r)) }, Nil => { %r }, }
+}
+def @main(%l: List[(int32, Tensor[(2), float32])], %pair: (int32, (float32,))) {
+  (@reverse(%l, Nil), %pair)
+}
+"""
+    )
+    module, model = built(text)
+    value = data_value(module, "Nil")
+    for number in range(5):
+        value = data_value(module, "Cons", (number, np.full(2, number, "float32")), value)
+    pair = (np.int32(3), (np.float32(4),))
+    assert_same_value(model(value, pair), interpret(module, value, pair))
+    with pytest.raises(InputError, match="Input 'l' must be List"):
+        model(3, pair)
+    with pytest.raises(InputError, match="tuple of 2"):
+        model(value, (1, 2, 3))
+
+
+def test_long_lists_are_made_and_freed() -> None:
+    text = (
+        LIST
+        + """
+def @make(%n: int32, %l: List[int32]) -> List[int32] {
+  if (%n < 1) { %l } else { @make(%n - 1, Cons(%n, %l)) }
+}
+def @length(%l: List[int32], %n: int32) -> int32 {
+  match (%l) { Cons(_, %t) => { @length(%t, %n + 1) }, Nil => { %n }, }
+}
+def @main(%n: int32) {
+  let %l = @make(%n, Nil);
+  (@length(%l, 0), @length(%l, 1))
+}
+"""
+    )
+    _, model = built(text)
+    assert model(2_000_000) == (2_000_000, 2_000_001)
+
+
+def resident_kilobytes() -> int:
+    gc.collect()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def test_memory_of_a_loop_stays_flat() -> None:
+    text = (
+        LIST
+        + """
+def @loop(%n: int32, %x: Tensor[(64), float32], %l: List[Tensor[(64), float32]])
+    -> Tensor[(64), float32] {
+  if (%n < 1) { %x } else {
+    let %y = tanh(%x + 1f);
+    let %next = match (%l) {
+      Cons(%a, Cons(%b, _)) => { Cons(%y, Cons(%a + %b, Nil)) },
+      _ => { Cons(%y, Cons(%y, Nil)) },
+    };
+    @loop(%n - 1, %y, %next)
+  }
+}
+def @main(%n: int32, %x: Tensor[(64), float32]) { @loop(%n, %x, Nil) }
+"""
+    )
+    _, model = built(text)
+    x = np.zeros(64, "float32")
+    model(1000, x)
+    before = resident_kilobytes()
+    model(1_000_000, x)
+    for _ in range(100):
+        model(1000, x)
+    assert resident_kilobytes() - before < 2000
+
+
+DEEP = """
+def @depth(%n: int64, %x: Tensor[(2), float32]) -> Tensor[(2), float32] {
+  if (%n < 1i64) { %x } else { tanh(@depth(%n - 1i64, %x + 1f)) }
+}
+def @main(%n: int64, %x: Tensor[(2), float32]) { @depth(%n, %x) }
+"""
+
+
+def test_recursion_that_is_too_deep_is_an_error() -> None:
+    _, model = built(DEEP)
+    x = np.ones(2, "float32")
+    model(100_000, x)
+    for _ in range(2):
+        with pytest.raises(RelayError, match="Recursion too deep"):
+            model(1 << 40, x)
+        np.testing.assert_allclose(model(3, x), np.tanh(np.tanh(np.tanh(x + 3))), rtol=1e-5)
+
+
+def test_recursion_does_not_depend_on_the_stack_of_the_thread() -> None:
+    _, model = built(DEEP)
+    found: list[object] = []
+    previous = threading.stack_size(256 * 1024)
+    thread = threading.Thread(target=lambda: found.append(model(500_000, np.ones(2, "float32"))))
+    thread.start()
+    thread.join()
+    threading.stack_size(previous)
+    assert len(found) == 1
+
+
+def test_no_clause_fits() -> None:
+    text = (
+        LIST
+        + """
+def @main(%n: int32) {
+  let %l = if (%n < 1) { Nil } else { Cons(%n, Nil) };
+  match? (%l) { Cons(%h, _) => { %h }, }
+}
+"""
+    )
+    _, model = built(text)
+    assert model(4) == 4
+    with pytest.raises(RelayError, match=r"No clause of the match at .*:\d+:\d+ fits"):
+        model(0)
+    assert model(5) == 5
+
+
+def test_mutual_tail_calls_and_calls_of_closures_need_no_stack() -> None:
+    text = """
+def @even(%n: int32, %f: fn (int32) -> int32) -> bool {
+  if (%n < 1) { True } else { @odd(%f(%n), %f) }
+}
+def @odd(%n: int32, %f: fn (int32) -> int32) -> bool {
+  if (%n < 1) { False } else { @even(%f(%n), %f) }
+}
+def @count(%n: int32, %next: fn (int32) -> int32) -> int32 {
+  if (%n < 1) { %next(%n) } else { @count(%n - 1, fn (%m: int32) { %next(%m + 1) }) }
+}
+def @main(%n: int32) {
+  let %step = fn (%i: int32) { %i - 1 };
+  (@even(%n, %step), @count(1000, %step))
+}
+"""
+    _, model = built(text)
+    assert model(3_000_001) == (False, 999)
+
+
+def test_large_kernels_run_on_several_threads() -> None:
+    text = """
+def @loop(%n: int32, %x: Tensor[(256, 256), float32]) -> Tensor[(256, 256), float32] {
+  if (%n < 1) { %x } else { @loop(%n - 1, tanh(nn.dense(%x, %x))) }
+}
+def @main(%n: int32, %x: Tensor[(256, 256), float32]) { @loop(%n, %x) }
+"""
+    module, model = built(text, threads=2)
+    x = np.random.default_rng(0).uniform(-0.05, 0.05, (256, 256)).astype("float32")
+    np.testing.assert_allclose(model(3, x), interpret(module, 3, x), rtol=1e-4, atol=1e-5)
+
+
+def test_a_cell_that_contains_itself_is_freed() -> None:
+    text = """
+type Node { Link(ref(Node), Tensor[(1024), float32]), End, }
+def @main(%x: Tensor[(1024), float32]) {
+  let %cell = ref(End);
+  ref_write(%cell, Link(%cell, %x));
+  match (ref_read(%cell)) { Link(_, %y) => { %y }, End => { %x }, }
+}
+"""
+    _, model = built(text)
+    x = np.ones(1024, "float32")
+    model(x)
+    before = resident_kilobytes()
+    for _ in range(3000):
+        model(x)
+    assert resident_kilobytes() - before < 3000
+
+
+def test_cells_are_passed_in() -> None:
+    text = """
+def @main(%c: ref((int32, float32))) {
+  let %old = ref_read(%c);
+  ref_write(%c, (%old.0 + 1, %old.1));
+  ref_read(%c)
+}
+"""
+    _, model = built(text)
+    assert model(ReferenceCell((np.int32(4), np.float32(0.5)))) == (5, 0.5)
