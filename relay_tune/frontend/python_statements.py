@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import deque
+from collections.abc import Mapping
 
 from relay_tune.frontend.python_expressions import static_items
 from relay_tune.frontend.python_flow import Binding, Exits, Lets, Steps, bound
@@ -179,19 +180,28 @@ class Statements(Loops):
             raise self.source.error(node.decorator_list[0], "Inner functions have no decorators.")
         var = Var(node.name, span=self.source.span(node))
         scope = scope.bind(node.name, var)
-        lets.append((var, self.function(node, node.args.args, scope)))
+        lets.append((var, self.function(node, node.args.args, scope, {})))
         return scope
 
-    def function(self, node: ast.FunctionDef, params: list[ast.arg], scope: Scope) -> Function:
-        """A function definition; `params` are those that are no objects known now."""
+    def function(
+        self,
+        node: ast.FunctionDef,
+        params: list[ast.arg],
+        scope: Scope,
+        evaluated: Mapping[str, object],
+    ) -> Function:
+        """A function definition; `params` are those that are no objects known now.
+
+        `evaluated` are the annotations as Python evaluated them.
+        """
         self.only_plain(node.args)
         type_params = [self.types.declare(param.name) for param in getattr(node, "type_params", ())]
         variables = []
         for param in params:
-            declared = self.types.type(param.annotation) if param.annotation else None
+            declared = self.types.declared(param.annotation, evaluated.get(param.arg))
             variables.append(Var(param.arg, declared, span=self.source.span(param)))
             scope = scope.bind(param.arg, variables[-1])
-        result = self.types.type(node.returns) if node.returns is not None else None
+        result = self.types.declared(node.returns, evaluated.get("return"))
         body = self.block(node.body, scope, Exits(lambda _: self.unit(node)))
         span = self.source.span(node)
         return Function(tuple(variables), body, result, tuple(type_params), span=span)

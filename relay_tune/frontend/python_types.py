@@ -60,6 +60,15 @@ class TypeReader:
         self._variables[name] = TypeVar(name)
         return self._variables[name]
 
+    def declared(self, annotation: ast.expr | None, evaluated: object = None) -> Type | None:
+        """The type that an annotation means, None without one; raises ParseError.
+
+        `evaluated` is what Python made of it: an object may have a name that is not seen inside.
+        """
+        if isinstance(evaluated, Type):
+            return evaluated
+        return None if annotation is None else self.type(annotation)
+
     def type(self, node: ast.expr) -> Type:
         """The type that an annotation means; raises ParseError."""
         match node:

@@ -14,8 +14,8 @@ import numpy as np
 from relay_tune.errors import InputError
 from relay_tune.ir.expr import Constructor, constant
 from relay_tune.ir.module import Module
-from relay_tune.std import prelude
 from relay_tune.runtime.interpreter_values import ConstructorValue, Value
+from relay_tune.std import prelude
 
 
 def data_value(module: Module, constructor: str, *fields: object) -> ConstructorValue:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,14 @@ from relay_tune import zoo
 from relay_tune.errors import InputError
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.structural import first_difference
-from relay_tune.std import prelude
 from relay_tune.runtime.data_values import data_value, list_items, list_value
 from relay_tune.runtime.interpreter import interpret
 from relay_tune.runtime.interpreter_values import ConstructorValue
+from relay_tune.std import prelude
 from relay_tune.typing.infer import infer_types
 from relay_tune.zoo.program_catalogue import PROGRAMS
 from relay_tune.zoo.programs import program_weights
+from relay_tune.zoo.python_programs import PYTHON_PROGRAMS
 from relay_tune.zoo.weights import Array
 
 SEED = 5
@@ -177,3 +179,25 @@ def test_batches_only_where_the_program_has_them() -> None:
     assert zoo.build("lstm_list", small=True, batch=3).main.params[0].annotation.shape == (5, 3, 12)
     with pytest.raises(InputError, match="takes one sample, not a batch of 2"):
         zoo.build("char_rnn", small=True, batch=2)
+
+
+@pytest.mark.parametrize("name", PYTHON_PROGRAMS)
+@pytest.mark.parametrize("seed", range(3))
+def test_programs_in_python_say_what_the_texts_say(name: str, seed: int) -> None:
+    program = PYTHON_PROGRAMS[name](SimpleNamespace(**weights(name)))
+    inputs = zoo.example_inputs(name, seed, small=True)
+    found = interpret(program.module, **inputs)
+    expected = interpret(zoo.build(name, small=True, seed=SEED), **inputs)
+    np.testing.assert_allclose(flat(found), flat(expected), rtol=1e-5, atol=1e-6)
+
+
+def flat(value: Any) -> Array:
+    """All numbers in a value, in order."""
+    match value:
+        case ConstructorValue():
+            parts = list_items(value)
+        case tuple():
+            parts = list(value)
+        case _:
+            return np.ravel(value)
+    return np.concatenate([np.zeros(0), *(flat(part) for part in parts)])
