@@ -152,6 +152,20 @@ def pattern_vars(pattern: Pattern) -> Iterator[Var]:
                 yield from pattern_vars(part)
 
 
+def map_pattern_vars(pattern: Pattern, change: Callable[[Var], Var]) -> Pattern:
+    """The pattern with every variable that it binds replaced, left to right."""
+    match pattern:
+        case VarPattern():
+            return VarPattern(change(pattern.var))
+        case ConstructorPattern():
+            parts = tuple(map_pattern_vars(part, change) for part in pattern.patterns)
+            return ConstructorPattern(pattern.constructor, parts)
+        case TuplePattern():
+            return TuplePattern(tuple(map_pattern_vars(part, change) for part in pattern.patterns))
+        case _:
+            return pattern
+
+
 def bound_vars(expr: Expr) -> tuple[Var, ...]:
     """The variables that this very node binds."""
     match expr:

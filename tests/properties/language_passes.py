@@ -12,13 +12,16 @@ from relay_tune.transform.language.basic_block_normal_form import is_basic_block
 from relay_tune.transform.language.catalogue import LANGUAGE_PASSES
 from relay_tune.transform.language.eta_expand import EtaExpand
 from relay_tune.transform.language.inline import Inline
+from relay_tune.transform.language.to_cps import ToCps
+from relay_tune.transform.language.un_cps import UnCps
 
 PASSES: dict[str, Callable[[Module], Module]] = {
-    **LANGUAGE_PASSES,
+    **{name: step for name, step in LANGUAGE_PASSES.items() if name != "un_cps"},
     "eta_expand": EtaExpand(global_functions=True),
+    "to_cps": lambda module: UnCps()(ToCps()(module)),
     "inline": Inline(maximum_size=60),
 }
-"""Where options make a pass do more, it has them."""
+"""Where options make a pass do more, it has them; continuation passing is there and back."""
 
 
 def has_no_type_parameters(module: Module) -> None:

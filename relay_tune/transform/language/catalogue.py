@@ -9,6 +9,8 @@ from relay_tune.transform.language.graph_normal_form import ToGraphNormalForm
 from relay_tune.transform.language.inline import Inline
 from relay_tune.transform.language.lambda_lift import LambdaLift
 from relay_tune.transform.language.specialize import Specialize
+from relay_tune.transform.language.to_cps import ToCps
+from relay_tune.transform.language.un_cps import UnCps
 from relay_tune.transform.module_pass import ModulePass
 
 LANGUAGE_PASSES: dict[str, ModulePass] = {
@@ -21,5 +23,7 @@ LANGUAGE_PASSES: dict[str, ModulePass] = {
         EtaExpand(),
         Inline(),
         LambdaLift(),
+        ToCps(),
+        UnCps(),
     )
 }

@@ -8,17 +8,13 @@ from dataclasses import replace
 from relay_tune.ir.expr import (
     Call,
     Clause,
-    ConstructorPattern,
     Expr,
     Function,
     Let,
     Match,
-    Pattern,
-    TuplePattern,
     Var,
-    VarPattern,
 )
-from relay_tune.ir.traversal import bound_vars, children, post_order, rebuild
+from relay_tune.ir.traversal import bound_vars, children, map_pattern_vars, post_order, rebuild
 from relay_tune.ir.types import Type, TypeVar
 from relay_tune.transform.matching import is_opaque_function
 from relay_tune.typing.type_terms import substitute_vars
@@ -77,7 +73,7 @@ class Renaming:
                 return Let(self._variables[node.var], new[0], new[1], span=node.span)
             case Match():
                 clauses = tuple(
-                    Clause(self._pattern(clause.pattern), body)
+                    Clause(map_pattern_vars(clause.pattern, self._variables.__getitem__), body)
                     for clause, body in zip(node.clauses, new[1:], strict=True)
                 )
                 return Match(new[0], clauses, node.complete, span=node.span)
@@ -103,15 +99,3 @@ class Renaming:
             type_params=tuple(var for var in type_params if isinstance(var, TypeVar)),
             type=None,
         )
-
-    def _pattern(self, pattern: Pattern) -> Pattern:
-        match pattern:
-            case VarPattern():
-                return VarPattern(self._variables[pattern.var])
-            case ConstructorPattern():
-                inner = tuple(map(self._pattern, pattern.patterns))
-                return ConstructorPattern(pattern.constructor, inner)
-            case TuplePattern():
-                return TuplePattern(tuple(map(self._pattern, pattern.patterns)))
-            case _:
-                return pattern

@@ -15,7 +15,6 @@ from relay_tune.ir.expr import (
     Clause,
     Constant,
     Constructor,
-    ConstructorPattern,
     Expr,
     Function,
     GlobalVar,
@@ -34,6 +33,7 @@ from relay_tune.ir.expr import (
 )
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.trampoline import Recursive, run
+from relay_tune.ir.traversal import map_pattern_vars
 from relay_tune.ir.types import UNIT, FuncType, TupleType, Type
 from relay_tune.transform.language.polymorphism import is_polymorphic, settled, type_arguments
 from relay_tune.typing.type_terms import substitute_vars
@@ -207,7 +207,7 @@ class InstanceCopy:
         value = yield self._copy(node.value, self._matched_type(node))
         clauses = []
         for clause in node.clauses:
-            pattern = self._pattern(clause.pattern)
+            pattern = map_pattern_vars(clause.pattern, self._bind)
             body = yield self._copy(clause.body, wanted or self._type(node))
             clauses.append(Clause(pattern, body))
         return Match(value, tuple(clauses), node.complete, span=node.span)
@@ -229,18 +229,6 @@ class InstanceCopy:
                 return TupleType(tuple(self._pattern_type(part, field) for part, field in pairs))
             case _:
                 return type_
-
-    def _pattern(self, pattern: Pattern) -> Pattern:
-        match pattern:
-            case VarPattern():
-                return VarPattern(self._bind(pattern.var))
-            case ConstructorPattern():
-                parts = tuple(map(self._pattern, pattern.patterns))
-                return ConstructorPattern(pattern.constructor, parts)
-            case TuplePattern():
-                return TuplePattern(tuple(map(self._pattern, pattern.patterns)))
-            case _:
-                return pattern
 
     # variables
 

@@ -135,7 +135,7 @@ def _maker(
 ) -> Function:
     """A function that takes what a closure captures and returns the closure."""
     own = {old: TypeVar(old.name, old.kind) for old in variables}
-    types: dict[Type, Type] = {**own}
+    types: dict[Type, Type] = dict(zip(variables, own.values(), strict=True))
     params = tuple(Var(free.name, _type_of(free, types)) for free in captured)
     values: dict[Var, Expr] = dict(zip(captured, params, strict=True))
     if var is not None:

@@ -26,6 +26,11 @@ def instance(function: FuncType, arguments: tuple[Type, ...]) -> FuncType:
     return body if isinstance(body, FuncType) else function
 
 
+def contains_function(type_: Type) -> bool:
+    """Whether a function is written anywhere in a type."""
+    return isinstance(type_, FuncType) or any(map(contains_function, parts(type_)))
+
+
 def settled(type_: Type) -> Type:
     """A type without type parameters; those that nothing has decided stand for the unit type."""
     match type_:
