@@ -1,4 +1,4 @@
-"""nn.softmax, nn.log_softmax: maximum, exponential, sum, quotient."""
+"""nn.softmax, nn.log_softmax: maximum, exponential, sum, share of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import Compute, FusionKind, Operator, Reference, register
 from relay_tune.op.elements import Array, normalized_axis, wide_dtype
 from relay_tune.op.nn_indices import ReductionAxes, compute_elements
-from relay_tune.tensor.expression import Scalar, Tensor, cast, reduce, unary
+from relay_tune.tensor.expression import Scalar, Tensor, cast, literal, reduce, unary
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.typing.relations_nn import softmax as softmax_relation
 
@@ -55,11 +55,14 @@ def _softmax(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -> li
         lambda *axes: unary("exp", cast(data[axes], dtype) - highest[_without(axes, axis)]),
     )
     total = _reduce_along("softmax_sum", "sum", exponential, axis, dtype)
+    share = compute_elements(  # one division for each row: they are slower than products
+        "softmax_share", total.shape, lambda *axes: literal(1.0, dtype) / total[axes]
+    )
     return [
         compute_elements(
             "softmax",
             data.shape,
-            lambda *axes: cast(exponential[axes] / total[_without(axes, axis)], data.dtype),
+            lambda *axes: cast(exponential[axes] * share[_without(axes, axis)], data.dtype),
         )
     ]
 

@@ -10,6 +10,7 @@ import numpy as np
 from relay_tune.errors import InputError
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.constant_stages import fold_constant_stages
+from relay_tune.schedule.row_plans import rows_of
 from relay_tune.schedule.schedule import DIRECT
 from relay_tune.schedule.winograd import winograd_program
 from relay_tune.schedule.winograd_match import match_convolution
@@ -35,12 +36,12 @@ def prepared_program(program: TensorProgram, algorithm: str) -> TensorProgram:
     Raises InputError if there is no such algorithm, or none for this program.
     """
     folded = fold_constant_stages(program)
-    if algorithm == DIRECT:
+    if algorithm == DIRECT or rows_of(algorithm) is not None:
         return folded
     if algorithm not in WINOGRAD:
         raise InputError(
             f"There is no algorithm {algorithm!r}.",
-            notes=(f"Known: {DIRECT}, {', '.join(WINOGRAD)}.",),
+            notes=(f"Known: {DIRECT}, {', '.join(WINOGRAD)}, rows1 and the like.",),
         )
     changed = winograd_program(folded, WINOGRAD[algorithm])
     if changed is None:

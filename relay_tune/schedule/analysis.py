@@ -7,7 +7,7 @@ features from which the cost model learns the rest.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 from math import prod
@@ -25,6 +25,7 @@ from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Axis, Scalar, Tensor
 from relay_tune.tensor.index import FlatView
+from relay_tune.tensor.loops import Buffer
 from relay_tune.tensor.walk import loads
 
 ELEMENT_BYTES = {"64": 8, "32": 4, "16": 2, "t8": 1, "ol": 1}
@@ -52,12 +53,28 @@ NOTHING_UNROLLED: Mapping[Axis, int] = MappingProxyType({})
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Access:
-    """One load of a nest's reduction body or epilogue."""
+    """One load of a nest's reduction body or epilogue; `elements` are those that it is among."""
 
     form: Affine | None
     bytes: int
     constant: bool
     elements: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Near:
+    """What the nests before have left in a cache.
+
+    Attributes:
+        tensors: of which the part that the nest reads or writes is there.
+        bytes: all that the nests work on meanwhile, which decides how near the cache is.
+    """
+
+    tensors: frozenset[Tensor] = frozenset()
+    bytes: int = 0
+
+
+NOTHING_NEAR = Near()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -72,6 +89,7 @@ class NestAnalysis:
         result_operations: vector instructions for one result, on average over `written_out`.
         store_form: where the result goes, if that is affine.
         store_bytes: of one element.
+        stored_around: the bytes among which the result is stored.
         written_out: axes that a register tile always covers (see `written_out_axes`).
     """
 
@@ -82,6 +100,7 @@ class NestAnalysis:
     result_operations: float
     store_form: Affine | None
     store_bytes: int
+    stored_around: int
     written_out: frozenset[Axis]
 
 
@@ -111,20 +130,34 @@ class Estimate:
     loads_per_operation: float
     tiles: int
 
+    def times(self, count: int) -> Estimate:
+        """The estimate of running the nest so often."""
+        if count == 1:
+            return self
+        return replace(
+            self,
+            cycles=self.cycles * count,
+            compute_cycles=self.compute_cycles * count,
+            memory_cycles=self.memory_cycles * count,
+            tiles=self.tiles * count,
+        )
+
 
 def element_bytes(dtype: str) -> int:
     """Bytes of one stored element."""
     return ELEMENT_BYTES[dtype[-2:]]
 
 
-def analyse(nest: Nest, constants: frozenset[Tensor]) -> NestAnalysis:
+def analyse(nest: Nest, constants: frozenset[Tensor], near: Near = NOTHING_NEAR) -> NestAnalysis:
     """What can be said of a nest before a schedule is chosen."""
-    body = () if nest.body is None else tuple(_accesses(nest.body, constants))
+    body = () if nest.body is None else tuple(_accesses(nest.body, constants, near))
+    store_bytes = element_bytes(nest.target.dtype)
+    around = prod(nest.target.shape) * store_bytes
     written_out = written_out_axes(nest)
     return NestAnalysis(
         nest=nest,
         body_accesses=body,
-        result_accesses=tuple(_accesses(nest.result, constants)),
+        result_accesses=tuple(_accesses(nest.result, constants, near)),
         body_operations=0.0 if nest.body is None else operation_count(nest.body, reduced=True),
         result_operations=(
             shared_operation_count(nest.result, written_out)
@@ -132,20 +165,19 @@ def analyse(nest: Nest, constants: frozenset[Tensor]) -> NestAnalysis:
             else operation_count(nest.result, reduced=False)
         ),
         store_form=axis_affine(nest.index),
-        store_bytes=element_bytes(nest.target.dtype),
+        store_bytes=store_bytes,
+        stored_around=near.bytes if nest.target in near.tensors else around,
         written_out=written_out,
     )
 
 
-def _accesses(root: Scalar, constants: frozenset[Tensor]) -> Iterator[Access]:
+def _accesses(root: Scalar, constants: frozenset[Tensor], near: Near) -> Iterator[Access]:
     for load in loads(root):
-        if isinstance(load.tensor, FlatView):
-            yield Access(
-                axis_affine(load.indices[0]),
-                element_bytes(load.dtype),
-                load.tensor.viewed in constants,
-                prod(load.tensor.shape),
-            )
+        tensor, size = load.tensor, element_bytes(load.dtype)
+        if isinstance(tensor, FlatView | Buffer):
+            is_constant = isinstance(tensor, FlatView) and tensor.viewed in constants
+            among = near.bytes // size if tensor in near.tensors else prod(tensor.shape)
+            yield Access(axis_affine(load.indices[0]), size, is_constant, among)
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -389,7 +421,7 @@ def _memory_cycles(
         if access.constant:
             exposed += (PREFETCH_COST if choice.prefetch else EXPOSED_SHARE) * first
     stored = prod(axis.extent for axis in nest.axes) * analysis.store_bytes
-    return cycles + 2 * stored / bandwidth(stored * 2, machine), exposed
+    return cycles + 2 * stored / _bandwidth(analysis.stored_around * 2, machine), exposed
 
 
 def _scatter(access: Access, nest: Nest, tile: dict[Axis, int]) -> float:
@@ -430,8 +462,8 @@ def _access_cycles(
             moved *= count
         else:
             reused = True
-            again = moved * (count - 1) / bandwidth(working_sets[depth], machine)
-    return again * repeated, moved * repeated / bandwidth(everything, machine)
+            again = moved * (count - 1) / _bandwidth(working_sets[depth], machine)
+    return again * repeated, moved * repeated / _bandwidth(everything, machine)
 
 
 def _footprint(access: Access, extents: dict[Axis, int], reduced: dict[Axis, int]) -> float:
@@ -442,7 +474,7 @@ def _footprint(access: Access, extents: dict[Axis, int], reduced: dict[Axis, int
     return access.bytes * min(points, float(access.elements))
 
 
-def bandwidth(working_set: float, machine: Machine) -> float:
+def _bandwidth(working_set: float, machine: Machine) -> float:
     """Bytes a cycle from the smallest cache that holds a working set."""
     for size, speed in zip(machine.cache_bytes, machine.cache_bandwidth, strict=False):
         if working_set <= size:

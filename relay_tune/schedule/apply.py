@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import islice
 
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.algorithms import algorithms, prepared_program
@@ -15,6 +16,11 @@ from relay_tune.schedule.nest import Nest, build_nests
 from relay_tune.schedule.packing import PackedConstant
 from relay_tune.schedule.panels import with_panels
 from relay_tune.schedule.program import ScheduledProgram
+from relay_tune.schedule.row_block_loops import points as row_block_points
+from relay_tune.schedule.row_block_loops import row_block_loops
+from relay_tune.schedule.row_blocks import RowBlocks
+from relay_tune.schedule.row_cost import group_spaces, waiting_cycles
+from relay_tune.schedule.row_plans import grouped_steps, row_algorithms, rows_of
 from relay_tune.schedule.schedule import DIRECT, Schedule, algorithm_of
 from relay_tune.schedule.space import NestSpace, default_choice, nest_space
 from relay_tune.schedule.tile import TiledNest, tile_nest
@@ -29,6 +35,9 @@ HIDDEN_SHARE = 0.5
 """How much of the time that weights take to come from memory is hidden behind arithmetic."""
 
 
+KERNEL_CYCLES = 1000.0
+"""What a kernel costs that does nothing: its call, and the others' waiting for it."""
+
 REMEMBERED = 1024
 """Kernels that are kept, so that schedules which share a nest's choice share its code."""
 
@@ -39,21 +48,47 @@ class Plan:
 
     Attributes:
         program: the program; every output is a tensor of its own.
-        steps: nests and procedures in the order in which they run.
+        steps: nests, groups of nests and procedures in the order in which they run.
         algorithm: where the stages of the program come from.
         source: the program as it is written, its constants folded.
     """
 
     program: TensorProgram
-    steps: tuple[Nest | ProcedureOutput, ...]
+    steps: tuple[Nest | RowBlocks | ProcedureOutput, ...]
     algorithm: str
     source: TensorProgram
     _others: dict[str, Plan] = field(default_factory=dict)
+    _algorithms: list[str] = field(default_factory=list)
 
     @property
     def nests(self) -> tuple[Nest, ...]:
-        """The steps that leave choices."""
-        return tuple(step for step in self.steps if isinstance(step, Nest))
+        """What leaves choices: nests by themselves, and those of groups on one block."""
+        return tuple(nest for nest, _ in self._repeated)
+
+    @property
+    def repeats(self) -> tuple[int, ...]:
+        """For each nest how often a group runs it, 0 if it runs by itself."""
+        return tuple(times for _, times in self._repeated)
+
+    @property
+    def _repeated(self) -> list[tuple[Nest, int]]:
+        found: list[tuple[Nest, int]] = []
+        for step in self.steps:
+            if isinstance(step, RowBlocks):
+                found += [(nest, step.blocks) for nest in step.nests]
+            elif isinstance(step, Nest):
+                found.append((step, 0))
+        return found
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """The algorithms that the program can be planned under."""
+        if not self._algorithms:
+            direct = self.with_algorithm(DIRECT)
+            nests = [step for step in direct.steps if not isinstance(step, RowBlocks)]
+            rows = row_algorithms(nests, direct.program.outputs)
+            self._algorithms.extend((*algorithms(self.source), *rows))
+        return tuple(self._algorithms)
 
     @property
     def constants(self) -> frozenset[Tensor]:
@@ -62,7 +97,13 @@ class Plan:
 
     def spaces(self, machine: Machine, threads: int) -> tuple[NestSpace, ...]:
         """The space of each nest."""
-        return tuple(nest_space(nest, self.constants, machine, threads) for nest in self.nests)
+        found: list[NestSpace] = []
+        for step in self.steps:
+            if isinstance(step, RowBlocks):
+                found += group_spaces(step, self.constants, machine, threads)
+            elif isinstance(step, Nest):
+                found.append(nest_space(step, self.constants, machine, threads))
+        return tuple(found)
 
     def with_algorithm(self, algorithm: str) -> Plan:
         """The plan of the same program under an algorithm.
@@ -79,7 +120,7 @@ class Plan:
         """The schedule with the best estimate of all algorithms."""
         rated = [
             self.with_algorithm(name).default_under_algorithm(machine, threads)
-            for name in algorithms(self.source)
+            for name in self.algorithms
         ]
         return min(rated, key=lambda found: found[0])[1]
 
@@ -91,6 +132,9 @@ class Plan:
         spaces = self.spaces(machine, threads)
         choices = tuple(default_choice(space) for space in spaces)
         cycles = sum(s.estimate(choice).cycles for s, choice in zip(spaces, choices, strict=True))
+        cycles += KERNEL_CYCLES * len(self.steps)
+        groups = [step for step in self.steps if isinstance(step, RowBlocks)]
+        cycles += sum(waiting_cycles(group) for group in groups)
         weights = sum(data.nbytes for _, data in self.program.constants)
         cycles += (1 - HIDDEN_SHARE) * weights / machine.cache_bandwidth[-1]
         return cycles, Schedule(choices, self.algorithm)
@@ -106,7 +150,10 @@ def plan_program(program: TensorProgram, algorithm: str = DIRECT) -> Plan:
     program = replace(program, outputs=_own_outputs(program.outputs))
     constants = frozenset(tensor for tensor, _ in program.constants)
     stages = with_panels(inline_stages(program.outputs), constants)
-    return Plan(program, tuple(build_nests(stages, program.outputs)), algorithm, source)
+    nests = build_nests(stages, program.outputs)
+    rows = rows_of(algorithm)
+    steps = nests if rows is None else grouped_steps(nests, program.outputs, rows)
+    return Plan(program, tuple(steps), algorithm, source)
 
 
 def read_schedule(text: str, plan: Plan) -> Schedule:
@@ -147,6 +194,13 @@ def apply_schedule(plan: Plan, schedule: Schedule, prefix: str = "kernel") -> Sc
             parts.clear()
 
     for step in plan.steps:
+        if isinstance(step, RowBlocks):
+            flush()
+            group = row_block_loops(step, list(islice(choices, len(step.nests))), plan.constants)
+            packed += group.packed
+            parts.append((group.body, row_block_points(step)))
+            flush()
+            continue
         if isinstance(step, ProcedureOutput):
             flush()
             if step.procedure not in done:

@@ -236,9 +236,10 @@ def _flatten_except(root: Scalar, accumulator: Tensor, flat: FlatTensors) -> Sca
     return transform_loads(root, lambda load: flattened.get(load, load))
 
 
-def _with_roots(
+def with_roots(
     nest: Nest, roots: Sequence[Scalar], axes: Sequence[Axis], reduction: Sequence[Axis]
 ) -> Nest:
+    """The nest with other expressions, in the order of `Nest.roots`, and axes."""
     *body, result, index = roots
     return replace(
         nest,
@@ -254,7 +255,7 @@ def _drop_unit_axes(nest: Nest) -> Nest:
     units = {a: index_value(0) for a in (*nest.axes, *nest.reduction) if a.extent == 1}
     if not units:
         return nest
-    return _with_roots(
+    return with_roots(
         nest,
         [simplify(substitute(root, units)) for root in nest.roots],
         axes=tuple(axis for axis in nest.axes if axis not in units),
@@ -291,7 +292,7 @@ def _split_divisions(
 
 def _remove_divisions(nest: Nest) -> Nest:
     parts, roots = _split_divisions((*nest.axes, *nest.reduction), nest.roots)
-    return _with_roots(
+    return with_roots(
         nest,
         roots,
         axes=tuple(part for axis in nest.axes for part in parts[axis]),
@@ -319,7 +320,7 @@ def fuse_axes(nest: Nest) -> Nest:
     """Fuse neighbours as long as any two always occur as one index."""
     axes, roots = _fuse(list(nest.axes), list(nest.roots))
     reduction, roots = _fuse(list(nest.reduction), roots)
-    return _with_roots(nest, roots, axes, reduction)
+    return with_roots(nest, roots, axes, reduction)
 
 
 def _fuse(axes: list[Axis], roots: list[Scalar]) -> tuple[list[Axis], list[Scalar]]:

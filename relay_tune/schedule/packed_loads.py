@@ -50,7 +50,7 @@ def packed_loads(
         return {}
     found: dict[Load, PackedLoad] = {}
     for load in loads(nest.body):
-        form = _packable(load, constants, vector)
+        form = _packable(load, nest, constants, vector)
         if form is None:
             continue
         tiled = tuple(a for a in order if form.coefficient(a) and a is not vector)
@@ -66,12 +66,17 @@ def packed_loads(
     return found
 
 
-def _packable(load: Load, constants: frozenset[Tensor], vector: Axis) -> Affine | None:
-    """The index of a load of a constant along the vector axis, or None for any other load."""
+def _packable(load: Load, nest: Nest, constants: frozenset[Tensor], vector: Axis) -> Affine | None:
+    """The index of a load of a constant along the vector axis, or None for any other load.
+
+    An index may also depend on loops around the nest; its constant stays as it is.
+    """
     if not isinstance(load.tensor, FlatView) or load.tensor.viewed not in constants:
         return None
     form = axis_affine(load.indices[0])
     if form is None or any(factor < 0 for factor in form.terms.values()):
+        return None
+    if not form.terms.keys() <= {*nest.axes, *nest.reduction}:
         return None
     return form if form.coefficient(vector) else None
 

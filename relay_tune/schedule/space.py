@@ -14,7 +14,9 @@ from itertools import permutations, product
 from math import prod
 
 from relay_tune.schedule.analysis import (
+    NOTHING_NEAR,
     Estimate,
+    Near,
     NestAnalysis,
     accumulators,
     analyse,
@@ -54,6 +56,7 @@ class NestSpace:
         analysis: of the nest.
         machine: that it is estimated for.
         threads: that it will run on.
+        repeats: how often a group runs the nest; 0 if it runs by itself.
         names: of the choices.
         values: the alternatives of each, in an order in which neighbours are similar.
     """
@@ -61,6 +64,7 @@ class NestSpace:
     analysis: NestAnalysis
     machine: Machine
     threads: int
+    repeats: int
     names: tuple[str, ...]
     values: tuple[tuple[object, ...], ...]
 
@@ -91,11 +95,13 @@ class NestSpace:
         )
         if chosen["prefetch"] and shares_weights(self.analysis, choice):
             choice = replace(choice, prefetch=True)
+        if self.repeats:
+            return choice
         return with_parallel(self.analysis, choice, self.machine, self.threads)
 
     def estimate(self, choice: TileChoice) -> Estimate:
-        """The estimate of a choice of this space."""
-        return estimate(self.analysis, choice, self.machine)
+        """The estimate of a choice of this space, for all times that the nest runs."""
+        return estimate(self.analysis, choice, self.machine).times(max(self.repeats, 1))
 
     def is_sensible(self, choice: TileChoice) -> bool:
         """Whether a choice can be fast at all."""
@@ -114,10 +120,15 @@ class NestSpace:
 
 
 def nest_space(
-    nest: Nest, constants: frozenset[Tensor], machine: Machine, threads: int
+    nest: Nest,
+    constants: frozenset[Tensor],
+    machine: Machine,
+    threads: int,
+    repeats: int = 0,
+    near: Near = NOTHING_NEAR,
 ) -> NestSpace:
-    """The space of a nest."""
-    analysis = analyse(nest, constants)
+    """The space of a nest, which a group may run `repeats` times on what is `near` a core."""
+    analysis = analyse(nest, constants, near)
     vectors = _vector_choices(analysis, machine)
     choices: dict[str, tuple[object, ...]] = {"vector": tuple(vectors)}
     longest = max((_vector_extent(nest, v) // v[1] for v in vectors if v[0] >= 0), default=1)
@@ -130,7 +141,7 @@ def nest_space(
     choices["reduction_order"] = tuple(_reduction_orders(nest))
     choices["unroll"] = _unrolls(nest)
     choices["prefetch"] = (False, True) if _reads_weights(analysis) else (False,)
-    return NestSpace(analysis, machine, threads, tuple(choices), tuple(choices.values()))
+    return NestSpace(analysis, machine, threads, repeats, tuple(choices), tuple(choices.values()))
 
 
 def default_choice(space: NestSpace) -> TileChoice:

@@ -274,6 +274,8 @@ class _Tiler:
     ) -> Statement:
         """The reduction loops around a step that reads the nest's own reduction axes."""
         body = step()
+        if not self.reduction:  # a single step
+            return body
         unrolled = unrolled_extents(self.reduction, self.choice.unroll)
         *outer, innermost = self.reduction
         body = unrolled_loop(

@@ -15,6 +15,7 @@ from relay_tune.schedule.apply import Plan, apply_schedule
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.touched import has_parallel_loop
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -54,7 +55,7 @@ def candidate_text(plan: Plan, schedule: Schedule, target: Target) -> CandidateT
     main = main_text(MEASURED_SYMBOL, calls, target.triple)
     kernels = [module_text([kernel], target) for kernel in scheduled.kernels]
     modules = (*kernels, main)
-    is_serial = all(choice.parallel == 0 for choice in schedule.choices)
+    is_serial = not any(has_parallel_loop(kernel.body) for kernel in scheduled.kernels)
     return CandidateText(modules, tuple(slots.values()), is_serial)
 
 

@@ -7,7 +7,6 @@ change of the algorithm alone leads to the default schedule under the new one.
 
 from __future__ import annotations
 
-from relay_tune.schedule.algorithms import algorithms
 from relay_tune.schedule.apply import Plan
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.schedule import Schedule
@@ -26,7 +25,7 @@ class ProgramSpace:
     """
 
     def __init__(self, plan: Plan, machine: Machine, threads: int) -> None:
-        names = algorithms(plan.source)
+        names = plan.algorithms
         self._plans = {
             name: PlanSpace(plan.with_algorithm(name), machine, threads) for name in names
         }
@@ -44,6 +43,11 @@ class ProgramSpace:
     def is_trivial(self) -> bool:
         """Whether there is nothing to choose."""
         return self.space.size <= 1
+
+    @property
+    def plan_spaces(self) -> tuple[PlanSpace, ...]:
+        """The space under each algorithm."""
+        return tuple(self._plans.values())
 
     @property
     def defaults(self) -> list[Schedule]:

@@ -301,6 +301,42 @@ def layer_norm(draw: Draw) -> Tensor:
     return compute("layer_norm", x.shape, element)
 
 
+def attention(draw: Draw) -> Tensor:
+    """softmax(q k^T + mask) v for some heads, stored by heads or by rows."""
+    draw.exact = False
+    heads, rows, keys = draw.rng.randint(1, 3), draw.size(), draw.size(most=20)
+    depth, width = draw.size(), draw.rng.choice([1, 5, 8, 16, 17])
+    q = draw.input((heads, rows, depth), "float32")
+    k = draw.input((heads, keys, depth), "float32")
+    v = draw.input((heads, keys, width), "float32")
+    mask = draw.input(draw.rng.choice([(1, keys), (rows, keys)]), "float32")
+    d, n = Axis("d", depth), Axis("n", keys)
+
+    def score(h: Scalar, i: Scalar, j: Scalar) -> Scalar:
+        return reduce("sum", [d], q[h, i, d] * k[h, j, d])
+
+    scores = compute("scores", (heads, rows, keys), score)
+    masked = compute(
+        "masked",
+        scores.shape,
+        lambda h, i, j: scores[h, i, j] * 0.25 + mask[i if mask.shape[0] > 1 else 0, j],
+    )
+    highest = _over(masked, 2, "max", masked.__getitem__)
+    powers = compute(
+        "powers", masked.shape, lambda h, i, j: unary("exp", masked[h, i, j] - highest[h, i])
+    )
+    total = _over(powers, 2, "sum", powers.__getitem__)
+    share = compute("share", powers.shape, lambda h, i, j: powers[h, i, j] / total[h, i])
+    result = compute(
+        "weighted",
+        (heads, rows, width),
+        lambda h, i, e: reduce("sum", [n], share[h, i, n] * v[h, n, e]),
+    )
+    if draw.rng.random() < 0.5:
+        return result
+    return compute("by_rows", (rows, heads, width), lambda i, h, e: result[h, i, e])
+
+
 def _over(
     x: Tensor, axis: int, operation: str, value: Callable[[tuple[Scalar, ...]], Scalar]
 ) -> Tensor:
@@ -357,6 +393,7 @@ FAMILIES: dict[str, Callable[[Draw], Tensor]] = {
         elementwise,
         softmax,
         layer_norm,
+        attention,
         running_sum,
         take,
         resized_twice,
