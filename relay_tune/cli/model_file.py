@@ -10,6 +10,7 @@ from relay_tune.errors import InputError
 from relay_tune.frontend.onnx_import import from_onnx
 from relay_tune.frontend.onnx_json import read_json
 from relay_tune.frontend.relay_text import parse
+from relay_tune.ir.json_form import from_json, read_document
 from relay_tune.ir.module import Module
 
 ZOO = "zoo:"
@@ -31,6 +32,10 @@ def load_model(name: str, shapes: Shapes | None = None) -> Module:
         case ".onnx":
             return from_onnx(path, shapes=shapes)
         case ".json":
+            text = read_text(path)
+            if read_document(text) is not None:
+                _refuse_shapes(shapes, "A module in JSON")
+                return from_json(text, str(path))
             return from_onnx(read_json(path), shapes=shapes)
         case ".relay":
             _refuse_shapes(shapes, "Relay text")

@@ -10,6 +10,9 @@ A program is a graph with sharing and may be very deep, so nodes are compared an
 identity; `relay_tune.ir.structural` compares by structure up to renaming. Nodes are frozen: `type`
 (filled by inference, which builds a new graph) and `span` say something about a node and are part
 of no comparison.
+
+Expressions can be written with Python's operators, `x + 1`, `-x`, `x < y`, `f(x)`; a Python number
+is a float32, int32 or bool scalar. `==` stays what Python makes of objects: identity.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from relay_tune.errors import Span
+from relay_tune.errors import InputError, Span
+from relay_tune.ir.operator_table import OPERATORS
 from relay_tune.ir.types import GlobalTypeVar, Type, TypeVar
 
 AttributeValue = (
@@ -56,8 +60,73 @@ class Expr:
     type: Type | None = field(default=None)
     span: Span | None = field(default=None)
 
+    __array_ufunc__ = None  # numpy leaves `array + expr` to the expression
+
     def __repr__(self) -> str:
         return f"<{type_name(self)}>"
+
+    def __call__(self, *arguments: Expr) -> Call:
+        """A call of this function."""
+        return Call(self, arguments)
+
+    def __add__(self, other: Operand) -> Expr:
+        return _operation("add", self, other)
+
+    def __radd__(self, other: Operand) -> Expr:
+        return _operation("add", other, self)
+
+    def __sub__(self, other: Operand) -> Expr:
+        return _operation("subtract", self, other)
+
+    def __rsub__(self, other: Operand) -> Expr:
+        return _operation("subtract", other, self)
+
+    def __mul__(self, other: Operand) -> Expr:
+        return _operation("multiply", self, other)
+
+    def __rmul__(self, other: Operand) -> Expr:
+        return _operation("multiply", other, self)
+
+    def __truediv__(self, other: Operand) -> Expr:
+        return _operation("divide", self, other)
+
+    def __rtruediv__(self, other: Operand) -> Expr:
+        return _operation("divide", other, self)
+
+    def __lt__(self, other: Operand) -> Expr:
+        return _operation("less", self, other)
+
+    def __le__(self, other: Operand) -> Expr:
+        return _operation("less_equal", self, other)
+
+    def __gt__(self, other: Operand) -> Expr:
+        return _operation("greater", self, other)
+
+    def __ge__(self, other: Operand) -> Expr:
+        return _operation("greater_equal", self, other)
+
+    def __neg__(self) -> Expr:
+        return _operation("negative", self)
+
+    def astype(self, dtype: str) -> Expr:
+        """This tensor with another element type."""
+        return _operation("cast", self, dtype=dtype)
+
+
+Operand = Expr | np.ndarray | np.generic | float | int | bool
+"""What Python's operators take beside an expression."""
+
+
+def _operation(name: str, *operands: Operand, **attributes: str) -> Expr:
+    """A call of the operator `name`; InputError if operators are not loaded."""
+    operator = OPERATORS.get(name)
+    if operator is None:
+        raise InputError(
+            f"The operator {name} is not loaded.", remedy="Write `import relay_tune.op` before."
+        )
+    exprs = (part if isinstance(part, Expr) else constant(part) for part in operands)
+    call: Expr = operator(*exprs, **attributes)
+    return call
 
 
 def type_name(node: object) -> str:
@@ -236,8 +305,12 @@ class Match(Expr):
     complete: bool = True
 
 
-def constant(value: np.ndarray | float | int | bool, dtype: str | None = None) -> Constant:
+def constant(
+    value: np.ndarray | np.generic | float | int | bool, dtype: str | None = None
+) -> Constant:
     """A constant from an array or a Python scalar (float -> float32, int -> int32, bool)."""
+    if isinstance(value, np.generic):
+        value = np.asarray(value)
     if isinstance(value, np.ndarray):
         return Constant(value if dtype is None else value.astype(dtype))
     if dtype is None:

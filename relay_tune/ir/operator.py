@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from relay_tune.errors import InputError, RelayError
 from relay_tune.ir.expr import Attributes, Call, Expr
+from relay_tune.ir.operator_table import OPERATORS
 from relay_tune.ir.types import Type
 
 
@@ -111,7 +112,7 @@ class Operator(Expr):
         return Call(self, arguments, record)
 
 
-_TABLE: dict[str, Operator] = {}
+_TABLE = cast(dict[str, Operator], OPERATORS)
 
 
 def register(operator: Operator) -> Operator:

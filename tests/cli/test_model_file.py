@@ -7,9 +7,11 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from relay_tune import structural_equal
+from relay_tune import structural_equal, zoo
 from relay_tune.cli.model_file import load_model, stem
 from relay_tune.errors import InputError, ModelError, ParseError
+from relay_tune.ir.json_form import to_json
+from relay_tune.ir.structural import first_difference
 from relay_tune.runtime.interpreter import interpret
 from tests.cli.conftest import Tune
 
@@ -100,3 +102,12 @@ def test_shapes_belong_to_onnx_models(model: Path) -> None:
 def test_stem() -> None:
     assert stem("zoo:resnet18") == "resnet18"
     assert stem("models/a.b.onnx") == "a.b"
+
+
+def test_modules_in_json(tmp_path: Path) -> None:
+    path = tmp_path / "module.json"
+    module = zoo.build("char_rnn", small=True)
+    path.write_text(to_json(module))
+    assert first_difference(load_model(str(path)), module) is None
+    with pytest.raises(InputError, match="states its shapes itself"):
+        load_model(str(path), {"first": ()})
