@@ -94,11 +94,10 @@ class _Layout:
         """Give every intermediate tensor an offset; the bytes of all."""
         lifetimes: dict[object, Lifetime] = {}
         for number, step in enumerate(steps):
-            for storage in self._intermediate(step.outputs):
-                lifetimes.setdefault(storage, Lifetime(storage.size, number, number))
-            for storage in self._intermediate(step.inputs):
-                known = lifetimes[storage]
-                lifetimes[storage] = Lifetime(known.size, known.first, number)
+            for storage in self._intermediate((*step.inputs, *step.outputs)):
+                known = lifetimes.get(storage)
+                first = number if known is None else known.first
+                lifetimes[storage] = Lifetime(storage.size, first, number)
             for tensor in self.codes[number].scheduled.workspace:
                 lifetimes[number, tensor] = Lifetime(_bytes(tensor), number, number)
         plan = plan_memory(list(lifetimes.values()))

@@ -4,8 +4,8 @@
 
 becomes the steps conv: x -> a, softmax: a -> b, copy: x -> c. A reshape is another view of the same
 storage, a slice may be a part of one; the fields of a concatenation along the outermost axis are
-computed in parts of its storage. An output that is an input, a constant, a part or another output is
-copied.
+computed in parts of its storage. An output that is an input, a constant, another output or a part
+is copied.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Network:
         outputs: the storage of each output by name: computed, and no two the same.
         output_types: the types of the outputs (a view may have another shape than its storage).
         steps: the primitives in the order in which they run.
-        parts: the storages that lie in others.
+        parts: the storages that lie in others, which lie in none.
     """
 
     inputs: Mapping[str, Storage]
@@ -98,11 +98,7 @@ class Network:
 
     def located(self, storage: Storage) -> Part:
         """The storage of its own memory that a storage lies in, and where."""
-        offset = 0
-        while storage in self.parts:
-            part = self.parts[storage]
-            storage, offset = part.whole, offset + part.offset
-        return Part(storage, offset)
+        return self.parts.get(storage, Part(storage, 0))
 
 
 Value = Storage | tuple["Value", ...]
@@ -119,7 +115,22 @@ def network_of(module: Module) -> Network:
     results = [walk.own_output(storage) for storage in _flatten(walk.run(module.main.body))]
     types = output_types(module)
     outputs = dict(zip(types, results, strict=True))
-    return Network(inputs, outputs, types, tuple(walk.steps), walk.parts)
+    return Network(inputs, outputs, types, tuple(walk.steps), _resolved(walk.parts))
+
+
+def _resolved(parts: Mapping[Storage, Part]) -> dict[Storage, Part]:
+    """Parts of parts as parts of what these lie in; linear, however deep they are nested."""
+    found: dict[Storage, Part] = {}
+    for storage in parts:
+        path: list[Storage] = []
+        while storage in parts and storage not in found:
+            path.append(storage)
+            storage = parts[storage].whole
+        for inner in reversed(path):
+            part = parts[inner]
+            outer = found.get(part.whole, Part(part.whole, 0))
+            found[inner] = Part(outer.whole, outer.offset + part.offset)
+    return found
 
 
 def input_type(param: Var) -> TensorType:

@@ -15,7 +15,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
 from relay_tune.op.lower import TensorProgram, lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
-from relay_tune.schedule.algorithms import algorithms
+from relay_tune.op.primitive_views import computes_nothing
 from relay_tune.schedule.apply import Plan, plan_program
 from relay_tune.tensor.expression import Tensor
 
@@ -43,7 +43,7 @@ class Task:
     @property
     def works(self) -> Sequence[tuple[int, int]]:
         """The operations and bytes of one run under each algorithm."""
-        plans = [self.plan.with_algorithm(name) for name in algorithms(self.plan.source)]
+        plans = [self.plan.with_algorithm(name) for name in self.plan.algorithms]
         return [(_operations(plan), _bytes(plan.program)) for plan in plans]
 
 
@@ -69,7 +69,7 @@ def _primitive_calls(module: Module) -> Iterator[Function]:
         for node in post_order(module.functions[name], enter=_is_entered):
             match node:
                 case Call(callee=Function() as function) if function.is_primitive:
-                    if function.attributes.get("ReshapeOnly") != 1:
+                    if not computes_nothing(function):
                         yield function
 
 
@@ -89,7 +89,8 @@ def _task(key: PrimitiveKey, function: Function, weight: int) -> Task | None:
 
 
 def _operations(plan: Plan) -> int:
-    return sum(nest_operations(nest) for nest in plan.nests)
+    repeated = zip(plan.nests, plan.repeats, strict=True)
+    return sum(nest_operations(nest) * max(times, 1) for nest, times in repeated)
 
 
 def _bytes(program: TensorProgram) -> int:

@@ -4,8 +4,9 @@ before: nn.relu(add(nn.conv2d(%x, W), b))
 after:  fn (%p0, Primitive=1) { nn.relu(add(nn.conv2d(%p0, W), b)) }(%x)
 
 Every operator call ends up in exactly one primitive function. Constants stay inside, where the
-kernel's layout of them can be chosen. A kernel that only renames the shape of its argument has the
-attribute ReshapeOnly: it is a view. Reshapes at the border of a kernel are views of their own.
+kernel's layout of them can be chosen. Kernels that compute nothing are marked, so that memory can
+be planned without them (`relay_tune.op.primitive_views`): views, which are taken off the borders of
+other kernels, and concatenations along the outermost axis.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from relay_tune.ir.expr import Call, Constant, Expr, Function, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, post_order, rebuild
 from relay_tune.ir.types import FuncType, Type
+from relay_tune.op.primitive_views import JOIN_ONLY, RESHAPE_ONLY, VIEW_OFFSET
 from relay_tune.transform.fusion.call_graph import (
     CallNode,
     argument_leaves,
     call_graph,
     is_operator_call,
 )
+from relay_tune.transform.fusion.contiguous import is_join, slice_offset
 from relay_tune.transform.fusion.partition import partition
 from relay_tune.transform.fusion.views import separate_views
 from relay_tune.transform.matching import operator_name
@@ -94,8 +97,14 @@ def _body_over(result: Call, calls: list[Call], params: dict[Expr, Var]) -> Expr
 
 
 def _attributes(calls: list[Call]) -> dict[str, int]:
-    reshapes = all(operator_name(call) in RESHAPES for call in calls)
-    return {"Primitive": 1, "ReshapeOnly": 1} if reshapes else {"Primitive": 1}
+    if all(operator_name(call) in RESHAPES for call in calls):
+        return {"Primitive": 1, RESHAPE_ONLY: 1}
+    if len(calls) > 1:
+        return {"Primitive": 1}
+    offset = slice_offset(calls[0])
+    if offset is not None:
+        return {"Primitive": 1, VIEW_OFFSET: offset}
+    return {"Primitive": 1, JOIN_ONLY: 1} if is_join(calls[0]) else {"Primitive": 1}
 
 
 def _function_type(params: list[Expr], result: Call) -> Type | None:

@@ -11,7 +11,8 @@
                view, slice         its only consumer         anything with affine indexing
 
 A kernel has at most one anchor, or one in each branch of a concatenation; see
-`relay_tune.transform.fusion.groups`.
+`relay_tune.transform.fusion.groups`. A concatenation along the outermost axis is in no kernel with
+others: its fields are computed in their places.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections.abc import Sequence
 from relay_tune.ir.dim import UNKNOWN
 from relay_tune.ir.operator import FusionKind
 from relay_tune.transform.fusion.call_graph import CallNode
+from relay_tune.transform.fusion.contiguous import is_join
 from relay_tune.transform.fusion.groups import Group, Groups
 from relay_tune.transform.matching import attribute, tensor_type
 from relay_tune.transform.rules.shapes import RESHAPES
@@ -50,7 +52,9 @@ def is_movement(node: CallNode) -> bool:
 def may_fuse(node: CallNode) -> bool:
     """Whether the call may be in a kernel with others at all."""
     fusable = node.kind <= FusionKind.OUTPUT_FUSABLE and not node.operator.stateful
-    return fusable and node.operator.name not in NEVER_FUSED and bool(node.call.arguments)
+    if not fusable or node.operator.name in NEVER_FUSED or not node.call.arguments:
+        return False
+    return not is_join(node.call)
 
 
 def is_epilogue(producer: CallNode, between: Sequence[CallNode], sink: CallNode) -> bool:

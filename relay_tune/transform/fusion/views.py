@@ -1,4 +1,8 @@
-"""Taking reshapes off the borders of kernels: they cost nothing as views of memory."""
+"""Taking views off the borders of kernels: they cost nothing.
+
+Views are reshapes, and slices of what exists in memory if they are one piece of it. Kernels that
+differ in such a slice only, as the steps of a recurrent network do, are then equal.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,13 @@ from collections.abc import Iterable, Iterator
 
 from relay_tune.ir.expr import Constant
 from relay_tune.transform.fusion.call_graph import CallNode, argument_leaves
+from relay_tune.transform.fusion.contiguous import slice_offset
 from relay_tune.transform.matching import operator_name
 from relay_tune.transform.rules.shapes import RESHAPES
 
 
 def separate_views(kernels: Iterable[list[CallNode]]) -> Iterator[list[CallNode]]:
-    """The kernels without reshapes at their borders, and those reshapes as kernels of their own.
+    """The kernels without views at their borders, and those views as kernels of their own.
 
     Kernels are lists in order of evaluation; the last call is the result.
     """
@@ -20,7 +25,7 @@ def separate_views(kernels: Iterable[list[CallNode]]) -> Iterator[list[CallNode]
             yield kernel
             continue
         core, last = _without_last_reshapes(kernel)
-        core, first = _without_first_reshapes(core)
+        core, first = _without_first_views(core)
         yield from ([node] for node in first)
         yield core
         yield from ([node] for node in last)
@@ -33,14 +38,14 @@ def _without_last_reshapes(kernel: list[CallNode]) -> tuple[list[CallNode], list
     return kernel[:end], kernel[end:]
 
 
-def _without_first_reshapes(kernel: list[CallNode]) -> tuple[list[CallNode], list[CallNode]]:
-    """Reshapes all of whose arguments come from outside of the kernel."""
+def _without_first_views(kernel: list[CallNode]) -> tuple[list[CallNode], list[CallNode]]:
+    """Views all of whose arguments come from outside of the kernel."""
     inside = {node.call for node in kernel}
     first: list[CallNode] = []
     for node in kernel[:-1]:
         leaves = argument_leaves(node.call)
         from_outside = not any(leaf in inside or isinstance(leaf, Constant) for leaf in leaves)
-        if _is_reshape(node) and from_outside:
+        if from_outside and (_is_reshape(node) or slice_offset(node.call) is not None):
             first.append(node)
             inside.discard(node.call)
     return [node for node in kernel if node.call in inside], first
