@@ -36,9 +36,10 @@ class FoldConstants:
 
     def __call__(self, module: Module) -> Module:
         """The module with constants folded."""
-        return rewrite_calls(module, self._visit)
+        return rewrite_calls(module, self.folded)
 
-    def _visit(self, node: Expr) -> Expr:
+    def folded(self, node: Expr) -> Expr:
+        """What the very node comes to, its children being folded; the node if that is not known."""
         match node:
             case Call():
                 return self._folded_call(node)

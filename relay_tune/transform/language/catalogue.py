@@ -8,6 +8,7 @@ from relay_tune.transform.language.eta_expand import EtaExpand
 from relay_tune.transform.language.graph_normal_form import ToGraphNormalForm
 from relay_tune.transform.language.inline import Inline
 from relay_tune.transform.language.lambda_lift import LambdaLift
+from relay_tune.transform.language.partial_evaluate import PartialEvaluate
 from relay_tune.transform.language.specialize import Specialize
 from relay_tune.transform.language.to_cps import ToCps
 from relay_tune.transform.language.un_cps import UnCps
@@ -25,5 +26,6 @@ LANGUAGE_PASSES: dict[str, ModulePass] = {
         LambdaLift(),
         ToCps(),
         UnCps(),
+        PartialEvaluate(),
     )
 }
