@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
-from relay_tune.building.primitives import machine_of
 from relay_tune.codegen.target import Target, native_target
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.expr import Var
 from relay_tune.ir.types import TensorType
+from relay_tune.runtime.target_machine import machine_of
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.program_space import ProgramSpace

@@ -11,6 +11,7 @@ from relay_tune.cli.log_file import opened
 from relay_tune.cli.output_file import require_writable, write_text
 from relay_tune.cli.report_page import TaskReport, page
 from relay_tune.cli.task_description import task_description
+from relay_tune.runtime.machine_limits import MachineLimits
 
 EXAMPLE = "tune report tuning.db -o tuning.html"
 
@@ -54,12 +55,13 @@ def _task_report(
     records: Sequence[Record],
 ) -> TaskReport:
     described = task_description(log.task(workload), workload)
+    limits = MachineLimits.from_entries(log.limits(target), threads)
     return TaskReport(
         title=described.title,
         target=target,
         threads=threads,
         code_version=version,
-        limit_seconds=described.limit_seconds(log.limits(target), threads),
+        limit_seconds=None if limits is None else described.limit_seconds(limits),
         failures=_failures(records),
         seconds=tuple(record.seconds if record.status == "ok" else None for record in records),
     )

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from relay_tune.runtime.machine_limits import MachineLimits
+
 _LONGEST = 72
 
 
@@ -23,12 +25,11 @@ class TaskDescription:
     operations: float = 0.0
     bytes: float = 0.0
 
-    def limit_seconds(self, limits: Mapping[str, float], threads: int) -> float | None:
-        """The least time on a machine with these limits; None if they are not known."""
-        rates = [limits.get(f"{what}/s, {threads} threads") for what in ("operations", "bytes")]
-        if not all(rates) or not self.operations + self.bytes:
+    def limit_seconds(self, limits: MachineLimits) -> float | None:
+        """The least time on a machine with these limits; None where no work is known."""
+        if not self.operations + self.bytes:
             return None
-        return max(self.operations / (rates[0] or 1.0), self.bytes / (rates[1] or 1.0))
+        return limits.bound(self.operations, self.bytes).seconds
 
 
 def task_description(text: str | None, workload: str) -> TaskDescription:

@@ -1,142 +1,124 @@
-"""What this machine can reach: arithmetic and cache traffic, measured by generated loops.
+"""What a machine can reach: arithmetic, and reading from each cache and from memory.
 
-One loop multiplies and adds in registers; the other one reads a buffer that fits into the cache of
-a core. No kernel can take less time than its operations or its bytes take at these rates.
+No kernel can take less time than its operations and its bytes take at these rates.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from relay_tune.codegen.compiler import compile_text
-from relay_tune.codegen.repeat_function import MEASURED_SYMBOL
-from relay_tune.codegen.target import Target
-from relay_tune.errors import TuningError
-from relay_tune.runtime.measure_message import Slot, SlotKind
-from relay_tune.runtime.measurement import Outcome
-from relay_tune.runtime.measurer import Candidate, Measurer
+COMPUTE = "compute"
+MEMORY = "memory"
 
-CHAINS = 12
-"""Independent chains of operations: latency times throughput of current cores, and some more."""
 
-ARITHMETIC_STEPS = 100_000
-BUFFER_BYTES = 256 << 10
-READ_ROUNDS = 64
-REPETITIONS = 3
+@dataclass(frozen=True, slots=True)
+class CacheLimit:
+    """A cache, of all threads of a run together.
+
+    Attributes:
+        bytes: that it holds.
+        rate: bytes read from it in a second.
+    """
+
+    bytes: float
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The least time for some work, and why.
+
+    Attributes:
+        seconds: the time.
+        name: what takes it: `compute`, `L1`, `L2`, ..., or `memory`.
+    """
+
+    seconds: float
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
 class MachineLimits:
-    """Rates of all threads of a run together.
+    """The rates of all threads of a run together.
 
     Attributes:
-        operations: float32 operations a second; a fused multiply-add counts two.
-        bytes: bytes read a second from a core's own cache.
+        threads: how many there are.
+        operations: arithmetic operations a second by element type; a fused multiply-add is two.
+        caches: the caches, the nearest first.
+        memory: bytes read a second from memory.
     """
 
-    operations: float
-    bytes: float
+    threads: int
+    operations: Mapping[str, float]
+    caches: tuple[CacheLimit, ...]
+    memory: float
 
-    def seconds(self, operations: int, bytes_moved: int) -> float:
-        """The least time for so much work."""
-        return max(operations / self.operations, bytes_moved / self.bytes)
+    def bound(self, operations: int, bytes_moved: int, dtype: str = "float32") -> Bound:
+        """The least time for so many operations on elements of a type, and so many bytes.
+
+        Types without instructions of their own are computed in float32.
+        """
+        rate = self.operations.get(dtype, self.operations["float32"])
+        compute = Bound(operations / rate, COMPUTE)
+        reading = self.reading(bytes_moved)
+        return compute if compute.seconds >= reading.seconds else reading
+
+    def reading(self, bytes_moved: float) -> Bound:
+        """The least time to read so many bytes, which were used not long ago.
+
+        They come from the first cache that holds them all. Of data up to twice as large as a cache
+        a part is still there, the smaller the larger the data.
+        """
+        left: float = 1.0
+        spent: list[Bound] = []
+        for number, cache in enumerate(self.caches, start=1):
+            kept = left * min(1.0, max(0.0, 2.0 - bytes_moved / cache.bytes))
+            spent.append(Bound(kept * bytes_moved / cache.rate, f"L{number}"))
+            left -= kept
+        spent.append(Bound(left * bytes_moved / self.memory, MEMORY))
+        most = max(spent, key=lambda bound: bound.seconds)
+        return Bound(sum(bound.seconds for bound in spent), most.name)
 
     def joined(self, other: MachineLimits) -> MachineLimits:
         """The higher rates of two measurements: disturbances only ever lower them."""
-        return MachineLimits(max(self.operations, other.operations), max(self.bytes, other.bytes))
-
-
-def measure_limits(measurer: Measurer, target: Target, threads: int) -> MachineLimits:
-    """Measure the limits of this machine; `measurer` must have been loaded with any data.
-
-    Raises TuningError where the loops cannot be run.
-    """
-    lanes = target.lanes("float32")
-    operations = ARITHMETIC_STEPS * CHAINS * lanes * 2 * threads
-    bytes_read = BUFFER_BYTES * READ_ROUNDS * threads
-    return MachineLimits(
-        operations / _seconds(measurer, arithmetic_text(target), target, threads),
-        bytes_read / _seconds(measurer, reading_text(target), target, threads),
-    )
-
-
-def _seconds(measurer: Measurer, text: str, target: Target, threads: int) -> float:
-    scratch = Slot(SlotKind.SCRATCH, bytes=BUFFER_BYTES * threads)
-    candidate = Candidate((compile_text(text, target),), (scratch,))
-    return min(_measured(measurer, candidate) for _ in range(REPETITIONS))
-
-
-def _measured(measurer: Measurer, candidate: Candidate) -> float:
-    measurement = measurer.measure(candidate, None)
-    if measurement.outcome is not Outcome.OK or measurement.seconds is None:
-        raise TuningError(
-            "The speed of this machine cannot be measured.",
-            notes=(f"{measurement.outcome}: {measurement.message}",),
+        names = {**self.operations, **other.operations}
+        return MachineLimits(
+            self.threads,
+            {n: max(self.operations.get(n, 0.0), other.operations.get(n, 0.0)) for n in names},
+            tuple(
+                CacheLimit(own.bytes, max(own.rate, its.rate))
+                for own, its in zip(self.caches, other.caches, strict=True)
+            ),
+            max(self.memory, other.memory),
         )
-    return measurement.seconds
 
+    def entries(self) -> dict[str, float]:
+        """The limits as the rows that a tuning log keeps."""
+        of = f"{self.threads} threads"
+        found = {f"{name} operations/s, {of}": rate for name, rate in self.operations.items()}
+        for number, cache in enumerate(self.caches, start=1):
+            found[f"L{number} bytes, {of}"] = cache.bytes
+            found[f"L{number} bytes/s, {of}"] = cache.rate
+        return {**found, f"{MEMORY} bytes/s, {of}": self.memory}
 
-def arithmetic_text(target: Target) -> str:
-    """A module whose main function runs chains of fused multiply-adds."""
-    vector = f"<{target.lanes('float32')} x float>"
-    name = f"@llvm.fma.v{target.lanes('float32')}f32"
-    steps = [
-        f"  %next{n} = call {vector} {name}({vector} %sum{n}, {vector} %own, {vector} %own)"
-        for n in range(CHAINS)
-    ]
-    declaration = f"declare {vector} {name}({vector}, {vector}, {vector})"
-    return _loop_text(target, declaration, steps, ARITHMETIC_STEPS)
-
-
-def reading_text(target: Target) -> str:
-    """A module whose main function reads each thread's buffer again and again."""
-    vector = f"<{target.lanes('float32')} x float>"
-    width = target.vector_bits // 8
-    steps_a_round = BUFFER_BYTES // (width * CHAINS)
-    steps = [f"  %row = urem i64 %step, {steps_a_round}", f"  %start = mul i64 %row, {CHAINS}"]
-    for n in range(CHAINS):
-        steps += [
-            f"  %number{n} = add i64 %start, {n}",
-            f"  %place{n} = getelementptr {vector}, ptr %buffer, i64 %number{n}",
-            f"  %read{n} = load {vector}, ptr %place{n}, align {width}",
-            f"  %next{n} = fadd {vector} %sum{n}, %read{n}",
-        ]
-    return _loop_text(target, "", steps, steps_a_round * READ_ROUNDS)
-
-
-def _loop_text(target: Target, declaration: str, steps: list[str], count: int) -> str:
-    """A loop that carries the vectors %sum0.. to %next0..; %own differs from thread to thread."""
-    vector = f"<{target.lanes('float32')} x float>"
-    carried = [
-        f"  %sum{n} = phi {vector} [ zeroinitializer, %entry ], [ %next{n}, %loop ]"
-        for n in range(CHAINS)
-    ]
-    stored = []
-    for n in range(CHAINS):
-        stored += [
-            f"  %out{n} = getelementptr {vector}, ptr %buffer, i64 {n}",
-            f"  store {vector} %next{n}, ptr %out{n}, align 4",
-        ]
-    lines = [
-        f'target triple = "{target.triple}"',
-        declaration,
-        f"define void @{MEASURED_SYMBOL}(ptr %table, i64 %thread, i64 %threads) nounwind {{",
-        "entry:",
-        "  %memory = load ptr, ptr %table, align 8",
-        f"  %offset = mul i64 %thread, {BUFFER_BYTES}",
-        "  %buffer = getelementptr i8, ptr %memory, i64 %offset",
-        f"  %own = load {vector}, ptr %buffer, align 4",
-        "  br label %loop",
-        "loop:",
-        "  %step = phi i64 [ 0, %entry ], [ %following, %loop ]",
-        *carried,
-        *steps,
-        "  %following = add i64 %step, 1",
-        f"  %more = icmp ult i64 %following, {count}",
-        "  br i1 %more, label %loop, label %end",
-        "end:",
-        *stored,
-        "  ret void",
-        "}",
-    ]
-    return "\n".join(lines) + "\n"
+    @staticmethod
+    def from_entries(entries: Mapping[str, float], threads: int) -> MachineLimits | None:
+        """The limits of so many threads, or None where the rows do not tell all of them."""
+        of = f"{threads} threads"
+        end = f" operations/s, {of}"
+        operations = {
+            name.removesuffix(end): rate
+            for name, rate in entries.items()
+            if name.endswith(end) and rate > 0
+        }
+        caches: list[CacheLimit] = []
+        while f"L{len(caches) + 1} bytes, {of}" in entries:
+            name = f"L{len(caches) + 1}"
+            size, rate = entries[f"{name} bytes, {of}"], entries.get(f"{name} bytes/s, {of}", 0.0)
+            caches.append(CacheLimit(size, rate))
+        memory = entries.get(f"{MEMORY} bytes/s, {of}", 0.0)
+        rates = [memory, *(value for cache in caches for value in (cache.bytes, cache.rate))]
+        if "float32" not in operations or not caches or min(rates) <= 0:
+            return None
+        return MachineLimits(threads, operations, tuple(caches), memory)

@@ -15,19 +15,14 @@ from relay_tune.codegen.main_function import Place, call_of, main_text
 from relay_tune.codegen.native_runtime import runtime_text
 from relay_tune.codegen.target import Target
 from relay_tune.op.lower import TensorProgram
+from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import apply_schedule, plan_program
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.tensor import Input
 
 Array = np.ndarray[Any, Any]
-
-
-def machine_of(target: Target) -> Machine:
-    """The figures of a target that estimates use."""
-    return Machine(target.vector_bits // 8, target.vector_registers)
 
 
 def run_tensors(

@@ -36,7 +36,6 @@ OTHER_ROWS = 2000
 """At most so many records of other models teach the cost model."""
 
 KEPT_MESSAGES = 3
-RATES = ("operations", "bytes")
 
 IMPOSSIBLE_SHARE = 1.02
 """A kernel that is so much faster than the machine's limit proves that the limit is wrong."""
@@ -131,18 +130,13 @@ class TuningRun:
 
     def _set_limits(self, *, again: bool = False) -> None:
         """Tell the states what the machine can reach: from the log, or measured now."""
-        names = [f"{rate}/s, {self._keeper.scope.threads} threads" for rate in RATES]
-        stored = self._keeper.limits()
-        limits = None
-        if all(name in stored for name in names):
-            limits = MachineLimits(*(stored[name] for name in names))
+        limits = MachineLimits.from_entries(self._keeper.limits(), self._keeper.scope.threads)
         if limits is None or again:
             found = self._runner.limits()
             limits = found if limits is None else found.joined(limits)
-            rates = (limits.operations, limits.bytes)
-            self._keeper.put_limits(dict(zip(names, rates, strict=True)))
+            self._keeper.put_limits(limits.entries())
         for state in self._states:
-            state.limit_seconds = min(limits.seconds(*work) for work in state.task.works)
+            state.limit_seconds = min(limits.bound(*work).seconds for work in state.task.works)
 
     def _measure_defaults(self) -> None:
         """The default schedule of every task comes first: a run can only improve on it."""

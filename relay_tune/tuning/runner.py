@@ -16,8 +16,9 @@ from typing import Protocol
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.target import Target
 from relay_tune.errors import BuildError, RelayError
-from relay_tune.runtime.machine_limits import MachineLimits, measure_limits
+from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.measure_inputs import MeasureInputs, measure_inputs
+from relay_tune.runtime.measure_limits import measure_limits
 from relay_tune.runtime.measure_message import Slot, SlotKind
 from relay_tune.runtime.measurement import Measurement, Outcome
 from relay_tune.runtime.measurer import Candidate, MeasureLimits, Measurer
@@ -105,9 +106,7 @@ class NativeRunner:
 
     def limits(self) -> MachineLimits:
         """See `Runner.limits`."""
-        self._measurer.load(MeasureInputs((), (), ()))
-        self._loaded = ""
-        return measure_limits(self._measurer, self._target, self._threads)
+        return measure_limits(self._target, self._threads)
 
     def close(self) -> None:
         """See `Runner.close`."""

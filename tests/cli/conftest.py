@@ -11,6 +11,7 @@ import pytest
 
 import logs
 from relay_tune.cli.main import main
+from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 
 TEXT = """
 def @main(%x: Tensor[(4, 8), float32], %w: Tensor[(16, 8), float32]) {
@@ -75,8 +76,9 @@ def log(tmp_path: Path, record: Callable[..., logs.Record]) -> Path:
     with logs.open_log(path) as opened:
         described = {"title": "dense+relu 4x16 <b>", "operations": 1000, "bytes": 10}
         opened.put_task("dense-4x8", json.dumps(described))
-        opened.put_limit(TARGET, "operations/s, 2 threads", 2e6)
-        opened.put_limit(TARGET, "bytes/s, 2 threads", 1e9)
+        limits = MachineLimits(2, {"float32": 2e6}, (CacheLimit(1e5, 1e9),), 1e8)
+        for name, value in limits.entries().items():
+            opened.put_limit(TARGET, name, value)
         for tile, seconds in ((1, 4e-3), (2, None), (3, 1e-3), (4, 2e-3)):
             opened.append(record(tile, seconds))
         opened.append(record(1, 5e-6, "unnamed"))

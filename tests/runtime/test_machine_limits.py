@@ -2,39 +2,63 @@ from __future__ import annotations
 
 import pytest
 
-from relay_tune.codegen.compiler import compile_text
-from relay_tune.codegen.target import native_target, parse_target
-from relay_tune.runtime.machine_limits import (
-    MachineLimits,
-    arithmetic_text,
-    measure_limits,
-    reading_text,
+from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
+
+LIMITS = MachineLimits(
+    threads=2,
+    operations={"float32": 100.0, "int8": 400.0},
+    caches=(CacheLimit(100.0, 50.0), CacheLimit(1000.0, 20.0)),
+    memory=10.0,
 )
-from relay_tune.runtime.measure_inputs import MeasureInputs
-from relay_tune.runtime.measurer import Measurer
-
-
-def test_the_loops_run_here() -> None:
-    with Measurer(native_target(), 1) as measurer:
-        measurer.load(MeasureInputs((), (), ()))
-        limits = measure_limits(measurer, native_target(), 1)
-    assert 1e8 < limits.operations < 1e13
-    assert 1e8 < limits.bytes < 1e13
-
-
-@pytest.mark.parametrize("name", ["aarch64-linux-gnu:cortex-a72", "x86_64-linux-gnu:haswell"])
-def test_the_loops_compile_elsewhere(name: str) -> None:
-    target = parse_target(name)
-    assert compile_text(arithmetic_text(target), target)
-    assert compile_text(reading_text(target), target)
 
 
 def test_what_takes_longer_is_the_limit() -> None:
-    limits = MachineLimits(operations=100.0, bytes=10.0)
-    assert limits.seconds(200, 10) == 2.0
-    assert limits.seconds(200, 30) == 3.0
+    by_compute, by_cache = LIMITS.bound(200, 50), LIMITS.bound(50, 50)
+    assert (by_compute.seconds, by_compute.name) == (2.0, "compute")
+    assert (by_cache.seconds, by_cache.name) == (1.0, "L1")
+
+
+def test_each_element_type_has_its_own_peak() -> None:
+    assert LIMITS.bound(400, 0, "int8").seconds == 1.0
+    assert LIMITS.bound(400, 0, "float64").seconds == 4.0
+
+
+@pytest.mark.parametrize(
+    ("size", "name", "seconds"),
+    [(100, "L1", 2.0), (200, "L2", 10.0), (1000, "L2", 50.0), (2000, "memory", 200.0)],
+)
+def test_data_come_from_the_first_cache_that_holds_them(
+    size: int, name: str, seconds: float
+) -> None:
+    bound = LIMITS.reading(size)
+    assert (bound.name, bound.seconds) == (name, pytest.approx(seconds))
+
+
+def test_data_somewhat_larger_than_a_cache_are_partly_there() -> None:
+    seconds = [LIMITS.reading(size).seconds for size in range(0, 4000, 10)]
+    assert seconds == sorted(seconds)
+    assert LIMITS.reading(150).seconds == pytest.approx(75 / 50 + 75 / 20)
 
 
 def test_disturbed_measurements_are_corrected_upwards() -> None:
-    low, high = MachineLimits(50.0, 12.0), MachineLimits(100.0, 10.0)
-    assert low.joined(high) == high.joined(low) == MachineLimits(100.0, 12.0)
+    low = MachineLimits(2, {"float32": 90.0}, (CacheLimit(100, 60), CacheLimit(1000, 10)), 11.0)
+    joined = MachineLimits(
+        2,
+        {"float32": 100.0, "int8": 400.0},
+        (CacheLimit(100, 60), CacheLimit(1000, 20)),
+        11.0,
+    )
+    assert LIMITS.joined(low) == low.joined(LIMITS) == joined
+
+
+def test_the_rows_of_a_log_tell_the_limits_again() -> None:
+    entries = LIMITS.entries()
+    assert MachineLimits.from_entries(entries, 2) == LIMITS
+    assert MachineLimits.from_entries(entries, 1) is None
+
+
+@pytest.mark.parametrize("missing", ["float32 operations/s", "L1 bytes/s", "memory bytes/s"])
+def test_incomplete_rows_tell_nothing(missing: str) -> None:
+    entries = {n: value for n, value in LIMITS.entries().items() if not n.startswith(missing)}
+    assert MachineLimits.from_entries(entries, 2) is None
+    assert MachineLimits.from_entries({**LIMITS.entries(), f"{missing}, 2 threads": 0.0}, 2) is None

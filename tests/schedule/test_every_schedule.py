@@ -6,7 +6,7 @@ import pytest
 
 from relay_tune.codegen.compiler import compile_text, module_text
 from relay_tune.codegen.target import parse_target
-from relay_tune.runtime.run_tensors import machine_of
+from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import Plan, apply_schedule, plan_program
 from relay_tune.schedule.schedule import Schedule, misfit
 from relay_tune.tensor.evaluate import evaluate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 
-from relay_tune.runtime.machine_limits import MachineLimits
+from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.runtime.measurement import Measurement, Outcome
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.runner import Prepared
@@ -34,7 +34,7 @@ class SimulatedRunner:
         return Measurement(Outcome.OK, 1e-4 * (1 + number % 1000 / 1000), 1e-6)
 
     def limits(self) -> MachineLimits:
-        return MachineLimits(1e15, 1e15)
+        return MachineLimits(1, {"float32": 1e15}, (CacheLimit(1e9, 1e15),), 1e15)
 
     def close(self) -> None:
         """Nothing to end."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from relay_tune.building.primitives import machine_of
 from relay_tune.codegen.target import Target
 from relay_tune.runtime.measurement import Measurement, Outcome
+from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.confirm import measure_in_turn, next_to_confirm
 from relay_tune.tuning.program_space import ProgramSpace

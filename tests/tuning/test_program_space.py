@@ -6,9 +6,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from relay_tune.building.primitives import machine_of
 from relay_tune.codegen.target import Target
 from relay_tune.frontend.relay_text import parse
+from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.features import FEATURE_NAMES
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.transform.bind_parameters import BindParameters

@@ -5,8 +5,8 @@ from random import Random
 import pytest
 
 from cost_model import CostModel, CostModelError, Row
-from relay_tune.building.primitives import machine_of
 from relay_tune.codegen.target import Target
+from relay_tune.runtime.target_machine import machine_of
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.ranking import Ranking
 from relay_tune.tuning.task_state import TaskState, new_state

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 import logs
-from relay_tune.building.primitives import machine_of
 from relay_tune.codegen.target import Target
 from relay_tune.errors import InputError
 from relay_tune.frontend.relay_text import parse
+from relay_tune.runtime.target_machine import machine_of
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.schedule_lookup import schedule_lookup

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from relay_tune.building.primitives import machine_of
 from relay_tune.codegen.target import Target
 from relay_tune.runtime.measurement import Outcome
+from relay_tune.runtime.target_machine import machine_of
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.scheduler import expected_saving, next_task, reason_to_finish
 from relay_tune.tuning.task_state import TaskState, new_state

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 import logs
-from relay_tune.building.primitives import machine_of
 from relay_tune.codegen.target import Target, native_target
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
+from relay_tune.runtime.target_machine import machine_of
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.schedule_lookup import schedule_lookup
 from relay_tune.tuning.tasks import Task

@@ -1,0 +1,98 @@
+"""Loops of one multiply-add instruction each: what a processor can compute at most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relay_tune.codegen.limit_loops import CHAINS, loop_entry, stored_chains
+from relay_tune.codegen.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class ArithmeticLoop:
+    """A loop over CHAINS independent multiply-adds.
+
+    Attributes:
+        dtype: the element type of the factors.
+        operations: arithmetic operations of one instruction; a multiply-add of one element is two.
+        sum_type: LLVM's type of the accumulator.
+        factor_type: LLVM's type of both factors.
+        instruction: the intrinsic function.
+        is_sum_first: whether the accumulator is its first argument, and not its last.
+    """
+
+    dtype: str
+    operations: int
+    sum_type: str
+    factor_type: str
+    instruction: str
+    is_sum_first: bool = True
+
+    @property
+    def symbol(self) -> str:
+        """The name of the function."""
+        return f"limit_{self.dtype}"
+
+
+def arithmetic_loops(target: Target) -> tuple[ArithmeticLoop, ...]:
+    """The loops that a target has instructions for, float32 first."""
+    lanes = target.lanes("float32")
+    found = [
+        ArithmeticLoop(
+            "float32", 2 * lanes, _float(lanes), _float(lanes), f"llvm.fma.v{lanes}f32", False
+        )
+    ]
+    bits = target.vector_bits
+    features = {name[1:] for name in target.features.split(",") if name.startswith("+")}
+    if "avx512bf16" in features and bits == 512:
+        name = f"llvm.x86.avx512bf16.dpbf16ps.{bits}"
+        found.append(
+            ArithmeticLoop("bfloat16", 4 * lanes, _float(lanes), f"<{2 * lanes} x bfloat>", name)
+        )
+    if "avx512vnni" in features and bits == 512:
+        # Intel's instruction multiplies unsigned by signed bytes, four for each sum.
+        name = f"llvm.x86.avx512.vpdpbusd.{bits}"
+        found.append(ArithmeticLoop("int8", 8 * lanes, _int32(lanes), _int32(lanes), name))
+    if "dotprod" in features and target.triple.startswith("aarch64"):
+        name = f"llvm.aarch64.neon.sdot.v{lanes}i32.v{4 * lanes}i8"
+        found.append(ArithmeticLoop("int8", 8 * lanes, _int32(lanes), f"<{4 * lanes} x i8>", name))
+    return tuple(found)
+
+
+def arithmetic_text(loop: ArithmeticLoop, target: Target) -> str:
+    """The LLVM module of a loop."""
+    total, factor = loop.sum_type, loop.factor_type
+    types = [total, factor, factor] if loop.is_sum_first else [factor, factor, total]
+    sums, steps = [], []
+    for n in range(CHAINS):
+        sums.append(f"  %sum{n} = phi {total} [ zeroinitializer, %entry ], [ %next{n}, %loop ]")
+        own, factors = f"{total} %sum{n}", [f"{factor} %factor"] * 2
+        arguments = [own, *factors] if loop.is_sum_first else [*factors, own]
+        steps.append(f"  %next{n} = call {total} @{loop.instruction}({', '.join(arguments)})")
+    lines = [
+        f'target triple = "{target.triple}"',
+        f"declare {total} @{loop.instruction}({', '.join(types)})",
+        *loop_entry(loop.symbol),
+        f"  %factor = load {factor}, ptr %buffer, align 4",
+        "  br label %loop",
+        "loop:",
+        "  %step = phi i64 [ 0, %entry ], [ %following, %loop ]",
+        *sums,
+        *steps,
+        "  %following = add i64 %step, 1",
+        "  %more = icmp ult i64 %following, %count",
+        "  br i1 %more, label %loop, label %end",
+        "end:",
+        *stored_chains(total),
+        "  ret void",
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _float(lanes: int) -> str:
+    return f"<{lanes} x float>"
+
+
+def _int32(lanes: int) -> str:
+    return f"<{lanes} x i32>"

@@ -1,0 +1,166 @@
+"""Measures what this machine can reach, with generated loops that run in this process.
+
+Each loop runs several times, some tenths of a millisecond at a time, and its best time counts:
+other work on the machine can only lower a rate.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from time import perf_counter
+
+from relay_tune.codegen.arithmetic_loops import ArithmeticLoop, arithmetic_loops, arithmetic_text
+from relay_tune.codegen.compiler import LoadedCode, compile_text
+from relay_tune.codegen.limit_loops import (
+    CHAINS,
+    FLUSHING_SYMBOL,
+    READING_SYMBOL,
+    LoopContext,
+    can_flush,
+    flushing_text,
+    reading_text,
+    step_bytes,
+)
+from relay_tune.codegen.target import Target, native_target
+from relay_tune.runtime.aligned_memory import aligned_bytes
+from relay_tune.runtime.cache_sizes import cache_sizes
+from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
+from relay_tune.runtime.threads import thread_pool
+
+ROUNDS = 2
+REPETITIONS = 4
+"""In a row, because some processors take a while to change their clock from loop to loop."""
+
+ARITHMETIC_STEPS = 100_000
+
+READ_BYTES = 64 << 20
+"""How much a loop reads from a core's own caches."""
+
+SHARED_READ_BYTES = 16 << 20
+"""How much it reads from the slower ones that are shared."""
+
+LARGEST_CACHE = 64 << 20
+"""More of a cache is not counted: many others share it, and its far end is slow."""
+
+FLUSHED_BYTES = 16 << 20
+"""Read from memory once, after no cache has it; less may lie in an unlucky place of memory."""
+
+UNFLUSHED_BYTES = 64 << 20
+"""Read instead where programs cannot empty caches; much of it is in no cache."""
+
+HUGE_PAGE = 2 << 20
+"""Buffers start where the system may map them with such pages, as it does large tensors."""
+
+SMALL_PAGE = 4 << 10
+
+PRIVATE_CACHES = 2
+"""The nearest caches belong to one core each."""
+
+
+@cache
+def machine_limits(threads: int) -> MachineLimits:
+    """The limits of this machine for so many threads; measured once in a process."""
+    return measure_limits(native_target(), threads)
+
+
+def measure_limits(target: Target, threads: int) -> MachineLimits:
+    """Measure the limits of this machine, which `target` must fit."""
+    arithmetic = arithmetic_loops(target)
+    sizes = [min(size, LARGEST_CACHE) for size in cache_sizes()]
+    run = _run_function(target, arithmetic, threads)
+    near = [_whole_steps(size, target) for size in _read_sizes(sizes)]
+    far = _whole_steps(FLUSHED_BYTES if can_flush(target) else UNFLUSHED_BYTES, target)
+    buffers = aligned_bytes((max(near) + far) * threads + HUGE_PAGE)
+    buffers[::SMALL_PAGE] = 0  # otherwise all pages would be the system's one page of zeros
+    start = buffers.ctypes.data + -buffers.ctypes.data % HUGE_PAGE
+    float32, *others = (_arithmetic(loop, start, threads) for loop in arithmetic)
+    cached = [_reading(start, size, level, threads) for level, size in enumerate(near)]
+    flushed = _flushed(start + max(near) * threads, far, target, threads)
+    first, *reads, memory = _rates([float32, *cached, flushed], run)
+    rest = _rates(others, run)  # by themselves: these instructions may lower the clock
+    return MachineLimits(
+        threads,
+        {loop.dtype: rate for loop, rate in zip(arithmetic, [first, *rest], strict=True)},
+        tuple(
+            CacheLimit(size * (threads if level < PRIVATE_CACHES else 1), rate)
+            for level, (size, rate) in enumerate(zip(sizes, reads, strict=True))
+        ),
+        memory,
+    )
+
+
+Run = Callable[[str, LoopContext], None]
+"""Runs the loop with a symbol on all threads."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """A loop to time, what it does in all, and the symbol of what is called before it."""
+
+    symbol: str
+    context: LoopContext
+    amount: float
+    before: str | None = None
+
+
+def _run_function(target: Target, loops: Sequence[ArithmeticLoop], threads: int) -> Run:
+    pool = thread_pool()
+    texts = {loop.symbol: arithmetic_text(loop, target) for loop in loops}
+    texts[READING_SYMBOL] = reading_text(target)
+    if can_flush(target):
+        texts[FLUSHING_SYMBOL] = flushing_text(target)
+    objects = [compile_text(text, target) for text in texts.values()]
+    code = LoadedCode(objects, list(texts), pool.imports)
+
+    def run(symbol: str, context: LoopContext) -> None:
+        pool.run(code.address(symbol), ctypes.byref(context), threads)
+
+    return run
+
+
+def _read_sizes(caches: Sequence[int]) -> list[int]:
+    """What to read for each cache: data that fit well into it, and into no nearer one."""
+    farther = [min(size // 2, 4 * nearer) for nearer, size in pairwise(caches)]
+    return [caches[0] // 2, *farther]
+
+
+def _whole_steps(size: int, target: Target) -> int:
+    """A whole number of the reading loop's steps."""
+    step = step_bytes(target)
+    return max(size // step, 1) * step
+
+
+def _arithmetic(loop: ArithmeticLoop, buffer: int, threads: int) -> _Loop:
+    amount = loop.operations * CHAINS * ARITHMETIC_STEPS * threads
+    return _Loop(loop.symbol, LoopContext(buffer, SMALL_PAGE, ARITHMETIC_STEPS), amount)
+
+
+def _reading(buffer: int, size: int, level: int, threads: int) -> _Loop:
+    count = max(1, (READ_BYTES if level < PRIVATE_CACHES else SHARED_READ_BYTES) // size)
+    return _Loop(READING_SYMBOL, LoopContext(buffer, size, count), size * count * threads)
+
+
+def _flushed(buffer: int, size: int, target: Target, threads: int) -> _Loop:
+    flush = FLUSHING_SYMBOL if can_flush(target) else None
+    return _Loop(READING_SYMBOL, LoopContext(buffer, size, 1), size * threads, before=flush)
+
+
+def _rates(loops: Sequence[_Loop], run: Run) -> list[float]:
+    """What each loop does in a second, at its best."""
+    best = [float("inf")] * len(loops)
+    for _ in range(ROUNDS):
+        for number, loop in enumerate(loops):
+            best[number] = min(best[number], *(_seconds(loop, run) for _ in range(REPETITIONS)))
+    return [loop.amount / seconds for loop, seconds in zip(loops, best, strict=True)]
+
+
+def _seconds(loop: _Loop, run: Run) -> float:
+    if loop.before is not None:
+        run(loop.before, loop.context)
+    start = perf_counter()
+    run(loop.symbol, loop.context)
+    return perf_counter() - start

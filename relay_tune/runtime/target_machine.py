@@ -1,0 +1,60 @@
+"""What estimates of schedules know of a target: measured figures for this machine."""
+
+from __future__ import annotations
+
+from math import log
+
+from relay_tune.codegen.target import Target, native_target
+from relay_tune.runtime.machine_limits import MachineLimits
+from relay_tune.runtime.measure_limits import PRIVATE_CACHES, machine_limits
+from relay_tune.schedule.machine import Machine
+
+FILLED_SHARES = (2 / 3, 3 / 4)
+"""How much of the first and second cache a kernel's data can fill beside what passes by."""
+
+MOST_FILLED = 768 << 10
+"""Kernels whose data take more of a private cache were slower than estimated on every machine."""
+
+SHARED_FILLED_SHARE = 1 / 2
+"""The same for those farther away, which other cores fill too."""
+
+STEP, SHARED_STEP = 2**0.5, 2.0
+"""Rates are rounded to powers of these, so that the same machine gives the same schedules each
+time; those of shared caches and of memory depend on neighbours and on the place in memory."""
+
+
+def machine_of(target: Target, limits: MachineLimits | None = None) -> Machine:
+    """The figures of a target.
+
+    Those of the native target are the limits of one thread: the ones that are given, or else what
+    is measured in this process. Targets that are named get general figures.
+    """
+    if target != native_target():
+        return Machine(target.vector_bits // 8, target.vector_registers)
+    return measured_machine(target, limits if limits is not None else machine_limits(1))
+
+
+def measured_machine(target: Target, limits: MachineLimits) -> Machine:
+    """The figures of a machine with these limits of one thread, whose code `target` is for."""
+    general = Machine(target.vector_bits // 8, target.vector_registers)
+    fused = limits.operations["float32"] / (2 * target.lanes("float32"))
+    cycle = general.fused_per_cycle / fused
+    private, shared = limits.caches[:PRIVATE_CACHES], limits.caches[PRIVATE_CACHES:]
+    sizes = [
+        min(cache.bytes * share, MOST_FILLED)
+        for cache, share in zip(private, FILLED_SHARES, strict=False)
+    ]
+    sizes += [cache.bytes * SHARED_FILLED_SHARE for cache in shared]
+    rates = [_rounded(cache.rate * cycle, STEP) for cache in private]
+    rates += [_rounded(cache.rate * cycle, SHARED_STEP) for cache in shared]
+    return Machine(
+        general.vector_bytes,
+        general.registers,
+        cache_bytes=tuple(map(int, sizes)),
+        cache_bandwidth=(*rates, _rounded(limits.memory * cycle, SHARED_STEP)),
+    )
+
+
+def _rounded(figure: float, step: float) -> float:
+    """The power of `step` that is nearest."""
+    return step ** round(log(figure, step))

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+
+from relay_tune.codegen.target import native_target, parse_target
+from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
+from relay_tune.runtime.target_machine import machine_of, measured_machine
+from relay_tune.schedule.machine import Machine
+
+HASWELL = parse_target("x86_64-linux-gnu:haswell")
+
+
+def limits(factor: float = 1.0, peak: float = 256e9) -> MachineLimits:
+    """Those of a server core, its rates times a factor."""
+    caches = ((48 << 10, 512e9), (1 << 20, 256e9), (32 << 20, 128e9))
+    return MachineLimits(
+        1,
+        {"float32": peak},
+        tuple(CacheLimit(size, factor * rate) for size, rate in caches),
+        factor * 32e9,
+    )
+
+
+def test_rates_are_told_in_bytes_of_a_cycle() -> None:
+    target = parse_target("x86_64-linux-gnu:x86-64-v4")
+    machine = measured_machine(target, limits())
+    assert machine.cache_bytes == (32 << 10, 768 << 10, 16 << 20)
+    assert machine.cache_bandwidth == pytest.approx((128, 64, 32, 8))
+
+
+def test_noise_changes_nothing() -> None:
+    assert measured_machine(HASWELL, limits(1.1)) == measured_machine(HASWELL, limits(0.9))
+    assert measured_machine(HASWELL, limits()) != measured_machine(HASWELL, limits(0.5))
+
+
+def test_targets_that_are_named_have_general_figures() -> None:
+    assert machine_of(HASWELL) == machine_of(HASWELL, limits()) == Machine(32, 16)
+
+
+def test_this_machine_is_measured_or_remembered() -> None:
+    native = native_target()
+    assert machine_of(native) is not None
+    assert machine_of(native, limits()) == measured_machine(native, limits())
+
+
+def test_a_machine_may_have_a_single_cache() -> None:
+    small = MachineLimits(1, {"float32": 1e9}, (CacheLimit(1 << 15, 8e9),), 1e9)
+    machine = measured_machine(HASWELL, small)
+    assert (len(machine.cache_bytes), len(machine.cache_bandwidth)) == (1, 2)
