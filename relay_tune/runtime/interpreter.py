@@ -2,7 +2,7 @@
 
 It is a machine with an explicit stack of pending tasks, so neither deep graphs nor deep recursion
 use the Python stack, and calls in tail position need no space. Each node is evaluated at most once
-in each activation of its function.
+in each activation of its function; one that an enclosing activation has evaluated has that value.
 
 >>> from relay_tune.ir.expr import Function, Var
 >>> x = Var("x")
@@ -12,38 +12,35 @@ array(3.)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
-from relay_tune.errors import RelayError
+from relay_tune.errors import RelayError, Span
 from relay_tune.ir.expr import (
     Call,
-    Clause,
     Constant,
     Constructor,
-    ConstructorPattern,
     Expr,
     Function,
     GlobalVar,
     If,
     Let,
     Match,
-    Pattern,
     RefCreate,
     RefRead,
     RefWrite,
     Tuple,
     TupleGetItem,
-    TuplePattern,
     Var,
-    VarPattern,
 )
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import children
 from relay_tune.runtime.interpreter_inputs import bind_inputs
+from relay_tune.runtime.interpreter_match import first_match
 from relay_tune.runtime.interpreter_values import (
     Closure,
     ConstructorValue,
@@ -55,19 +52,40 @@ from relay_tune.runtime.interpreter_values import (
 MAXIMUM_PENDING_TASKS = 5_000_000
 
 
-def interpret(module: Module, *inputs: object, function: str = "main", **named: object) -> Value:
+OnValue = Callable[[Expr, Value], None]
+"""on_value(expression, value): told of each value when it is found."""
+
+
+def interpret(
+    module: Module,
+    *inputs: object,
+    function: str = "main",
+    on_value: OnValue | None = None,
+    **named: object,
+) -> Value:
     """The value of `function` of `module` at the given inputs (arrays, numbers, tuples of them).
 
-    Raises InputError where the inputs do not fit, RelayError where evaluation cannot go on (no
-    clause matches, a value of the wrong kind, recursion that does not end).
+    Args:
+        module: the program, with types or without.
+        inputs, named: the inputs, by position or by name.
+        function: the function that is called.
+        on_value: for debugging, is called with each expression that is no constant or name, and its
+            value, and with each variable of a let or a pattern; a call in tail position is told of
+            by what it leads to.
+
+    Raises:
+        InputError: the inputs do not fit.
+        RelayError: evaluation cannot go on (no clause matches, a value of the wrong kind, recursion
+            that does not end), with the place in the program.
     """
     body = module[function]
-    return _Machine(module).call(Closure(body, None), bind_inputs(body, inputs, named))
+    machine = _Machine(module, on_value)
+    return machine.call(Closure(body, None), bind_inputs(body, inputs, named))
 
 
-def evaluate(expr: Expr, module: Module | None = None) -> Value:
-    """The value of a closed expression."""
-    machine = _Machine(module if module is not None else Module({}))
+def evaluate(expr: Expr, module: Module | None = None, on_value: OnValue | None = None) -> Value:
+    """The value of a closed expression; as `interpret`."""
+    machine = _Machine(module if module is not None else Module({}), on_value)
     return machine.call(Closure(Function((), expr), None), [])
 
 
@@ -100,17 +118,27 @@ class _Copy:
 _Task: TypeAlias = _Evaluate | _Combine | _Copy
 
 
+_RESULT = Tuple(())
+"""Stands for what the machine was asked for."""
+
+
 class _Machine:
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, on_value: OnValue | None) -> None:
         self._module = module
+        self._on_value = on_value
         self._stack: list[_Task] = []
 
     def call(self, closure: Closure, arguments: list[Value]) -> Value:
         """The result of a closure; runs the machine until nothing is pending."""
-        target, frame = Tuple(()), Frame()
-        self._enter(target, frame, closure, arguments)
-        while self._stack:
-            self._step(self._stack.pop())
+        target, frame = _RESULT, Frame()
+        try:
+            self._enter(target, frame, closure, arguments)
+            while self._stack:
+                self._step(self._stack.pop())
+        except RelayError as error:
+            if isinstance(error.where, Span) and error.source_text is None:
+                error.source_text = self._module.sources.get(error.where.source)
+            raise
         return frame.values[target]
 
     def _step(self, task: _Task) -> None:
@@ -121,12 +149,22 @@ class _Machine:
             case _Combine(node, frame):
                 self._combine(node, frame)
             case _Copy(node, frame, source, source_frame):
-                frame.values[node] = source_frame.values[source]
+                self._found(node, frame, source_frame.values[source])
+
+    def _found(self, node: Expr, frame: Frame, value: Value) -> None:
+        """The value of a node that had to be computed."""
+        frame.values[node] = value
+        if self._on_value is not None and node is not _RESULT:
+            self._on_value(node, value)
 
     def _evaluate(self, node: Expr, frame: Frame) -> None:
+        known = frame.lookup(node)
+        if known is not None:
+            frame.values[node] = known
+            return
         match node:
             case Var():
-                frame.values[node] = _variable(node, frame)
+                raise RelayError(f"Variable %{node.name} has no value here.", where=node.span)
             case Constant():
                 frame.values[node] = node.data
             case GlobalVar():
@@ -146,26 +184,28 @@ class _Machine:
             case Call():
                 self._call(node, frame)
             case Let():
-                values[node.var] = values[node.value]
+                self._found(node.var, frame, values[node.value])
                 self._continue_with(node, frame, node.body, frame)
             case If():
                 taken = bool(_array(values[node.condition], node))
                 branch = node.true_branch if taken else node.false_branch
                 self._continue_with(node, frame, branch, frame)
             case Match():
-                clause = _first_match(node, values[node.value], frame)
+                clause, bindings = first_match(node, values[node.value])
+                for var, value in bindings.items():
+                    self._found(var, frame, value)
                 self._continue_with(node, frame, clause.body, frame)
             case _:
-                values[node] = _simple_value(node, frame)
+                self._found(node, frame, _simple_value(node, frame))
 
     def _call(self, node: Call, frame: Frame) -> None:
         callee = frame.values[node.callee]
         arguments = [frame.values[argument] for argument in node.arguments]
         match callee:
             case Operator():
-                frame.values[node] = _apply_operator(callee, node, arguments)
+                self._found(node, frame, _apply_operator(callee, node, arguments))
             case Constructor():
-                frame.values[node] = ConstructorValue(callee, tuple(arguments))
+                self._found(node, frame, ConstructorValue(callee, tuple(arguments)))
             case Closure():
                 self._enter(node, frame, callee, arguments)
             case _:
@@ -220,13 +260,6 @@ def _needed_first(node: Expr) -> tuple[Expr, ...]:
             return children(node)
 
 
-def _variable(var: Var, frame: Frame) -> Value:
-    value = frame.lookup(var)
-    if value is None:
-        raise RelayError(f"Variable %{var.name} has no value here.", where=var.span)
-    return value
-
-
 def _simple_value(node: Expr, frame: Frame) -> Value:
     values = frame.values
     match node:
@@ -247,7 +280,14 @@ def _simple_value(node: Expr, frame: Frame) -> Value:
 
 def _apply_operator(operator: Operator, call: Call, arguments: list[Value]) -> Value:
     attributes = call.attributes if call.attributes is not None else operator.attributes()
-    return _as_value(operator.reference(attributes, *arguments))
+    try:
+        return _as_value(operator.reference(attributes, *arguments))
+    except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+        raise RelayError(
+            f"Operator {operator.name} cannot be applied: {error}.",
+            where=call.span,
+            remedy="Infer the types of the program first; they show what does not fit.",
+        ) from error
 
 
 def _as_value(result: object) -> Value:
@@ -272,39 +312,3 @@ def _cell(value: Value, node: Expr) -> ReferenceCell:
     if not isinstance(value, ReferenceCell):
         raise RelayError("A reference is needed here.", where=node.span)
     return value
-
-
-def _first_match(node: Match, value: Value, frame: Frame) -> Clause:
-    """The first clause that fits `value`, its variables bound in `frame`."""
-    for clause in node.clauses:
-        bindings: dict[Expr, Value] = {}
-        if _matches(clause.pattern, value, bindings):
-            frame.values.update(bindings)
-            return clause
-    raise RelayError(f"No clause of the match fits {value!r}.", where=node.span)
-
-
-def _matches(pattern: Pattern, value: Value, bindings: dict[Expr, Value]) -> bool:
-    match pattern:
-        case VarPattern():
-            bindings[pattern.var] = value
-            return True
-        case ConstructorPattern():
-            if not isinstance(value, ConstructorValue):
-                return False
-            wanted, found = pattern.constructor, value.constructor
-            if (wanted.name, wanted.belongs_to) != (found.name, found.belongs_to):
-                return False
-            return _all_match(pattern.patterns, value.fields, bindings)
-        case TuplePattern():
-            return isinstance(value, tuple) and _all_match(pattern.patterns, value, bindings)
-        case _:
-            return True
-
-
-def _all_match(
-    patterns: tuple[Pattern, ...], values: tuple[Value, ...], bindings: dict[Expr, Value]
-) -> bool:
-    if len(patterns) != len(values):
-        return False
-    return all(_matches(p, v, bindings) for p, v in zip(patterns, values, strict=True))

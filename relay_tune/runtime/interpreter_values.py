@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from relay_tune.ir.expr import Constructor, Expr, Function, Var
+from relay_tune.ir.expr import Constructor, Expr, Function
 from relay_tune.ir.operator import Operator
 
 
@@ -21,12 +21,12 @@ class Frame:
     values: dict[Expr, Value] = field(default_factory=dict)
     parent: Frame | None = None
 
-    def lookup(self, var: Var) -> Value | None:
-        """The value of a variable of this or of an enclosing activation, None if unbound."""
+    def lookup(self, node: Expr) -> Value | None:
+        """The value of a node in this or in an enclosing activation, None if unknown."""
         frame: Frame | None = self
         while frame is not None:
-            if var in frame.values:
-                return frame.values[var]
+            if node in frame.values:
+                return frame.values[node]
             frame = frame.parent
         return None
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from relay_tune.errors import InputError, RelayError
+from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.dim import Symbol
 from relay_tune.ir.expr import (
     Call,
@@ -199,3 +200,47 @@ def test_inputs_that_do_not_fit(inputs: Any, named: Any, message: str) -> None:
 def test_unknown_function_is_an_input_error() -> None:
     with pytest.raises(InputError, match="no function @other"):
         interpret(Module.from_function(Function((), ONE)), function="other")
+
+
+def test_a_node_that_the_enclosing_function_evaluated_is_not_evaluated_again() -> None:
+    cell, f, unit = RefCreate(constant(1)), Var("f"), Var("unit")
+    reader = Function((), RefRead(cell))
+    body = Let(unit, RefWrite(cell, constant(7)), Call(f, ()))
+    assert evaluate(Let(f, reader, body)) == 7
+
+
+def test_long_lists() -> None:
+    n, rest = Var("n", SCALAR), Var("rest")
+    longer = Call(CONS, (n, rest))
+    again = Call(GlobalVar("main"), (add(n, constant(-1)), longer))
+    body = If(less(constant(0), n), again, rest)
+    module = Module.from_function(Function((n, rest), body))
+    value = interpret(module, 200_000, ConstructorValue(NIL, ()))
+    count = 0
+    while isinstance(value, ConstructorValue) and value.fields:
+        count, value = count + 1, value.fields[1]
+    assert count == 200_000
+
+
+def test_the_debugging_hook_sees_intermediate_values() -> None:
+    x, doubled, head = Var("x", SCALAR), Var("doubled"), Var("head")
+    clause = Clause(ConstructorPattern(CONS, (VarPattern(head), WildcardPattern())), add(head, x))
+    body = Let(
+        doubled, add(x, x), Match(Call(CONS, (doubled, Call(NIL, ()))), (clause,), complete=False)
+    )
+    seen: list[tuple[str, Any]] = []
+
+    def on_value(expr: Expr, value: Any) -> None:
+        if isinstance(expr, Var) or (isinstance(expr, Call) and expr.callee is ADD):
+            seen.append((repr(expr), int(value)))
+
+    assert interpret(Module.from_function(Function((x,), body)), 3, on_value=on_value) == 9
+    assert seen == [("<Call>", 6), ("%doubled", 6), ("%head", 6), ("<Call>", 9)]
+
+
+def test_errors_of_evaluation_show_the_source() -> None:
+    module = parse("def @main(%x) {\n  reshape(%x, newshape=[3])\n}")
+    with pytest.raises(RelayError) as caught:
+        interpret(module, 1)
+    assert "2 |   reshape(%x, newshape=[3])\n" in str(caught.value)
+    assert "Operator reshape cannot be applied" in str(caught.value)
