@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from relay_tune.codegen.compiler import LoadedCode
+from relay_tune.codegen.programs.build_text import BUILD_SYMBOL
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.program_text import entry_symbol
 from relay_tune.codegen.programs.session import (
@@ -19,7 +21,6 @@ from relay_tune.codegen.programs.session import (
 )
 from relay_tune.codegen.programs.session_text import SESSION_SYMBOLS
 from relay_tune.errors import RelayError
-from relay_tune.first_order.layouts import class_bytes, size_class
 from relay_tune.runtime.processor_check import check_processor
 from relay_tune.runtime.threads import thread_pool
 
@@ -36,7 +37,7 @@ class SessionFunctions:
     open: Callable[[int], int | None]
     close: Callable[[int], None]
     reset: Callable[[int], None]
-    new_object: Callable[[int, int, int, int], int | None]
+    build: Callable[[int, int, int, int], int]
     release: Callable[[int, int], None]
     call: Callable[[int, Pointers, Pointers], int]
     messages: tuple[str, ...]
@@ -46,7 +47,7 @@ class SessionFunctions:
 def load_functions(program: CompiledFunctions, entry: str = "main") -> SessionFunctions:
     """The functions of a program, in this process; InputError if it is for another machine."""
     check_processor(program.target)
-    symbols = (*SESSION_SYMBOLS, entry_symbol(entry))
+    symbols = (*SESSION_SYMBOLS, BUILD_SYMBOL, entry_symbol(entry))
     imports = {
         **thread_pool().imports,
         "relay_tune_constants": program.constants.ctypes.data,
@@ -72,7 +73,7 @@ def session_functions(
         open=find("relay_tune_open", pointer, number),
         close=find("relay_tune_close", None, pointer),
         reset=find("relay_tune_reset", None, pointer),
-        new_object=find("relay_tune_object", pointer, pointer, number, number, ctypes.c_int32),
+        build=find(BUILD_SYMBOL, number, pointer, pointer, number, pointer),
         release=find("relay_tune_release", None, pointer, pointer),
         call=find(entry, ctypes.c_int32, pointer, pointer, pointer),
         messages=messages,
@@ -108,14 +109,13 @@ class NativeSession:
             )
         raise RelayError(self._functions.messages[error - FIRST_MESSAGE])
 
-    def new_object(self, size: int, layout: int) -> int:
-        """An object of so many bytes with one reference; MemoryError if there is no room."""
-        number = size_class(size)
-        info = ctypes.c_int32(number | layout << 16).value
-        address = self._functions.new_object(self._session, number, class_bytes(number), info)
-        if address is None:
+    def build(self, words: array[int]) -> int:
+        """The address of the value that words describe; MemoryError if there is no room."""
+        stack = array("Q", bytes(8 * (len(words) // 2 + 1)))
+        address, count = words.buffer_info()
+        if not self._functions.build(self._session, address, count, stack.buffer_info()[0]):
             raise MemoryError("There is no memory for an input of the program.")
-        return address
+        return stack[0]
 
     def release(self, objects: Sequence[int]) -> None:
         """Give up references."""

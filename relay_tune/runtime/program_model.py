@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from relay_tune.codegen.programs.compiled import CompiledFunctions
-from relay_tune.errors import BuildError, InputError
+from relay_tune.errors import BuildError, InputError, RelayError
 from relay_tune.first_order.kinds import component_types
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.runtime.benchmark import BenchmarkResult, measure
-from relay_tune.runtime.call_inputs import checked_array
+from relay_tune.runtime.call_inputs import address_of, checked_array
 from relay_tune.runtime.interpreter_inputs import arguments_by_name
 from relay_tune.runtime.interpreter_values import Value
 from relay_tune.runtime.native_session import NativeSession, SessionFunctions, load_functions
-from relay_tune.runtime.value_transfer import ValueReader, ValueWriter
+from relay_tune.runtime.value_reader import ValueReader
+from relay_tune.runtime.value_writer import ValueWriter
 
 
 class ProgramModel:
@@ -40,9 +40,14 @@ class ProgramModel:
         entry = program.entries["main"]
         self.inputs: Mapping[str, Type] = dict(entry.inputs)
         self.output = entry.output
-        self._program = program
+        self._names = list(self.inputs)
+        self._has_cells = program.has_cells
         self._session = NativeSession(functions, threads)
         self._writer = ValueWriter(program, self._session)
+        self._reader = ValueReader(program)
+        self._inputs = (ctypes.c_void_p * _component_count(*self.inputs.values()))()
+        self._results = [_Result(type_) for type_ in component_types(self.output)]
+        self._outputs = (ctypes.c_void_p * len(self._results))()
         self._lock = threading.Lock()
 
     @staticmethod
@@ -52,7 +57,10 @@ class ProgramModel:
 
     def __call__(self, *inputs: object, **named: object) -> Value:
         """The value of the program; InputError if an input does not fit, RelayError if it fails."""
-        values = arguments_by_name(list(self.inputs), inputs, named)
+        values: Sequence[object] = inputs
+        if named or len(inputs) != len(self._names):
+            bound = arguments_by_name(self._names, inputs, named)
+            values = [bound[name] for name in self._names]
         with self._lock:
             return self._call(values)
 
@@ -70,59 +78,63 @@ class ProgramModel:
         """Raise BuildError: programs with control flow are not exported yet."""
         raise BuildError(f"{path} is not written: no programs with control flow are exported yet.")
 
-    def _call(self, values: Mapping[str, object]) -> Value:
-        arguments: list[int] = []
-        kept: list[np.ndarray] = []
-        for name, type_ in self.inputs.items():
-            for part, part_type, part_name in _components(values[name], type_, name):
-                if isinstance(part_type, TensorType):
-                    kept.append(checked_array(part, part_type, part_name))
-                    arguments.append(kept[-1].ctypes.data)
-                else:
-                    arguments.append(self._writer.new_object(part, part_type, part_name))
-        types = list(component_types(self.output))
-        results = [_Result.of(type_) for type_ in types]
-        self._session.call(
-            (ctypes.c_void_p * len(arguments))(*arguments),
-            (ctypes.c_void_p * len(results))(*[result.array.ctypes.data for result in results]),
-        )
-        reader = ValueReader(self._program)
-        components = [result.value(reader) for result in results]
-        if self._program.has_cells:
+    def _call(self, values: Sequence[object]) -> Value:
+        kept = self._bind(values)
+        arrays = [result.room() for result in self._results]
+        for place, room in enumerate(arrays):
+            self._outputs[place] = address_of(room)
+        self._session.call(self._inputs, self._outputs)
+        del kept
+        pairs = list(zip(self._results, arrays, strict=True))
+        components = [result.value(array, self._reader) for result, array in pairs]
+        if self._has_cells:
             self._session.reset()
         else:
-            self._session.release([result.address for result in results if result.is_object])
+            self._session.release([int(array) for result, array in pairs if result.is_object])
         return _assembled(self.output, iter(components))
 
+    def _bind(self, values: Sequence[object]) -> list[np.ndarray]:
+        """Fill the table of inputs; the arrays that must be kept until the call."""
+        kept: list[np.ndarray] = []
+        place = 0
+        try:
+            for name, value in zip(self._names, values, strict=True):
+                for part, type_, part_name in _components(value, self.inputs[name], name):
+                    if isinstance(type_, TensorType):
+                        kept.append(checked_array(part, type_, part_name))
+                        self._inputs[place] = address_of(kept[-1])
+                    else:
+                        self._inputs[place] = self._writer.new_object(part, type_, part_name)
+                    place += 1
+        except RelayError:
+            self._session.reset()
+            raise
+        return kept
 
-@dataclass(frozen=True, eq=False, slots=True)
+
 class _Result:
-    """Where a component of the result is put: the elements of a tensor, or an object's address."""
+    """A component of the result: the elements of a tensor, or an object."""
 
-    type: Type
-    array: np.ndarray
+    def __init__(self, type_: Type) -> None:
+        self.type = type_
+        self.is_object = not isinstance(type_, TensorType)
+        self._shape: tuple[int, ...] = ()
+        self._dtype = np.dtype(np.uint64)
+        if isinstance(type_, TensorType):
+            self._shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
+            self._dtype = DTYPES[type_.dtype]
 
-    @staticmethod
-    def of(type_: Type) -> _Result:
-        """Room for a component of a type."""
-        if not isinstance(type_, TensorType):
-            return _Result(type_, np.zeros((), np.uint64))
-        shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
-        return _Result(type_, np.empty(shape, DTYPES[type_.dtype]))
+    def room(self) -> np.ndarray:
+        """Where the program puts the elements, or the object's address."""
+        return np.empty(self._shape, self._dtype)
 
-    @property
-    def is_object(self) -> bool:
-        """Whether there is an object to release."""
-        return not isinstance(self.type, TensorType)
-
-    @property
-    def address(self) -> int:
-        """The address of the object."""
-        return int(self.array)
-
-    def value(self, reader: ValueReader) -> Value:
+    def value(self, found: np.ndarray, reader: ValueReader) -> Value:
         """The component in Python."""
-        return reader.value(self.address, self.type) if self.is_object else self.array
+        return reader.value(int(found), self.type) if self.is_object else found
+
+
+def _component_count(*types: Type) -> int:
+    return sum(1 for type_ in types for _ in component_types(type_))
 
 
 def _components(value: object, type_: Type, name: str) -> Iterator[tuple[object, Type, str]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from relay_tune.codegen.programs.build_text import build_text
 from relay_tune.codegen.programs.entry_text import entry_text
 from relay_tune.codegen.programs.function_text import function_text
 from relay_tune.codegen.programs.heap_text import heap_text
@@ -60,6 +61,7 @@ def program_text(
         stack_switch_text(triple),
         heap_text(program.layouts),
         session_text(triple, module.extra_results),
+        build_text(),
         *functions,
         *entries,
     ]

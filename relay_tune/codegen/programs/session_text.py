@@ -23,7 +23,6 @@ SESSION_SYMBOLS = (
     "relay_tune_open",
     "relay_tune_close",
     "relay_tune_reset",
-    "relay_tune_object",
     "relay_tune_retain",
     "relay_tune_release",
 )
@@ -85,20 +84,6 @@ entry:
   %unmapped = call i32 @munmap(ptr %stack, i64 {stack})
   call void @free(ptr %session)
   ret void
-}}
-
-define ptr @relay_tune_object(ptr %session, i64 %class, i64 %bytes, i32 %info) nounwind {{
-entry:
-  %block = call ptr @take_block(ptr %session, i64 %class, i64 %bytes)
-  %none = icmp eq ptr %block, null
-  br i1 %none, label %end, label %fill
-fill:
-  store i32 1, ptr %block, align 8
-  %info_at = getelementptr i8, ptr %block, i64 4
-  store i32 %info, ptr %info_at, align 4
-  br label %end
-end:
-  ret ptr %block
 }}
 
 define void @relay_tune_retain(ptr %object) nounwind {{
