@@ -282,9 +282,10 @@ def _apply_operator(operator: Operator, call: Call, arguments: list[Value]) -> V
     attributes = call.attributes if call.attributes is not None else operator.attributes()
     try:
         return _as_value(operator.reference(attributes, *arguments))
-    except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+    except (RelayError, ValueError, TypeError, LookupError, ArithmeticError) as error:
+        reason = error.message if isinstance(error, RelayError) else str(error)
         raise RelayError(
-            f"Operator {operator.name} cannot be applied: {error}.",
+            f"Operator {operator.name} cannot be applied: {reason.rstrip('.')}.",
             where=call.span,
             remedy="Infer the types of the program first; they show what does not fit.",
         ) from error
