@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from relay_tune.ir.expr import Call, Constructor, Function
+from relay_tune.ir.expr import Call, Constructor, Function, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
+from relay_tune.ir.types import FuncType
 from relay_tune.transform.language.a_normal_form import is_a_normal_form
 from relay_tune.transform.language.basic_block_normal_form import is_basic_block_normal_form
 from relay_tune.transform.language.catalogue import LANGUAGE_PASSES
@@ -32,6 +33,13 @@ def has_no_type_parameters(module: Module) -> None:
             assert not node.type_arguments
 
 
+def has_no_function_values(module: Module) -> None:
+    """Functions are called by name only."""
+    for node in post_order(*(function.body for function in module.functions.values())):
+        assert not isinstance(node, Function)
+        assert not isinstance(node, Var) or not isinstance(node.type, FuncType)
+
+
 def is_in_a_normal_form(module: Module) -> None:
     """Every operand has a name."""
     assert all(map(is_a_normal_form, module.functions.values()))
@@ -45,5 +53,6 @@ def is_in_basic_block_normal_form(module: Module) -> None:
 CHECKS: dict[str, Callable[[Module], None]] = {
     "to_a_normal_form": is_in_a_normal_form,
     "to_basic_block_normal_form": is_in_basic_block_normal_form,
+    "defunctionalize": has_no_function_values,
     "specialize": has_no_type_parameters,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from relay_tune.transform.language.a_normal_form import ToANormalForm
 from relay_tune.transform.language.basic_block_normal_form import ToBasicBlockNormalForm
+from relay_tune.transform.language.defunctionalize import Defunctionalize
 from relay_tune.transform.language.eta_expand import EtaExpand
 from relay_tune.transform.language.graph_normal_form import ToGraphNormalForm
 from relay_tune.transform.language.inline import Inline
@@ -27,5 +28,6 @@ LANGUAGE_PASSES: dict[str, ModulePass] = {
         ToCps(),
         UnCps(),
         PartialEvaluate(),
+        Defunctionalize(),
     )
 }

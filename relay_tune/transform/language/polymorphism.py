@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from relay_tune.errors import BuildError
+from relay_tune.ir.module import Module
 from relay_tune.ir.types import UNIT, FuncType, TupleType, Type, TypeVar
 from relay_tune.typing.type_terms import parts, substitute_vars
 
@@ -29,6 +31,18 @@ def instance(function: FuncType, arguments: tuple[Type, ...]) -> FuncType:
 def contains_function(type_: Type) -> bool:
     """Whether a function is written anywhere in a type."""
     return isinstance(type_, FuncType) or any(map(contains_function, parts(type_)))
+
+
+def refuse_data_with_functions(module: Module, form: str) -> None:
+    """Raise BuildError where a data type holds functions, since its definition would change."""
+    for data in module.types.values():
+        for constructor in data.constructors:
+            if any(map(contains_function, constructor.inputs)):
+                raise BuildError(
+                    f"Values of {data.header.name} hold functions (constructor "
+                    f"{constructor.name}), so the program has no {form}.",
+                    remedy="Make the type of what it holds a parameter of the data type.",
+                )
 
 
 def settled(type_: Type) -> Type:

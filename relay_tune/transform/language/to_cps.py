@@ -34,7 +34,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from relay_tune.errors import BuildError
 from relay_tune.ir.expr import (
     Call,
     Clause,
@@ -56,7 +55,7 @@ from relay_tune.ir.types import UNIT, FuncType, Type, TypeVar
 from relay_tune.transform.language.a_normal_form import ToANormalForm
 from relay_tune.transform.language.eta_expand import EtaExpand
 from relay_tune.transform.language.let_blocks import is_atom
-from relay_tune.transform.language.polymorphism import contains_function
+from relay_tune.transform.language.polymorphism import refuse_data_with_functions
 from relay_tune.transform.matching import is_opaque_function
 from relay_tune.typing.infer import infer_types
 from relay_tune.typing.type_terms import parts, with_parts
@@ -75,7 +74,7 @@ class ToCps:
 
         Raises BuildError where a data type holds functions: it would need two definitions.
         """
-        _refuse_data_with_functions(module)
+        refuse_data_with_functions(module, "continuation passing form")
         plain = ToANormalForm()(EtaExpand()(module))
         functions = {
             name: function if function.is_primitive else _converted(function)
@@ -215,14 +214,3 @@ def _is_direct(expr: Expr) -> bool:
 
 def _result(type_: Type) -> Type:
     return type_.result if isinstance(type_, FuncType) else UNIT
-
-
-def _refuse_data_with_functions(module: Module) -> None:
-    for data in module.types.values():
-        for constructor in data.constructors:
-            if any(map(contains_function, constructor.inputs)):
-                raise BuildError(
-                    f"Values of {data.header.name} hold functions (constructor "
-                    f"{constructor.name}), so the program has no continuation passing form.",
-                    remedy="Make the type of what it holds a parameter of the data type.",
-                )
