@@ -11,7 +11,7 @@ from relay_tune.codegen.target import parse_target
 from relay_tune.ir.metadata import HEADER
 from relay_tune.ir.module import Module
 from relay_tune.runtime.threads import thread_count
-from relay_tune.transform.pipeline import default_pipeline
+from relay_tune.transform.pipeline import pipeline_after
 from relay_tune.typing.infer import infer_types
 
 EXAMPLE = "tune show zoo:mlp --after fuse --types"
@@ -21,7 +21,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """The options of the verb."""
     add_model(parser)
     parser.add_argument(
-        "--after", metavar="PASS", help="run the passes up to this one; 'fuse' is the last"
+        "--after",
+        metavar="PASS",
+        help="run the passes up to this one; 'fuse' is the last. Or a pass of the language",
     )
     parser.add_argument(
         "--kernels", choices=STEPS, help="the kernels after fusion, at this step, untuned"
@@ -49,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print_relay(module: Module, arguments: argparse.Namespace) -> None:
     if arguments.after is not None:
-        module = default_pipeline().until(arguments.after)(module)
+        module = pipeline_after(arguments.after)(module)
     elif arguments.types:
         module = infer_types(module)
     text = module.astext(arguments.types)

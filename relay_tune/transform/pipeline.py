@@ -18,6 +18,7 @@ from relay_tune.transform.fold_scale_axis import FoldScaleAxis
 from relay_tune.transform.fusion.fuse import Fuse
 from relay_tune.transform.infer import InferTypes
 from relay_tune.transform.instruments import Instrument
+from relay_tune.transform.language.catalogue import LANGUAGE_PASSES
 from relay_tune.transform.language.graph_normal_form import ToGraphNormalForm
 from relay_tune.transform.layout.choose_layout import ChooseLayout
 from relay_tune.transform.materialize_padding import MaterializePadding
@@ -99,6 +100,23 @@ def default_pipeline(options: PipelineOptions | None = None) -> Pipeline:
             Fuse(chosen.maximum_group_size),
         )
     )
+
+
+def pipeline_after(name: str) -> Pipeline:
+    """The default pipeline up to a pass, or a pass of the language after type inference.
+
+    Raises InputError if there is no pass called `name`.
+    """
+    whole = default_pipeline()
+    if name in LANGUAGE_PASSES and name not in [step.name for step in whole.passes]:
+        return Pipeline((InferTypes(), LANGUAGE_PASSES[name]))
+    try:
+        return whole.until(name)
+    except InputError as error:
+        known = ", ".join(LANGUAGE_PASSES)
+        raise InputError(
+            error.message, notes=(*error.notes, f"Passes of the language are: {known}.")
+        ) from error
 
 
 def _run(step: ModulePass, module: Module) -> Module:

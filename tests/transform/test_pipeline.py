@@ -10,7 +10,12 @@ from relay_tune.ir.expr import Function, constant
 from relay_tune.ir.module import Module
 from relay_tune.transform.infer import InferTypes
 from relay_tune.transform.instruments import Snapshots, Timing, Verification
-from relay_tune.transform.pipeline import Pipeline, PipelineOptions, default_pipeline
+from relay_tune.transform.pipeline import (
+    Pipeline,
+    PipelineOptions,
+    default_pipeline,
+    pipeline_after,
+)
 
 NETWORK = """(%x: Tensor[(1, 3, 8, 8), float32], %w: Tensor[(4, 3, 3, 3), float32],
     %w2: Tensor[(4, 4, 3, 3), float32], %d: Tensor[(5, 64), float32],
@@ -86,6 +91,14 @@ def test_until_stops_after_the_last_pass_of_that_name() -> None:
     assert passes[-1].name == "fold_scale_axis"
     with pytest.raises(InputError, match="There is no pass 'nothing'"):
         default_pipeline().until("nothing")
+
+
+def test_passes_of_the_language_run_by_themselves() -> None:
+    names = [step.name for step in pipeline_after("lambda_lift").passes]
+    assert names == ["infer_types", "lambda_lift"]
+    assert pipeline_after("fuse").passes[-1].name == "fuse"
+    with pytest.raises(InputError, match="Passes of the language are: specialize"):
+        pipeline_after("nothing")
 
 
 def test_error_names_the_pass(typed: Any) -> None:
