@@ -25,7 +25,7 @@ from relay_tune.ir.operator import Operator
 from relay_tune.ir.trampoline import Recursive, run
 from relay_tune.ir.traversal import children, free_vars, map_pattern_vars, rebuild
 from relay_tune.ir.type_data import TypeData
-from relay_tune.ir.types import UNIT, FuncType, GlobalTypeVar, Type
+from relay_tune.ir.types import UNIT, FuncType, GlobalTypeVar, Type, TypeCall
 from relay_tune.transform.language.let_blocks import is_atom
 from relay_tune.transform.matching import is_opaque_function
 from relay_tune.typing.type_terms import parts, with_parts
@@ -60,7 +60,7 @@ class ClosureData:
     """Converts the functions of a module that has no type parameters, in A-normal form."""
 
     def __init__(self, module: Module) -> None:
-        self._arrows: dict[FuncType, _Arrow] = {}
+        self._arrows: dict[Type, _Arrow] = {}
         constructors = {part.name for data in module.types.values() for part in data.constructors}
         self._new_type = _names("Function", module.types)
         self._new_constructor = _names("Closure", constructors)
@@ -87,11 +87,12 @@ class ClosureData:
 
     def arrow(self, type_: FuncType) -> _Arrow:
         """The data type of a type of function."""
-        known = self._arrows.get(type_)
+        key = _plain(type_)
+        known = self._arrows.get(key)
         if known is not None:
             return known
         header = GlobalTypeVar(self._new_type())
-        arrow = self._arrows[type_] = _Arrow(
+        arrow = self._arrows[key] = _Arrow(
             header, GlobalVar(self._new_function()), Var("f", header), (), UNIT
         )
         arrow.params = tuple(
@@ -208,6 +209,13 @@ class _Conversion:
 def _function_type(node: Expr) -> FuncType:
     assert isinstance(node.type, FuncType)
     return node.type
+
+
+def _plain(type_: Type) -> Type:
+    """A type in which data types without parameters are not applied to nothing."""
+    if isinstance(type_, TypeCall) and not type_.arguments:
+        return type_.function
+    return with_parts(type_, tuple(map(_plain, parts(type_))))
 
 
 def _names(stem: str, taken: Collection[str]) -> Callable[[], str]:

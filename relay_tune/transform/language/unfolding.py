@@ -39,10 +39,12 @@ class Unfolding:
         """Whether a call is unfolded."""
         if self._left <= 0 or (within is not None and within.depth >= self._maximum_depth):
             return False
+        if function not in self.recursive:
+            return True
         while within is not None and within.function is not function:
             within = within.outer
         if within is None:
-            return function not in self.recursive or any(size is not None for size in sizes)
+            return any(size is not None for size in sizes)
         return any(
             new is not None and (old is None or new < old)
             for new, old in zip(sizes, within.sizes, strict=True)
