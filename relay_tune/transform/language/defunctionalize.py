@@ -74,8 +74,8 @@ class Defunctionalize:
         refuse_data_with_functions(module, "first-order form")
         if self.entry in module.functions:
             _require_first_order(self.entry, module[self.entry])
-        expanded = EtaExpand(global_functions=True)(Specialize()(module))
-        plain = ToANormalForm()(expanded)
+        special = Specialize()(EtaExpand()(module))
+        plain = ToANormalForm()(EtaExpand(global_functions=True)(special))
         data = ClosureData(plain)
         functions = {name: data.function(function) for name, function in plain.functions.items()}
         types = {**plain.types, **data.definitions()}
