@@ -151,3 +151,20 @@ def test_convolution_of_symbolic_images_goes_channels_last(typed: Any, calls: An
     text = "(%x: Tensor[(?, 3, 8, 8), float32], %w: Tensor[(4, 3, 3, 3), float32])"
     module = typed(f"{text} {{ nn.conv2d(%x, %w) }}", "w")
     assert by_cost(module, calls)[1] == {("NHWC", "NHWC")}
+
+
+def test_last_convolution_with_few_channels_writes_the_image_as_it_is_wanted(
+    typed: Any, calls: Any, assert_same_meaning: Any
+) -> None:
+    module = typed(
+        "(%x: Tensor[(1, 32, 16, 16), float32], %w: Tensor[(32, 64, 4, 4), float32],"
+        " %v: Tensor[(64, 3, 4, 4), float32])"
+        " { tanh(nn.conv2d_transpose(nn.relu(nn.conv2d_transpose(%x, %w, strides=[2, 2],"
+        " padding=[1, 1])), %v, strides=[2, 2], padding=[1, 1])) }",
+        "w",
+        "v",
+    )
+    after = ChooseLayout("cost")(module)
+    last = [n for n in post_order(after.main) if repr(getattr(n, "callee", "")).endswith("pose")]
+    assert last[-1].attributes.data_layout == "NCHW"
+    assert_same_meaning(module, after)

@@ -81,12 +81,16 @@ class ChooseLayout:
     def _channels_last(self, body: Expr) -> Expr:
         nodes = list(post_order(body, enter=same_scope))
         wanted = convolution_rule.read_by_convolutions(nodes, _follows)
-        if not wanted:
+        if not any(_is_convolution(node) for node in nodes):
             return body
         versions = Versions(self.machine if self.layout == "cost" else None, wanted)
         for node in nodes:
             versions.existing[node] = _versions_of(node, versions)
         return versions.original(body)
+
+
+def _is_convolution(node: Expr) -> bool:
+    return operator_name(node) in convolution_rule.CONVOLUTION_OPERATORS
 
 
 def _follows(call: Call) -> bool:

@@ -1,12 +1,12 @@
 """Convolutions: channels last, or reading the image as it lies where that costs less.
 
-The data of most convolutions is channels last already, because another one wrote it so. One that
-would have to convert its data has a choice; all of its forms are estimated as kernels, conversions
-included:
+Inside of a network data and results are channels last. The convolutions at its border have a
+choice; both forms are estimated as kernels, conversions included:
 
     data      result            form
     NCHW      read by another   conv(data_layout=NCHW, out_layout=NHWC), or conv(convert(data))
     NCHW      read as NCHW      the convolution as it is, or convert(conv(convert(data)))
+    NHWC      read as NCHW      conv(convert(data)), or convert(conv(data))
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from relay_tune.ir.expr import Call, Constant, Expr, Tuple, Var
 from relay_tune.transform.layout.kernel_cost import kernel_cycles
+from relay_tune.transform.layout.movement_rules import REDUCTIONS
 from relay_tune.transform.layout.versions import (
     CHANNELS_FIRST,
     CHANNELS_LAST,
@@ -24,11 +25,13 @@ from relay_tune.transform.layout.versions import (
     to_channels_first,
     to_channels_last,
 )
+from relay_tune.transform.layout.window_rules import LAYOUT_OPERATORS
 from relay_tune.transform.matching import attribute, operator_name, rank, static_shape
 from relay_tune.transform.typed import recall
 from relay_tune.transform.weighted import CONVOLUTIONS, TRANSPOSED_CONVOLUTIONS
 
 CONVOLUTION_OPERATORS = (*CONVOLUTIONS, *TRANSPOSED_CONVOLUTIONS)
+READERS = frozenset({*CONVOLUTION_OPERATORS, *LAYOUT_OPERATORS, *REDUCTIONS})
 
 
 def convolution(call_: Call, versions: Versions) -> dict[Version, Expr] | None:
@@ -40,8 +43,10 @@ def convolution(call_: Call, versions: Versions) -> dict[Version, Expr] | None:
         return None
     if attribute(call_, "out_layout", "") not in ("", data_layout):
         return None
-    if not versions.has(data, Version.CHANNELS_LAST) and _reads_as_it_lies(call_, versions):
-        if call_ not in versions.wanted_channels_last:
+    is_last = call_ not in versions.wanted_channels_last
+    is_border = is_last or not versions.has(data, Version.CHANNELS_LAST)
+    if is_border and _costs_less_channels_first(call_, versions):
+        if is_last:
             return None
         arguments = (versions.original(data), versions.original(weight))
         return {Version.CHANNELS_LAST: _writing_channels_last(call_, *arguments)}
@@ -50,13 +55,14 @@ def convolution(call_: Call, versions: Versions) -> dict[Version, Expr] | None:
 
 
 def read_by_convolutions(nodes: Sequence[Expr], follows: Callable[[Call], bool]) -> frozenset[Expr]:
-    """The values of `nodes`, producers first, that reach a convolution as its data.
+    """The values of `nodes`, producers first, that reach a convolution as its data, or a pool.
 
-    On the way are operators that work in either layout: those that `follows` holds for.
+    What is behind a pool is too small to matter. On the way are operators that work in either
+    layout: those that `follows` holds for.
     """
     wanted: set[Expr] = set()
     for node in reversed(nodes):
-        if operator_name(node) in CONVOLUTION_OPERATORS and isinstance(node, Call):
+        if operator_name(node) in READERS and isinstance(node, Call):
             wanted.add(node.arguments[0])
         elif node in wanted:
             wanted.update(_passed_on(node, follows))
@@ -69,8 +75,8 @@ def _passed_on(node: Expr, follows: Callable[[Call], bool]) -> Iterable[Expr]:
     return node.arguments if isinstance(node, Call) and follows(node) else ()
 
 
-def _reads_as_it_lies(call_: Call, versions: Versions) -> bool:
-    """Whether reading channels-first data costs less than converting it."""
+def _costs_less_channels_first(call_: Call, versions: Versions) -> bool:
+    """Whether a convolution at the border should read channels-first data."""
     data, weight = call_.arguments
     machine = versions.machine
     if machine is None or None in map(static_shape, (call_, data, weight)):
@@ -84,13 +90,18 @@ def _reads_as_it_lies(call_: Call, versions: Versions) -> bool:
         params = (read, factor) if isinstance(factor, Var) else (read,)
         return kernel_cycles(params, body, machine)
 
-    last = _channels_last(call_, converted, factor)
-    conversion = kernel_cycles((image,), moved, machine)
+    channels_last = _channels_last(call_, converted, factor)
     if call_ in versions.wanted_channels_last:
-        as_it_lies = cycles(image, _writing_channels_last(call_, image, factor))
-        return as_it_lies <= conversion + cycles(converted, last)
-    as_it_lies = cycles(image, recall(call_, (image, factor)))
-    return as_it_lies <= conversion + cycles(converted, to_channels_first(last))
+        first = cycles(image, _writing_channels_last(call_, image, factor))
+        last = cycles(converted, channels_last)
+    else:
+        first = cycles(image, recall(call_, (image, factor)))
+        last = cycles(converted, to_channels_first(channels_last))
+    if not versions.has(data, Version.ORIGINAL):
+        first += kernel_cycles((converted,), to_channels_first(converted), machine)
+    if not versions.has(data, Version.CHANNELS_LAST):
+        last += kernel_cycles((image,), moved, machine)
+    return first <= last
 
 
 def _channels_last(call_: Call, data: Expr, weight: Expr) -> Call:
