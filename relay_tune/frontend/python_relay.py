@@ -29,6 +29,9 @@ from relay_tune.std import prelude
 class RelayFunction(PythonFunction):
     """A function that was decorated with `@relay`."""
 
+    def __repr__(self) -> str:
+        return f"<relay function {self.name}>"
+
     @cached_property
     def module(self) -> Module:
         """The typed program whose `main` is this function.
