@@ -64,7 +64,7 @@ def _function_call(
         raise state.places.error(
             call,
             f"Too {many} arguments: {callee_name(call.callee)} takes {len(callee.params)}, "
-            f"but {len(arguments)} are given.",
+            f"but {_given(len(arguments))}.",
             notes=(f"Its type is {type_text(callee)}.",),
             remedy="Pass as many arguments as it has parameters.",
         )
@@ -119,7 +119,9 @@ def _instance(state: InferenceState, call: Call, callee: FuncType) -> FuncType:
         raise state.places.error(
             call,
             f"{callee_name(call.callee)} takes {len(callee.type_params)} type argument(s), but "
-            f"{len(given)} are given.",
+            f"{_given(len(given))}.",
+            notes=(f"Its type is {type_text(callee)}.",),
+            remedy="Write one type for each type parameter, or none to have them inferred.",
         )
     if callee.type_params:
         given = tuple(state.annotated(call, type_) for type_ in given)
@@ -138,7 +140,7 @@ def _operator_call(state: InferenceState, call: Call, operator: Operator) -> Typ
         raise state.places.error(
             call,
             f"Operator {operator.name} takes {len(operator.arguments)} argument(s) "
-            f"({', '.join(operator.arguments)}), but {len(call.arguments)} are given.",
+            f"({', '.join(operator.arguments)}), but {_given(len(call.arguments))}.",
             remedy="Pass the arguments that are named.",
         )
     attributes = _attributes(state, call, operator)
@@ -201,3 +203,7 @@ def _attributes(state: InferenceState, call: Call, operator: Operator) -> Attrib
 
 def _context(call: Call) -> str:
     return f"In the call of {callee_name(call.callee)}"
+
+
+def _given(count: int) -> str:
+    return f"{count} is given" if count == 1 else f"{count} are given"

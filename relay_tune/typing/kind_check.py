@@ -47,6 +47,17 @@ def check_kind(type_: Type, module: Module | None = None) -> Kind:
     return kind_of(type_)
 
 
+def require_value_type(type_: Type, module: Module | None = None) -> None:
+    """Raise TypeInferenceError if no value can have this type: see `check_kind`."""
+    kind = check_kind(type_, module)
+    if not _is_value_type(type_):
+        raise TypeInferenceError(
+            f"{type_text(type_)} is of kind {kind.value}, but values have types of kind "
+            f"{Kind.TYPE.value}.",
+            remedy="Give the type parameter no kind, or use it in a shape.",
+        )
+
+
 def _check_parts(type_: Type, module: Module | None) -> None:
     match type_:
         case TypeCall():

@@ -99,7 +99,8 @@ def _cell(state: InferenceState, node: Expr, ref: Expr, value: Type) -> Type:
         raise state.places.error(
             node, f"Only references can be read and written, but this has type {type_text(found)}."
         )
-    state.unify(node, "In the use of a reference", found, RefType(value))
+    remedy = "Write values of the type that the cell was made with."
+    state.unify(node, "In the use of a reference", found, RefType(value), remedy)
     return found.value if isinstance(found, RefType) else value
 
 

@@ -24,7 +24,8 @@ def bind_pattern(state: InferenceState, node: Expr, pattern: Pattern, value: Typ
                 _bind_variable(state, node, current, type_)
             case TuplePattern():
                 fields = tuple(state.solver.fresh() for _ in current.patterns)
-                state.unify(node, "In a tuple pattern", type_, TupleType(fields))
+                remedy = "Write one pattern for each field; _ matches anything."
+                state.unify(node, "In a tuple pattern", type_, TupleType(fields), remedy)
                 stack.extend(zip(current.patterns, fields, strict=True))
             case ConstructorPattern():
                 inputs = _constructor_inputs(state, node, current, type_)
@@ -36,7 +37,8 @@ def _bind_variable(state: InferenceState, node: Expr, pattern: VarPattern, value
         state.types[pattern.var] = value
         return
     annotated = state.variable(pattern.var)
-    state.unify(node, f"In the pattern %{pattern.var.name}", annotated, value)
+    remedy = "Change the annotation, the first type, or leave it out."
+    state.unify(node, f"In the pattern %{pattern.var.name}", annotated, value, remedy)
 
 
 def _constructor_inputs(
@@ -49,8 +51,10 @@ def _constructor_inputs(
             node,
             f"The constructor {pattern.constructor.name} has {len(constructor.params)} field(s), "
             f"but its pattern has {len(pattern.patterns)}.",
+            remedy="Write one pattern for each field; _ matches anything.",
         )
     mapping: dict[Type, Type] = {var: state.solver.fresh() for var in constructor.type_params}
     result = substitute_vars(constructor.result, mapping)
-    state.unify(node, f"In the pattern {pattern.constructor.name}", value, result)
+    remedy = "Match with the constructors of the value's type, the first one."
+    state.unify(node, f"In the pattern {pattern.constructor.name}", value, result, remedy)
     return tuple(substitute_vars(type_, mapping) for type_ in constructor.params)

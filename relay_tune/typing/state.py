@@ -9,7 +9,7 @@ from relay_tune.errors import RelayError
 from relay_tune.ir.expr import Call, Constructor, Expr, Function, Match, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import FuncType, Type, TypeCall, TypeVar
-from relay_tune.typing.kind_check import check_kind
+from relay_tune.typing.kind_check import require_value_type
 from relay_tune.typing.places import Places
 from relay_tune.typing.solver import Solver
 from relay_tune.typing.type_text import type_text
@@ -80,7 +80,7 @@ class InferenceState:
         if annotation is None:
             return self.solver.fresh()
         try:
-            check_kind(annotation, self.module)
+            require_value_type(annotation, self.module)
         except RelayError as error:
             raise self.places.wrap(node, "The type is malformed", error) from error
         return self.solver.adopt(annotation)

@@ -147,7 +147,8 @@ class Walk:
         result: Type = state.solver.fresh()
         for clause in node.clauses:
             context = "The clauses of match differ in type"
-            result = state.unify(clause.body, context, result, state.types[clause.body])
+            found, remedy = state.types[clause.body], "Give all clauses one type."
+            result = state.unify(clause.body, context, result, found, remedy)
         state.types[node] = result
         state.matches.append(node)
 

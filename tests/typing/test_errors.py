@@ -1,22 +1,23 @@
-"""Type errors: programs in errors/NAME.relay, the messages they cause in errors/NAME.txt."""
+"""Type errors: programs in tests/errors/typing/NAME.relay, their messages in NAME.err."""
 
 from pathlib import Path
 
 import pytest
 
+import relay_tune.op  # noqa: F401
 from relay_tune.errors import TypeInferenceError
 from relay_tune.ir.parser import parse
 from relay_tune.typing.infer import infer_types
 
-PROGRAMS = sorted(Path(__file__).with_name("errors").glob("*.relay"))
+PROGRAMS = sorted((Path(__file__).parents[1] / "errors" / "typing").glob("*.relay"))
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_message(path):
     with pytest.raises(TypeInferenceError) as caught:
         infer_types(parse(path.read_text(), path.name))
-    assert str(caught.value) + "\n" == path.with_suffix(".txt").read_text()
+    assert str(caught.value) + "\n" == path.with_suffix(".err").read_text()
 
 
 def test_there_are_programs():
-    assert len(PROGRAMS) > 20
+    assert len(PROGRAMS) > 40
