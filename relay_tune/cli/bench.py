@@ -10,7 +10,15 @@ from functools import partial
 
 from relay_tune.cli.bench_onnxruntime import onnxruntime_call
 from relay_tune.cli.model_file import load_model
-from relay_tune.cli.options import add_json, add_log, add_machine, add_model, positive, shapes_of
+from relay_tune.cli.options import (
+    add_accuracy,
+    add_json,
+    add_log,
+    add_machine,
+    add_model,
+    positive,
+    shapes_of,
+)
 from relay_tune.cli.turns import Turns, time_in_turns
 from relay_tune.cli.units import table_text, time_text
 from relay_tune.runtime.threads import thread_count
@@ -44,6 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--repeat", type=positive, default=5, metavar="N", help="turns of each variant (default: 5)"
     )
     add_machine(parser)
+    add_accuracy(parser)
     add_json(parser)
 
 
@@ -79,10 +88,12 @@ def _variants(arguments: argparse.Namespace) -> dict[str, Call]:
     module = load_model(arguments.model, shapes_of(arguments))
     inputs = example_inputs(module)
     threads = thread_count(arguments.threads)
-    machine = {"target": arguments.target, "threads": threads}
-    variants: dict[str, Call] = {"untuned": partial(build(module, **machine).run, inputs)}
+    built = partial(
+        build, module, target=arguments.target, threads=threads, accuracy=arguments.accuracy
+    )
+    variants: dict[str, Call] = {"untuned": partial(built().run, inputs)}
     if arguments.log is not None:
-        tuned = build(module, log=arguments.log, **machine)
+        tuned = built(log=arguments.log)
         variants["tuned"] = partial(tuned.run, inputs)
     if arguments.against == "onnxruntime":
         variants["onnxruntime"] = onnxruntime_call(arguments.model, module, inputs, threads)

@@ -7,7 +7,14 @@ import json
 from pathlib import Path
 
 from relay_tune.cli.model_file import load_model
-from relay_tune.cli.options import add_json, add_log, add_machine, add_model, shapes_of
+from relay_tune.cli.options import (
+    add_accuracy,
+    add_json,
+    add_log,
+    add_machine,
+    add_model,
+    shapes_of,
+)
 from relay_tune.cli.output_file import require_writable
 from relay_tune.codegen.linker import linker_command
 from relay_tune.codegen.target import parse_target
@@ -28,6 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--require-tuned", action="store_true", help="fail if a kernel is not in the log"
     )
     add_machine(parser)
+    add_accuracy(parser)
     add_json(parser)
 
 
@@ -43,6 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         log=arguments.log,
         target=arguments.target,
         threads=arguments.threads,
+        accuracy=arguments.accuracy,
         coverage=coverage,
     )
     if arguments.require_tuned and coverage.untuned:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from argparse import ArgumentParser, ArgumentTypeError
 
+from relay_tune.schedule.accuracy import Accuracy
+
 MODEL_HELP = "a .onnx, .relay or .json file, or zoo:NAME for a built-in network"
 
 
@@ -34,6 +36,16 @@ def add_machine(parser: ArgumentParser) -> None:
         type=positive,
         metavar="T",
         help="how many threads the model uses (default: all processors)",
+    )
+
+
+def add_accuracy(parser: ArgumentParser) -> None:
+    """--accuracy."""
+    parser.add_argument(
+        "--accuracy",
+        choices=[str(each) for each in Accuracy],
+        default=str(Accuracy.FAST),
+        help="exact rules out algorithms that round more than direct ones (default: fast)",
     )
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from relay_tune.cli.model_file import load_model, stem
 from relay_tune.cli.native_form import require_fixed_kernels
 from relay_tune.cli.options import (
+    add_accuracy,
     add_json,
     add_machine,
     add_model,
@@ -55,6 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--seed", type=int, default=0, metavar="S", help="of the search (default: 0)"
     )
     add_machine(parser)
+    add_accuracy(parser)
     add_json(parser)
 
 
@@ -83,6 +85,7 @@ def _tuned(module: Module, arguments: argparse.Namespace) -> TuningResult:
             minutes=arguments.minutes,
             target=arguments.target,
             threads=arguments.threads,
+            accuracy=arguments.accuracy,
             seed=arguments.seed,
             progress=progress,
         )
@@ -97,9 +100,14 @@ def _exported(module: Module, output: Path, arguments: argparse.Namespace) -> st
             raise
         print(f"no library was written: {error.render()}", file=sys.stderr)
         return ""
-    build(module, log=arguments.log, target=arguments.target, threads=arguments.threads).export(
-        output
+    model = build(
+        module,
+        log=arguments.log,
+        target=arguments.target,
+        threads=arguments.threads,
+        accuracy=arguments.accuracy,
     )
+    model.export(output)
     return str(output)
 
 

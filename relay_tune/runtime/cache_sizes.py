@@ -12,13 +12,17 @@ CACHES = Path("/sys/devices/system/cpu")
 USUAL_BYTES = (32 << 10, 1 << 20, 32 << 20)
 """What is taken where the system says nothing."""
 
+LEAST_LEVELS = 2
+"""A description of fewer caches is not complete."""
+
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 @cache
 def cache_sizes() -> tuple[int, ...]:
     """The bytes of each cache that holds data, the nearest first."""
-    return read_cache_sizes(CACHES / f"cpu{_processor()}" / "cache") or USUAL_BYTES
+    found = read_cache_sizes(CACHES / f"cpu{_processor()}" / "cache")
+    return found if len(found) >= LEAST_LEVELS else USUAL_BYTES
 
 
 def read_cache_sizes(folder: Path) -> tuple[int, ...]:

@@ -54,7 +54,7 @@ class MachineLimits:
     caches: tuple[CacheLimit, ...]
     memory: float
 
-    def bound(self, operations: int, bytes_moved: int, dtype: str = "float32") -> Bound:
+    def bound(self, operations: float, bytes_moved: float, dtype: str = "float32") -> Bound:
         """The least time for so many operations on elements of a type, and so many bytes.
 
         Types without instructions of their own are computed in float32.

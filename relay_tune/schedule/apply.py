@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 
+from relay_tune.errors import InputError
 from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.accuracy import Accuracy, is_allowed
 from relay_tune.schedule.algorithms import algorithms, prepared_program
 from relay_tune.schedule.constant_stages import fold_constant_stages
 from relay_tune.schedule.inline import inline_stages
@@ -51,12 +53,14 @@ class Plan:
         steps: nests, groups of nests and procedures in the order in which they run.
         algorithm: where the stages of the program come from.
         source: the program as it is written, its constants folded.
+        accuracy: which algorithms may be chosen.
     """
 
     program: TensorProgram
     steps: tuple[Nest | RowBlocks | ProcedureOutput, ...]
     algorithm: str
     source: TensorProgram
+    accuracy: Accuracy = Accuracy.FAST
     _others: dict[str, Plan] = field(default_factory=dict)
     _algorithms: list[str] = field(default_factory=list)
 
@@ -82,12 +86,13 @@ class Plan:
 
     @property
     def algorithms(self) -> tuple[str, ...]:
-        """The algorithms that the program can be planned under."""
+        """The algorithms that the program can be planned under, with the plan's accuracy."""
         if not self._algorithms:
             direct = self.with_algorithm(DIRECT)
             nests = [step for step in direct.steps if not isinstance(step, RowBlocks)]
             rows = row_algorithms(nests, direct.program.outputs)
-            self._algorithms.extend((*algorithms(self.source), *rows))
+            found = (*algorithms(self.source), *rows)
+            self._algorithms.extend(name for name in found if is_allowed(name, self.accuracy))
         return tuple(self._algorithms)
 
     @property
@@ -105,15 +110,26 @@ class Plan:
                 found.append(nest_space(step, self.constants, machine, threads))
         return tuple(found)
 
+    def with_accuracy(self, accuracy: Accuracy) -> Plan:
+        """The direct plan of the same program, with the algorithms of another accuracy."""
+        direct = self.with_algorithm(DIRECT)
+        if accuracy is self.accuracy:
+            return direct
+        return replace(direct, accuracy=accuracy, _others={}, _algorithms=[])
+
     def with_algorithm(self, algorithm: str) -> Plan:
         """The plan of the same program under an algorithm.
 
-        Raises InputError if there is no such algorithm, or none for this program.
+        Raises InputError if there is no such algorithm, none for this program, or none of the
+        plan's accuracy.
         """
         if algorithm == self.algorithm:
             return self
+        if not is_allowed(algorithm, self.accuracy):
+            raise InputError(f"The algorithm {algorithm} is not {self.accuracy}.")
         if algorithm not in self._others:
-            self._others[algorithm] = plan_program(self.source, algorithm)
+            plan = plan_program(self.source, algorithm)
+            self._others[algorithm] = replace(plan, accuracy=self.accuracy)
         return self._others[algorithm]
 
     def default_schedule(self, machine: Machine, threads: int) -> Schedule:

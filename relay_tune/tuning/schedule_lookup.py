@@ -16,6 +16,7 @@ import logs
 from relay_tune.codegen.target import Target
 from relay_tune.errors import InputError
 from relay_tune.op.primitive_key import PrimitiveKey
+from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.schedule.apply import Plan, read_schedule
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.keeper import log_errors
@@ -42,10 +43,18 @@ class LookupReport:
 
 
 class ScheduleLookup:
-    """Finds the schedule of a primitive; the log was read when this object was made."""
+    """Finds the schedule of a primitive; the log was read when this object was made.
 
-    def __init__(self, records: Iterable[logs.Record], threads: int) -> None:
+    Attributes:
+        report: what was asked for.
+        limits: what one thread of the machine can reach, if the log tells.
+    """
+
+    def __init__(
+        self, records: Iterable[logs.Record], threads: int, limits: MachineLimits | None = None
+    ) -> None:
         self.report = LookupReport()
+        self.limits = limits
         self._threads = threads
         self._records: dict[str, list[logs.Record]] = {}
         for record in records:
@@ -83,4 +92,5 @@ def schedule_lookup(
     """
     with log_errors(), logs.open_log(log, create=False, readonly=True) as opened:
         records = list(opened.history(target=target.key, code_version=code_version))
-    return ScheduleLookup(records, threads)
+        limits = MachineLimits.from_entries(opened.limits(target.key), 1)
+    return ScheduleLookup(records, threads, limits)

@@ -16,6 +16,7 @@ from relay_tune.ir.traversal import post_order
 from relay_tune.op.lower import TensorProgram, lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
 from relay_tune.op.primitive_views import computes_nothing
+from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.apply import Plan, plan_program
 from relay_tune.tensor.expression import Tensor
 
@@ -47,9 +48,10 @@ class Task:
         return [(_operations(plan), _bytes(plan.program)) for plan in plans]
 
 
-def extract_tasks(module: Module) -> list[Task]:
+def extract_tasks(module: Module, accuracy: Accuracy = Accuracy.FAST) -> list[Task]:
     """The tasks of a fused module, the ones with most arithmetic in the whole model first.
 
+    Their schedules are those of an accuracy.
     Primitives that only reshape, and those without a static tensor computation, are no tasks.
     """
     counts: Counter[str] = Counter()
@@ -58,7 +60,9 @@ def extract_tasks(module: Module) -> list[Task]:
         key = primitive_key(function)
         counts[key.digest] += 1
         first.setdefault(key.digest, (key, function))
-    found = [_task(key, function, counts[digest]) for digest, (key, function) in first.items()]
+    found = [
+        _task(key, function, counts[digest], accuracy) for digest, (key, function) in first.items()
+    ]
     tasks = [task for task in found if task is not None]
     return sorted(tasks, key=lambda task: (-task.operations * task.weight, task.key.digest))
 
@@ -77,10 +81,10 @@ def _is_entered(node: Expr) -> bool:
     return not (isinstance(node, Function) and node.is_primitive)
 
 
-def _task(key: PrimitiveKey, function: Function, weight: int) -> Task | None:
+def _task(key: PrimitiveKey, function: Function, weight: int, accuracy: Accuracy) -> Task | None:
     """The task of a primitive, or None where it has no schedule."""
     try:
-        plan = plan_program(lower_function(function))
+        plan = plan_program(lower_function(function)).with_accuracy(accuracy)
     except BuildError:
         return None  # dynamic shapes: built and run without schedules
     if not plan.nests:

@@ -13,8 +13,12 @@ from relay_tune.codegen.target import Target, native_target, parse_target
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
+from relay_tune.runtime.machine_limits import MachineLimits
+from relay_tune.runtime.measure_limits import machine_limits
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import thread_count
+from relay_tune.schedule.accuracy import parse_accuracy
+from relay_tune.schedule.machine import Machine
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.budget import make_budget
 from relay_tune.tuning.events import Progress, ignore
@@ -38,6 +42,7 @@ def tune(
     minutes: float | None = None,
     target: str | Target = "native",
     threads: int | None = None,
+    accuracy: str = "fast",
     seed: int = 0,
     progress: Progress | None = None,
 ) -> TuningResult:
@@ -53,6 +58,7 @@ def tune(
         minutes: time to spend; by default 3.
         target: `native`; kernels for other machines cannot be measured here.
         threads: how many threads the kernels run on; by default all processors of this process.
+        accuracy: `fast`, or `exact` to rule out algorithms that round more than direct ones.
         seed: of all random choices.
         progress: is called with each event (`relay_tune.tuning.events`).
 
@@ -62,7 +68,7 @@ def tune(
     chosen = parse_target(target) if isinstance(target, str) else target
     _check_native(chosen)
     count = thread_count(threads)
-    tasks = extract_tasks(default_pipeline()(module))
+    tasks = extract_tasks(default_pipeline()(module), parse_accuracy(accuracy))
     network_bytes = sum(task.weight * task.bytes for task in tasks)
     runner = NativeRunner(chosen, count, seed, network_bytes=network_bytes)
     try:
@@ -112,7 +118,7 @@ def _run(
     )
     ending = "failed"
     try:
-        states = _states(tasks, target, threads, options.seed)
+        states = _states(tasks, _machine(keeper, target), threads, options.seed)
         result = TuningRun(states, runner, keeper, budget, options, progress).run()
         ending = "interrupted" if result.interrupted else "finished"
         return result
@@ -123,9 +129,17 @@ def _run(
         keeper.end_run(number, ending)
 
 
-def _states(tasks: Sequence[Task], target: Target, threads: int, seed: int) -> list[TaskState]:
+def _machine(keeper: LogKeeper, target: Target) -> Machine:
+    """What estimates know of this machine: from the log, or measured and kept there."""
+    limits = MachineLimits.from_entries(keeper.limits(), 1)
+    if limits is None:
+        limits = machine_limits(1)
+        keeper.put_limits(limits.entries())
+    return machine_of(target, limits)
+
+
+def _states(tasks: Sequence[Task], machine: Machine, threads: int, seed: int) -> list[TaskState]:
     """The states of the tasks that leave a choice."""
-    machine = machine_of(target)
     spaces = [(task, ProgramSpace(task.plan, machine, threads)) for task in tasks]
     return [new_state(task, space, seed) for task, space in spaces if not space.is_trivial]
 

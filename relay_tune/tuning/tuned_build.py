@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 
 from relay_tune.building.build import Report
 from relay_tune.building.build import build as build_model
-from relay_tune.building.primitives import ChooseSchedule
 from relay_tune.codegen.target import Target, parse_target
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.ir.module import Module
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.runtime.model import Model
 from relay_tune.runtime.program_model import ProgramModel
+from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import thread_count
+from relay_tune.schedule.accuracy import parse_accuracy
 from relay_tune.schedule.apply import Plan
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.schedule_lookup import schedule_lookup
@@ -52,6 +53,7 @@ def build(
     log: str | os.PathLike[str] | None = None,
     target: str | Target = "native",
     threads: int | None = None,
+    accuracy: str = "fast",
     report: Report | None = None,
     coverage: Coverage | None = None,
 ) -> Model | ProgramModel:
@@ -62,6 +64,7 @@ def build(
         log: a tuning log; primitives that it does not know get good default schedules.
         target: `native`, or `TRIPLE[:CPU[:+feature,...]]`.
         threads: how many threads the code is made for; by default all processors of this process.
+        accuracy: `fast`, or `exact` to rule out algorithms that round more than direct ones.
         report: is told, line by line, what is being compiled.
         coverage: is told which primitives were found in the log.
 
@@ -74,16 +77,13 @@ def build(
     covered = coverage if coverage is not None else Coverage()
     if known is not None:
         covered.skipped = known.report.skipped
-    schedules = _observed(known, covered)
+    machine = machine_of(chosen, None if known is None else known.limits)
+    wanted = parse_accuracy(accuracy)
+
+    def schedules(key: PrimitiveKey, plan: Plan) -> Schedule:
+        allowed = plan.with_accuracy(wanted)
+        schedule = known(key, allowed) if known is not None else None
+        (covered.untuned if schedule is None else covered.tuned).append(key.title)
+        return allowed.default_schedule(machine, count) if schedule is None else schedule
+
     return build_model(module, target=chosen, threads=count, schedules=schedules, report=report)
-
-
-def _observed(choose: ChooseSchedule | None, coverage: Coverage) -> ChooseSchedule:
-    """`choose`, noting which primitives it knows."""
-
-    def chosen(key: PrimitiveKey, plan: Plan) -> Schedule | None:
-        schedule = choose(key, plan) if choose is not None else None
-        (coverage.untuned if schedule is None else coverage.tuned).append(key.title)
-        return schedule
-
-    return chosen

@@ -43,7 +43,7 @@ def test_this_machine_is_measured_or_remembered() -> None:
     assert machine_of(native, limits()) == measured_machine(native, limits())
 
 
-def test_a_machine_may_have_a_single_cache() -> None:
-    small = MachineLimits(1, {"float32": 1e9}, (CacheLimit(1 << 15, 8e9),), 1e9)
-    machine = measured_machine(HASWELL, small)
-    assert (len(machine.cache_bytes), len(machine.cache_bandwidth)) == (1, 2)
+def test_a_machine_may_have_two_caches() -> None:
+    caches = (CacheLimit(1 << 15, 8e9), CacheLimit(1 << 22, 4e9))
+    machine = measured_machine(HASWELL, MachineLimits(1, {"float32": 1e9}, caches, 1e9))
+    assert (len(machine.cache_bytes), len(machine.cache_bandwidth)) == (2, 3)

@@ -11,6 +11,7 @@ from relay_tune.codegen.target import Target, native_target
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
+from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.schedule_lookup import schedule_lookup
@@ -44,6 +45,21 @@ def test_tuning_again_measures_nothing(module: Module, tmp_path: Path) -> None:
     first = tune(module, log=tmp_path / "log.db", trials=6, minutes=2, threads=1)
     assert first.measured == 6
     assert tune(module, log=tmp_path / "log.db", trials=6, minutes=2, threads=1).measured == 0
+
+
+def test_the_log_keeps_what_estimates_know_of_the_machine(
+    module: Module, target: Target, tmp_path: Path
+) -> None:
+    path = tmp_path / "log.db"
+    caches = (CacheLimit(1 << 15, 1e9), CacheLimit(1 << 20, 5e8))
+    known = MachineLimits(1, {"float32": 1e9}, caches, 1e8)
+    with logs.open_log(path) as log:
+        for name, value in known.entries().items():
+            log.put_limit(target.key, name, value)
+    tune(module, log=path, trials=2, minutes=2, threads=2)
+    assert schedule_lookup(path, target, 2, CODE_VERSION).limits == known
+    with logs.open_log(path, readonly=True) as log:
+        assert MachineLimits.from_entries(log.limits(target.key), 2) is not None
 
 
 @pytest.mark.parametrize("name", ["squeezenet1_1", "bert_base", "lstm"])

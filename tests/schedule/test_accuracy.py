@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import pytest
+
+from relay_tune.errors import InputError
+from relay_tune.schedule.accuracy import Accuracy, parse_accuracy
+from relay_tune.schedule.apply import Plan, plan_program, read_schedule
+from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.schedule import DIRECT
+from tests.schedule.test_winograd import convolution_program
+
+MACHINE = Machine(64, 32)
+
+
+@pytest.fixture
+def plan() -> Plan:
+    return plan_program(convolution_program((1, 8, 8, 16, 16)))
+
+
+def test_all_algorithms_are_fast_and_not_all_are_exact(plan: Plan) -> None:
+    assert plan.algorithms == ("direct", "winograd2", "winograd4")
+    assert plan.with_accuracy(Accuracy.EXACT).algorithms == ("direct", "winograd2")
+
+
+def test_an_exact_plan_takes_no_schedule_of_another_algorithm(plan: Plan) -> None:
+    fast = plan.with_algorithm("winograd4").default_under_algorithm(MACHINE, 1)[1]
+    assert read_schedule(fast.to_json(), plan) == fast
+    exact = plan.with_accuracy(Accuracy.EXACT)
+    with pytest.raises(InputError, match="winograd4 is not exact"):
+        read_schedule(fast.to_json(), exact)
+    assert exact.default_schedule(MACHINE, 1).algorithm in ("direct", "winograd2")
+
+
+def test_accuracy_stays_with_the_plans_of_other_algorithms(plan: Plan) -> None:
+    exact = plan.with_accuracy(Accuracy.EXACT).with_algorithm("winograd2")
+    assert (exact.accuracy, exact.algorithm) == (Accuracy.EXACT, "winograd2")
+    back = exact.with_accuracy(Accuracy.FAST)
+    assert (back.accuracy, back.algorithm) == (Accuracy.FAST, DIRECT)
+    assert "winograd4" in back.algorithms
+
+
+def test_names_of_accuracies_are_checked() -> None:
+    assert parse_accuracy("exact") is Accuracy.EXACT
+    with pytest.raises(InputError, match="perfect"):
+        parse_accuracy("perfect")

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import logs
+from relay_tune.codegen.target import native_target
+from relay_tune.codegen.version import CODE_VERSION
+from relay_tune.errors import InputError
+from relay_tune.frontend.relay_text import parse
+from relay_tune.ir.module import Module
+from relay_tune.schedule.accuracy import Accuracy
+from relay_tune.schedule.machine import Machine
+from relay_tune.transform.bind_parameters import BindParameters
+from relay_tune.transform.pipeline import default_pipeline
+from relay_tune.tuning.tasks import Task, extract_tasks
+from relay_tune.tuning.tune import tune
+from relay_tune.tuning.tuned_build import Coverage, build
+
+
+@pytest.fixture
+def module() -> Module:
+    text = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 64, 28, 28), float32], %w: Tensor[(64, 64, 3, 3), float32]) {
+  nn.conv2d(%x, %w, padding=[1, 1, 1, 1])
+}"""
+    weights = np.random.default_rng(0).standard_normal((64, 64, 3, 3)).astype(np.float32)
+    return BindParameters({"w": weights})(parse(text))
+
+
+def convolution(module: Module, accuracy: Accuracy = Accuracy.FAST) -> Task:
+    tasks = extract_tasks(default_pipeline()(module), accuracy)
+    return next(task for task in tasks if len(task.plan.algorithms) > 1)
+
+
+def test_tasks_are_searched_under_the_algorithms_of_an_accuracy(module: Module) -> None:
+    assert "winograd4" in convolution(module).plan.algorithms
+    assert "winograd4" not in convolution(module, Accuracy.EXACT).plan.algorithms
+
+
+def test_an_exact_build_passes_over_what_is_only_fast(module: Module, tmp_path: Path) -> None:
+    task, target, path = convolution(module), native_target(), tmp_path / "log.db"
+    plan = task.plan.with_algorithm("winograd4")
+    schedule = plan.default_under_algorithm(Machine(32, 16), 1)[1]
+    with logs.open_log(path) as log:
+        log.append(
+            logs.Record(
+                task.key.digest,
+                target.key,
+                1,
+                CODE_VERSION,
+                logs.canonical_json(json.loads(schedule.to_json())),
+                status=logs.Status.OK,
+                created=1.0,
+                source="here",
+                seconds=1e-6,
+            )
+        )
+    found = {}
+    for accuracy in Accuracy:
+        coverage = Coverage()
+        build(module, log=path, threads=1, accuracy=accuracy, coverage=coverage)
+        found[accuracy] = (task.key.title in coverage.tuned, coverage.skipped.total())
+    assert found == {Accuracy.EXACT: (False, 1), Accuracy.FAST: (True, 0)}
+
+
+def test_builds_and_tuning_want_a_known_accuracy(module: Module, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="perfect"):
+        build(module, accuracy="perfect")
+    with pytest.raises(InputError, match="perfect"):
+        tune(module, log=tmp_path / "log.db", accuracy="perfect")
