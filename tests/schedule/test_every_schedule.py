@@ -8,6 +8,7 @@ from relay_tune.codegen.compiler import compile_text, module_text
 from relay_tune.codegen.target import parse_target
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import Plan, apply_schedule, plan_program
+from relay_tune.schedule.row_plans import rows_algorithm, rows_of
 from relay_tune.schedule.schedule import Schedule, misfit
 from relay_tune.tensor.evaluate import evaluate
 from tests.schedule.comparing import difference
@@ -28,13 +29,15 @@ def check_points(seed: int, points: int) -> None:
     for point in range(points + 1):
         target = rng.choice(runnable_targets(half="float16" in program.dtypes))
         threads = rng.choice([1, 2, 3])
-        spaces = plan.spaces(machine_of(target), threads)
+        planned = plan.with_algorithm(any_algorithm(rng, plan))
+        spaces = planned.spaces(machine_of(target), threads)
         if point == 0:
             schedule = plan.default_schedule(machine_of(target), threads)
         elif rng.random() < 0.4:
-            schedule = Schedule(tuple(point_of_space(rng, space) for space in spaces))
+            choices = tuple(point_of_space(rng, space) for space in spaces)
+            schedule = Schedule(choices, planned.algorithm)
         else:
-            schedule = random_schedule(rng, plan)
+            schedule = random_schedule(rng, planned)
         at_end = rng.random() < 0.8
         found = run_schedule(plan, schedule, target, program.feeds, threads=threads, at_end=at_end)
         for array, reference in zip(found, expected, strict=True):
@@ -42,12 +45,20 @@ def check_points(seed: int, points: int) -> None:
             assert wrong is None, f"{program.family} on {target.cpu}: {wrong}; {schedule.to_json()}"
 
 
+def any_algorithm(rng: random.Random, plan: Plan) -> str:
+    """The direct one half of the time; blocks of any number of rows where nests form groups."""
+    known = plan.algorithms
+    if rng.random() < 0.5 or not any(rows_of(name) for name in known):
+        return rng.choice(known)
+    return rows_algorithm(rng.randint(1, 12))
+
+
 def random_schedule(rng: random.Random, plan: Plan) -> Schedule:
     choices = tuple(any_choice(rng, nest) for nest in plan.nests)
     assert [misfit(c, nest) for c, nest in zip(choices, plan.nests, strict=True)] == [None] * len(
         choices
     )
-    return Schedule(choices)
+    return Schedule(choices, plan.algorithm)
 
 
 @pytest.mark.parametrize("seed", range(150))

@@ -145,3 +145,44 @@ def test_branch_that_is_read_elsewhere_keeps_its_kernel(typed: Any) -> None:
     text = BRANCHES.replace("RESULT", "(concatenate((%0, %1), axis=3), nn.max_pool2d(%0))")
     found = kernels(Fuse()(typed(text, "w", "v")))
     assert sorted(len(kernel) for kernel in found) == [1, 2, 3]
+
+
+Q, K, V = (f"%{name}: Tensor[(2, 6, 8), float32]" for name in "qkv")
+
+
+def test_attention_is_one_kernel(typed: Any, assert_same_meaning: Any) -> None:
+    mask = "%m: Tensor[(1, 1, 6), float32]"
+    text = (
+        f"({Q}, {K}, {V}, {mask}) {{ %0 = nn.softmax(add(nn.batch_matmul(%q, %k), %m));"
+        " nn.relu(nn.batch_matmul(%0, %v, transpose_b=False)) }"
+    )
+    before = typed(text)
+    after = Fuse()(before)
+    found = ["nn.batch_matmul", "add", "nn.softmax", "nn.batch_matmul", "nn.relu"]
+    assert kernels(after) == [found]
+    assert_same_meaning(before, after)
+
+
+def test_rows_that_others_read_too_leave_their_kernel(typed: Any) -> None:
+    text = (
+        f"({Q}, {K}, {V}) {{ %0 = nn.softmax(nn.batch_matmul(%q, %k));"
+        " (nn.batch_matmul(%0, %v, transpose_b=False), %0) }"
+    )
+    found = [["nn.batch_matmul", "nn.softmax"], ["nn.batch_matmul"]]
+    assert kernels(Fuse()(typed(text))) == found
+
+
+def test_products_that_need_other_rows_stay_apart(typed: Any) -> None:
+    columns = f"({Q}, {K}) {{ nn.softmax(nn.batch_matmul(%q, %k), axis=1) }}"
+    assert kernels(Fuse()(typed(columns))) == [["nn.batch_matmul"], ["nn.softmax"]]
+    right = f"({Q}, {K}) {{ nn.batch_matmul(%q, nn.softmax(%k)) }}"
+    assert kernels(Fuse()(typed(right))) == [["nn.softmax"], ["nn.batch_matmul"]]
+    turned = (
+        f"({Q}, {K}) {{ nn.batch_matmul(nn.softmax(%q), %k, transpose_a=True, transpose_b=False) }}"
+    )
+    assert kernels(Fuse()(typed(turned))) == [["nn.softmax"], ["nn.batch_matmul"]]
+
+
+def test_sum_before_a_normalisation_of_rows_joins_it(typed: Any) -> None:
+    text = f"({Q}, {K}, %g: Tensor[(8), float32]) {{ nn.layer_norm(add(%q, %k), %g, %g) }}"
+    assert kernels(Fuse()(typed(text))) == [["add", "nn.layer_norm"]]

@@ -10,7 +10,7 @@ from relay_tune.ir.operator import FusionKind
 from relay_tune.transform.fusion.call_graph import CallNode, argument_leaves
 
 ANCHORS = (FusionKind.REDUCTION, FusionKind.OUTPUT_FUSABLE, FusionKind.OPAQUE, FusionKind.TUPLE)
-"""Kinds of which a kernel has at most one call, or one in each branch of a concatenation."""
+"""Kinds of which a kernel has one call, one in each branch of a concatenation, or a row chain."""
 
 
 @dataclass(eq=False, slots=True)
@@ -19,7 +19,7 @@ class Group:
 
     Attributes:
         result: the last call, the only one whose value leaves the kernel.
-        anchor: the call that shapes the kernel (a convolution, a reduction), if there is one.
+        anchor: the last call that shapes the kernel (a convolution, a reduction), if there is one.
         size: the number of calls.
         closed: whether the kernel's result is already moved to other places (padded, permuted).
     """
@@ -65,7 +65,8 @@ class Groups:
         size, anchors = self.merged_size(nodes), self.anchors(nodes)
         members = {self.of(node) for node in nodes}
         result = max((group.result for group in members), key=lambda node: node.position)
-        merged = Group(result, next(iter(anchors), None), size, any(g.closed for g in members))
+        anchor = max(anchors, key=lambda node: node.position, default=None)
+        merged = Group(result, anchor, size, any(g.closed for g in members))
         target = self._root(result.position)
         for node in nodes:
             self._parent[self._root(node.position)] = target

@@ -5,6 +5,7 @@ from __future__ import annotations
 from relay_tune.ir.operator import FusionKind
 from relay_tune.transform.fusion.call_graph import CallNode
 from relay_tune.transform.fusion.groups import Groups
+from relay_tune.transform.fusion.row_chains import join_row_chains
 from relay_tune.transform.fusion.rules import (
     is_branch,
     is_epilogue,
@@ -29,6 +30,7 @@ def partition(nodes: list[CallNode], maximum_size: int) -> Groups:
     for node in nodes:
         if groups.is_result(node):
             _join_consumer(node, groups, maximum_size)
+    join_row_chains(nodes, groups, maximum_size)
     return groups
 
 

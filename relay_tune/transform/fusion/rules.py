@@ -6,13 +6,16 @@
                                    its only consumer
     tail       any tensor kernel   its only consumer         a constant pad, reshape or transpose
     producer   element by element  its post-dominator        at most injective, or the anchor is a
-                                                             reduction, or element by element in any
+                                                             reduction, normalises rows, or the calls
+                                                             are element by element
                injective           its post-dominator        at most injective
                view, slice         its only consumer         anything with affine indexing
+    row chain  with an anchor      its only consumer         nothing between; each row of one needs
+                                                             one row of the other
 
-A kernel has at most one anchor, or one in each branch of a concatenation; see
-`relay_tune.transform.fusion.groups`. A concatenation along the outermost axis is in no kernel with
-others: its fields are computed in their places.
+A kernel has at most one anchor, or one in each branch of a concatenation, or a chain of them
+(`relay_tune.transform.fusion.row_chains`); see `relay_tune.transform.fusion.groups`. A concatenation
+along the outermost axis is in no kernel with others: its fields are computed in their places.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from relay_tune.ir.operator import FusionKind
 from relay_tune.transform.fusion.call_graph import CallNode
 from relay_tune.transform.fusion.contiguous import is_join
 from relay_tune.transform.fusion.groups import Group, Groups
+from relay_tune.transform.fusion.row_chains import normalizes_rows
 from relay_tune.transform.matching import attribute, tensor_type
 from relay_tune.transform.rules.shapes import RESHAPES
 
@@ -94,7 +98,8 @@ def is_producer(
     if target.anchor is None:
         return sink.kind <= FusionKind.INJECTIVE
     if target.anchor is sink or sink.kind > FusionKind.BROADCAST:
-        return sink.kind == FusionKind.REDUCTION and is_pointwise(node)
+        reduces = sink.kind == FusionKind.REDUCTION or normalizes_rows(sink)
+        return reduces and is_pointwise(node)
     return is_pointwise(node) or node.operator.name in CHEAP
 
 
