@@ -35,7 +35,7 @@ def programs() -> dict[str, str]:
     page = (ROOT / "docs" / "language.md").read_text()
     examples = re.findall(r"```relay\n(.*?)```", page, re.DOTALL)
     found = {f"example {number}": text for number, text in enumerate(examples)}
-    for folder in ("tests/errors/parse", "tests/typing/errors"):
+    for folder in ("tests/errors/parse", "tests/errors/typing"):
         found |= {path.stem: path.read_text() for path in sorted((ROOT / folder).glob("*.relay"))}
     found |= {name: zoo.build(name, small=True).astext() for name in zoo.program_names()}
     return found | {"prelude": prelude().astext()}

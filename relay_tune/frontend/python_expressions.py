@@ -7,7 +7,8 @@ with such parts) stays a Python object as long as possible; the rest becomes a d
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -107,10 +108,7 @@ class Expressions(Calls):
             compute = python_static.BINARY.get(type(op))
             plain = python_static.is_plain(first.value) and python_static.is_plain(second.value)
             if compute is not None and plain:
-                try:
-                    return Static(compute(first.value, second.value))
-                except (TypeError, ArithmeticError) as error:
-                    raise self.source.error(node, f"{error}.") from error
+                return self._computed(node, compute, first.value, second.value)
         match op:
             case ast.Div():
                 return Call(DIVIDE, self.alike((first, second), node))
@@ -118,10 +116,17 @@ class Expressions(Calls):
                 return Call(MATMUL, (self.lift(first, left), self.lift(second, right)))
         return self.pair(python_tables.BINARY[type(op)], first, second, node)
 
+    def _computed(self, node: ast.AST, compute: Callable[..., Any], *values: Any) -> Static:
+        """What Python itself computes from values that it knows."""
+        try:
+            return Static(compute(*values))
+        except (TypeError, ValueError, ArithmeticError) as error:
+            raise self.source.error(node, f"{error}.") from error
+
     def _unary(self, node: ast.UnaryOp, scope: Scope) -> Meaning:
         value = self.value(node.operand, scope)
         if isinstance(value, Static) and python_static.is_plain(value.value):
-            return Static(python_static.UNARY[type(node.op)](value.value))
+            return self._computed(node, python_static.UNARY[type(node.op)], value.value)
         if isinstance(node.op, ast.UAdd):
             return value
         operator = find_operator(python_tables.UNARY[type(node.op)])
@@ -146,7 +151,7 @@ class Expressions(Calls):
         if isinstance(left, Static) and isinstance(right, Static) and (plain or identity):
             compute = python_static.COMPARISON.get(type(op))
             if compute is not None:
-                return Static(compute(left.value, right.value))
+                return self._computed(node, compute, left.value, right.value)
         if isinstance(op, ast.Is | ast.IsNot):
             return Static(isinstance(op, ast.IsNot))  # a value of the program is no Python object
         name = python_tables.COMPARISON.get(type(op))

@@ -43,7 +43,14 @@ def translate(entry: PythonFunction) -> Module:
         name, function = program.pending.pop()
         source = source_of(function.function)
         program.sources[source.file] = source.text
-        program.functions[name] = Translator(function, source, program).translate(function)
+        try:
+            program.functions[name] = Translator(function, source, program).translate(function)
+        except RecursionError as error:
+            raise source.error(
+                source.tree,
+                f"{function.name} has too many branches that leave it, one after the other.",
+                remedy="Split the function into several.",
+            ) from error
     functions = {"main": program.functions.pop("main"), **program.functions}
     module = with_definitions(Module(functions, sources=program.sources), entry.base)
     typed = resolve(infer_types(module))

@@ -195,6 +195,16 @@ class TypeParser:
         factor = self._positive_factor()
         return multiply(-1, factor) if negative else factor
 
+    def _symbol(self) -> Symbol:
+        token = self.cursor.expect_name("a dimension")
+        if token.text == "_" and token.kind is TokenKind.NAME:
+            raise self.cursor.error(
+                "A size cannot be left out.",
+                token,
+                remedy="Write ? for a size that is known at run time only, or a name.",
+            )
+        return Symbol(token.text)
+
     def _positive_factor(self) -> Dim:
         cursor = self.cursor
         if cursor.accept("?"):
@@ -204,7 +214,7 @@ class TypeParser:
             cursor.expect(")")
             return result
         if cursor.token.kind is not TokenKind.NUMBER:
-            return Symbol(cursor.expect_name("a dimension").text)
+            return self._symbol()
         if not cursor.token.text.isdigit() or len(cursor.token.text) > 100:
             raise cursor.error("A dimension is a whole number of at most 100 digits.", cursor.token)
         return int(cursor.advance().text)

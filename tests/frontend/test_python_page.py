@@ -44,3 +44,16 @@ def test_the_text_that_the_page_shows_is_what_comes_out(tmp_path: Path) -> None:
 
 def test_there_are_examples() -> None:
     assert len(EXAMPLES) == 7
+
+
+def test_many_returns_in_a_row_are_an_error_with_a_place(tmp_path: Path) -> None:
+    branches = "".join(f"    if n == {k}:\n        return {k}\n" for k in range(400))
+    path = tmp_path / "many.py"
+    header = "import relay_tune as rt\n\n\n@rt.relay\ndef program(n: int):\n"
+    path.write_text(f"{header}{branches}    return -1\n")
+    spec = spec_from_file_location("many", path)
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with pytest.raises(rt.ParseError, match="too many branches that leave it"):
+        _ = module.program.module

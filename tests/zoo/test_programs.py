@@ -164,7 +164,7 @@ def test_seq2seq_for_any_length_of_the_source(length: int) -> None:
         assert found == translated(w, source, 6)
 
 
-@pytest.mark.parametrize("name", zoo.program_names())
+@pytest.mark.parametrize("name", [*zoo.program_names(), *zoo.names()])
 def test_texts_are_read_back(name: str) -> None:
     module = zoo.build(name, small=True)
     assert first_difference(parse(module.astext()), module) is None
