@@ -36,6 +36,12 @@ REMEMBERED = 1 << 16
 REMATERIALISED_LOADS = 12
 """How many shared values the compiler was seen to load again at no cost."""
 
+LEAST_OPERANDS = 4
+"""Registers that a window's step needs beside its accumulators; values beyond are loaded again."""
+
+RELOADS = 2.0
+"""Accesses to memory for a shared value that finds no register: written once, read once more."""
+
 LOAD_CYCLES = 0.1
 """What a load costs behind arithmetic: energy, so that some processors slow their clock."""
 
@@ -196,7 +202,7 @@ def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Es
     full = dict(_tiled(nest, choice))
     written = _vectors(nest, choice, full)
     held = accumulators(analysis, choice)
-    in_use = _operand_registers(analysis, choice, full)
+    in_use, _ = _operands(analysis, choice, machine, full)
     memory, exposed = _memory_cycles(analysis, choice, machine)
     operations = max(written * max(analysis.body_operations, analysis.result_operations), 1.0)
     loaded = _loads(analysis.body_accesses or analysis.result_accesses, nest, choice, full)
@@ -321,14 +327,16 @@ def _is_streamed(access: Access, vector: Axis, nest: Nest) -> bool:
     return access.form.coefficient(vector) in (0, 1) or (access.constant and bool(nest.reduction))
 
 
-def _operand_registers(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, int]) -> int:
-    """Operand registers that stay live: the smallest reused set of a reduction step.
+def _operands(
+    analysis: NestAnalysis, choice: TileChoice, machine: Machine, extents: dict[Axis, int]
+) -> tuple[int, float]:
+    """(registers of operands that stay live, loads for want of registers in each step).
 
-    Where written-out steps share loads (a sliding window), what they share stays live, but for a
-    few values that are cheap to load again.
+    Live is the smallest reused set of a reduction step. Where written-out steps share loads (a
+    sliding window), what they share stays live as far as there are registers; the rest costs loads.
     """
     if not analysis.body_accesses:
-        return 2
+        return 2, 0.0
     nest = analysis.nest
     counts = [_loads((access,), nest, choice, extents) for access in analysis.body_accesses]
     unrolled = unrolled_extents([nest.reduction[n] for n in choice.reduction_order], choice.unroll)
@@ -336,8 +344,11 @@ def _operand_registers(analysis: NestAnalysis, choice: TileChoice, extents: dict
     if together > 1:
         shared = _loads(analysis.body_accesses, nest, choice, extents, unrolled)
         if shared < 0.9 * together * sum(counts):
-            return max(min(together, 10), int(shared) - REMATERIALISED_LOADS)
-    return int(min(min(counts), 8))
+            live = max(min(together, 10), int(shared) - REMATERIALISED_LOADS)
+            free = machine.registers - _vectors(nest, choice, extents) - 1
+            kept = min(live, max(free, LEAST_OPERANDS))
+            return kept, RELOADS * (live - kept) / together
+    return int(min(min(counts), 8)), 0.0
 
 
 def _tile_cycles(
@@ -368,7 +379,8 @@ def _tile_cycles(
         unrolled = unrolled_extents(reduction, choice.unroll)
         together = prod(unrolled.values())
         loaded = _loads(analysis.body_accesses, nest, choice, extents, unrolled) / together
-    operands = _operand_registers(analysis, choice, extents)
+    operands, reloaded = _operands(analysis, choice, machine, extents)
+    loaded += reloaded
     spilled = max(0, vectors + operands - machine.registers)
     step = max(
         operations / machine.fused_per_cycle,

@@ -143,3 +143,20 @@ def test_neighbouring_values_are_similar():
             assert len(set(values)) == len(values)
             if name.startswith("tile") or name in ("vectors", "unroll"):
                 assert list(values) == sorted(values)
+
+
+def test_windows_that_share_more_than_fits_into_registers_stay_in_the_space() -> None:
+    x = input_tensor("x", (16, 16, 64), "float32")
+    weight = input_tensor("w", (3, 3, 64), "float32")
+    u, v = Axis("u", 3), Axis("v", 3)
+    result = compute(
+        "depthwise",
+        (14, 14, 64),
+        lambda i, j, c: reduce("sum", [u, v], x[i + u, j + v, c] * weight[u, v, c]),
+    )
+    (nest,) = plan_program(program_of([result], {})).nests
+    space = nest_space(nest, frozenset(), Machine(vector_bytes=64, registers=32), 1)
+    chosen = {name: values[0] for name, values in zip(space.names, space.values, strict=True)}
+    chosen |= {"vector": (2, 16), "vectors": 1, "tile0": 2, "tile1": 7, "unroll": 9}
+    assert space.is_sensible(space.decode(chosen))
+    assert not space.is_sensible(space.decode(chosen | {"tile0": 7}))
