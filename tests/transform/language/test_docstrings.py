@@ -2,6 +2,7 @@
 
 import importlib
 import re
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -28,3 +29,9 @@ def test_example(name: str) -> None:
     for before, after in examples:
         module = infer_types(parse(dedent(before)))
         assert plain_text(step(module)) == dedent(after).strip()
+
+
+def test_the_page_of_the_language_lists_every_pass() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "language.md").read_text()
+    table = page.partition("## Passes of the language")[2].partition("Limits:")[0]
+    assert [name for name in LANGUAGE_PASSES if f"`{name}`" not in table] == []
