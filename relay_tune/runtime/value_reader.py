@@ -6,10 +6,10 @@ They look as in the interpreter: arrays, tuples, `ConstructorValue`, `ReferenceC
 from __future__ import annotations
 
 import ctypes
-from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from struct import Struct
+from typing import TypeGuard
 
 import numpy as np
 
@@ -36,13 +36,18 @@ _CODES = {"bool": "?", "float16": "e", "float32": "f", "float64": "d", "bfloat16
 }
 
 
+Convert = Callable[["_Reading", Iterator[int | float]], Value]
+"""The value of a field, whose components are the next numbers."""
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class _Form:
     """How the objects of a layout are read: their fields, after the header, as numbers."""
 
     constructor: Constructor | None
-    types: tuple[Type, ...]
+    fields: tuple[Convert, ...]
     numbers: Struct
+    size: int
 
     @staticmethod
     def of(constructor: Constructor | None, types: tuple[Type, ...], layout: ObjectLayout) -> _Form:
@@ -53,7 +58,8 @@ class _Form:
             codes.append(f"{offset - end}x")
             codes.append(_CODES[kind.dtype] if isinstance(kind, ScalarKind) else "Q")
             end = offset + field_bytes(kind)
-        return _Form(constructor, types, Struct("".join(codes)))
+        numbers = Struct("".join(codes))
+        return _Form(constructor, tuple(_convert(type_) for type_ in types), numbers, numbers.size)
 
 
 class ValueReader:
@@ -64,73 +70,80 @@ class ValueReader:
 
     def __init__(self, program: FirstOrderProgram) -> None:
         made = [made for listed in program.data_types.values() for made in listed]
-        self._forms: Mapping[int, _Form] = {
-            each.layout.number: _Form.of(each.constructor, each.fields, each.layout)
-            for each in made
-        } | {
-            layout.number: _Form.of(None, (type_.value,), layout)
-            for type_, layout in program.cells.items()
-        }
+        forms = {each.layout: _Form.of(each.constructor, each.fields, each.layout) for each in made}
+        for type_, layout in program.cells.items():
+            forms[layout] = _Form.of(None, (type_.value,), layout)
+        self._forms = {layout.number.to_bytes(2, "little"): f for layout, f in forms.items()}
 
     def value(self, address: int, type_: Type) -> Value:
         """The value of an object."""
-        return _Reading(self._forms).all(address, type_)
+        reading = _Reading(self._forms)
+        result = reading.tensor(address, type_) if _is_tensor(type_) else reading.object(address)
+        reading.finish()
+        return result
 
 
 class _Reading:
     """The reading of one value."""
 
-    def __init__(self, forms: Mapping[int, _Form]) -> None:
+    def __init__(self, forms: Mapping[bytes, _Form]) -> None:
         self._forms = forms
         self._known: dict[int, Value] = {}
-        self._unread: deque[tuple[int, ConstructorValue | ReferenceCell, _Form]] = deque()
+        self._unread: list[tuple[int, ConstructorValue | ReferenceCell, _Form]] = []
 
-    def all(self, address: int, type_: Type) -> Value:
-        """The value of an object with all that it refers to."""
-        result = self._object(address, type_)
-        while self._unread:
-            place, value, form = self._unread.popleft()
-            content = ctypes.string_at(place + HEADER_BYTES, form.numbers.size)
-            numbers = iter(form.numbers.unpack(content))
-            fields = tuple(self._field(type_, numbers) for type_ in form.types)
+    def finish(self) -> None:
+        """Read the fields of all objects that were met."""
+        unread, read, set_field = self._unread, ctypes.string_at, object.__setattr__
+        while unread:
+            address, value, form = unread.pop()
+            numbers = iter(form.numbers.unpack(read(address + HEADER_BYTES, form.size)))
+            fields = tuple([convert(self, numbers) for convert in form.fields])
             if isinstance(value, ConstructorValue):
-                object.__setattr__(value, "fields", fields)
+                set_field(value, "fields", fields)
             else:
                 value.value = fields[0]
-        return result
 
-    def _field(self, type_: Type, numbers: Iterator[int | float]) -> Value:
-        """The value of a type whose components are the next numbers."""
-        if isinstance(type_, TupleType):
-            return tuple(self._field(field, numbers) for field in type_.fields)
-        number = next(numbers)
-        if isinstance(type_, TensorType) and not type_.shape:
-            if type_.dtype == "bfloat16":
-                return np.array(number, np.uint16).view(DTYPES["bfloat16"])
-            return np.array(number, DTYPES[type_.dtype])
-        return self._object(int(number), type_)
-
-    def _object(self, address: int, type_: Type) -> Value:
-        """The value of an object; its fields are read later."""
+    def object(self, address: int) -> Value:
+        """The value of an object that is no tensor; its fields are read later."""
         known = self._known.get(address)
         if known is not None:
             return known
-        value: Value
-        if isinstance(type_, TensorType):
-            value = _tensor(address, type_)
+        form = self._forms[ctypes.string_at(address + _LAYOUT_OFFSET, 2)]
+        value: ConstructorValue | ReferenceCell
+        if form.constructor is None:
+            value = ReferenceCell(())
         else:
-            form = self._forms[ctypes.c_uint16.from_address(address + _LAYOUT_OFFSET).value]
-            if form.constructor is None:
-                value = ReferenceCell(())
-            else:
-                value = ConstructorValue(form.constructor, ())
-            if form.types:
-                self._unread.append((address, value, form))
+            value = ConstructorValue(form.constructor, ())
+        if form.fields:
+            self._unread.append((address, value, form))
         self._known[address] = value
         return value
 
+    def tensor(self, address: int, type_: TensorType) -> Value:
+        """The elements of a tensor object."""
+        known = self._known.get(address)
+        if known is None:
+            kind = TensorKind(type_)
+            content = bytearray(ctypes.string_at(address + TENSOR_DATA, element_bytes(kind)))
+            known = np.frombuffer(content, DTYPES[type_.dtype]).reshape(kind.shape)
+            self._known[address] = known
+        return known
 
-def _tensor(address: int, type_: TensorType) -> np.ndarray:
-    kind = TensorKind(type_)
-    content = bytearray(ctypes.string_at(address + TENSOR_DATA, element_bytes(kind)))
-    return np.frombuffer(content, DTYPES[type_.dtype]).reshape(kind.shape)
+
+def _convert(type_: Type) -> Convert:
+    """How a field of a type is read."""
+    if isinstance(type_, TupleType):
+        parts = tuple(_convert(field) for field in type_.fields)
+        return lambda reading, numbers: tuple([part(reading, numbers) for part in parts])
+    if not isinstance(type_, TensorType):
+        return lambda reading, numbers: reading.object(next(numbers))  # type: ignore[arg-type]
+    if type_.shape:
+        return lambda reading, numbers: reading.tensor(next(numbers), type_)  # type: ignore[arg-type]
+    dtype = DTYPES[type_.dtype]
+    if type_.dtype == "bfloat16":
+        return lambda reading, numbers: np.array(next(numbers), np.uint16).view(dtype)
+    return lambda reading, numbers: np.array(next(numbers), dtype)
+
+
+def _is_tensor(type_: Type) -> TypeGuard[TensorType]:
+    return isinstance(type_, TensorType)
