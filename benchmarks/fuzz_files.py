@@ -64,7 +64,7 @@ def outcome(content: bytes) -> str:
             return "built"
         inputs = {name: _input(type_) for name, type_ in model.inputs.items()}
         program = model.program(tuple(array.shape for array in inputs.values()))
-        if sum(step.operations for step in program.steps) > MOST_OPERATIONS_TO_RUN:
+        if sum(step.work.written for step in program.steps) > MOST_OPERATIONS_TO_RUN:
             return "built"
         model.run(inputs)
         return "ran"

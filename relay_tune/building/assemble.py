@@ -128,7 +128,7 @@ def _program_step(number: int, step: Step, primitive: Primitive, layout: _Layout
         )
         for kernel in code.scheduled.kernels
     )
-    return ProgramStep(code.key.title, code.key.digest, calls, code.operations)
+    return ProgramStep(code.key.title, code.key.digest, calls, code.work)
 
 
 class _StepPlaces:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 
+from relay_tune.building.work import work_of
 from relay_tune.codegen.compiler import compile_text, module_text
 from relay_tune.codegen.compiler_pool import CompilerPool
+from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.codegen.target import Target
 from relay_tune.ir.expr import Function
 from relay_tune.op.lower import TensorProgram, lower_function
@@ -15,10 +17,8 @@ from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import available_processors
 from relay_tune.schedule.apply import Plan, apply_schedule, plan_program
-from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.tensor.expression import Binary
 
 ChooseSchedule = Callable[[PrimitiveKey, Plan], Schedule | None]
 """The schedule to use for a primitive, or None for the default one.
@@ -48,13 +48,13 @@ class PrimitiveCode:
     Attributes:
         key: the key.
         scheduled: the kernels; symbols contain the digest of the key.
-        operations: arithmetic operations of one run.
+        work: what one run has to do.
         text: the kernels as an LLVM module.
     """
 
     key: PrimitiveKey
     scheduled: ScheduledProgram
-    operations: int
+    work: KernelWork
     text: str
 
 
@@ -73,15 +73,8 @@ def write_primitive(
         schedule = direct.default_schedule(machine_of(target), threads)
     plan = direct.with_algorithm(schedule.algorithm)
     scheduled = apply_schedule(plan, schedule, prefix=f"kernel_{primitive.key.digest}")
-    operations = sum(nest_operations(nest) for nest in direct.nests)
     text = module_text(scheduled.kernels, target)
-    return PrimitiveCode(primitive.key, scheduled, operations, text)
-
-
-def nest_operations(nest: Nest) -> int:
-    """Arithmetic operations: one for each point, two where products are summed."""
-    is_product = isinstance(nest.body, Binary) and nest.body.operation == "mul"
-    return nest.points * (2 if nest.operation == "sum" and is_product else 1)
+    return PrimitiveCode(primitive.key, scheduled, work_of(plan), text)
 
 
 def compile_primitives(

@@ -1,15 +1,19 @@
-"""Show where the time of a model goes, kernel by kernel."""
+"""Show where the time of a model goes, kernel by kernel, and how near each is to its limit."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
 
 from relay_tune.cli.model_file import load_model
 from relay_tune.cli.options import add_json, add_log, add_machine, add_model, shapes_of
+from relay_tune.codegen.target import parse_target
 from relay_tune.errors import BuildError
+from relay_tune.runtime.machine_limits import MachineLimits
+from relay_tune.runtime.profile import ProfileRow
 from relay_tune.runtime.program_model import ProgramModel
+from relay_tune.runtime.threads import thread_count
+from relay_tune.tuning.logged_limits import logged_limits
 from relay_tune.tuning.tuned_build import build
 from relay_tune.zoo import example_inputs
 
@@ -33,10 +37,37 @@ def run(arguments: argparse.Namespace) -> int:
             "Profiles are made of networks; this program has control flow or data types.",
             remedy="tune bench measures it as a whole.",
         )
-    report = model.profile(*example_inputs(module).values())
+    report = model.profile(*example_inputs(module).values(), limits=_limits(arguments))
     if not arguments.json:
         print(report)
         return 0
-    rows = [{**asdict(row), "gflops": row.gflops} for row in report.rows]
-    print(json.dumps({"seconds": report.seconds, "kernels": rows}, indent=2))
+    rows = [_fields(row) for row in report.rows]
+    limits = report.limits.entries()
+    print(json.dumps({"seconds": report.seconds, "limits": limits, "kernels": rows}, indent=2))
     return 0
+
+
+def _limits(arguments: argparse.Namespace) -> MachineLimits | None:
+    """The machine's limits that the log keeps, if there is a log and it tells them."""
+    if arguments.log is None:
+        return None
+    target = parse_target(arguments.target)
+    return logged_limits(arguments.log, target, thread_count(arguments.threads))
+
+
+def _fields(row: ProfileRow) -> dict[str, object]:
+    return {
+        "title": row.title,
+        "digest": row.digest,
+        "seconds": row.seconds,
+        "share": row.share,
+        "operations": row.work.written,
+        "own_operations": row.work.operations,
+        "algorithm": row.work.algorithm,
+        "bytes": row.work.bytes,
+        "gflops": row.gflops,
+        "gigabytes_per_second": row.gigabytes_per_second,
+        "bound_by": row.bound.name,
+        "limit_seconds": row.bound.seconds,
+        "limit_share": row.limit_share,
+    }

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.codegen.main_function import KernelCall
 from relay_tune.codegen.target import Target
 from relay_tune.ir.types import TensorType
@@ -25,14 +26,13 @@ class ProgramStep:
         title: the primitive in words.
         digest: the digest of its key.
         calls: its kernels with their arguments.
-        operations: arithmetic operations of its reductions and elements (a product that is summed
-            counts two).
+        work: what one run has to do.
     """
 
     title: str
     digest: str
     calls: tuple[KernelCall, ...]
-    operations: int
+    work: KernelWork
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -54,6 +54,13 @@ class MachineLimits:
     caches: tuple[CacheLimit, ...]
     memory: float
 
+    def __str__(self) -> str:
+        peaks = [f"{name} {rate / 1e9:.0f}" for name, rate in self.operations.items()]
+        caches = [f"L{n} {cache.rate / 1e9:.0f}" for n, cache in enumerate(self.caches, start=1)]
+        of = "1 thread" if self.threads == 1 else f"{self.threads} threads"
+        reads = ", ".join([*caches, f"{MEMORY} {self.memory / 1e9:.0f}"])
+        return f"{', '.join(peaks)} GFLOP/s; {reads} GB/s; {of}"
+
     def bound(self, operations: float, bytes_moved: float, dtype: str = "float32") -> Bound:
         """The least time for so many operations on elements of a type, and so many bytes.
 

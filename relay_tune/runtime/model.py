@@ -13,6 +13,8 @@ from relay_tune.codegen.export import export_library
 from relay_tune.errors import InputError
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.executable import Executable
+from relay_tune.runtime.machine_limits import MachineLimits
+from relay_tune.runtime.measure_limits import machine_limits
 from relay_tune.runtime.native_program import NativeProgram
 from relay_tune.runtime.profile import ProfileReport, profile_report
 from relay_tune.runtime.threads import thread_count
@@ -57,14 +59,22 @@ class Model(Executable):
             return self._compiled[shapes]
 
     def profile(
-        self, *inputs: object, threads: int | None = None, **named: object
+        self,
+        *inputs: object,
+        threads: int | None = None,
+        limits: MachineLimits | None = None,
+        **named: object,
     ) -> ProfileReport:
-        """The time of each primitive for these inputs."""
+        """The time of each primitive for these inputs, and how near it is to the machine's limit.
+
+        The limits, those of so many threads, are measured unless they are given.
+        """
         count = self._threads if threads is None else thread_count(threads)
         arrays = self._call_inputs.bind(inputs, named)
         shapes = tuple(array.shape for array in arrays)
         times = self._native(shapes).step_seconds(arrays, count, PROFILE_RUNS)
-        return profile_report(self.program(shapes).steps, times)
+        known = limits if limits is not None else machine_limits(count)
+        return profile_report(self.program(shapes).steps, times, known)
 
     def export(self, path: str | Path) -> None:
         """Write a shared library, and a C header beside it, that need no Python.

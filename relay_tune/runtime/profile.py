@@ -1,4 +1,4 @@
-"""Where the time of a program goes, primitive by primitive."""
+"""Where the time of a program goes, primitive by primitive, and how near it is to the limits."""
 
 from __future__ import annotations
 
@@ -7,6 +7,13 @@ from dataclasses import dataclass
 from statistics import median
 
 from relay_tune.codegen.compiled_program import ProgramStep
+from relay_tune.codegen.kernel_work import KernelWork
+from relay_tune.runtime.machine_limits import Bound, MachineLimits
+
+HEAD = (
+    f"{'us':>10} {'Mop':>9} {'own Mop':>9} {'MB':>8} {'GFLOP/s':>9} {'GB/s':>7} "
+    f"{'bound by':>9} {'of limit':>8} {'share':>6}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,27 +24,53 @@ class ProfileRow:
         title: the primitive in words.
         digest: the digest of its key.
         seconds: the median time of one run.
-        operations: its arithmetic operations.
+        work: its operations and bytes.
+        bound: the least time that the machine needs for them, and what takes it.
         share: its part of the sum of all times, 0 to 1.
     """
 
     title: str
     digest: str
     seconds: float
-    operations: int
+    work: KernelWork
+    bound: Bound
     share: float
 
     @property
     def gflops(self) -> float:
-        """Billions of arithmetic operations a second."""
-        return self.operations / self.seconds / 1e9 if self.seconds else 0.0
+        """Billions of arithmetic operations, as the program is written, a second."""
+        return self.work.written / self.seconds / 1e9 if self.seconds else 0.0
+
+    @property
+    def gigabytes_per_second(self) -> float:
+        """Billions of bytes, each counted once, a second."""
+        return self.work.bytes / self.seconds / 1e9 if self.seconds else 0.0
+
+    @property
+    def limit_share(self) -> float:
+        """The least time as a part of the time: how near the primitive is to its limit."""
+        return self.bound.seconds / self.seconds if self.seconds else 0.0
+
+    def __str__(self) -> str:
+        work = self.work
+        return (
+            f"{1e6 * self.seconds:>10.1f} {work.written / 1e6:>9.2f} {work.operations / 1e6:>9.2f} "
+            f"{work.bytes / 1e6:>8.3f} {self.gflops:>9.1f} {self.gigabytes_per_second:>7.1f} "
+            f"{self.bound.name:>9} {self.limit_share:>8.0%} {self.share:>6.1%}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileReport:
-    """The primitives of a program in the order in which they run; `print` shows a table."""
+    """The primitives of a program in the order in which they run; `print` shows a table.
+
+    Attributes:
+        rows: one for each primitive.
+        limits: of the machine, for the number of threads.
+    """
 
     rows: tuple[ProfileRow, ...]
+    limits: MachineLimits
 
     @property
     def seconds(self) -> float:
@@ -46,22 +79,28 @@ class ProfileReport:
 
     def __str__(self) -> str:
         width = max((len(row.title) for row in self.rows), default=9)
-        lines = [f"{'primitive':<{width}} {'us':>10} {'GFLOP/s':>9} {'share':>7}"]
-        lines += [
-            f"{row.title:<{width}} {1e6 * row.seconds:>10.1f} {row.gflops:>9.1f} {row.share:>7.1%}"
-            for row in self.rows
-        ]
+        lines = [f"{'primitive':<{width}} {HEAD}"]
+        lines += [f"{row.title:<{width}} {row}" for row in self.rows]
         lines.append(f"{'total':<{width}} {1e6 * self.seconds:>10.1f}")
+        lines.append(f"limits: {self.limits}")
         return "\n".join(lines)
 
 
-def profile_report(steps: Sequence[ProgramStep], times: Sequence[Sequence[float]]) -> ProfileReport:
-    """The report on steps and the times of each."""
+def profile_report(
+    steps: Sequence[ProgramStep], times: Sequence[Sequence[float]], limits: MachineLimits
+) -> ProfileReport:
+    """The report on steps and the times of each, on a machine with these limits."""
     seconds = [median(each) for each in times]
     total = sum(seconds) or 1.0
-    return ProfileReport(
-        tuple(
-            ProfileRow(step.title, step.digest, spent, step.operations, spent / total)
-            for step, spent in zip(steps, seconds, strict=True)
+    rows = [
+        ProfileRow(
+            step.title, step.digest, spent, step.work, work_bound(step.work, limits), spent / total
         )
-    )
+        for step, spent in zip(steps, seconds, strict=True)
+    ]
+    return ProfileReport(tuple(rows), limits)
+
+
+def work_bound(work: KernelWork, limits: MachineLimits) -> Bound:
+    """The least time for some work."""
+    return limits.bound(work.operations, work.bytes, work.dtype)

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
 
-from relay_tune.building.primitives import nest_operations
+from relay_tune.building.work import plan_operations, program_bytes
 from relay_tune.errors import BuildError
-from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Call, Expr, Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
-from relay_tune.op.lower import TensorProgram, lower_function
+from relay_tune.op.lower import lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
 from relay_tune.op.primitive_views import computes_nothing
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.apply import Plan, plan_program
-from relay_tune.tensor.expression import Tensor
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -45,7 +42,7 @@ class Task:
     def works(self) -> Sequence[tuple[int, int]]:
         """The operations and bytes of one run under each algorithm."""
         plans = [self.plan.with_algorithm(name) for name in self.plan.algorithms]
-        return [(_operations(plan), _bytes(plan.program)) for plan in plans]
+        return [(plan_operations(plan), program_bytes(plan.program)) for plan in plans]
 
 
 def extract_tasks(module: Module, accuracy: Accuracy = Accuracy.FAST) -> list[Task]:
@@ -89,15 +86,4 @@ def _task(key: PrimitiveKey, function: Function, weight: int, accuracy: Accuracy
         return None  # dynamic shapes: built and run without schedules
     if not plan.nests:
         return None
-    return Task(key, function, plan, weight, _operations(plan), _bytes(plan.program))
-
-
-def _operations(plan: Plan) -> int:
-    repeated = zip(plan.nests, plan.repeats, strict=True)
-    return sum(nest_operations(nest) * max(times, 1) for nest, times in repeated)
-
-
-def _bytes(program: TensorProgram) -> int:
-    constants = [tensor for tensor, _ in program.constants]
-    tensors: Sequence[Tensor] = (*program.inputs, *constants, *program.outputs)
-    return sum(prod(tensor.shape) * DTYPES[tensor.dtype].itemsize for tensor in tensors)
+    return Task(key, function, plan, weight, plan_operations(plan), program_bytes(plan.program))

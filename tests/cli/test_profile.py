@@ -18,3 +18,6 @@ def test_profile_as_json(tune: Tune, model: Path, log: Path) -> None:
     assert kernel["title"] == "dense+relu 4x16"
     assert kernel["operations"] >= 2 * 4 * 16 * 8
     assert report["seconds"] == kernel["seconds"]
+    assert kernel["bound_by"] in ("compute", "L1")
+    assert kernel["limit_share"] == kernel["limit_seconds"] / kernel["seconds"]
+    assert report["limits"]["float32 operations/s, 1 threads"] > 0

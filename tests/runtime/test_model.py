@@ -146,5 +146,5 @@ def test_profile(model: Model) -> None:
     report = model.profile(*arrays())
     assert abs(sum(row.share for row in report.rows) - 1) < 1e-6
     dense = next(row for row in report.rows if "dense" in row.title)
-    assert dense.operations >= 2 * 4 * 5 * 8
+    assert dense.work.written >= 2 * 4 * 5 * 8
     assert all(row.title in str(report) for row in report.rows)

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from relay_tune.building.work import work_of
+from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.apply import plan_program
+from relay_tune.tensor.expression import Axis, reduce
+from relay_tune.tensor.tensor import compute, input_tensor
+from tests.schedule.test_winograd import convolution_program
+
+
+def test_winograd_has_fewer_operations_than_what_is_written() -> None:
+    direct = plan_program(convolution_program((1, 8, 8, 32, 32)))
+    written = 2 * 8 * 8 * 32 * 32 * 9
+    assert work_of(direct).written == work_of(direct).operations == written
+    fast = work_of(direct.with_algorithm("winograd4"))
+    assert fast.written == written
+    assert fast.operations < written / 2
+    assert fast.algorithm == "winograd4"
+    assert fast.bytes > work_of(direct).bytes  # its weights are larger
+
+
+def test_products_of_bytes_are_told_apart() -> None:
+    a, b = input_tensor("a", (4, 8), "int8"), input_tensor("b", (8,), "int8")
+    k = Axis("k", 8)
+    y = compute("y", (4,), lambda i: reduce("sum", [k], a[i, k] * b[k]))
+    work = work_of(plan_program(TensorProgram((a, b), (y,), ())))
+    assert (work.dtype, work.operations) == ("int8", 64)
+    assert work.bytes == 32 + 8 + 4
