@@ -6,16 +6,16 @@
                                    its only consumer
     tail       any tensor kernel   its only consumer         a constant pad, reshape or transpose
     producer   element by element  its post-dominator        at most injective, or the anchor is a
-                                                             reduction, normalises rows, or the calls
-                                                             are element by element
+                                                             reduction or normalises rows, or
+                                                             element by element in any
                injective           its post-dominator        at most injective
                view, slice         its only consumer         anything with affine indexing
     row chain  with an anchor      its only consumer         nothing between; each row of one needs
                                                              one row of the other
 
 A kernel has at most one anchor, or one in each branch of a concatenation, or a chain of them
-(`relay_tune.transform.fusion.row_chains`); see `relay_tune.transform.fusion.groups`. A concatenation
-along the outermost axis is in no kernel with others: its fields are computed in their places.
+(`relay_tune.transform.fusion.row_chains`); see `relay_tune.transform.fusion.groups`. A join along
+the outermost axis is in no kernel with others: its fields are computed in their places.
 """
 
 from __future__ import annotations
