@@ -64,7 +64,7 @@ def node_type(state: InferenceState, node: Expr) -> Type:
         case Constructor():
             return state.constructor(node, node)
         case Operator():
-            raise _operator_as_value(state, node)
+            raise _operator_as_value(state, node, node)
         case _:
             raise state.places.error(node, f"{type_name(node)} is no expression of the language.")
 
@@ -139,10 +139,18 @@ def _known_field(state: InferenceState, node: TupleGetItem, value: Type) -> Type
     return value.fields[node.index]
 
 
-def _operator_as_value(state: InferenceState, operator: Operator) -> RelayError:
+def refuse_operators(state: InferenceState, user: Expr, values: Sequence[Expr]) -> None:
+    """Raise TypeInferenceError at `user` if it uses an operator as a value."""
+    for value in values:
+        if isinstance(value, Operator):
+            raise _operator_as_value(state, user, value)
+
+
+def _operator_as_value(state: InferenceState, user: Expr, operator: Operator) -> RelayError:
     names = ", ".join(f"%{name}" for name in operator.arguments)
     return state.places.error(
-        operator,
+        user,
         f"The operator {operator.name} is used as a value, but an operator can only be called.",
+        label=f"{operator.name} is no value",
         remedy=f"Write a function: fn ({names}) {{ {operator.name}({names}) }}.",
     )

@@ -16,7 +16,7 @@ from relay_tune.ir.traversal import children
 from relay_tune.ir.types import FuncType, Type
 from relay_tune.typing.call_rules import settle_sizes
 from relay_tune.typing.generalize import generalize
-from relay_tune.typing.node_rules import node_type
+from relay_tune.typing.node_rules import node_type, refuse_operators
 from relay_tune.typing.pattern_rules import bind_pattern
 from relay_tune.typing.state import InferenceState
 from relay_tune.typing.type_terms import holes, symbols
@@ -59,6 +59,7 @@ class Walk:
         below = children(node)
         if isinstance(node, Call) and isinstance(node.callee, Operator | GlobalVar | Constructor):
             below = node.arguments
+        refuse_operators(self._state, node, below)
         missing = [child for child in below if child not in types]
         if not missing:
             self._finish_plain(node)
@@ -100,6 +101,7 @@ class Walk:
         return {s.name for type_ in annotations if type_ is not None for s in symbols(type_)}
 
     def _enter_let(self, let: Let) -> None:
+        refuse_operators(self._state, let, (let.value,))
         self._then(partial(self._bind_let, let))
         if isinstance(let.value, Function):
             self._state.solver.level += 1
