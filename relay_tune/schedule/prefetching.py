@@ -23,7 +23,7 @@ from relay_tune.tensor.loops import Block, Prefetch, Statement
 
 LINE_BYTES = 64
 ELEMENT_BYTES = 4
-MOST_LINES = 4
+MOST_LINES = 16
 """For each written-out group of reduction steps; more would take the place of arithmetic."""
 
 

@@ -39,4 +39,4 @@ def test_nothing_where_tiles_in_a_row_share_no_panel(change):
 
 
 def test_nothing_where_the_share_is_too_large_for_a_group():
-    assert "prefetch" not in loops_of(ROWS_INSIDE, unroll=32)
+    assert "prefetch" not in loops_of(ROWS_INSIDE, unroll=64)
