@@ -215,11 +215,11 @@ def test_long_lists() -> None:
     again = Call(GlobalVar("main"), (add(n, constant(-1)), longer))
     body = If(less(constant(0), n), again, rest)
     module = Module.from_function(Function((n, rest), body))
-    value = interpret(module, 200_000, ConstructorValue(NIL, ()))
+    value = interpret(module, 50_000, ConstructorValue(NIL, ()))
     count = 0
     while isinstance(value, ConstructorValue) and value.fields:
         count, value = count + 1, value.fields[1]
-    assert count == 200_000
+    assert count == 50_000
 
 
 def test_the_debugging_hook_sees_intermediate_values() -> None:

@@ -83,7 +83,7 @@ PROGRAMS = {
     ),
     "local recursion": (
         "let %down = fn (%n: int32) -> int32 { if (%n < 1) { %n } else { %down(%n - 1) } }; "
-        "%down(50000)",
+        "%down(3000)",
         0,
     ),
     "functions as arguments": (
