@@ -29,12 +29,16 @@ def waiting_cycles(blocks: RowBlocks) -> float:
 def group_spaces(
     blocks: RowBlocks, constants: frozenset[Tensor], machine: Machine, threads: int
 ) -> Iterator[NestSpace]:
-    """The spaces of a group's nests: what one of them has touched is near for the next ones."""
+    """The spaces of a group's nests: what one of them has touched is near for the next ones.
+
+    Blocks that leave threads idle at the end are charged as if these worked, too.
+    """
     working_set = _working_set(blocks)
+    rounds = -(-blocks.blocks // threads)
     touched: set[Tensor] = set(blocks.buffers)
     for nest in blocks.nests:
         near = Near(frozenset(touched), working_set)
-        yield nest_space(nest, constants, machine, threads, blocks.blocks, near)
+        yield nest_space(nest, constants, machine, threads, rounds * threads, near)
         touched |= _touched_by_rows(nest, blocks)
 
 
