@@ -55,7 +55,7 @@ def build(
     tell = report if report is not None else _silent
     if not is_network(typed):
         compiled = compile_program(program_module(typed), chosen, count, schedules, tell)
-        return ProgramModel.from_program(compiled)
+        return ProgramModel(compiled)
     types = _input_types(typed.main)
     if all(is_static(type_) for type_ in types.values()):
         return Model.from_program(compile_module(typed, chosen, count, schedules, report))

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from relay_tune.building.network import network_of
+from relay_tune.first_order.instructions import ComputeScalars, RunKernel
+from relay_tune.first_order.lower_program import lower_program
+from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.expr import Call, Constant, Expr, Function, Let, Tuple, TupleGetItem, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
@@ -20,6 +26,31 @@ def is_network(typed: Module) -> bool:
         return False
     nodes = post_order(main.body, enter=lambda node: not isinstance(node, Function))
     return _is_flat(main.body.type) and all(_is_plain(node) for node in nodes)
+
+
+def fused_module(typed: Module) -> Module:
+    """A typed module after all passes, as it is built."""
+    return default_pipeline()(typed) if is_network(typed) else program_module(typed)
+
+
+def kernel_functions(fused: Module) -> list[Function]:
+    """The primitive functions of a fused module that run as kernels, each once.
+
+    Raises NoNativeCodeError where the module has no native form.
+    """
+    if is_network(fused):
+        return list(dict.fromkeys(step.function for step in network_of(fused).steps))
+    return list(dict.fromkeys(program_kernels(lower_program(fused))))
+
+
+def program_kernels(program: FirstOrderProgram) -> Iterator[Function]:
+    """The primitive function of each kernel that a program runs."""
+    for function in program.functions.values():
+        for block in function.blocks:
+            for instruction in block.instructions:
+                is_scalar = isinstance(instruction, ComputeScalars)
+                if isinstance(instruction, RunKernel) and not is_scalar:
+                    yield instruction.primitive
 
 
 def program_module(typed: Module) -> Module:

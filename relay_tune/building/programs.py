@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import prod
 
 import numpy as np
@@ -16,16 +16,15 @@ from relay_tune.building.primitives import (
     compile_primitives,
     primitives_of,
 )
+from relay_tune.building.program_form import program_kernels
 from relay_tune.codegen.compiler import compile_optimized, compile_text
 from relay_tune.codegen.main_function import KernelCall, Place, call_of, main_text
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.kernel_step import KernelStep, StepCall
 from relay_tune.codegen.programs.program_text import STATIC_COUNT, program_text
 from relay_tune.codegen.target import Target
-from relay_tune.first_order.instructions import ComputeScalars, RunKernel
 from relay_tune.first_order.layouts import TENSOR_DATA
 from relay_tune.first_order.lower_program import lower_program
-from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
@@ -43,7 +42,7 @@ def compile_program(
 ) -> CompiledFunctions:
     """The compiled program of a fused module; NoNativeCodeError for what has no native form."""
     program = lower_program(module)
-    primitives = primitives_of(_kernel_functions(program))
+    primitives = primitives_of(program_kernels(program))
     distinct = {primitive.key.digest: primitive for primitive in primitives.values()}
     codes, objects = compile_primitives(distinct, target, threads, schedules, report)
     constants = ProgramConstants()
@@ -89,15 +88,6 @@ class ProgramConstants:
             self._objects[id(data)] = known
             self._sources.append(data)
         return self.block.add(known)
-
-
-def _kernel_functions(program: FirstOrderProgram) -> Iterator[Function]:
-    for function in program.functions.values():
-        for block in function.blocks:
-            for instruction in block.instructions:
-                is_scalar = isinstance(instruction, ComputeScalars)
-                if isinstance(instruction, RunKernel) and not is_scalar:
-                    yield instruction.primitive
 
 
 def _step(code: PrimitiveCode, places: KernelArguments, job: str | None) -> KernelStep:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relay_tune.building.network import input_type, is_static, network_of, output_types
+from relay_tune.building.program_form import fused_module, is_network, kernel_functions
 from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
 from relay_tune.transform.pipeline import default_pipeline
@@ -14,6 +15,8 @@ def kernel_count(typed: Module) -> int | None:
 
     Raises NoNativeCodeError where it cannot be compiled.
     """
+    if not is_network(typed):
+        return len(kernel_functions(fused_module(typed)))
     output_types(typed)
     if not all(is_static(input_type(param)) for param in typed.main.params):
         return None

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 
-from relay_tune.building.network import network_of
 from relay_tune.building.primitives import (
     Primitive,
     PrimitiveCode,
     primitives_of,
     write_primitive,
 )
+from relay_tune.building.program_form import fused_module, kernel_functions
 from relay_tune.codegen.target import Target
 from relay_tune.ir.module import Module
 from relay_tune.runtime.target_machine import machine_of
@@ -19,7 +19,7 @@ from relay_tune.schedule.apply import plan_program
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression_text import tensor_lines
 from relay_tune.tensor.loops_text import kernel_text
-from relay_tune.transform.pipeline import default_pipeline
+from relay_tune.typing.infer import infer_types
 
 Describe = Callable[[Primitive, Target, int], str]
 
@@ -27,8 +27,8 @@ Describe = Callable[[Primitive, Target, int], str]
 def kernels_text(module: Module, step: str, target: Target, threads: int) -> Iterator[str]:
     """One text for each distinct primitive of a model; `step` is one of STEPS."""
     describe = STEPS[step]
-    network = network_of(default_pipeline()(module))
-    primitives = primitives_of(step.function for step in network.steps).values()
+    functions = kernel_functions(fused_module(infer_types(module)))
+    primitives = primitives_of(functions).values()
     for primitive in {each.key.digest: each for each in primitives}.values():
         yield f"// {primitive.key.title}\n{describe(primitive, target, threads)}"
 

@@ -10,10 +10,11 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import llvmlite.binding as llvm
+import numpy as np
 
 from relay_tune.codegen.compiled_program import CompiledProgram
 from relay_tune.codegen.compiler import compile_text
@@ -37,17 +38,37 @@ def export_library(program: CompiledProgram, path: Path) -> None:
     the files cannot be written, BuildError without a linker for the target. Nothing is left
     half-written.
     """
+    name = c_name(path.stem)
+    publish(
+        path,
+        program.target.triple,
+        library_header(program, name),
+        lambda folder: link_images(
+            folder,
+            [*program.objects, plain_object(_interface(program, name), program.target)],
+            program.constants,
+            [f"{name}_*", METADATA_SYMBOL],
+            program.target,
+        ),
+    )
+
+
+def _interface(program: CompiledProgram, name: str) -> str:
+    return library_text(program, name, metadata_text(program, name))
+
+
+def publish(path: Path, triple: str, header_text: str, link: Callable[[Path], Path]) -> None:
+    """Write a library, linked in a folder that `link` is given, and its header, or neither."""
     header = path.with_suffix(".h")
     if path.suffix == ".h" or not path.name:
         raise InputError(f"{path} is no name for a library.", remedy="Write it as NAME.so.")
-    if "linux" not in program.target.triple:
-        raise BuildError(f"Libraries are written for Linux, not for {program.target.triple}.")
-    linker_command(program.target.triple)
+    if "linux" not in triple:
+        raise BuildError(f"Libraries are written for Linux, not for {triple}.")
+    linker_command(triple)
     try:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".export-") as folder:
-            library = _write_library(program, c_name(path.stem), Path(folder))
-            text = library_header(program, c_name(path.stem))
-            (Path(folder) / "header.h").write_text(text)
+            library = link(Path(folder))
+            (Path(folder) / "header.h").write_text(header_text)
             os.replace(Path(folder) / "header.h", header)
             os.replace(library, path)
     except OSError as error:
@@ -83,23 +104,29 @@ def _described(types: Mapping[str, TensorType]) -> list[dict[str, object]]:
     ]
 
 
-def _write_library(program: CompiledProgram, name: str, folder: Path) -> Path:
-    """Link the library in `folder`; its path."""
-    target = program.target
-    llvm.initialize_native_asmparser()  # the check of the processor is written in assembly
-    interface = compile_text(
-        library_text(program, name, metadata_text(program, name)), _plain(target)
-    )
-    runtime = compile_text(runtime_text(target.triple), _plain(target))
-    images = [*program.objects, interface, runtime]
+def link_images(
+    folder: Path,
+    objects: Sequence[bytes],
+    constants: np.ndarray,
+    exported: Sequence[str],
+    target: Target,
+) -> Path:
+    """Link object files, the native runtime and constants to a library in `folder`; its path."""
+    images = [*objects, plain_object(runtime_text(target.triple), target)]
     files = [folder / f"code{number}.o" for number in range(len(images))]
     for file, image in zip(files, images, strict=True):
         file.write_bytes(image)
     weights = folder / "constants.o"
-    write_elf_data(weights, CONSTANTS_SYMBOL, program.constants, architecture(target.triple))
+    write_elf_data(weights, CONSTANTS_SYMBOL, constants, architecture(target.triple))
     library = folder / "library.so"
-    link_library([*files, weights], library, [f"{name}_*", METADATA_SYMBOL], target.triple)
+    link_library([*files, weights], library, exported, target.triple)
     return library
+
+
+def plain_object(text: str, target: Target) -> bytes:
+    """The object file of code that runs before it is known what the processor can do."""
+    llvm.initialize_native_asmparser()  # the check of the processor is written in assembly
+    return compile_text(text, _plain(target))
 
 
 def _plain(target: Target) -> Target:

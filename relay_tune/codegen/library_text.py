@@ -84,7 +84,7 @@ def library_text(program: CompiledProgram, name: str, metadata: str) -> str:
         "@workspace = internal global ptr null, align 8",
         "@able = internal global i8 0, align 1",
         f"@{CONSTANTS_SYMBOL} = external constant i8",
-        f"@{METADATA_SYMBOL} = constant {_string(metadata)}",
+        f"@{METADATA_SYMBOL} = constant {string_constant(metadata)}",
         f"declare void @{MAIN_SYMBOL}(ptr, i64, i64)",
         "declare void @relay_tune_run(ptr, ptr, i64)",
         "declare void @relay_tune_shutdown()",
@@ -143,7 +143,7 @@ def _accessors(prefix: str, types: Mapping[str, TensorType]) -> list[str]:
     lines = [f"define i32 @{prefix}_count() nounwind {{\n  ret i32 {len(types)}\n}}"]
     strings = {"name": list(types), "dtype": [type_.dtype for type_ in types.values()]}
     for property_, texts in strings.items():
-        lines += _pointer_table(f"{prefix}_{property_}", [_string(text) for text in texts])
+        lines += _pointer_table(f"{prefix}_{property_}", [string_constant(text) for text in texts])
     lines += _pointer_table(f"{prefix}_shape", [_integers(shape) for shape in shapes])
     lines += _number_table(f"{prefix}_rank", "i32", [len(shape) for shape in shapes])
     return [*lines, *_number_table(f"{prefix}_bytes", "i64", sizes)]
@@ -188,7 +188,7 @@ def _integers(numbers: Sequence[int]) -> str:
     return f"[{len(numbers)} x i64] [{listed}]"
 
 
-def _string(text: str) -> str:
+def string_constant(text: str) -> str:
     """A C string as an LLVM constant with its type."""
     data = text.encode() + b"\0"
     escaped = "".join(chr(b) if chr(b).isalnum() and b < 128 else f"\\{b:02X}" for b in data)

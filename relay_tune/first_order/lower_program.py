@@ -15,14 +15,14 @@ first needed, starting with the entry.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from relay_tune.errors import NoNativeCodeError
 from relay_tune.first_order.block_builder import BlockBuilder
 from relay_tune.first_order.function_table import FunctionTable
 from relay_tune.first_order.instructions import ReadField, Register
-from relay_tune.first_order.kinds import Kind, ObjectKind, function_type, kinds_of
+from relay_tune.first_order.kinds import Kind, ObjectKind, canonical, function_type, kinds_of
 from relay_tune.first_order.layouts import ObjectLayout
 from relay_tune.first_order.lower_body import BodyLowering
 from relay_tune.first_order.object_layouts import ObjectLayouts
@@ -40,14 +40,15 @@ from relay_tune.ir.types import FuncType
 def lower_program(module: Module, entry: str = "main") -> FirstOrderProgram:
     """The program of a fused, typed, monomorphic module.
 
-    Raises NoNativeCodeError for what has no native form yet.
+    The layouts of values that are passed from and to outside come first, in an order that follows
+    from their types. Raises NoNativeCodeError for what has no native form yet.
     """
     lowering = ProgramLowering(module)
     function = module[entry]
-    known = lowering.known_global(entry)
-    lowering.finish()
     type_ = function_type(function)
     data_types, cells = lowering.layouts.outside(*type_.params, type_.result)
+    known = lowering.known_global(entry)
+    lowering.finish()
     inputs = {param.name: t for param, t in zip(function.params, type_.params, strict=True)}
     has_cells = any(isinstance(node, RefCreate) for node in post_order(*module.functions.values()))
     return FirstOrderProgram(
@@ -57,7 +58,22 @@ def lower_program(module: Module, entry: str = "main") -> FirstOrderProgram:
         cells=cells,
         closure_code=lowering.closure_code,
         entries={entry: EntryPoint(known.name, inputs, type_.result)},
+        types=module.types,
         has_cells=has_cells,
+    )
+
+
+def described_program(
+    module: Module, type_: FuncType, inputs: Sequence[str], has_cells: bool
+) -> FirstOrderProgram:
+    """A program of which only the type and the data types of `module` are known."""
+    wanted = canonical(type_)
+    assert isinstance(wanted, FuncType)
+    data_types, cells = ObjectLayouts(module).outside(*wanted.params, wanted.result)
+    named = dict(zip(inputs, wanted.params, strict=True))
+    entry = EntryPoint("@main", named, wanted.result)
+    return FirstOrderProgram(
+        {}, (), data_types, cells, {}, {"main": entry}, module.types, has_cells
     )
 
 

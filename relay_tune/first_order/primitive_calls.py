@@ -5,10 +5,11 @@ from __future__ import annotations
 from relay_tune.errors import NoNativeCodeError
 from relay_tune.first_order.block_builder import BlockBuilder
 from relay_tune.first_order.instructions import ComputeScalars, Register, Reshape, RunKernel
-from relay_tune.first_order.kinds import ScalarKind, function_type
+from relay_tune.first_order.kinds import component_types, function_type
 from relay_tune.first_order.values import Value, new_registers, unflatten
 from relay_tune.ir.expr import Function
-from relay_tune.op.lower import TensorProgram, lower_function
+from relay_tune.ir.types import TensorType, Type
+from relay_tune.op.lower import lower_function
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Reduce, Tensor
 from relay_tune.tensor.tensor import Computed, Input
@@ -22,21 +23,28 @@ def lower_primitive_call(
     outputs = new_registers(result_type)
     if primitive.attributes.get("ReshapeOnly") == 1 and len(inputs) == len(outputs) == 1:
         builder.emit(Reshape(outputs[0], inputs[0]))
-    elif _is_scalar(inputs, outputs) and scalar_program(primitive) is not None:
+    elif is_scalar_arithmetic(primitive):
         builder.emit(ComputeScalars(primitive, inputs, outputs))
     else:
         builder.emit(RunKernel(primitive, inputs, outputs))
     return unflatten(result_type, iter(outputs))
 
 
-def scalar_program(primitive: Function) -> TensorProgram | None:
-    """What a primitive of scalars computes, None where it is more than an expression."""
+def is_scalar_arithmetic(primitive: Function) -> bool:
+    """Whether a primitive computes numbers from numbers, by expressions alone."""
+    type_ = function_type(primitive)
+    types = (*type_.params, type_.result)
+    if not all(_is_scalar(part) for whole in types for part in component_types(whole)):
+        return False
     try:
         program = lower_function(primitive)
     except NoNativeCodeError:
-        return None
-    tensors = tensors_in_order(program.outputs)
-    return program if all(_is_expression(tensor) for tensor in tensors) else None
+        return False
+    return all(_is_expression(tensor) for tensor in tensors_in_order(program.outputs))
+
+
+def _is_scalar(type_: Type) -> bool:
+    return isinstance(type_, TensorType) and not type_.shape
 
 
 def _is_expression(tensor: Tensor) -> bool:
@@ -45,7 +53,3 @@ def _is_expression(tensor: Tensor) -> bool:
     return isinstance(tensor, Input) or (
         isinstance(tensor, Computed) and not isinstance(tensor.body, Reduce)
     )
-
-
-def _is_scalar(inputs: tuple[Register, ...], outputs: tuple[Register, ...]) -> bool:
-    return all(isinstance(register.kind, ScalarKind) for register in (*inputs, *outputs))

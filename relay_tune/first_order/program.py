@@ -10,6 +10,7 @@ from relay_tune.first_order.kinds import Kind
 from relay_tune.first_order.layouts import ObjectLayout
 from relay_tune.first_order.terminators import Terminator
 from relay_tune.ir.expr import Constructor
+from relay_tune.ir.type_data import TypeData
 from relay_tune.ir.types import RefType, Type
 
 
@@ -68,6 +69,7 @@ class FirstOrderProgram:
         cells: the layouts of the references that are passed to or from outside.
         closure_code: the function that a closure of a layout runs, by layout number.
         entries: the functions that can be called from outside, by name.
+        types: the data types as the module defines them.
         has_cells: whether there are references, which alone can form cycles.
     """
 
@@ -77,4 +79,5 @@ class FirstOrderProgram:
     cells: Mapping[RefType, ObjectLayout]
     closure_code: Mapping[int, str]
     entries: Mapping[str, EntryPoint]
+    types: Mapping[str, TypeData]
     has_cells: bool

@@ -7,17 +7,25 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from relay_tune.codegen.export import METADATA_FORMAT
 from relay_tune.codegen.library_text import METADATA_SYMBOL, NO_MEMORY, SUCCESS
-from relay_tune.errors import InputError
+from relay_tune.codegen.programs.library import PROGRAM_KIND
+from relay_tune.errors import InputError, RelayError
+from relay_tune.first_order.lower_program import described_program
+from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dtypes import DTYPES
-from relay_tune.ir.types import TensorType
+from relay_tune.ir.parser import parse
+from relay_tune.ir.types import FuncType, TensorType
+from relay_tune.runtime.call_inputs import address_of
 from relay_tune.runtime.elf_check import check_elf
 from relay_tune.runtime.executable import Executable
+from relay_tune.runtime.native_session import library_functions
 from relay_tune.runtime.processor_check import check_features
+from relay_tune.runtime.program_model import LoadedProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +39,11 @@ class LibraryMetadata:
     threads: int
     inputs: Mapping[str, TensorType]
     outputs: Mapping[str, TensorType]
+    program: FirstOrderProgram | None = None
+    messages: tuple[str, ...] = ()
 
 
-def load(path: str | Path) -> LoadedModel:
+def load(path: str | Path) -> LoadedModel | LoadedProgram:
     """The model in a library that `export` wrote.
 
     Raises InputError if the file is no such library, is not whole, or is made for another machine.
@@ -46,6 +56,9 @@ def load(path: str | Path) -> LoadedModel:
         raise InputError(f"{path} cannot be loaded: {error}.") from error
     metadata = _metadata(library, path)
     check_features(metadata.triple, metadata.features, metadata.target)
+    if metadata.program is not None:
+        functions = library_functions(library, metadata.name, metadata.messages)
+        return LoadedProgram(metadata.program, functions, metadata.threads)
     return LoadedModel(library, metadata)
 
 
@@ -67,8 +80,8 @@ class LoadedModel(Executable):
     def _execute(self, inputs: list[np.ndarray], threads: int) -> list[np.ndarray]:
         outputs = [np.empty(shape, dtype) for shape, dtype in self._output_types]
         status = self._run(
-            self._input_table(*[array.ctypes.data for array in inputs]),
-            self._output_table(*[array.ctypes.data for array in outputs]),
+            self._input_table(*map(address_of, inputs)),
+            self._output_table(*map(address_of, outputs)),
             threads,
         )
         if status == SUCCESS:
@@ -89,20 +102,33 @@ def _metadata(library: ctypes.CDLL, path: str | Path) -> LibraryMetadata:
         data = json.loads(ctypes.string_at(ctypes.addressof(start)))
         if data["format"] != METADATA_FORMAT:
             raise ValueError(f"format {data['format']}")
+        is_program = data.get("kind") == PROGRAM_KIND
         return LibraryMetadata(
             name=str(data["name"]),
             triple=str(data["triple"]),
             target=str(data["target"]),
             features=tuple(map(str, data["features"])),
             threads=int(data["threads"]),
-            inputs=_types(data["inputs"]),
-            outputs=_types(data["outputs"]),
+            inputs={} if is_program else _types(data["inputs"]),
+            outputs={} if is_program else _types(data["outputs"]),
+            program=_program(data) if is_program else None,
+            messages=tuple(map(str, data["messages"])) if is_program else (),
         )
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RelayError) as error:
         raise InputError(
             f"{path} describes itself in a way that this version does not know: {error}.",
             remedy="Export the model again with this version.",
         ) from error
+
+
+def _program(data: Mapping[str, Any]) -> FirstOrderProgram:
+    """What is known of a program from outside: its types, and how its values lie in memory."""
+    module = parse(str(data["interface"]))
+    (parameter,) = module.main.params
+    type_ = parameter.annotation
+    if not isinstance(type_, FuncType):
+        raise ValueError("the interface is no function")
+    return described_program(module, type_, [str(n) for n in data["inputs"]], data["has_cells"])
 
 
 def _types(described: list[dict[str, object]]) -> dict[str, TensorType]:

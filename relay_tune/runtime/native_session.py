@@ -53,29 +53,38 @@ def load_functions(program: CompiledFunctions, entry: str = "main") -> SessionFu
         "relay_tune_constants": program.constants.ctypes.data,
     }
     code = LoadedCode(program.objects, symbols, imports)
-    return session_functions(
-        lambda name, result, *types: ctypes.CFUNCTYPE(result, *types)(code.address(name)),
-        entry_symbol(entry),
-        program.messages,
-        (code, program.constants),
-    )
+    entry_point = entry_symbol(entry)
+
+    def find(name: str, result: Any, *types: Any) -> Callable[..., Any]:
+        symbol = entry_point if name == "main" else f"relay_tune_{name}"
+        return ctypes.CFUNCTYPE(result, *types)(code.address(symbol))
+
+    return session_functions(find, program.messages, (code, program.constants))
+
+
+def library_functions(
+    library: ctypes.CDLL, name: str, messages: tuple[str, ...]
+) -> SessionFunctions:
+    """The functions of a library that `export` wrote."""
+
+    def find(function: str, result: Any, *types: Any) -> Callable[..., Any]:
+        return ctypes.CFUNCTYPE(result, *types)((f"{name}_{function}", library))
+
+    return session_functions(find, messages, library)
 
 
 def session_functions(
-    find: Callable[..., Callable[..., Any]],
-    entry: str,
-    messages: tuple[str, ...],
-    owner: object,
+    find: Callable[..., Callable[..., Any]], messages: tuple[str, ...], owner: object
 ) -> SessionFunctions:
     """The functions that `find(name, result type, *argument types)` gives."""
     pointer, number = ctypes.c_void_p, ctypes.c_int64
     return SessionFunctions(
-        open=find("relay_tune_open", pointer, number),
-        close=find("relay_tune_close", None, pointer),
-        reset=find("relay_tune_reset", None, pointer),
-        build=find(BUILD_SYMBOL, number, pointer, pointer, number, pointer),
-        release=find("relay_tune_release", None, pointer, pointer),
-        call=find(entry, ctypes.c_int32, pointer, pointer, pointer),
+        open=find("open", pointer, number),
+        close=find("close", None, pointer),
+        reset=find("reset", None, pointer),
+        build=find("build", number, pointer, pointer, number, pointer),
+        release=find("release", None, pointer, pointer),
+        call=find("main", ctypes.c_int32, pointer, pointer, pointer),
         messages=messages,
         owner=owner,
     )

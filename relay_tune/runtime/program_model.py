@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from relay_tune.codegen.programs.compiled import CompiledFunctions
-from relay_tune.errors import BuildError, InputError, RelayError
+from relay_tune.codegen.programs.library import export_program
+from relay_tune.errors import InputError, RelayError
 from relay_tune.first_order.kinds import component_types
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dtypes import DTYPES
@@ -24,8 +25,8 @@ from relay_tune.runtime.value_reader import ValueReader
 from relay_tune.runtime.value_writer import ValueWriter
 
 
-class ProgramModel:
-    """A native program, called with values as the interpreter takes and gives them.
+class LoadedProgram:
+    """A native program in memory, called with values as the interpreter takes and gives them.
 
     Calls from several threads are safe and run one after the other.
 
@@ -50,11 +51,6 @@ class ProgramModel:
         self._outputs = (ctypes.c_void_p * len(self._results))()
         self._lock = threading.Lock()
 
-    @staticmethod
-    def from_program(compiled: CompiledFunctions) -> ProgramModel:
-        """The model of a compiled program."""
-        return ProgramModel(compiled.program, load_functions(compiled), compiled.threads)
-
     def __call__(self, *inputs: object, **named: object) -> Value:
         """The value of the program; InputError if an input does not fit, RelayError if it fails."""
         values: Sequence[object] = inputs
@@ -73,10 +69,6 @@ class ProgramModel:
     ) -> BenchmarkResult:
         """Time calls with these inputs: `warmup` of them untimed, then `repeat`."""
         return measure(lambda: self(*inputs, **named), repeat=repeat, warmup=warmup)
-
-    def export(self, path: str | Path) -> None:
-        """Raise BuildError: programs with control flow are not exported yet."""
-        raise BuildError(f"{path} is not written: no programs with control flow are exported yet.")
 
     def _call(self, values: Sequence[object]) -> Value:
         kept = self._bind(values)
@@ -110,6 +102,22 @@ class ProgramModel:
             self._session.reset()
             raise
         return kept
+
+
+class ProgramModel(LoadedProgram):
+    """A program that was built in this process."""
+
+    def __init__(self, compiled: CompiledFunctions) -> None:
+        super().__init__(compiled.program, load_functions(compiled), compiled.threads)
+        self._compiled = compiled
+
+    def export(self, path: str | Path) -> None:
+        """Write a shared library, and a C header beside it, that need no Python.
+
+        `names.so` has functions that begin with `names_`. Raises InputError where the file cannot
+        be written, BuildError where there is no linker.
+        """
+        export_program(self._compiled, Path(path))
 
 
 class _Result:

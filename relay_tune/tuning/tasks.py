@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from relay_tune.building.work import plan_operations, program_bytes
 from relay_tune.errors import BuildError
+from relay_tune.first_order.primitive_calls import is_scalar_arithmetic
 from relay_tune.ir.expr import Call, Expr, Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
@@ -49,7 +50,8 @@ def extract_tasks(module: Module, accuracy: Accuracy = Accuracy.FAST) -> list[Ta
     """The tasks of a fused module, the ones with most arithmetic in the whole model first.
 
     Their schedules are those of an accuracy.
-    Primitives that only reshape, and those without a static tensor computation, are no tasks.
+    Primitives that only reshape, those of scalars alone, and those without a static tensor
+    computation are no tasks.
     """
     counts: Counter[str] = Counter()
     first: dict[str, tuple[PrimitiveKey, Function]] = {}
@@ -70,7 +72,7 @@ def _primitive_calls(module: Module) -> Iterator[Function]:
         for node in post_order(module.functions[name], enter=_is_entered):
             match node:
                 case Call(callee=Function() as function) if function.is_primitive:
-                    if not computes_nothing(function):
+                    if not computes_nothing(function) and not is_scalar_arithmetic(function):
                         yield function
 
 

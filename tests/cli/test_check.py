@@ -44,7 +44,7 @@ def test_all_missing_operators_are_listed(tune: Tune, tmp_path: Path) -> None:
 
 def test_what_cannot_be_compiled_is_said(tune: Tune, tmp_path: Path) -> None:
     path = tmp_path / "m.relay"
-    path.write_text("def @main(%p: bool, %x: float32) { if (%p) { %x } else { nn.relu(%x) } }")
+    path.write_text("def @main(%f: fn (float32) -> float32, %x: float32) { %f(%x) }")
     outcome = tune("check", path)
     assert outcome.code == 1
     assert "is not supported" in outcome.out

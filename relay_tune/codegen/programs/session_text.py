@@ -4,6 +4,7 @@ ptr  relay_tune_open(i64 threads)              a session, or null without memory
 void relay_tune_close(ptr session)
 void relay_tune_reset(ptr session)             frees all objects
 ptr  relay_tune_object(ptr session, i64 class, i64 bytes, i32 info)   an object, or null
+ptr  relay_tune_tensor(ptr session, ptr elements, i64 bytes)          a tensor, or null
 void relay_tune_retain(ptr object)
 void relay_tune_release(ptr session, ptr object)
 """
@@ -18,6 +19,7 @@ from relay_tune.codegen.programs.session import (
     THREADS,
     session_bytes,
 )
+from relay_tune.first_order.layouts import TENSOR_DATA
 
 SESSION_SYMBOLS = (
     "relay_tune_open",
@@ -40,11 +42,13 @@ def session_text(triple: str, extra_results: int) -> str:
         top=STACK_TOP,
         limit=STACK_LIMIT,
         threads=THREADS,
+        data=TENSOR_DATA,
         flags=_LINUX_FLAGS if "linux" in triple else _DARWIN_FLAGS,
     )
 
 
 _TEMPLATE = """\
+declare i64 @llvm.ctlz.i64(i64, i1)
 declare ptr @calloc(i64, i64)
 declare ptr @mmap(ptr, i64, i32, i32, i32, i64)
 declare i32 @munmap(ptr, i64)
@@ -84,6 +88,61 @@ entry:
   %unmapped = call i32 @munmap(ptr %stack, i64 {stack})
   call void @free(ptr %session)
   ret void
+}}
+
+define ptr @relay_tune_object(ptr %session, i64 %class, i64 %bytes, i32 %info) nounwind {{
+entry:
+  %block = call ptr @take_block(ptr %session, i64 %class, i64 %bytes)
+  %none = icmp eq ptr %block, null
+  br i1 %none, label %end, label %fill
+fill:
+  store i32 1, ptr %block, align 8
+  %info_at = getelementptr i8, ptr %block, i64 4
+  store i32 %info, ptr %info_at, align 4
+  br label %end
+end:
+  ret ptr %block
+}}
+
+define ptr @relay_tune_tensor(ptr %session, ptr %elements, i64 %bytes) nounwind {{
+entry:
+  %lines = add i64 %bytes, 63
+  %rounded = and i64 %lines, -64
+  %size = add i64 %rounded, {data}
+  %small = icmp ule i64 %size, 1024
+  br i1 %small, label %steps, label %powers
+steps:
+  %sixteens = lshr i64 %size, 4
+  %small_class = sub i64 %sixteens, 1
+  br label %make
+powers:
+  %last = sub i64 %size, 1
+  %zeros = call i64 @llvm.ctlz.i64(i64 %last, i1 true)
+  %power = sub i64 63, %zeros
+  %shift = sub i64 %power, 2
+  %begin = shl i64 1, %power
+  %beyond = sub i64 %last, %begin
+  %quarter = lshr i64 %beyond, %shift
+  %above = sub i64 %power, 10
+  %fours = shl i64 %above, 2
+  %base = add i64 %fours, 64
+  %large_class = add i64 %base, %quarter
+  %quarters = add i64 %quarter, 5
+  %large_bytes = shl i64 %quarters, %shift
+  br label %make
+make:
+  %class = phi i64 [ %small_class, %steps ], [ %large_class, %powers ]
+  %room = phi i64 [ %size, %steps ], [ %large_bytes, %powers ]
+  %info = trunc i64 %class to i32
+  %object = call ptr @relay_tune_object(ptr %session, i64 %class, i64 %room, i32 %info)
+  %none = icmp eq ptr %object, null
+  br i1 %none, label %end, label %copy
+copy:
+  %target = getelementptr i8, ptr %object, i64 {data}
+  call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %elements, i64 %bytes, i1 false)
+  br label %end
+end:
+  ret ptr %object
 }}
 
 define void @relay_tune_retain(ptr %object) nounwind {{

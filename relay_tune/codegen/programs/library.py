@@ -1,0 +1,65 @@
+"""Writing a compiled program as a shared library with a C header."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from relay_tune.codegen.export import METADATA_FORMAT, c_name, link_images, plain_object, publish
+from relay_tune.codegen.library_text import METADATA_SYMBOL
+from relay_tune.codegen.processor_features import required_features
+from relay_tune.codegen.programs.compiled import CompiledFunctions
+from relay_tune.codegen.programs.library_header import program_header
+from relay_tune.codegen.programs.library_text import program_library_text
+from relay_tune.ir.expr import Function, Tuple, Var
+from relay_tune.ir.module import Module
+from relay_tune.ir.types import FuncType
+
+PROGRAM_KIND = "program"
+INTERFACE_PARAMETER = "main"
+
+
+def export_program(program: CompiledFunctions, path: Path) -> None:
+    """Write `path` and, beside it, the header with the suffix `.h`; errors as `export_library`."""
+    name = c_name(path.stem)
+    interface = program_library_text(program, name, _metadata(program, name))
+    publish(
+        path,
+        program.target.triple,
+        program_header(program, name),
+        lambda folder: link_images(
+            folder,
+            [*program.objects, plain_object(interface, program.target)],
+            program.constants,
+            [f"{name}_*", METADATA_SYMBOL],
+            program.target,
+        ),
+    )
+
+
+def _metadata(program: CompiledFunctions, name: str) -> str:
+    """What a loader has to know, as JSON."""
+    entry = program.program.entries["main"]
+    return json.dumps(
+        {
+            "format": METADATA_FORMAT,
+            "kind": PROGRAM_KIND,
+            "name": name,
+            "triple": program.target.triple,
+            "target": str(program.target),
+            "features": required_features(program.target),
+            "threads": program.threads,
+            "inputs": list(entry.inputs),
+            "interface": _interface_text(program),
+            "has_cells": program.program.has_cells,
+            "messages": program.messages,
+        }
+    )
+
+
+def _interface_text(program: CompiledFunctions) -> str:
+    """The data types, and a function whose parameter has the program's type, as Relay text."""
+    entry = program.program.entries["main"]
+    type_ = FuncType(tuple(entry.inputs.values()), entry.output)
+    function = Function((Var(INTERFACE_PARAMETER, type_),), Tuple(()))
+    return Module({"main": function}, types=program.program.types).astext()

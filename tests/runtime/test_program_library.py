@@ -1,0 +1,105 @@
+"""Programs as libraries: called from Python without a compiler, and from C."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from relay_tune.building.build import build
+from relay_tune.errors import RelayError
+from relay_tune.ir.module import Module
+from relay_tune.ir.parser import parse
+from relay_tune.runtime.data_values import data_value
+from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.load import load
+from relay_tune.runtime.program_model import LoadedProgram, ProgramModel
+from tests.properties.programs.compare import assert_same_value
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no linker")
+
+TEXT = """#[version = "0.0.5"]
+type List[A] { Cons(A, List[A]), Nil, }
+def @scaled(%l: List[(int16, Tensor[(2), float32])], %s: float32)
+    -> List[(int16, Tensor[(2), float32])] {
+  match (%l) {
+    Cons(%h, %t) => { Cons((%h.0 + 1i16, %h.1 * %s), @scaled(%t, %s)) },
+    Nil => { Nil },
+  }
+}
+def @main(%l: List[(int16, Tensor[(2), float32])], %s: float32) {
+  let %first = match? (%l) { Cons(%h, _) => { %h.0 }, };
+  (@scaled(%l, %s), %first)
+}
+"""
+
+C_PROGRAM = r"""
+#include <stdio.h>
+#include "names.h"
+
+int main(void) {
+    names_session* s = names_open(1);
+    const float numbers[] = {1, 2, 3, 4};
+    names_value* list = names_Nil_List_int16_Tensor_2_float32(s);
+    for (int i = 0; i < 2; i++)
+        list = names_Cons_List_int16_Tensor_2_float32(
+            s, (int16_t)(10 * i), names_tensor(s, numbers + 2 * i, 8), list);
+    float scale = 2;
+    int16_t first;
+    names_value* result;
+    const void* inputs[] = {list, &scale};
+    void* outputs[] = {&result, &first};
+    if (names_main(s, inputs, outputs) != 0) return 1;
+    printf("%d:", first);
+    for (names_value* v = result; names_tag(v) == NAMES_CONS_LIST_INT16_TENSOR_2_FLOAT32;
+         v = names_Cons_List_int16_Tensor_2_float32_2(v)) {
+        const float* x = names_elements(names_Cons_List_int16_Tensor_2_float32_1(v));
+        printf(" %d (%g %g)", names_Cons_List_int16_Tensor_2_float32_0(v), x[0], x[1]);
+    }
+    names_release(s, names_retain(result));
+    names_release(s, result);
+    inputs[0] = names_Nil_List_int16_Tensor_2_float32(s);
+    printf("; %s\n", names_message(names_main(s, inputs, outputs)));
+    names_close(s);
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def module() -> Module:
+    return parse(TEXT)
+
+
+@pytest.fixture(scope="module")
+def library(module: Module, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("library") / "names.so"
+    model = build(module, threads=1)
+    assert isinstance(model, ProgramModel)
+    model.export(path)
+    return path
+
+
+def test_a_loaded_program_is_called_like_a_built_one(module: Module, library: Path) -> None:
+    loaded = load(library)
+    assert isinstance(loaded, LoadedProgram)
+    value = data_value(module, "Nil")
+    for number in range(4):
+        pair = (np.int16(number), np.full(2, number, "float32"))
+        value = data_value(module, "Cons", pair, value)
+    assert_same_value(loaded(value, s=3.0), interpret(module, value, 3.0))
+    with pytest.raises(RelayError, match="No clause of the match"):
+        loaded(data_value(module, "Nil"), 1.0)
+    assert_same_value(loaded(value, 2.0), interpret(module, value, 2.0))
+
+
+def test_a_program_in_c(library: Path) -> None:
+    source = library.with_name("program.c")
+    source.write_text(C_PROGRAM)
+    binary = library.with_name("program")
+    flags = ["-Wall", "-Werror", "-std=c99"]
+    subprocess.run(["cc", *flags, source, library, "-o", binary], check=True)
+    result = subprocess.run([binary], capture_output=True, text=True, check=True)
+    expected = "10: 11 (6 8) 1 (2 4); No clause of the match at from_string:11:16 fits the value.\n"
+    assert result.stdout == expected
