@@ -14,6 +14,7 @@ from relay_tune.codegen.compiler import LoadedCode, compile_text
 from relay_tune.codegen.main_function import main_text
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.runtime.aligned_memory import aligned_bytes
+from relay_tune.runtime.call_inputs import address_of
 from relay_tune.runtime.processor_check import check_processor
 from relay_tune.runtime.threads import thread_pool
 
@@ -49,6 +50,11 @@ class NativeProgram:
             self._pool.run(self._main, self._table, threads)
         return outputs
 
+    @property
+    def step_digests(self) -> tuple[str, ...]:
+        """The digest of the primitive that each step runs."""
+        return tuple(step.digest for step in self._program.steps)
+
     def step_seconds(
         self, inputs: Sequence[np.ndarray], threads: int, repeat: int
     ) -> list[list[float]]:
@@ -69,7 +75,7 @@ class NativeProgram:
     def _fill_table(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
         table = self._table
         for slot, array in enumerate((*inputs, *outputs)):
-            table[slot] = array.ctypes.data
+            table[slot] = address_of(array)
 
     def _step_functions(self) -> tuple[LoadedCode, list[int]]:
         """One function for each step, for measuring; they call the kernels that are loaded."""
