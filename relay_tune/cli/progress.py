@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from relay_tune.cli.progress_live import LiveProgress
-from relay_tune.cli.units import clock_text, share_text, time_text
+from relay_tune.cli.units import clock_text, rate_text, share_text, time_text
 from relay_tune.tuning.events import (
     CostModelFailed,
     Event,
@@ -64,7 +64,9 @@ class LineProgress:
             return ""
         self._best[event.digest] = event.best
         return (
-            f"{event.title}: {time_text(event.best)}, {share_text(event.limit_share)}; "
+            f"{event.title}: {time_text(event.best)}, "
+            f"{rate_text(event.operations, event.bytes, event.best)}, "
+            f"{share_text(event.limit_share, event.limit_name)}; "
             f"model {time_text(event.model_seconds)}; {event.trials}/{self._trials} candidates, "
             f"{event.rate:.1f}/s, {clock_text(event.eta_seconds)} left"
         )

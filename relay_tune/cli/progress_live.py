@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from relay_tune.cli.units import clock_text, share_text, time_text
+from relay_tune.cli.units import clock_text, rate_text, share_text, time_text
 from relay_tune.tuning.events import (
     CostModelFailed,
     Event,
@@ -67,8 +67,10 @@ class LiveProgress:
         newest = self._newest
         if newest is None:
             return table
-        share = share_text(newest.limit_share)
-        table.add_row("best", f"{time_text(newest.best)}, {share}")
+        share = share_text(newest.limit_share, newest.limit_name)
+        rates = rate_text(newest.operations, newest.bytes, newest.best)
+        table.add_row("best", f"{time_text(newest.best)}, {rates}")
+        table.add_row("", share)
         table.add_row("model", time_text(newest.model_seconds))
         table.add_row("", ProgressBar(self._trials, newest.trials, width=BAR_WIDTH))
         left = clock_text(newest.eta_seconds)

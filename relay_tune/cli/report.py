@@ -61,7 +61,9 @@ def _task_report(
         target=target,
         threads=threads,
         code_version=version,
-        limit_seconds=None if limits is None else described.limit_seconds(limits),
+        operations=described.operations,
+        bytes=described.bytes,
+        bound=None if limits is None else described.bound(limits),
         failures=_failures(records),
         seconds=tuple(record.seconds if record.status == "ok" else None for record in records),
     )

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from html import escape
 
 from relay_tune.cli.report_curve import curve
-from relay_tune.cli.units import time_text
+from relay_tune.cli.units import rate_text, time_text
+from relay_tune.runtime.machine_limits import Bound
 
 STYLE = """
 :root { color-scheme: light dark; }
@@ -22,7 +23,8 @@ circle { fill: #8888; }
 
 HEAD = """<tr><th>task</th><th>target</th><th class="number">measured</th>
 <th class="number">failed</th><th class="number">first</th><th class="number">best</th>
-<th class="number">gain</th><th class="number">of the limit</th><th>best so far</th></tr>"""
+<th class="number">gain</th><th class="number">GFLOP/s, GB/s</th>
+<th class="number">of the limit</th><th>best so far</th></tr>"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +32,17 @@ class TaskReport:
     """What a log knows of one task on one target.
 
     `seconds` are the times in the order of measuring, None for those that failed; `failures` counts
-    the failed ones by reason; `limit_seconds` is the least time that the machine needs, if known.
+    the failed ones by reason; `bound` is the least time that the machine needs, if known, for the
+    operations and bytes of one run.
     """
 
     title: str
     target: str
     threads: int
     code_version: str
-    limit_seconds: float | None
+    operations: float
+    bytes: float
+    bound: Bound | None
     failures: Mapping[str, int]
     seconds: tuple[float | None, ...]
 
@@ -81,9 +86,8 @@ def _row(report: TaskReport) -> str:
     correct, best = report.correct, report.best
     first = correct[0] if correct else None
     gain = f"{first / best:.2f}x" if first is not None and best is not None else "-"
-    limit = report.limit_seconds
-    share = f"{min(1.0, limit / best):.0%}" if limit is not None and best is not None else "-"
-    times = (time_text(first), time_text(best), gain, share)
+    rates = rate_text(report.operations, report.bytes, best)
+    times = (time_text(first), time_text(best), gain, rates, _share(report.bound, best))
     numbers = (str(len(report.seconds)), _failed(report), *times)
     cells = "".join(f'<td class="number">{escape(number)}</td>' for number in numbers)
     target = f"{report.target}, {report.threads} threads, code {report.code_version}"
@@ -91,6 +95,13 @@ def _row(report: TaskReport) -> str:
         f"<tr><td>{escape(report.title)}</td><td>{escape(target)}</td>{cells}"
         f"<td>{curve(report.seconds)}</td></tr>"
     )
+
+
+def _share(bound: Bound | None, best: float | None) -> str:
+    """How near the best time is to the limit, and what limits it."""
+    if bound is None or best is None:
+        return "-"
+    return f"{min(1.0, bound.seconds / best):.0%} ({bound.name})"
 
 
 def _failed(report: TaskReport) -> str:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from relay_tune.runtime.machine_limits import MachineLimits
+from relay_tune.runtime.machine_limits import Bound, MachineLimits
 
 _LONGEST = 72
 
@@ -25,11 +25,11 @@ class TaskDescription:
     operations: float = 0.0
     bytes: float = 0.0
 
-    def limit_seconds(self, limits: MachineLimits) -> float | None:
+    def bound(self, limits: MachineLimits) -> Bound | None:
         """The least time on a machine with these limits; None where no work is known."""
         if not self.operations + self.bytes:
             return None
-        return limits.bound(self.operations, self.bytes).seconds
+        return limits.bound(self.operations, self.bytes)
 
 
 def task_description(text: str | None, workload: str) -> TaskDescription:

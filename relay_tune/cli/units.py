@@ -33,6 +33,15 @@ def table_text(rows: Sequence[tuple[str, ...]]) -> str:
     return "\n".join(lines)
 
 
-def share_text(share: float | None) -> str:
-    """How near a time is to what the machine can reach."""
-    return "limit unknown" if share is None else f"{share:.0%} of the machine's limit"
+def share_text(share: float | None, limit: str = "") -> str:
+    """How near a time is to what the machine can reach, and what limits it."""
+    if share is None:
+        return "limit unknown"
+    return f"{share:.0%} of the machine's limit{f' ({limit})' if limit else ''}"
+
+
+def rate_text(operations: float, moved: float, seconds: float | None) -> str:
+    """Operations and bytes by the time, such as `120 GFLOP/s, 3.1 GB/s`; `-` without a time."""
+    if not seconds:
+        return "-"
+    return f"{operations / seconds / 1e9:.3g} GFLOP/s, {moved / seconds / 1e9:.3g} GB/s"

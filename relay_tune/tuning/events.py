@@ -48,6 +48,9 @@ class Measured:
         best: the best time of the task so far.
         model_seconds: the sum over the model of the best times; None while a task has none.
         limit_share: the best time as a share of what the machine can reach, between 0 and 1.
+        limit_name: what limits the task: `compute`, a cache, or `memory`; empty if not known.
+        operations: of one run, as the program is written.
+        bytes: that one run reads or writes at least once.
         trials: candidates spent of the budget.
         rate: candidates a second.
         eta_seconds: seconds until the run ends at the latest.
@@ -61,6 +64,9 @@ class Measured:
     best: float | None
     model_seconds: float | None
     limit_share: float | None
+    limit_name: str
+    operations: int
+    bytes: int
     trials: int
     rate: float
     eta_seconds: float

@@ -136,7 +136,9 @@ class TuningRun:
             limits = found if limits is None else found.joined(limits)
             self._keeper.put_limits(limits.entries())
         for state in self._states:
-            state.limit_seconds = min(limits.bound(*work).seconds for work in state.task.works)
+            bounds = (limits.bound(*work) for work in state.task.works)
+            bound = min(bounds, key=lambda each: each.seconds)
+            state.limit_seconds, state.limit_name = bound.seconds, bound.name
 
     def _measure_defaults(self) -> None:
         """The default schedule of every task comes first: a run can only improve on it."""
@@ -241,6 +243,9 @@ class TuningRun:
                 best=state.best_seconds,
                 model_seconds=self._model_seconds(),
                 limit_share=_at_most_one(state.limit_share),
+                limit_name=state.limit_name,
+                operations=state.task.operations,
+                bytes=state.task.bytes,
                 trials=budget.used,
                 rate=budget.rate,
                 eta_seconds=budget.eta_seconds,

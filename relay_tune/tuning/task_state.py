@@ -35,6 +35,7 @@ class TaskState:
         task: the task.
         space: its schedules.
         limit_seconds: what the machine can reach at most, if known.
+        limit_name: what takes that time: `compute`, a cache, or `memory`.
         tried: outcomes by the JSON text of the schedule.
         rounds: the best time after each round of this run.
         idle_rounds: rounds at the end that taught nothing.
@@ -46,6 +47,7 @@ class TaskState:
     space: ProgramSpace
     search: GeneticSearch
     limit_seconds: float | None = None
+    limit_name: str = ""
     tried: dict[str, Tried] = field(default_factory=dict)
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     rounds: list[float | None] = field(default_factory=list)

@@ -27,6 +27,9 @@ def measured(best: float | None, trials: int = 1) -> Measured:
         best=best,
         model_seconds=2e-3,
         limit_share=0.5,
+        limit_name="L2",
+        operations=2_000_000,
+        bytes=1_000_000,
         trials=trials,
         rate=10.0,
         eta_seconds=65.0,
@@ -57,9 +60,11 @@ def test_lines_tell_of_improvements_only() -> None:
         progress(event)
     assert stream.getvalue().splitlines() == [
         "3 tasks, 7 records in the log; up to 100 candidates and 3:00 minutes",
-        "conv2d+relu [8]: 1 ms, 50% of the machine's limit; model 2 ms; 2/100 candidates, "
+        "conv2d+relu [8]: 1 ms, 2 GFLOP/s, 1 GB/s, 50% of the machine's limit (L2); "
+        "model 2 ms; 2/100 candidates, "
         "10.0/s, 1:05 left",
-        "conv2d+relu [8]: 500 us, 50% of the machine's limit; model 2 ms; 4/100 candidates, "
+        "conv2d+relu [8]: 500 us, 4 GFLOP/s, 2 GB/s, 50% of the machine's limit (L2); "
+        "model 2 ms; 4/100 candidates, "
         "10.0/s, 1:05 left",
         "done: conv2d+relu [8]: 500 us, no gain in 24 candidates",
         "the cost model is given up: out of memory",
@@ -83,7 +88,7 @@ def test_a_terminal_gets_a_drawing() -> None:
         console.print(progress._table())
         text = console.export_text()
     assert "1/3  conv2d+relu [8]" in text
-    assert "500 us, 50% of the machine's limit" in text
+    assert "500 us, 4 GFLOP/s, 2 GB/s" in text and "50% of the machine's limit (L2)" in text
     assert "4 of 100 candidates, 10.0/s, 1:05 left" in text
 
 

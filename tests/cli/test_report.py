@@ -15,7 +15,8 @@ def test_the_page_shows_tasks_and_needs_nothing_else(tune: Tune, log: Path, tmp_
     assert "2 tasks, 5 measured schedules" in text
     assert "1 crash" in text
     assert "4.00x" in text
-    assert ">50%<" in text
+    assert ">50% (compute)<" in text
+    assert ">0.001 GFLOP/s, 1e-05 GB/s<" in text
     assert "http" not in text
     assert "<script" not in text
     assert text.index("dense+relu") < text.index("unnamed")
