@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from relay_tune.building.assemble import assemble
 from relay_tune.building.memory_limit import check_storages
@@ -11,12 +11,14 @@ from relay_tune.building.primitives import ChooseSchedule, compile_primitives, p
 from relay_tune.building.program_form import is_network, program_module
 from relay_tune.building.programs import compile_program
 from relay_tune.codegen.compiled_program import CompiledProgram
+from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.target import Target, parse_target
+from relay_tune.first_order.kinds import function_type
 from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.model import Model, Shapes
-from relay_tune.runtime.program_model import ProgramModel
+from relay_tune.runtime.program_model import ProgramModel, open_inputs
 from relay_tune.runtime.threads import thread_count
 from relay_tune.transform.fix_input_shapes import FixInputShapes
 from relay_tune.transform.pipeline import default_pipeline
@@ -54,8 +56,7 @@ def build(
     typed = infer_types(module)
     tell = report if report is not None else _silent
     if not is_network(typed):
-        compiled = compile_program(program_module(typed), chosen, count, schedules, tell)
-        return ProgramModel(compiled)
+        return _program_model(typed, chosen, count, schedules, tell)
     types = _input_types(typed.main)
     if all(is_static(type_) for type_ in types.values()):
         return Model.from_program(compile_module(typed, chosen, count, schedules, report))
@@ -65,6 +66,20 @@ def build(
         return compile_module(fixed, chosen, count, schedules, report)
 
     return Model(types, output_types(typed), count, compile_for)
+
+
+def _program_model(
+    typed: Module, target: Target, threads: int, schedules: ChooseSchedule | None, report: Report
+) -> ProgramModel:
+    def compile_for(shapes: Mapping[str, tuple[int, ...]]) -> CompiledFunctions:
+        fixed = infer_types(FixInputShapes(shapes)(typed)) if shapes else typed
+        return compile_program(program_module(fixed), target, threads, schedules, report)
+
+    type_ = function_type(typed.main)
+    inputs = {param.name: t for param, t in zip(typed.main.params, type_.params, strict=True)}
+    if open_inputs(inputs):
+        return ProgramModel(inputs, type_.result, compile_for)
+    return ProgramModel.from_program(compile_for({}))
 
 
 def _input_types(main: Function) -> dict[str, TensorType]:

@@ -23,9 +23,9 @@ from relay_tune.ir.types import FuncType, TensorType
 from relay_tune.runtime.call_inputs import address_of
 from relay_tune.runtime.elf_check import check_elf
 from relay_tune.runtime.executable import Executable
+from relay_tune.runtime.loaded_program import LoadedProgram
 from relay_tune.runtime.native_session import library_functions
 from relay_tune.runtime.processor_check import check_features
-from relay_tune.runtime.program_model import LoadedProgram
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-import ctypes
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-
-import numpy as np
 
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.library import export_program
-from relay_tune.errors import InputError, RelayError
-from relay_tune.first_order.kinds import component_types
-from relay_tune.first_order.program import FirstOrderProgram
-from relay_tune.ir.dtypes import DTYPES
-from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.errors import InputError
+from relay_tune.ir.dim import Symbol
+from relay_tune.ir.types import TensorType, Type
 from relay_tune.runtime.benchmark import BenchmarkResult, measure
-from relay_tune.runtime.call_inputs import address_of, checked_array
+from relay_tune.runtime.call_inputs import shape_of_input
 from relay_tune.runtime.interpreter_inputs import arguments_by_name
 from relay_tune.runtime.interpreter_values import Value
-from relay_tune.runtime.native_session import NativeSession, SessionFunctions, load_functions
-from relay_tune.runtime.value_reader import ValueReader
-from relay_tune.runtime.value_writer import ValueWriter
+from relay_tune.runtime.loaded_program import LoadedProgram
+from relay_tune.runtime.native_session import load_functions
+
+Shapes = tuple[tuple[int, ...], ...]
+"""The shape of each input whose type leaves sizes open."""
 
 
-class LoadedProgram:
-    """A native program in memory, called with values as the interpreter takes and gives them.
+class ProgramModel:
+    """A native program, called with values as the interpreter takes and gives them.
 
-    Calls from several threads are safe and run one after the other.
+    Where tensors among the inputs have symbolic dimensions, code is made for each set of shapes
+    when it first comes. Calls from several threads are safe and run one after the other.
 
     Attributes:
         inputs: the type of each input by name, in order.
@@ -36,29 +34,31 @@ class LoadedProgram:
     """
 
     def __init__(
-        self, program: FirstOrderProgram, functions: SessionFunctions, threads: int
+        self,
+        inputs: Mapping[str, Type],
+        output: Type,
+        compile_for: Callable[[Mapping[str, tuple[int, ...]]], CompiledFunctions],
     ) -> None:
-        entry = program.entries["main"]
-        self.inputs: Mapping[str, Type] = dict(entry.inputs)
-        self.output = entry.output
-        self._names = list(self.inputs)
-        self._has_cells = program.has_cells
-        self._session = NativeSession(functions, threads)
-        self._writer = ValueWriter(program, self._session)
-        self._reader = ValueReader(program)
-        self._inputs = (ctypes.c_void_p * _component_count(*self.inputs.values()))()
-        self._results = [_Result(type_) for type_ in component_types(self.output)]
-        self._outputs = (ctypes.c_void_p * len(self._results))()
+        self.inputs = dict(inputs)
+        self.output = output
+        self._open = open_inputs(inputs)
+        self._compile_for = compile_for
+        self._compiled: dict[Shapes, CompiledFunctions] = {}
+        self._loaded: dict[Shapes, LoadedProgram] = {}
         self._lock = threading.Lock()
+
+    @staticmethod
+    def from_program(compiled: CompiledFunctions) -> ProgramModel:
+        """The model of a program whose shapes are all known."""
+        entry = compiled.program.entries["main"]
+        return ProgramModel(entry.inputs, entry.output, lambda shapes: compiled)
 
     def __call__(self, *inputs: object, **named: object) -> Value:
         """The value of the program; InputError if an input does not fit, RelayError if it fails."""
-        values: Sequence[object] = inputs
-        if named or len(inputs) != len(self._names):
-            bound = arguments_by_name(self._names, inputs, named)
-            values = [bound[name] for name in self._names]
-        with self._lock:
-            return self._call(values)
+        program = self._loaded.get(() if not self._open else self._shapes(inputs, named))
+        if program is None:
+            program = self._load(self._shapes(inputs, named))
+        return program(*inputs, **named)
 
     def run(self, inputs: Mapping[str, object]) -> Value:
         """The value of the program for inputs by name."""
@@ -70,94 +70,49 @@ class LoadedProgram:
         """Time calls with these inputs: `warmup` of them untimed, then `repeat`."""
         return measure(lambda: self(*inputs, **named), repeat=repeat, warmup=warmup)
 
-    def _call(self, values: Sequence[object]) -> Value:
-        kept = self._bind(values)
-        arrays = [result.room() for result in self._results]
-        for place, room in enumerate(arrays):
-            self._outputs[place] = address_of(room)
-        self._session.call(self._inputs, self._outputs)
-        del kept
-        pairs = list(zip(self._results, arrays, strict=True))
-        components = [result.value(array, self._reader) for result, array in pairs]
-        if self._has_cells:
-            self._session.reset()
-        else:
-            self._session.release([int(array) for result, array in pairs if result.is_object])
-        return _assembled(self.output, iter(components))
-
-    def _bind(self, values: Sequence[object]) -> list[np.ndarray]:
-        """Fill the table of inputs; the arrays that must be kept until the call."""
-        kept: list[np.ndarray] = []
-        place = 0
-        try:
-            for name, value in zip(self._names, values, strict=True):
-                for part, type_, part_name in _components(value, self.inputs[name], name):
-                    if isinstance(type_, TensorType):
-                        kept.append(checked_array(part, type_, part_name))
-                        self._inputs[place] = address_of(kept[-1])
-                    else:
-                        self._inputs[place] = self._writer.new_object(part, type_, part_name)
-                    place += 1
-        except RelayError:
-            self._session.reset()
-            raise
-        return kept
-
-
-class ProgramModel(LoadedProgram):
-    """A program that was built in this process."""
-
-    def __init__(self, compiled: CompiledFunctions) -> None:
-        super().__init__(compiled.program, load_functions(compiled), compiled.threads)
-        self._compiled = compiled
+    def compiled(self, shapes: Shapes = ()) -> CompiledFunctions:
+        """The compiled program for inputs of these shapes."""
+        with self._lock:
+            if shapes not in self._compiled:
+                known = dict(zip(self._open, shapes, strict=True))
+                self._compiled[shapes] = self._compile_for(known)
+            return self._compiled[shapes]
 
     def export(self, path: str | Path) -> None:
         """Write a shared library, and a C header beside it, that need no Python.
 
         `names.so` has functions that begin with `names_`. Raises InputError where the file cannot
-        be written, BuildError where there is no linker.
+        be written or a shape is symbolic, BuildError where there is no linker.
         """
-        export_program(self._compiled, Path(path))
+        if self._open:
+            raise InputError(
+                f"A library has fixed shapes; open here are those of {', '.join(self._open)}.",
+                remedy="Build the program with fixed input shapes.",
+            )
+        export_program(self.compiled(), Path(path))
+
+    def _shapes(self, inputs: tuple[object, ...], named: Mapping[str, object]) -> Shapes:
+        if not self._open:
+            return ()
+        values = arguments_by_name(list(self.inputs), inputs, named)
+        symbols: dict[Symbol, int] = {}
+        return tuple(
+            shape_of_input(values[name], type_, name, symbols) for name, type_ in self._open.items()
+        )
+
+    def _load(self, shapes: Shapes) -> LoadedProgram:
+        compiled = self.compiled(shapes)
+        with self._lock:
+            if shapes not in self._loaded:
+                functions = load_functions(compiled)
+                self._loaded[shapes] = LoadedProgram(compiled.program, functions, compiled.threads)
+            return self._loaded[shapes]
 
 
-class _Result:
-    """A component of the result: the elements of a tensor, or an object."""
-
-    def __init__(self, type_: Type) -> None:
-        self.type = type_
-        self.is_object = not isinstance(type_, TensorType)
-        self._shape: tuple[int, ...] = ()
-        self._dtype = np.dtype(np.uint64)
-        if isinstance(type_, TensorType):
-            self._shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
-            self._dtype = DTYPES[type_.dtype]
-
-    def room(self) -> np.ndarray:
-        """Where the program puts the elements, or the object's address."""
-        return np.empty(self._shape, self._dtype)
-
-    def value(self, found: np.ndarray, reader: ValueReader) -> Value:
-        """The component in Python."""
-        return reader.value(int(found), self.type) if self.is_object else found
-
-
-def _component_count(*types: Type) -> int:
-    return sum(1 for type_ in types for _ in component_types(type_))
-
-
-def _components(value: object, type_: Type, name: str) -> Iterator[tuple[object, Type, str]]:
-    """The components of a value with their types and names; InputError where it is no tuple."""
-    if not isinstance(type_, TupleType):
-        yield value, type_, name
-        return
-    if not isinstance(value, tuple | list) or len(value) != len(type_.fields):
-        raise InputError(f"Input {name!r} must be a tuple of {len(type_.fields)} values.")
-    for index, (part, field) in enumerate(zip(value, type_.fields, strict=True)):
-        yield from _components(part, field, f"{name}.{index}")
-
-
-def _assembled(type_: Type, components: Iterator[Value]) -> Value:
-    """The value of a type from its components."""
-    if isinstance(type_, TupleType):
-        return tuple(_assembled(field, components) for field in type_.fields)
-    return next(components)
+def open_inputs(inputs: Mapping[str, Type]) -> dict[str, TensorType]:
+    """The tensors among the inputs whose shapes are not known before a call."""
+    return {
+        name: type_
+        for name, type_ in inputs.items()
+        if isinstance(type_, TensorType) and not all(isinstance(dim, int) for dim in type_.shape)
+    }

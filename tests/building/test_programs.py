@@ -343,3 +343,22 @@ def @main(%c: ref((int32, float32))) {
 """
     _, model = built(text)
     assert model(ReferenceCell((np.int32(4), np.float32(0.5)))) == (5, 0.5)
+
+
+def test_symbolic_sizes_of_inputs_are_known_at_the_call() -> None:
+    text = """
+def @main(%n: int32, %x: Tensor[(b, 4), float32], %y: Tensor[(b), float32]) {
+  let %loop = fn (%i: int32, %a: Tensor[(b, 4), float32]) -> Tensor[(b, 4), float32] {
+    if (%i < 1) { %a } else { %loop(%i - 1, %a + expand_dims(%y, axis=1)) }
+  };
+  (%loop(%n, %x), %n)
+}
+"""
+    module, model = built(text)
+    for size in (3, 1, 3):
+        x, y = np.ones((size, 4), "float32"), np.arange(size, dtype="float32")
+        assert_same_value(model(2, x, y), interpret(module, 2, x, y))
+    with pytest.raises(InputError, match="'y' must be"):
+        model(2, np.ones((3, 4), "float32"), np.ones(2, "float32"))
+    with pytest.raises(InputError, match="open here are those of x, y"):
+        model.export("never.so")

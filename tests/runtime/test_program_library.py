@@ -14,7 +14,8 @@ from relay_tune.ir.parser import parse
 from relay_tune.runtime.data_values import data_value
 from relay_tune.runtime.interpreter import interpret
 from relay_tune.runtime.load import load
-from relay_tune.runtime.program_model import LoadedProgram, ProgramModel
+from relay_tune.runtime.loaded_program import LoadedProgram
+from relay_tune.runtime.program_model import ProgramModel
 from tests.properties.programs.compare import assert_same_value
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no linker")

@@ -1,0 +1,144 @@
+"""A program with control flow or data types whose machine code is in this process."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from relay_tune.errors import InputError, RelayError
+from relay_tune.first_order.kinds import component_types
+from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.ir.dtypes import DTYPES
+from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.runtime.benchmark import BenchmarkResult, measure
+from relay_tune.runtime.call_inputs import address_of, checked_array
+from relay_tune.runtime.interpreter_inputs import arguments_by_name
+from relay_tune.runtime.interpreter_values import Value
+from relay_tune.runtime.native_session import NativeSession, SessionFunctions
+from relay_tune.runtime.value_reader import ValueReader
+from relay_tune.runtime.value_writer import ValueWriter
+
+
+class LoadedProgram:
+    """A native program in memory, called with values as the interpreter takes and gives them.
+
+    Calls from several threads are safe and run one after the other.
+
+    Attributes:
+        inputs: the type of each input by name, in order.
+        output: the type of the result.
+    """
+
+    def __init__(
+        self, program: FirstOrderProgram, functions: SessionFunctions, threads: int
+    ) -> None:
+        entry = program.entries["main"]
+        self.inputs: Mapping[str, Type] = dict(entry.inputs)
+        self.output = entry.output
+        self._names = list(self.inputs)
+        self._has_cells = program.has_cells
+        self._session = NativeSession(functions, threads)
+        self._writer = ValueWriter(program, self._session)
+        self._reader = ValueReader(program)
+        self._inputs = (ctypes.c_void_p * _component_count(*self.inputs.values()))()
+        self._results = [_Result(type_) for type_ in component_types(self.output)]
+        self._outputs = (ctypes.c_void_p * len(self._results))()
+        self._lock = threading.Lock()
+
+    def __call__(self, *inputs: object, **named: object) -> Value:
+        """The value of the program; InputError if an input does not fit, RelayError if it fails."""
+        values: Sequence[object] = inputs
+        if named or len(inputs) != len(self._names):
+            bound = arguments_by_name(self._names, inputs, named)
+            values = [bound[name] for name in self._names]
+        with self._lock:
+            return self._call(values)
+
+    def run(self, inputs: Mapping[str, object]) -> Value:
+        """The value of the program for inputs by name."""
+        return self(**inputs)
+
+    def benchmark(
+        self, *inputs: object, repeat: int = 30, warmup: int = 5, **named: object
+    ) -> BenchmarkResult:
+        """Time calls with these inputs: `warmup` of them untimed, then `repeat`."""
+        return measure(lambda: self(*inputs, **named), repeat=repeat, warmup=warmup)
+
+    def _call(self, values: Sequence[object]) -> Value:
+        kept = self._bind(values)
+        arrays = [result.room() for result in self._results]
+        for place, room in enumerate(arrays):
+            self._outputs[place] = address_of(room)
+        self._session.call(self._inputs, self._outputs)
+        del kept
+        pairs = list(zip(self._results, arrays, strict=True))
+        components = [result.value(array, self._reader) for result, array in pairs]
+        if self._has_cells:
+            self._session.reset()
+        else:
+            self._session.release([int(array) for result, array in pairs if result.is_object])
+        return _assembled(self.output, iter(components))
+
+    def _bind(self, values: Sequence[object]) -> list[np.ndarray]:
+        """Fill the table of inputs; the arrays that must be kept until the call."""
+        kept: list[np.ndarray] = []
+        place = 0
+        try:
+            for name, value in zip(self._names, values, strict=True):
+                for part, type_, part_name in _components(value, self.inputs[name], name):
+                    if isinstance(type_, TensorType):
+                        kept.append(checked_array(part, type_, part_name))
+                        self._inputs[place] = address_of(kept[-1])
+                    else:
+                        self._inputs[place] = self._writer.new_object(part, type_, part_name)
+                    place += 1
+        except RelayError:
+            self._session.reset()
+            raise
+        return kept
+
+
+class _Result:
+    """A component of the result: the elements of a tensor, or an object."""
+
+    def __init__(self, type_: Type) -> None:
+        self.type = type_
+        self.is_object = not isinstance(type_, TensorType)
+        self._shape: tuple[int, ...] = ()
+        self._dtype = np.dtype(np.uint64)
+        if isinstance(type_, TensorType):
+            self._shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
+            self._dtype = DTYPES[type_.dtype]
+
+    def room(self) -> np.ndarray:
+        """Where the program puts the elements, or the object's address."""
+        return np.empty(self._shape, self._dtype)
+
+    def value(self, found: np.ndarray, reader: ValueReader) -> Value:
+        """The component in Python."""
+        return reader.value(int(found), self.type) if self.is_object else found
+
+
+def _component_count(*types: Type) -> int:
+    return sum(1 for type_ in types for _ in component_types(type_))
+
+
+def _components(value: object, type_: Type, name: str) -> Iterator[tuple[object, Type, str]]:
+    """The components of a value with their types and names; InputError where it is no tuple."""
+    if not isinstance(type_, TupleType):
+        yield value, type_, name
+        return
+    if not isinstance(value, tuple | list) or len(value) != len(type_.fields):
+        raise InputError(f"Input {name!r} must be a tuple of {len(type_.fields)} values.")
+    for index, (part, field) in enumerate(zip(value, type_.fields, strict=True)):
+        yield from _components(part, field, f"{name}.{index}")
+
+
+def _assembled(type_: Type, components: Iterator[Value]) -> Value:
+    """The value of a type from its components."""
+    if isinstance(type_, TupleType):
+        return tuple(_assembled(field, components) for field in type_.fields)
+    return next(components)
