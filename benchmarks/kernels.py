@@ -26,6 +26,8 @@ from benchmarks.machine import machine_description
 from benchmarks.models import Inputs
 from benchmarks.peak import operations, peak_run
 from benchmarks.systems import Run, System, systems
+from benchmarks.tile_peak import operations as tile_operations
+from benchmarks.tile_peak import tile_peak_run
 from relay_tune import zoo
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import RelayError
@@ -38,6 +40,9 @@ from relay_tune.zoo.layers import conv, image_input, network
 from relay_tune.zoo.weights import Weights
 
 LIMIT = "limit"
+TILE_LIMIT = "limit of a tile"
+"""The limit where operands are loaded from the first cache (see `benchmarks.tile_peak`)."""
+
 TOLERANCE = 1e-3
 
 
@@ -132,7 +137,11 @@ def convolution_kernel(shape: Convolution) -> Kernel:
 
 
 def measure(
-    kernel: Kernel, threads: int, candidates: Sequence[System], peak: Callable[[], None]
+    kernel: Kernel,
+    threads: int,
+    candidates: Sequence[System],
+    peak: Callable[[], None],
+    tile_peak: Callable[[], None],
 ) -> dict[str, float]:
     """GFLOP/s by system; raises RelayError if the outputs of two systems differ."""
     inputs = zoo.example_inputs(kernel.module)
@@ -143,9 +152,11 @@ def measure(
     if kernel.numpy is not None:
         runs["numpy"] = kernel.numpy(inputs)
     _require_agreement(kernel.name, runs)
-    seconds = interleaved_medians({**runs, LIMIT: peak})
+    seconds = interleaved_medians({**runs, LIMIT: peak, TILE_LIMIT: tile_peak})
     rates = {name: kernel.flops / time / 1e9 for name, time in seconds.items()}
-    rates[LIMIT] = threads * operations(native_target()) / seconds[LIMIT] / 1e9
+    target = native_target()
+    rates[LIMIT] = threads * operations(target) / seconds[LIMIT] / 1e9
+    rates[TILE_LIMIT] = threads * tile_operations(target) / seconds[TILE_LIMIT] / 1e9
     return rates
 
 
@@ -171,14 +182,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table in GFLOP/s; numpy uses as many threads as it likes."""
     options = parse_options(arguments)
     candidates = systems(options.log)
-    names = [*(system.name for system in candidates), "numpy", LIMIT]
+    names = [*(system.name for system in candidates), "numpy", LIMIT, TILE_LIMIT]
     titles = ["kernel", *names, "share of the limit"]
     print(table_line(titles), table_line(["---"] * len(titles)), sep="\n", flush=True)
     results: dict[str, Any] = {}
-    peak = peak_run(options.threads)
+    peak, tile_peak = peak_run(options.threads), tile_peak_run(options.threads)
     for kernel in kernels():
         if options.match in kernel.name:
-            rates = measure(kernel, options.threads, candidates, peak)
+            rates = measure(kernel, options.threads, candidates, peak, tile_peak)
             print(table_line(_cells(kernel.name, rates, names)), flush=True)
             results[kernel.name] = rates
     if options.json is not None:
