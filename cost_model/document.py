@@ -10,14 +10,15 @@ from cost_model.errors import CostModelError
 from cost_model.trees import check_trees
 
 FORMAT = "cost_model"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
 class ModelDocument:
-    """What is saved: number of features, rows learned from, and the library's JSON of the trees."""
+    """What is saved: the features, the rows learned from, and the library's JSON of the trees."""
 
     feature_count: int
+    feature_names: tuple[str, ...]
     rows: int
     trees: str
 
@@ -54,11 +55,19 @@ def _document(content: Any, path: Path) -> ModelDocument:
             f"{path} has version {content.get('version')!r}, this program reads {VERSION}"
         )
     match content:
-        case {"feature_count": int(count), "rows": int(rows), "trees": str(trees)} if count > 0:
-            return ModelDocument(count, rows, trees)
-    raise CostModelError(f"{path} lacks feature_count, rows or trees, or has them in a wrong type")
+        case {
+            "feature_count": int(count),
+            "feature_names": list(names),
+            "rows": int(rows),
+            "trees": str(trees),
+        } if count > 0 and all(isinstance(name, str) for name in names):
+            return ModelDocument(count, tuple(names), rows, trees)
+    raise CostModelError(
+        f"{path} lacks feature_count, feature_names, rows or trees, or has them in a wrong type"
+    )
 
 
 def _digest(document: ModelDocument) -> str:
-    text = f"{document.feature_count} {document.rows} {document.trees}"
+    names = " ".join(document.feature_names)
+    text = f"{document.feature_count} {names} {document.rows} {document.trees}"
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

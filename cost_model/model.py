@@ -1,8 +1,9 @@
 """The cost model: gradient-boosted trees that rank candidates by predicted throughput.
 
 Trees (Chen and Guestrin, "XGBoost: A Scalable Tree Boosting System", KDD 2016) are fitted by
-squared error to throughput as a share of the best of its group. Pairwise ranking was compared
-and is no better; `docs/search.md` has the figures.
+squared error to the logarithm of the throughput as a share of the best of its group, less what an
+estimate says of it. Pairwise ranking was compared and is no better; `docs/search.md` has the
+figures.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ import xgboost
 
 from cost_model.document import ModelDocument, read_document, write_document
 from cost_model.errors import CostModelError
-from cost_model.rows import FloatArray, Row, feature_matrix, normalised_throughput
+from cost_model.rows import FloatArray, Row, feature_matrix, targets
 
 PARAMETERS: dict[str, str | int | float] = {
     "objective": "reg:squarederror",
@@ -23,6 +24,7 @@ PARAMETERS: dict[str, str | int | float] = {
     "max_bin": 64,
     "min_child_weight": 1,
     "lambda": 0.1,
+    "base_score": 0.0,
     "verbosity": 0,
 }
 ROUNDS = 60
@@ -40,8 +42,10 @@ class CostModel:
     rows grow trees on top of it.
     """
 
-    def __init__(self, seed: int, threads: int = 1) -> None:
+    def __init__(self, seed: int, threads: int = 1, feature_names: Sequence[str] = ()) -> None:
+        """A model that knows nothing; `feature_names`, if given, are kept in its file."""
         self._parameters = PARAMETERS | {"seed": seed, "nthread": threads}
+        self._feature_names = tuple(feature_names)
         self._rows: list[Row] = []
         self._rows_trained = 0
         self._feature_count: int | None = None
@@ -67,19 +71,26 @@ class CostModel:
         if not self.ready or new >= RETRAIN_ROWS or new >= RETRAIN_SHARE * len(self._rows):
             self._train()
 
-    def predict(self, features: Sequence[Sequence[float]] | FloatArray) -> FloatArray:
-        """Scores of candidates, higher is better; zeros until the model is `ready`.
+    def predict(
+        self,
+        features: Sequence[Sequence[float]] | FloatArray,
+        priors: Sequence[float] | None = None,
+    ) -> FloatArray:
+        """Scores of candidates of one group, higher is better: logarithms of throughput.
 
         features: shape (candidates, features); the result has shape (candidates,).
-        Raises `CostModelError` where the number of features is not the one learned from.
+        priors: estimates as in `Row.prior`; zeros if left out.
+        Until the model is `ready` the scores are the priors. Raises `CostModelError` where the
+        number of features is not the one learned from.
         """
         if len(features) == 0:
             return np.zeros(0)
         matrix = feature_matrix(features)
+        known = np.zeros(len(matrix)) if priors is None else np.asarray(priors, dtype=np.float64)
         if self._booster is None:
-            return np.zeros(len(matrix))
+            return known
         self._check_features(matrix)
-        return np.asarray(self._booster.inplace_predict(matrix), dtype=np.float64)
+        return known + self._learned(self._booster, matrix)
 
     def save(self, path: str | Path) -> None:
         """Write the model to a JSON file; `CostModelError` if it has not learned anything."""
@@ -87,15 +98,19 @@ class CostModel:
             raise CostModelError("a model that has learned from no rows cannot be saved")
         trees = bytes(self._booster.save_raw("json")).decode("utf-8")
         rows = self._rows_trained
-        write_document(ModelDocument(self._feature_count, rows, trees), Path(path))
+        document = ModelDocument(self._feature_count, self._feature_names, rows, trees)
+        write_document(document, Path(path))
 
     def load(self, path: str | Path) -> None:
         """Replace what was learned by a saved model.
 
-        Raises `CostModelError`, and leaves the model as it was, where the file is not one. The
-        trees are checked for damage, but take files from people you trust only.
+        Raises `CostModelError`, and leaves the model as it was, where the file is not one, or one
+        for other features. The trees are checked for damage, but take files from people you trust
+        only.
         """
         document = read_document(Path(path))
+        if document.feature_names != self._feature_names:
+            raise CostModelError(f"{path} is about other features; train the model again")
         booster = xgboost.Booster({"nthread": self._parameters["nthread"]})
         try:
             booster.load_model(bytearray(document.trees, "utf-8"))
@@ -107,9 +122,15 @@ class CostModel:
 
     def _train(self) -> None:
         matrix = feature_matrix([row.features for row in self._rows])
+        priors = np.array([row.prior for row in self._rows])
+        known = priors if self._loaded is None else priors + self._learned(self._loaded, matrix)
+        missing, weights = targets(self._rows, known)
         try:
             data = xgboost.DMatrix(
-                matrix, label=normalised_throughput(self._rows), nthread=self._parameters["nthread"]
+                matrix,
+                label=missing + known - priors,
+                weight=weights,
+                nthread=self._parameters["nthread"],
             )
             self._booster = xgboost.train(
                 self._parameters, data, num_boost_round=ROUNDS, xgb_model=self._loaded
@@ -119,6 +140,10 @@ class CostModel:
                 f"training on {matrix.shape[0]} rows of {matrix.shape[1]} features failed: {error}"
             ) from error
         self._rows_trained = len(self._rows)
+
+    def _learned(self, booster: xgboost.Booster, matrix: FloatArray) -> FloatArray:
+        """What trees add to the priors."""
+        return np.asarray(booster.inplace_predict(matrix), dtype=np.float64)
 
     def _check_features(self, matrix: FloatArray) -> None:
         count = matrix.shape[1]

@@ -11,6 +11,11 @@ from cost_model.errors import CostModelError
 
 FloatArray = NDArray[np.float64]
 
+LEAST_SHARE = 0.02
+"""Candidates below this share of the best are all as bad as each other, failed ones included."""
+
+LEAST_WEIGHT = 0.05
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -19,13 +24,20 @@ class Row:
     group: what was computed (a task); throughputs are compared within a group only.
     features: description of the candidate, the same length in all rows of a model.
     throughput: work per time, in any unit; None for a candidate that failed.
+    prior: the natural logarithm of an estimate of the throughput, in any unit; the model learns
+        what the estimate gets wrong.
     """
 
     group: str
     features: Sequence[float]
     throughput: float | None
+    prior: float = 0.0
 
     def __post_init__(self) -> None:
+        if not math.isfinite(self.prior):
+            raise CostModelError(
+                f"row of group {self.group!r} has prior {self.prior}: give a finite number"
+            )
         if self.throughput is None:
             return
         if not math.isfinite(self.throughput) or self.throughput < 0:
@@ -44,6 +56,22 @@ def normalised_throughput(rows: Sequence[Row]) -> FloatArray:
     for row in rows:
         best[row.group] = max(best.get(row.group, 0.0), row.throughput or 0.0)
     return np.array([(row.throughput or 0.0) / (best[row.group] or 1.0) for row in rows])
+
+
+def targets(rows: Sequence[Row], known: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What is to be learned beyond what is known, and how much each row counts, shape (rows,).
+
+    The first is the logarithm of the share of the best, less `known` (predictions of the same, on a
+    scale of their own for each group), less the mean of that over the group. Rows count by the
+    square of their share: it matters how the good ones differ.
+    """
+    shares = normalised_throughput(rows)
+    weights = LEAST_WEIGHT + shares**2
+    missing = np.log(np.maximum(shares, LEAST_SHARE)) - known
+    groups, group = np.unique([row.group for row in rows], return_inverse=True)
+    totals = np.bincount(group, weights, len(groups))
+    means = np.bincount(group, weights * missing, len(groups)) / totals
+    return missing - means[group], weights
 
 
 def feature_matrix(features: Sequence[Sequence[float]] | FloatArray) -> FloatArray:

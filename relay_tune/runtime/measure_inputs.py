@@ -125,7 +125,8 @@ def load_inputs(description: dict[str, Any]) -> MeasureInputs:
         tuple(_load(folder / f"{name}{n}.npy", item) for n, item in enumerate(items))
         for name, items in description["arrays"].items()
     ]
-    return MeasureInputs(*groups, other_bytes=description["other_bytes"])
+    inputs, constants, expected = groups
+    return MeasureInputs(inputs, constants, expected, description["other_bytes"])
 
 
 def _load(path: Path, item: dict[str, Any]) -> Array:

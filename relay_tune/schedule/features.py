@@ -1,20 +1,24 @@
 """A fixed-length description of a scheduled program, for a cost model to learn from.
 
 The nest with the most estimated cycles is described in full, the others by their sums. All values
-are finite; sizes enter as logarithms, so that doubling is one step everywhere.
+are finite; sizes enter as logarithms, so that doubling is one step everywhere. What depends on the
+machine is told relative to it (bytes by the size of a cache, lanes and registers by what there is),
+so that what was learned on one machine holds on another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log2, prod
+from math import log, log2, prod
 
 from relay_tune.schedule.analysis import Access, Estimate, NestAnalysis
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.schedule.space import NestSpace
 from relay_tune.tensor.expression import Axis
+
+FLOAT_BYTES = 4
 
 DESCRIBED_AXES = 4
 """The innermost axes that are described one by one."""
@@ -32,9 +36,9 @@ NEST_NAMES = (
     "result_loads",
     "gathers",
     "constant_loads",
-    "log_read_bytes",
-    "log_constant_bytes",
-    "log_written_bytes",
+    "log_read_by_cache",
+    "log_constant_by_cache",
+    "log_written_by_cache",
     "log_operations_per_byte",
 )
 
@@ -48,7 +52,7 @@ CHOICE_NAMES = (
     "vector_of_reduction",
     "scalar",
     "vector_from_end",
-    "log_lanes",
+    "log_lanes_by_width",
     "vectors",
     "lanes_used",
     "store_is_vector",
@@ -67,9 +71,11 @@ CHOICE_NAMES = (
     "log_chunks_per_thread",
     "imbalance",
     "log_threads",
-    "log_tile_footprint",
-    "log_row_footprint",
-    "log_plane_footprint",
+    "log_blocks",
+    "log_tile_by_first_cache",
+    "log_row_by_first_cache",
+    "log_row_by_second_cache",
+    "log_plane_by_second_cache",
     "tile_cache_level",
     "row_cache_level",
     "plane_cache_level",
@@ -82,8 +88,8 @@ ESTIMATE_NAMES = (
     "log_memory_cycles",
     "log_memory_share",
     "log_cycles_per_operation",
-    "accumulators",
-    "registers",
+    "accumulators_by_registers",
+    "operands_by_registers",
     "registers_over",
     "log_code",
     "waste",
@@ -103,6 +109,8 @@ PROGRAM_NAMES = (
 FEATURE_NAMES = (*NEST_NAMES, *AXIS_NAMES, *CHOICE_NAMES, *ESTIMATE_NAMES, *PROGRAM_NAMES)
 """The names of the features, in their order."""
 
+TOTAL_CYCLES = FEATURE_NAMES.index("log_total_cycles")
+
 
 def features(
     spaces: Sequence[NestSpace], choices: Sequence[TileChoice], estimates: Sequence[Estimate]
@@ -117,7 +125,7 @@ def features(
     others = total - found.cycles
     points = sum(other.analysis.nest.points for other in spaces) - space.analysis.nest.points
     values = [
-        *_nest_values(space.analysis),
+        *_nest_values(space),
         *_axis_values(space.analysis, choice),
         *_choice_values(space, choice),
         *_estimate_values(space, choice, found),
@@ -130,8 +138,18 @@ def features(
     return [float(value) for value in values]
 
 
+def estimated_throughput(described: Sequence[float]) -> float:
+    """The natural logarithm of the runs in an estimated cycle, from the features of a schedule."""
+    return -log(2.0) * described[TOTAL_CYCLES]
+
+
 def _log(value: float) -> float:
     return log2(1.0 + max(value, 0.0))
+
+
+def _by(size: float, whole: float) -> float:
+    """The logarithm of a size as a share of another one; that of nothing as of a single byte."""
+    return log2(max(size, 1.0) / whole)
 
 
 def _operations(analysis: NestAnalysis) -> float:
@@ -142,8 +160,9 @@ def _accesses(analysis: NestAnalysis) -> tuple[Access, ...]:
     return (*analysis.body_accesses, *analysis.result_accesses)
 
 
-def _nest_values(analysis: NestAnalysis) -> list[float]:
-    nest = analysis.nest
+def _nest_values(space: NestSpace) -> list[float]:
+    analysis, nest = space.analysis, space.analysis.nest
+    cache = space.machine.cache_bytes[1]
     accesses = _accesses(analysis)
     outputs = prod(axis.extent for axis in nest.axes)
     read = sum(access.bytes * access.elements for access in accesses)
@@ -161,9 +180,9 @@ def _nest_values(analysis: NestAnalysis) -> list[float]:
         len(analysis.result_accesses),
         sum(access.form is None for access in accesses),
         sum(access.constant for access in accesses),
-        _log(read),
-        _log(sum(access.bytes * access.elements for access in accesses if access.constant)),
-        _log(written),
+        _by(read, cache),
+        _by(sum(access.bytes * access.elements for access in accesses if access.constant), cache),
+        _by(written, cache),
         _log(_operations(analysis) / max(read + written, 1)),
     ]
 
@@ -198,7 +217,7 @@ def _reusing(analysis: NestAnalysis, axis: Axis) -> int:
 
 def _choice_values(space: NestSpace, choice: TileChoice) -> list[float]:
     return [
-        *_vector_values(space.analysis, choice),
+        *_vector_values(space, choice),
         *_order_values(space.analysis, choice),
         *_parallel_values(space, choice),
         *_footprint_values(space, choice),
@@ -213,7 +232,8 @@ def _vector_axis(analysis: NestAnalysis, choice: TileChoice) -> Axis | None:
     return nest.axes[choice.vector] if choice.vector >= 0 else None
 
 
-def _vector_values(analysis: NestAnalysis, choice: TileChoice) -> list[float]:
+def _vector_values(space: NestSpace, choice: TileChoice) -> list[float]:
+    analysis = space.analysis
     axis = _vector_axis(analysis, choice)
     along = [
         None if access.form is None else access.form.coefficient(axis)
@@ -228,7 +248,7 @@ def _vector_values(analysis: NestAnalysis, choice: TileChoice) -> list[float]:
         choice.vector == -2,
         choice.vector == -1,
         len(analysis.nest.axes) - choice.vector if choice.vector >= 0 else 0,
-        _log(choice.lanes),
+        _by(choice.lanes * FLOAT_BYTES, space.machine.vector_bytes),
         vectors,
         tile / (vectors * choice.lanes),
         is_stored,
@@ -275,6 +295,7 @@ def _parallel_values(space: NestSpace, choice: TileChoice) -> list[float]:
         _log(chunks / space.threads),
         rounds * space.threads / chunks,
         _log(space.threads),
+        log2(prod(choice.blocks)),
     ]
 
 
@@ -319,8 +340,12 @@ def _footprint_values(space: NestSpace, choice: TileChoice) -> list[float]:
     found = _footprints(space.analysis, choice)
     sizes = (found.tile, found.row, found.plane)
     reuse = _operations(space.analysis) / max(found.tile, 1.0)
+    first, second, *_ = space.machine.cache_bytes
     return [
-        *(_log(size) for size in sizes),
+        _by(found.tile, first),
+        _by(found.row, first),
+        _by(found.row, second),
+        _by(found.plane, second),
         *(sum(size > cache for cache in space.machine.cache_bytes) for size in sizes),
         _log(reuse),
     ]
@@ -334,8 +359,8 @@ def _estimate_values(space: NestSpace, choice: TileChoice, found: Estimate) -> l
         _log(found.memory_cycles),
         _log(found.memory_cycles / max(found.compute_cycles, 1e-9)),
         _log(found.cycles * choice.lanes / max(operations, 1.0)),
-        found.accumulators,
-        found.registers,
+        found.accumulators / space.machine.registers,
+        (found.registers - found.accumulators) / space.machine.registers,
         max(0, found.registers - space.machine.registers),
         _log(found.code),
         found.waste,

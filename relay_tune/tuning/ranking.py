@@ -1,25 +1,30 @@
-"""Which candidates look promising: a learned model, or the analytic estimate."""
+"""Which candidates look promising: a learned model, which starts from the analytic estimate."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from cost_model import CostModel, CostModelError, Row
+from relay_tune.schedule.features import estimated_throughput
+from relay_tune.tuning.pretrained import new_cost_model
 from relay_tune.tuning.task_state import TaskState
 from search import Genome, Score
 
-LEAST_ROWS = 24
-"""With fewer measured candidates the estimate ranks better than what was learned from them."""
-
 RETRAIN_SHARE = 0.05
 RETRAIN_ROWS = 8
+
+
+def row_of(group: str, features: Sequence[float], seconds: float | None) -> Row:
+    """What a measured candidate teaches; its group are the candidates of the same task."""
+    throughput = None if seconds is None else 1.0 / seconds
+    return Row(group, features, throughput, estimated_throughput(features))
 
 
 class Ranking:
     """One cost model for all tasks of a run, and for those of earlier runs."""
 
     def __init__(self, seed: int, on_failure: Callable[[str], None]) -> None:
-        self._model: CostModel | None = CostModel(seed=seed)
+        self._model: CostModel | None = new_cost_model(seed)
         self._on_failure = on_failure
         self._rows = 0
         self._waiting: list[Row] = []
@@ -42,13 +47,15 @@ class Ranking:
 
         def score(genomes: Sequence[Genome]) -> Sequence[float]:
             schedules = [state.space.schedule(genome) for genome in genomes]
-            if self._model is not None and self._rows >= LEAST_ROWS:
-                described = [state.space.features(schedule) for schedule in schedules]
-                try:
-                    return [float(value) for value in self._model.predict(described)]
-                except CostModelError as error:
-                    self._give_up(error)
-            return [-state.space.cycles(schedule) for schedule in schedules]
+            described = [state.space.features(schedule) for schedule in schedules]
+            estimates = [estimated_throughput(features) for features in described]
+            if self._model is None:
+                return estimates
+            try:
+                return [float(value) for value in self._model.predict(described, estimates)]
+            except CostModelError as error:
+                self._give_up(error)
+                return estimates
 
         return score
 

@@ -26,7 +26,7 @@ from relay_tune.tuning.events import (
 )
 from relay_tune.tuning.keeper import LogKeeper
 from relay_tune.tuning.options import TuningOptions
-from relay_tune.tuning.ranking import Ranking
+from relay_tune.tuning.ranking import Ranking, row_of
 from relay_tune.tuning.result import TuningResult
 from relay_tune.tuning.runner import Prepared, Runner
 from relay_tune.tuning.scheduler import next_task, reason_to_finish
@@ -290,8 +290,7 @@ def _at_most_one(share: float | None) -> float | None:
 
 
 def _row(state: TaskState, schedule: Schedule, seconds: float | None) -> Row:
-    throughput = None if seconds is None else 1.0 / seconds
-    return Row(state.task.key.digest, state.space.features(schedule), throughput)
+    return row_of(state.task.key.digest, state.space.features(schedule), seconds)
 
 
 def _row_of(record: logs.Record) -> Row | None:
@@ -301,8 +300,8 @@ def _row_of(record: logs.Record) -> Row | None:
     values = json.loads(record.features)
     if len(values) != len(FEATURE_NAMES):
         return None
-    throughput = 1.0 / record.seconds if record.seconds and record.status == "ok" else None
+    seconds = record.seconds if record.status == "ok" else None
     try:
-        return Row(record.workload, values, throughput)
+        return row_of(record.workload, values, seconds)
     except CostModelError:
         return None

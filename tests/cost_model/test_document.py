@@ -60,7 +60,7 @@ def test_a_missing_file_is_an_error_of_the_model(tmp_path: Path) -> None:
 def test_another_version_is_named(saved: Path) -> None:
     content = json.loads(saved.read_text()) | {"version": 99}
     saved.write_text(json.dumps(content))
-    with pytest.raises(CostModelError, match="has version 99, this program reads 1"):
+    with pytest.raises(CostModelError, match="has version 99, this program reads 2"):
         CostModel(0).load(saved)
 
 
@@ -99,8 +99,18 @@ def test_trees_that_point_astray_never_reach_the_library(
     trees = json.loads(content["trees"])
     change(trees["learner"]["gradient_booster"]["model"])
     content["trees"] = json.dumps(trees)
-    text = f"{content['feature_count']} {content['rows']} {content['trees']}"
+    names = " ".join(content["feature_names"])
+    text = f"{content['feature_count']} {names} {content['rows']} {content['trees']}"
     content["digest"] = hashlib.sha256(text.encode()).hexdigest()
     saved.write_text(json.dumps(content))
     with pytest.raises(CostModelError, match="the trees are"):
         CostModel(0).load(saved)
+
+
+def test_a_model_of_other_features_is_refused(tmp_path: Path) -> None:
+    named = CostModel(0, feature_names=("width", "depth"))
+    named.update([Row("task", [float(n), 1.0], 1.0 + n) for n in range(20)])
+    named.save(tmp_path / "named.json")
+    CostModel(0, feature_names=("width", "depth")).load(tmp_path / "named.json")
+    with pytest.raises(CostModelError, match="other features"):
+        CostModel(0, feature_names=("depth", "width")).load(tmp_path / "named.json")

@@ -1,4 +1,5 @@
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -182,3 +183,25 @@ def test_an_untrained_model_cannot_be_saved(tmp_path: Path) -> None:
     with pytest.raises(CostModelError, match="no rows"):
         CostModel(0).save(tmp_path / "model.json")
     assert json.dumps([path.name for path in tmp_path.iterdir()]) == "[]"
+
+
+def test_the_estimate_stands_until_it_is_proved_wrong() -> None:
+    model = CostModel(0)
+    features = [[float(n)] for n in range(40)]
+    priors = [0.1 * n for n in range(40)]
+    assert model.predict(features, priors).tolist() == priors
+    halved = [math.exp(prior) * (0.5 if n >= 20 else 1.0) for n, prior in enumerate(priors)]
+    model.update([Row("task", *row) for row in zip(features, halved, priors, strict=True)])
+    scores = model.predict([[10.0], [30.0]], [1.0, 1.0])
+    assert scores[0] - scores[1] == pytest.approx(math.log(2), abs=0.1)
+
+
+def test_what_was_loaded_counts_for_tasks_that_were_never_seen(tmp_path: Path) -> None:
+    first = CostModel(0)
+    first.update([Row("old", [float(n % 2), float(n)], 1.0 + n % 2) for n in range(60)])
+    first.save(tmp_path / "model.json")
+    later = CostModel(0)
+    later.load(tmp_path / "model.json")
+    later.update([Row("new", [0.0, 100.0 + n], 5.0) for n in range(20)])
+    scores = later.predict([[0.0, 110.0], [1.0, 110.0]])
+    assert scores[1] > scores[0] + 0.3

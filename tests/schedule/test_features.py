@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.apply import plan_program
@@ -24,8 +25,8 @@ def product(rows: int, columns: int, depth: int) -> Tensor:
     return compute("c", (rows, columns), lambda i, j: reduce("sum", [k], a[i, k] * b[k, j]))
 
 
-def described(*outputs: Tensor, threads: int = 2) -> dict[str, float]:
-    spaces = plan_program(TensorProgram((), outputs, ())).spaces(MACHINE, threads)
+def described(*outputs: Tensor, threads: int = 2, machine: Machine = MACHINE) -> dict[str, float]:
+    spaces = plan_program(TensorProgram((), outputs, ())).spaces(machine, threads)
     choices = [default_choice(space) for space in spaces]
     estimates = [space.estimate(choice) for space, choice in zip(spaces, choices, strict=True)]
     return dict(zip(FEATURE_NAMES, features(spaces, choices, estimates), strict=True))
@@ -38,7 +39,15 @@ def test_sizes_enter_as_logarithms() -> None:
     assert found["axis0_log_extent"] == math.log2(49)
     assert found["axis1_log_extent"] == math.log2(33)
     assert found["axis2_log_extent"] == 0
-    assert found["log_written_bytes"] == math.log2(1 + 32 * 48 * 4)
+
+
+def test_bytes_are_told_relative_to_the_caches() -> None:
+    found = described(product(32, 48, 64))
+    assert found["log_written_by_cache"] == math.log2(32 * 48 * 4 / MACHINE.cache_bytes[1])
+    larger = replace(MACHINE, cache_bytes=tuple(2 * size for size in MACHINE.cache_bytes))
+    again = described(product(32, 48, 64), machine=larger)
+    for name in ("log_written_by_cache", "log_read_by_cache"):
+        assert again[name] == found[name] - 1
 
 
 def test_the_heaviest_nest_is_described_the_others_are_summed() -> None:

@@ -4,9 +4,10 @@ from random import Random
 
 import pytest
 
-from cost_model import CostModel, CostModelError, Row
+from cost_model import CostModel, CostModelError, Row, rank_correlation
 from relay_tune.codegen.target import Target
 from relay_tune.runtime.target_machine import machine_of
+from relay_tune.schedule.features import estimated_throughput
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.ranking import Ranking
 from relay_tune.tuning.task_state import TaskState, new_state
@@ -32,13 +33,19 @@ def sample(state: TaskState, count: int) -> list[Genome]:
     return [state.space.space.random(random) for _ in range(count)]
 
 
-def test_the_estimate_ranks_until_enough_is_known(state: TaskState) -> None:
-    genomes = sample(state, 10)
-    ranking = Ranking(0, pytest.fail)
-    estimates = [-state.space.cycles(state.space.schedule(genome)) for genome in genomes]
-    assert ranking.score(state)(genomes) == estimates
-    ranking.learn(rows(state, genomes))
-    assert ranking.score(state)(genomes) == estimates
+def estimates_of(state: TaskState, genomes: list[Genome]) -> list[float]:
+    described = [state.space.features(state.space.schedule(genome)) for genome in genomes]
+    return [estimated_throughput(features) for features in described]
+
+
+def test_what_ships_with_the_package_corrects_the_estimate_from_the_start(
+    state: TaskState,
+) -> None:
+    genomes = sample(state, 40)
+    scores = list(Ranking(0, pytest.fail).score(state)(genomes))
+    estimates = estimates_of(state, genomes)
+    assert scores != estimates
+    assert rank_correlation(scores, estimates) > 0.5
 
 
 def test_the_model_ranks_after_that(state: TaskState) -> None:
@@ -62,7 +69,7 @@ def test_a_failing_model_is_given_up_once(
     genomes = sample(state, 40)
     ranking.learn(rows(state, genomes))
     monkeypatch.setattr(CostModel, "predict", failing)
-    estimates = [-state.space.cycles(state.space.schedule(genome)) for genome in genomes]
+    estimates = estimates_of(state, genomes)
     assert ranking.score(state)(genomes) == estimates
     assert ranking.score(state)(genomes) == estimates
     ranking.learn(rows(state, genomes))

@@ -1,0 +1,21 @@
+"""The cost model that ships with the package: what was learned from other networks.
+
+`benchmarks/search_pretrain.py` makes its file. It knows no machine's cache sizes or rates, only how
+schedules that are described relative to them compare.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cost_model import CostModel
+from relay_tune.schedule.features import FEATURE_NAMES
+
+PRETRAINED = Path(__file__).with_name("pretrained.json")
+
+
+def new_cost_model(seed: int) -> CostModel:
+    """A model of schedules that knows what the shipped one knows."""
+    model = CostModel(seed, feature_names=FEATURE_NAMES)
+    model.load(PRETRAINED)
+    return model
