@@ -119,6 +119,9 @@ def _report(arguments: argparse.Namespace, result: TuningResult, library: str) -
     gain = f", {before / after:.2f} times as fast" if before and after else ""
     print(f"measured {result.measured} candidates in {clock_text(result.seconds)} minutes")
     print(f"all kernels by themselves: untuned {time_text(before)}, tuned {time_text(after)}{gain}")
+    if result.network is not None:
+        whole = (time_text(result.network.untuned), time_text(result.network.tuned))
+        print(f"the whole network: untuned {whole[0]}, tuned {whole[1]}")
     if result.interrupted:
         print(f"interrupted; the log {arguments.log} has all that was measured")
     if library:

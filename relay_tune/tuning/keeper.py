@@ -15,6 +15,7 @@ import logs
 from relay_tune.errors import InputError
 from relay_tune.runtime.measurement import Measurement
 from relay_tune.schedule.schedule import Schedule
+from relay_tune.tuning.kept_schedules import KeptSchedule, kept_of, with_kept
 from relay_tune.tuning.tasks import Task
 
 GIVE_UP_ATTEMPTS = 2
@@ -65,6 +66,16 @@ class LogKeeper:
         with log_errors():
             return list(
                 self._log.history(task.key.digest, scope.target, scope.threads, scope.code_version)
+            )
+
+    def records(self, task: Task) -> list[logs.Record]:
+        """The records of a task with any number of threads, oldest first."""
+        scope = self.scope
+        with log_errors():
+            return list(
+                self._log.history(
+                    task.key.digest, target=scope.target, code_version=scope.code_version
+                )
             )
 
     def history_of_others(self, digests: set[str]) -> list[logs.Record]:
@@ -137,15 +148,31 @@ class LogKeeper:
         if finished_share is not None:
             marks = [mark for mark in marks if mark[:3] != scope] + [[*scope, finished_share]]
         description = {
+            **known,
             "title": task.key.title,
             "operations": task.operations,
             "bytes": task.bytes,
             "finished": marks,
         }
-        if description == known:
-            return
-        with log_errors():
-            self._log.put_task(task.key.digest, logs.canonical_json(description))
+        self._put_description(task, known, description)
+
+    def kept(self, task: Task) -> list[KeptSchedule]:
+        """The marks of the task for this target and code version, for any number of threads."""
+        scope = self.scope
+        return [
+            mark
+            for mark in kept_of(self._description(task))
+            if (mark.target, mark.code_version) == (scope.target, scope.code_version)
+        ]
+
+    def keep(self, task: Task, schedule: Schedule, seconds: float, threads: int) -> None:
+        """Mark the schedule that holds in the network with so many threads."""
+        known = self._description(task)
+        scope = self.scope
+        mark = KeptSchedule(
+            scope.target, threads, scope.code_version, schedule.to_json(), seconds, time.time()
+        )
+        self._put_description(task, known, {**known, "kept": with_kept(kept_of(known), mark)})
 
     def limits(self) -> dict[str, float]:
         """What the machine can reach, by name, as far as the log knows."""
@@ -174,8 +201,18 @@ class LogKeeper:
             task.key.digest, scope.target, scope.threads, scope.code_version, schedule.to_json()
         )
 
+    def _put_description(self, task: Task, known: dict[str, Any], new: dict[str, Any]) -> None:
+        if new != known:
+            with log_errors():
+                self._log.put_task(task.key.digest, logs.canonical_json(new))
+
     def _description(self, task: Task) -> dict[str, Any]:
         with log_errors():
             text = self._log.task(task.key.digest)
-        data = {} if text is None else json.loads(text)
-        return data if isinstance(data, dict) else {}
+        return {} if text is None else description_of(text)
+
+
+def description_of(text: str) -> dict[str, Any]:
+    """What the log says of a task; nothing where that is not the description of one."""
+    data = json.loads(text)
+    return data if isinstance(data, dict) else {}

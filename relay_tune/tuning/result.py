@@ -35,6 +35,14 @@ class TaskResult:
 
 
 @dataclass(frozen=True, slots=True)
+class NetworkTimes:
+    """Seconds of one run of the whole network, with default and with tuned schedules."""
+
+    untuned: float
+    tuned: float
+
+
+@dataclass(frozen=True, slots=True)
 class TuningResult:
     """A tuning run.
 
@@ -44,6 +52,7 @@ class TuningResult:
         seconds: how long it took.
         interrupted: whether the user ended it early; what was measured is in the log.
         outcomes: how many candidates of this run ended how.
+        network: the whole network in the end; None where it was not run.
     """
 
     tasks: tuple[TaskResult, ...]
@@ -51,6 +60,7 @@ class TuningResult:
     seconds: float
     interrupted: bool = False
     outcomes: Mapping[str, int] = field(default_factory=Counter)
+    network: NetworkTimes | None = None
 
     @property
     def model_seconds(self) -> float | None:

@@ -22,7 +22,6 @@ from relay_tune.runtime.measure_limits import measure_limits
 from relay_tune.runtime.measure_message import Slot, SlotKind
 from relay_tune.runtime.measurement import Measurement, Outcome
 from relay_tune.runtime.measurer import Candidate, MeasureLimits, Measurer
-from relay_tune.schedule.algorithms import algorithms
 from relay_tune.schedule.apply import Plan
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.candidates import CandidateText, candidate_text
@@ -165,7 +164,7 @@ class NativeRunner:
 
 
 def _plans(task: Task) -> list[Plan]:
-    return [task.plan.with_algorithm(name) for name in algorithms(task.plan.source)]
+    return [task.plan.with_algorithm(name) for name in task.plan.algorithms]
 
 
 def _slots_of_all(task: Task, algorithm: str, slots: tuple[Slot, ...]) -> tuple[Slot, ...]:

@@ -7,10 +7,12 @@ print(choose.report)
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
+from types import MappingProxyType
 
 import logs
 from relay_tune.codegen.target import Target
@@ -19,7 +21,8 @@ from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.schedule.apply import Plan, read_schedule
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.tuning.keeper import log_errors
+from relay_tune.tuning.keeper import description_of, log_errors
+from relay_tune.tuning.kept_schedules import KeptSchedule, kept_of
 
 
 @dataclass(slots=True)
@@ -42,6 +45,15 @@ class LookupReport:
         return f"{text}, {count} records do not fit" if count else text
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A schedule that the log offers; `seconds` decides between those of as many threads."""
+
+    threads: int
+    seconds: float
+    schedule: str
+
+
 class ScheduleLookup:
     """Finds the schedule of a primitive; the log was read when this object was made.
 
@@ -51,24 +63,38 @@ class ScheduleLookup:
     """
 
     def __init__(
-        self, records: Iterable[logs.Record], threads: int, limits: MachineLimits | None = None
+        self,
+        records: Iterable[logs.Record],
+        threads: int,
+        kept: Mapping[str, Sequence[KeptSchedule]] = MappingProxyType({}),
+        limits: MachineLimits | None = None,
     ) -> None:
+        """A lookup in correct and other records; `kept` are the marks by digest of the task."""
         self.report = LookupReport()
         self.limits = limits
         self._threads = threads
-        self._records: dict[str, list[logs.Record]] = {}
+        self._known: dict[str, list[_Known]] = {}
+        since: dict[tuple[str, int], float] = {}
+        for digest, marks in kept.items():
+            for mark in marks:
+                since[digest, mark.threads] = mark.time
+                known = _Known(mark.threads, mark.seconds, mark.schedule)
+                self._known.setdefault(digest, []).append(known)
         for record in records:
-            if record.status is logs.Status.OK:
-                self._records.setdefault(record.workload, []).append(record)
+            is_newer = record.created > since.get((record.workload, record.threads), -math.inf)
+            if record.status is logs.Status.OK and record.seconds is not None and is_newer:
+                known = _Known(record.threads, record.seconds, record.schedule)
+                self._known.setdefault(record.workload, []).append(known)
 
     def __call__(self, key: PrimitiveKey, plan: Plan) -> Schedule | None:
         """The fastest schedule that fits a primitive, or None if the log knows none.
 
-        Schedules that were measured on as many threads come first.
+        Schedules for as many threads come first. One that held in a network stands for all that
+        were measured before.
         """
-        for record in sorted(self._records.get(key.digest, []), key=self._preference):
+        for known in sorted(self._known.get(key.digest, []), key=self._preference):
             try:
-                schedule = read_schedule(record.schedule, plan)
+                schedule = read_schedule(known.schedule, plan)
             except InputError as error:
                 self.report.skipped[error.message] += 1
                 continue
@@ -77,9 +103,8 @@ class ScheduleLookup:
         self.report.default += 1
         return None
 
-    def _preference(self, record: logs.Record) -> tuple[int, float]:
-        assert record.seconds is not None  # a record with status ok has a time
-        return abs(record.threads - self._threads), record.seconds
+    def _preference(self, known: _Known) -> tuple[int, float]:
+        return abs(known.threads - self._threads), known.seconds
 
 
 def schedule_lookup(
@@ -92,5 +117,16 @@ def schedule_lookup(
     """
     with log_errors(), logs.open_log(log, create=False, readonly=True) as opened:
         records = list(opened.history(target=target.key, code_version=code_version))
+        digests = {record.workload for record in records}
+        texts = {digest: opened.task(digest) for digest in digests}
         limits = MachineLimits.from_entries(opened.limits(target.key), 1)
-    return ScheduleLookup(records, threads, limits)
+    kept = {
+        digest: [
+            mark
+            for mark in kept_of(description_of(text))
+            if (mark.target, mark.code_version) == (target.key, code_version)
+        ]
+        for digest, text in texts.items()
+        if text is not None
+    }
+    return ScheduleLookup(records, threads, kept, limits)

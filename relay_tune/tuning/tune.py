@@ -7,8 +7,10 @@ print(result.default_model_seconds, "->", result.model_seconds)
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 
+from relay_tune.building.program_form import fused_module
 from relay_tune.codegen.target import Target, native_target, parse_target
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.errors import InputError
@@ -19,17 +21,19 @@ from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import thread_count
 from relay_tune.schedule.accuracy import parse_accuracy
 from relay_tune.schedule.machine import Machine
-from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.budget import make_budget
 from relay_tune.tuning.events import Progress, ignore
 from relay_tune.tuning.keeper import LogKeeper, Scope
+from relay_tune.tuning.network_check import runs_as_network
 from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.program_space import ProgramSpace
-from relay_tune.tuning.result import TuningResult
+from relay_tune.tuning.result import NetworkTimes, TuningResult
 from relay_tune.tuning.run import TuningRun
 from relay_tune.tuning.runner import NativeRunner, Runner
+from relay_tune.tuning.settle import is_settled, settle
 from relay_tune.tuning.task_state import TaskState, new_state
 from relay_tune.tuning.tasks import Task, extract_tasks
+from relay_tune.typing.infer import infer_types
 
 __all__ = ["TuningResult", "tune", "tune_tasks"]
 
@@ -68,11 +72,12 @@ def tune(
     chosen = parse_target(target) if isinstance(target, str) else target
     _check_native(chosen)
     count = thread_count(threads)
-    tasks = extract_tasks(default_pipeline()(module), parse_accuracy(accuracy))
+    fused = fused_module(infer_types(module))
+    tasks = extract_tasks(fused, parse_accuracy(accuracy))
     network_bytes = sum(task.weight * task.bytes for task in tasks)
     runner = NativeRunner(chosen, count, seed, network_bytes=network_bytes)
     try:
-        return tune_tasks(
+        result = tune_tasks(
             tasks,
             runner,
             log=log,
@@ -83,6 +88,34 @@ def tune(
         )
     finally:
         runner.close()
+    return _settled(result, fused, tasks, log, Scope(chosen.key, count, CODE_VERSION), chosen)
+
+
+def _settled(
+    result: TuningResult,
+    fused: Module,
+    tasks: Sequence[Task],
+    log: str | PathLike[str],
+    scope: Scope,
+    target: Target,
+) -> TuningResult:
+    """The result with the times of the whole network, where it can be run as one.
+
+    Nothing is done where nothing new was measured and all winners are known to hold.
+    """
+    if result.interrupted or not runs_as_network(fused):
+        return result
+    keeper = LogKeeper(log, scope)
+    try:
+        if not result.measured and is_settled(tasks, keeper):
+            return result
+        verdict = settle(fused, tasks, keeper, target, _machine(keeper, target))
+    except KeyboardInterrupt:
+        return replace(result, interrupted=True)
+    finally:
+        keeper.close()
+    times = NetworkTimes(verdict.untuned_seconds, verdict.tuned_seconds)
+    return replace(result, network=times)
 
 
 def tune_tasks(

@@ -1,15 +1,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import pytest
 
 import logs
 from relay_tune.codegen.target import Target
+from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.errors import InputError
 from relay_tune.frontend.relay_text import parse
+from relay_tune.runtime.measurement import Measurement, Outcome
 from relay_tune.runtime.target_machine import machine_of
+from relay_tune.schedule.schedule import Schedule
 from relay_tune.transform.pipeline import default_pipeline
+from relay_tune.tuning.keeper import LogKeeper, Scope
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.schedule_lookup import schedule_lookup
 from relay_tune.tuning.tasks import Task, extract_tasks
@@ -85,8 +90,8 @@ def test_a_missing_log_is_an_input_error(target: Target, tmp_path: Path) -> None
 def test_a_schedule_under_another_algorithm_is_found(target: Target, tmp_path: Path) -> None:
     convolution = parse("""
 #[version = "0.0.5"]
-def @main(%x: Tensor[(1, 16, 12, 12), float32]) {
-  nn.conv2d(%x, ones(shape=(16, 16, 3, 3), dtype="float32"), channels=16, kernel_size=(3, 3))
+def @main(%x: Tensor[(1, 32, 26, 26), float32]) {
+  nn.conv2d(%x, ones(shape=(32, 32, 3, 3), dtype="float32"), channels=32, kernel_size=(3, 3))
 }
 """)
     tasks = extract_tasks(default_pipeline()(convolution))
@@ -98,3 +103,27 @@ def @main(%x: Tensor[(1, 16, 12, 12), float32]) {
     lookup = schedule_lookup(tmp_path / "log.db", target, 2, "1")
     assert lookup(task.key, task.plan) == schedule
     assert not lookup.report.skipped
+
+
+def test_what_held_in_a_network_stands_for_all_that_was_measured_before(
+    tasks: list[Task], target: Target, tmp_path: Path
+) -> None:
+    space = ProgramSpace(tasks[0].plan, machine_of(target), 2)
+    random = Random(0)
+    early, held, late = (space.schedule(space.space.random(random)) for _ in range(3))
+    keeper = LogKeeper(tmp_path / "log.db", Scope(target.key, 2, CODE_VERSION))
+    keeper.append(tasks[0], early, Measurement(Outcome.OK, 1e-6), [])
+    keeper.keep(tasks[0], held, 2e-6, 2)
+
+    def chosen() -> Schedule | None:
+        lookup = schedule_lookup(tmp_path / "log.db", target, 2, CODE_VERSION)
+        return lookup(tasks[0].key, tasks[0].plan)
+
+    assert chosen() == held
+    keeper.append(tasks[0], late, Measurement(Outcome.OK, 3e-6), [])
+    assert chosen() == held  # newer, but slower
+    keeper.append(tasks[0], late, Measurement(Outcome.OK, 1.5e-6), [])
+    assert chosen() == late
+    keeper.keep(tasks[0], early, 1e-6, 2)
+    assert chosen() == early and len(keeper.kept(tasks[0])) == 1
+    keeper.close()

@@ -13,7 +13,7 @@ from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.runtime.target_machine import machine_of
-from relay_tune.tuning.program_space import ProgramSpace
+from relay_tune.tuning.keeper import LogKeeper, Scope
 from relay_tune.tuning.schedule_lookup import schedule_lookup
 from relay_tune.tuning.tasks import Task
 from relay_tune.tuning.tune import tune
@@ -29,15 +29,22 @@ def test_a_network_is_tuned_and_its_log_serves_builds(
     assert result.outcomes == {"ok": 16}
     assert result.model_seconds is not None and result.default_model_seconds is not None
     assert result.model_seconds <= result.default_model_seconds
+    assert result.network is not None and result.network.tuned <= result.network.untuned
     lookup = schedule_lookup(path, target, 2, CODE_VERSION)
+    keeper = LogKeeper(path, Scope(target.key, 2, CODE_VERSION))
     for task in tasks:
+        marks = {mark.threads: mark.schedule for mark in keeper.kept(task)}
+        assert set(marks) == {1, 2}
         schedule = lookup(task.key, task.plan)
-        assert schedule is not None
-        with logs.open_log(path, readonly=True) as log:
-            best = log.best(task.key.digest, target.key, 2, CODE_VERSION)
-            assert best is not None and best.schedule == schedule.to_json()
-            default = ProgramSpace(task.plan, machine_of(target), 2).default
-            assert best.measurements >= 2 or schedule == default  # a winner was measured again
+        assert schedule is not None and schedule.to_json() == marks[2]
+        best = min(
+            (record for record in keeper.history(task) if record.seconds is not None),
+            key=lambda record: record.seconds or 0.0,
+        )
+        default = task.plan.default_schedule(machine_of(target), 2).to_json()
+        assert marks[2] in (best.schedule, default)
+        assert best.measurements >= 2 or best.schedule == default  # winners are measured again
+    keeper.close()
     assert str(lookup.report) == "2 of 2 kernels tuned"
 
 

@@ -1,0 +1,147 @@
+"""The tuned network beside the untuned one: where a kernel does not hold, its default stays.
+
+Kernels are tuned by themselves. In the network other kernels have used the caches in between, and
+a winner may lose. Both networks run in turn, step by step, so that each kernel is compared with its
+default one where it will run; then they run as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+
+from relay_tune.building.build import compile_fused
+from relay_tune.building.network import is_static
+from relay_tune.building.program_form import is_network
+from relay_tune.codegen.target import Target
+from relay_tune.ir.module import Module
+from relay_tune.ir.types import TensorType
+from relay_tune.op.primitive_key import PrimitiveKey
+from relay_tune.runtime.measure_inputs import random_array
+from relay_tune.runtime.native_program import NativeProgram
+from relay_tune.schedule.apply import Plan
+from relay_tune.schedule.schedule import Schedule
+
+ROUNDS = 5
+"""Turns of each network."""
+
+STEP_RUNS = 4
+"""Runs of all steps in a turn; the first finds the caches as the other network left them."""
+
+TURN_SECONDS = 0.04
+MOST_RUNS = 100
+
+Choices = Mapping[str, Schedule]
+"""A schedule for the primitive of each digest."""
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkVerdict:
+    """What became of the tuned schedules.
+
+    Attributes:
+        kept: the schedule of each primitive: the tuned one where it holds, else the default one.
+        seconds: one run of each primitive under it in the network.
+        untuned_seconds: one run of the whole network with default schedules.
+        tuned_seconds: and with those that are kept.
+    """
+
+    kept: Choices
+    seconds: Mapping[str, float]
+    untuned_seconds: float
+    tuned_seconds: float
+
+
+def runs_as_network(module: Module) -> bool:
+    """Whether a fused module is a network of operators with static shapes."""
+    main = module.main
+    types = [param.annotation if param.type is None else param.type for param in main.params]
+    if not all(isinstance(type_, TensorType) and is_static(type_) for type_ in types):
+        return False
+    return is_network(module)
+
+
+def check_network(
+    module: Module, target: Target, threads: int, default: Choices, tuned: Choices
+) -> NetworkVerdict:
+    """Compare schedules in the network of a fused module whose shapes are static.
+
+    Both give a schedule for each of its tasks, by the digest of the key. The verdict is about the
+    tasks that the network runs.
+    """
+    networks = _Networks(module, target, threads)
+    untuned = networks.program(default)
+    candidate = networks.program(tuned)
+    by_default, by_tuned = networks.step_seconds((untuned, candidate))
+    slower = {digest for digest in by_tuned if by_tuned[digest] > by_default[digest]}
+    kept = {digest: (default if digest in slower else tuned)[digest] for digest in by_tuned}
+    if any(kept[digest] != tuned[digest] for digest in slower):
+        candidate = networks.program(kept)
+    untuned_seconds, tuned_seconds = networks.whole_seconds((untuned, candidate))
+    if tuned_seconds > untuned_seconds:
+        kept = {digest: default[digest] for digest in by_tuned}
+        tuned_seconds, slower = untuned_seconds, set(by_tuned)
+    seconds = {digest: (by_default if digest in slower else by_tuned)[digest] for digest in kept}
+    return NetworkVerdict(kept, seconds, untuned_seconds, tuned_seconds)
+
+
+class _Networks:
+    """Programs of one module with one set of inputs."""
+
+    def __init__(self, module: Module, target: Target, threads: int) -> None:
+        self._module = module
+        self._target = target
+        self._threads = threads
+        self._inputs: list[np.ndarray] = []
+
+    def program(self, choices: Choices) -> NativeProgram:
+        """The module built with these schedules."""
+
+        def choose(key: PrimitiveKey, plan: Plan) -> Schedule | None:
+            return choices.get(key.digest)
+
+        compiled = compile_fused(self._module, self._target, self._threads, choose)
+        if not self._inputs:
+            random = np.random.default_rng(0)
+            self._inputs = [random_array(type_, random) for type_ in compiled.inputs.values()]
+        return NativeProgram(compiled)
+
+    def step_seconds(self, programs: Sequence[NativeProgram]) -> list[dict[str, float]]:
+        """For each program, the seconds of one run of each primitive, on average over its steps."""
+        found: list[list[list[list[float]]]] = [[] for _ in programs]
+        for _ in range(ROUNDS):
+            for program, times in zip(programs, found, strict=True):
+                turn = program.step_seconds(self._inputs, self._threads, STEP_RUNS)
+                times.append([runs[1:] for runs in turn])
+        return [_by_digest(program, times) for program, times in zip(programs, found, strict=True)]
+
+    def whole_seconds(self, programs: Sequence[NativeProgram]) -> list[float]:
+        """The median seconds of a run of each program."""
+        times: list[list[float]] = [[] for _ in programs]
+        for _ in range(ROUNDS):
+            for program, own in zip(programs, times, strict=True):
+                own += self._turn(program)
+        return [median(own) for own in times]
+
+    def _turn(self, program: NativeProgram) -> list[float]:
+        program.run(self._inputs, self._threads)
+        end = perf_counter() + TURN_SECONDS
+        times: list[float] = []
+        while not times or (perf_counter() < end and len(times) < MOST_RUNS):
+            start = perf_counter()
+            program.run(self._inputs, self._threads)
+            times.append(perf_counter() - start)
+        return times
+
+
+def _by_digest(program: NativeProgram, rounds: list[list[list[float]]]) -> dict[str, float]:
+    """The mean over the steps of each digest of the median of their times."""
+    found: dict[str, list[float]] = {}
+    for place, digest in enumerate(program.step_digests):
+        times = [seconds for steps in rounds for seconds in steps[place]]
+        found.setdefault(digest, []).append(median(times))
+    return {digest: sum(own) / len(own) for digest, own in found.items()}

@@ -1,0 +1,57 @@
+"""The end of tuning: the winners must hold in the network, on one thread too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relay_tune.codegen.target import Target
+from relay_tune.ir.module import Module
+from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.tuning.keeper import LogKeeper
+from relay_tune.tuning.network_check import NetworkVerdict, check_network
+from relay_tune.tuning.schedule_lookup import ScheduleLookup
+from relay_tune.tuning.tasks import Task
+
+
+def settle(
+    module: Module, tasks: Sequence[Task], keeper: LogKeeper, target: Target, machine: Machine
+) -> NetworkVerdict:
+    """Compare the best schedules of the log with the default ones in the network of a fused module.
+
+    What holds is marked in the log, for the number of threads that was tuned for and for one. The
+    result is about the former.
+    """
+    verdicts = [
+        _settle(module, tasks, keeper, target, machine, threads)
+        for threads in dict.fromkeys((keeper.scope.threads, 1))
+    ]
+    return verdicts[0]
+
+
+def is_settled(tasks: Sequence[Task], keeper: LogKeeper) -> bool:
+    """Whether the log has marks for all tasks."""
+    counts = {keeper.scope.threads, 1}
+    return all(counts <= {mark.threads for mark in keeper.kept(task)} for task in tasks)
+
+
+def _settle(
+    module: Module,
+    tasks: Sequence[Task],
+    keeper: LogKeeper,
+    target: Target,
+    machine: Machine,
+    threads: int,
+) -> NetworkVerdict:
+    default = {task.key.digest: task.plan.default_schedule(machine, threads) for task in tasks}
+    lookup = ScheduleLookup([record for task in tasks for record in keeper.records(task)], threads)
+    tuned: dict[str, Schedule] = {}
+    for task in tasks:
+        found = lookup(task.key, task.plan)
+        tuned[task.key.digest] = default[task.key.digest] if found is None else found
+    verdict = check_network(module, target, threads, default, tuned)
+    for task in tasks:
+        digest = task.key.digest
+        if digest in verdict.kept:
+            keeper.keep(task, verdict.kept[digest], verdict.seconds[digest], threads)
+    return verdict

@@ -1,0 +1,74 @@
+"""The tuned network beside the untuned one, with times that are made up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from relay_tune.codegen.target import Target
+from relay_tune.frontend.relay_text import parse
+from relay_tune.ir.module import Module
+from relay_tune.runtime.target_machine import machine_of
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.transform.pipeline import default_pipeline
+from relay_tune.tuning import network_check
+from relay_tune.tuning.network_check import check_network, runs_as_network
+from relay_tune.tuning.plan_space import PlanSpace
+from relay_tune.tuning.tasks import Task, extract_tasks
+
+
+def choices(tasks: Sequence[Task], target: Target) -> tuple[dict[str, Schedule], ...]:
+    """Default schedules, and others, of all tasks."""
+    default, other = {}, {}
+    for task in tasks:
+        space = PlanSpace(task.plan, machine_of(target), 1)
+        default[task.key.digest] = space.default
+        genes = space.default_genes
+        assert genes is not None
+        place = space.names.index("n0.unroll")
+        other_unroll = (genes[place] + 1) % len(space.values[place])
+        changed = (*genes[:place], other_unroll, *genes[place + 1 :])
+        other[task.key.digest] = space.schedule(changed)
+    assert default != other
+    return default, other
+
+
+def test_both_networks_are_run(module: Module, target: Target) -> None:
+    fused = default_pipeline()(module)
+    tasks = extract_tasks(fused)
+    default, tuned = choices(tasks, target)
+    verdict = check_network(fused, target, 1, default, tuned)
+    assert 0 < verdict.tuned_seconds <= verdict.untuned_seconds
+    for digest, schedule in verdict.kept.items():
+        assert schedule in (default[digest], tuned[digest]) and verdict.seconds[digest] > 0
+
+
+@pytest.mark.parametrize("whole", [(2.0, 1.0), (1.0, 2.0)], ids=["faster", "slower"])
+def test_defaults_stay_where_kernels_or_the_whole_are_slower(
+    module: Module, target: Target, monkeypatch: pytest.MonkeyPatch, whole: tuple[float, float]
+) -> None:
+    fused = default_pipeline()(module)
+    first, second = (task.key.digest for task in extract_tasks(fused)[:2])
+    default, tuned = choices(extract_tasks(fused), target)
+    steps = [{first: 3.0, second: 3.0}, {first: 1.0, second: 4.0}]
+    networks = network_check._Networks
+    monkeypatch.setattr(networks, "step_seconds", lambda *_: steps)
+    monkeypatch.setattr(networks, "whole_seconds", lambda *_: list(whole))
+    verdict = check_network(fused, target, 1, default, tuned)
+    assert verdict.kept[second] == default[second] and verdict.seconds[second] == 3.0
+    if whole == (2.0, 1.0):
+        assert verdict.kept[first] == tuned[first] and verdict.seconds[first] == 1.0
+        assert (verdict.untuned_seconds, verdict.tuned_seconds) == whole
+    else:
+        assert verdict.kept[first] == default[first] and verdict.seconds[first] == 3.0
+        assert verdict.untuned_seconds == verdict.tuned_seconds == 1.0
+
+
+def test_symbolic_shapes_are_no_network(module: Module) -> None:
+    symbolic = parse("""
+#[version = "0.0.5"]
+def @main(%x: Tensor[(?, 8), float32]) { nn.relu(%x) }
+""")
+    assert runs_as_network(default_pipeline()(module))
+    assert not runs_as_network(default_pipeline()(symbolic))
