@@ -101,6 +101,31 @@ def test_fields_of_a_concatenation_join_it(typed: Any, assert_same_meaning: Any)
     assert_same_meaning(before, after)
 
 
+def marks(module: Module) -> list[dict[str, Any]]:
+    functions = [n for n in post_order(module.main) if isinstance(n, Function) and n.is_primitive]
+    return [{k: v for k, v in f.attributes.items() if k != "Primitive"} for f in functions]
+
+
+def test_rows_are_views_and_columns_are_not(typed: Any, assert_same_meaning: Any) -> None:
+    rows = "strided_slice(%x, begin=[2, 0], end=[4, 8], strides=[1, 1])"
+    columns = "strided_slice(%x, begin=[0, 2], end=[6, 4], strides=[1, 1])"
+    before = typed(f"(%x: Tensor[(6, 8), float32]) {{ (exp({rows}), exp({columns})) }}")
+    after = Fuse()(before)
+    assert sorted(kernels(after)) == [["exp"], ["strided_slice"], ["strided_slice", "exp"]]
+    assert [mark for mark in marks(after) if mark] == [{"ViewOffset": 16}]
+    assert_same_meaning(before, after)
+
+
+def test_fields_of_an_outermost_concatenation_stay_out_of_it(
+    typed: Any, assert_same_meaning: Any
+) -> None:
+    before = typed(f"({X}) {{ nn.relu(concatenate((exp(%x), nn.relu(%x)), axis=0)) }}")
+    after = Fuse()(before)
+    assert sorted(kernels(after)) == [["concatenate"], ["exp"], ["nn.relu"], ["nn.relu"]]
+    assert [mark for mark in marks(after) if mark] == [{"JoinOnly": 1}]
+    assert_same_meaning(before, after)
+
+
 def test_group_size_is_limited(typed: Any) -> None:
     before = typed(f"({X}) {{ exp(exp(exp(exp(exp(%x))))) }}")
     assert [len(kernel) for kernel in kernels(Fuse(2)(before))] == [2, 2, 1]
