@@ -18,7 +18,7 @@ from relay_tune.runtime.aligned_memory import aligned_bytes, rounded_up
 
 Array = np.ndarray[Any, Any]
 
-MOST_BYTES = 64 << 20
+MOST_BYTES = 256 << 20
 """No more is copied for one candidate; a network with more weights is as good as endless."""
 
 MOST_COPIES = 64

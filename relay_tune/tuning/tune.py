@@ -74,7 +74,7 @@ def tune(
     count = thread_count(threads)
     fused = fused_module(infer_types(module))
     tasks = extract_tasks(fused, parse_accuracy(accuracy))
-    network_bytes = sum(task.weight * task.bytes for task in tasks)
+    network_bytes = sum(task.weight * max(size for _, size in task.works) for task in tasks)
     runner = NativeRunner(chosen, count, seed, network_bytes=network_bytes)
     try:
         result = tune_tasks(

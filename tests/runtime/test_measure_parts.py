@@ -194,7 +194,7 @@ def @main(%t: Tensor[(5, 3), float32], %i: Tensor[(4), int64], %q: Tensor[(2, 2)
 class TestConstantCopies:
     def test_as_many_as_it_takes_to_drive_out_the_first(self) -> None:
         assert copies_wanted(1 << 20, 10 << 20, seconds=1e-6) == 11
-        assert copies_wanted(200 << 20, 500 << 20, seconds=1e-6) == 2
+        assert copies_wanted(300 << 20, 500 << 20, seconds=1e-6) == 2
         assert copies_wanted(1 << 10, 10 << 20, seconds=1e-6) == MOST_COPIES
         assert copies_wanted(1 << 20, 0, seconds=1e-6) == 1
         assert copies_wanted(0, 10 << 20, seconds=1e-6) == 1
