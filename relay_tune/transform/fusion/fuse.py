@@ -20,6 +20,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, post_order, rebuild
 from relay_tune.ir.types import FuncType, Type
 from relay_tune.op.primitive_views import JOIN_ONLY, RESHAPE_ONLY, VIEW_OFFSET
+from relay_tune.transform.effects import module_has_effects
 from relay_tune.transform.fusion.call_graph import (
     CallNode,
     argument_leaves,
@@ -43,24 +44,25 @@ class Fuse:
 
     def __call__(self, module: Module) -> Module:
         """The module in which operators are called in primitive functions only."""
-        return map_scopes(module, self._fuse)
+        in_order = module_has_effects(module)
+        return map_scopes(module, lambda body: self._fuse(body, in_order=in_order))
 
-    def _fuse(self, body: Expr) -> Expr:
+    def _fuse(self, body: Expr, *, in_order: bool) -> Expr:
         nodes = call_graph(body)
         groups = partition(nodes, self.maximum_group_size)
         members: dict[CallNode, list[CallNode]] = {}
         for node in nodes:
             members.setdefault(groups.of(node).result, []).append(node)
-        return _with_kernels(body, separate_views(members.values()))
+        return _with_kernels(body, separate_views(members.values()), in_order=in_order)
 
 
-def _with_kernels(body: Expr, kernels: Iterable[list[CallNode]]) -> Expr:
+def _with_kernels(body: Expr, kernels: Iterable[list[CallNode]], *, in_order: bool) -> Expr:
     by_result = {kernel[-1].call: [node.call for node in kernel] for kernel in kernels}
     done: dict[Expr, Expr] = {}
     for expr in post_order(body, enter=same_scope):
         if isinstance(expr, Call) and is_operator_call(expr):
             if expr in by_result:
-                done[expr] = _kernel_call(by_result[expr], done)
+                done[expr] = _kernel_call(by_result[expr], done, in_order=in_order)
         elif not same_scope(expr):
             done[expr] = expr
         elif all(child in done for child in children(expr)):
@@ -68,14 +70,24 @@ def _with_kernels(body: Expr, kernels: Iterable[list[CallNode]]) -> Expr:
     return done[body]
 
 
-def _kernel_call(calls: list[Call], done: dict[Expr, Expr]) -> Expr:
-    """A call of a primitive function with the body `calls` (the last one is its result)."""
+def _kernel_call(calls: list[Call], done: dict[Expr, Expr], *, in_order: bool) -> Expr:
+    """A call of a primitive function with the body `calls` (the last one is its result).
+
+    Its parameters stand in the order of the calls or, if the program has effects, in that in which
+    their arguments were evaluated.
+    """
     result = calls[-1]
-    params: dict[Expr, Var] = {}
-    inside: dict[Expr, Expr] = dict.fromkeys(calls, result)
-    for leaf in (leaf for call in calls for leaf in argument_leaves(call)):
-        if leaf not in inside and leaf not in params and not isinstance(leaf, Constant):
-            params[leaf] = Var(f"p{len(params)}", leaf.type, type=leaf.type)
+    inside = set(calls)
+    leaves = dict.fromkeys(
+        leaf
+        for call in calls
+        for leaf in argument_leaves(call)
+        if leaf not in inside and not isinstance(leaf, Constant)
+    )
+    if in_order:
+        evaluated = post_order(result, enter=lambda node: node not in leaves)
+        leaves = dict.fromkeys(node for node in evaluated if node in leaves)
+    params = {leaf: Var(f"p{n}", leaf.type, type=leaf.type) for n, leaf in enumerate(leaves)}
     function = Function(
         tuple(params.values()),
         _body_over(result, calls, params),
