@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from relay_tune.building.build import build
-from relay_tune.errors import BuildError, InputError
+from relay_tune.errors import InputError
 from relay_tune.ir.dim import Symbol
-from relay_tune.ir.expr import Call, Expr, Function, GlobalVar, If, Tuple, Var, constant
+from relay_tune.ir.expr import Call, Expr, Function, Tuple, Var, constant
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
 from relay_tune.op.primitive_key import PrimitiveKey
