@@ -7,7 +7,12 @@ from collections.abc import Callable, Mapping
 from relay_tune.building.assemble import assemble
 from relay_tune.building.memory_limit import check_storages
 from relay_tune.building.network import input_type, is_static, network_of, output_types
-from relay_tune.building.primitives import ChooseSchedule, compile_primitives, primitives_of
+from relay_tune.building.primitives import (
+    ChooseSchedule,
+    Primitive,
+    compile_primitives,
+    primitives_of,
+)
 from relay_tune.building.program_form import is_network, program_module
 from relay_tune.building.programs import compile_program
 from relay_tune.codegen.compiled_program import CompiledProgram
@@ -103,11 +108,16 @@ def compile_fused(
     threads: int,
     schedules: ChooseSchedule | None = None,
     report: Report | None = None,
+    primitives: Mapping[Function, Primitive] | None = None,
 ) -> CompiledProgram:
-    """The compiled program of a module to which the pipeline was applied."""
+    """The compiled program of a module to which the pipeline was applied.
+
+    `primitives` are those of the module, for callers who build it several times.
+    """
     network = network_of(module)
     check_storages(network)
-    primitives = primitives_of(step.function for step in network.steps)
+    if primitives is None:
+        primitives = primitives_of(step.function for step in network.steps)
     distinct = {primitive.key.digest: primitive for primitive in primitives.values()}
     codes, objects = compile_primitives(
         distinct, target, threads, schedules, report if report is not None else _silent

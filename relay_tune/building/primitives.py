@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from relay_tune.building.work import work_of
 from relay_tune.codegen.compiler import compile_text, module_text
@@ -35,10 +35,16 @@ class Primitive:
     """A primitive function with its tensor program.
 
     Functions of one key share kernels, but each has its own constants.
+
+    Attributes:
+        key: the key.
+        program: what it computes.
+        plan: of the program under the direct algorithm, where it is kept (see `planned`).
     """
 
     key: PrimitiveKey
     program: TensorProgram
+    plan: Plan | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -63,11 +69,20 @@ def primitives_of(functions: Iterable[Function]) -> dict[Function, Primitive]:
     return {f: Primitive(primitive_key(f), lower_function(f)) for f in dict.fromkeys(functions)}
 
 
+def planned(primitive: Primitive) -> Primitive:
+    """The primitive with its plan, for networks that are built several times.
+
+    Its nests are then the same each time, so that the code of equal schedules is written once. The
+    plan holds the constants of every algorithm that was looked at.
+    """
+    return replace(primitive, plan=plan_program(primitive.program))
+
+
 def write_primitive(
     primitive: Primitive, target: Target, threads: int, choose: ChooseSchedule | None
 ) -> PrimitiveCode:
     """The kernels of a primitive under the chosen or the default schedule."""
-    direct = plan_program(primitive.program)
+    direct = primitive.plan or plan_program(primitive.program)
     schedule = choose(primitive.key, direct) if choose is not None else None
     if schedule is None:
         schedule = direct.default_schedule(machine_of(target), threads)

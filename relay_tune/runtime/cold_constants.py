@@ -18,8 +18,9 @@ from relay_tune.runtime.aligned_memory import aligned_bytes, rounded_up
 
 Array = np.ndarray[Any, Any]
 
-MOST_BYTES = 256 << 20
-"""No more is copied for one candidate; a network with more weights is as good as endless."""
+MOST_BYTES = 64 << 20
+"""No more is copied for one candidate: a core's share of the last cache is smaller, and copies cost
+time that other candidates could have."""
 
 MOST_COPIES = 64
 

@@ -62,6 +62,7 @@ class Plan:
     source: TensorProgram
     accuracy: Accuracy = Accuracy.FAST
     _others: dict[str, Plan] = field(default_factory=dict)
+    _spaces: dict[tuple[Machine, int], tuple[NestSpace, ...]] = field(default_factory=dict)
     _algorithms: list[str] = field(default_factory=list)
 
     @property
@@ -102,6 +103,11 @@ class Plan:
 
     def spaces(self, machine: Machine, threads: int) -> tuple[NestSpace, ...]:
         """The space of each nest."""
+        if (machine, threads) not in self._spaces:
+            self._spaces[machine, threads] = self._new_spaces(machine, threads)
+        return self._spaces[machine, threads]
+
+    def _new_spaces(self, machine: Machine, threads: int) -> tuple[NestSpace, ...]:
         found: list[NestSpace] = []
         for step in self.steps:
             if isinstance(step, RowBlocks):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import permutations, product
 from math import prod
 
@@ -33,6 +34,7 @@ from relay_tune.tensor.expression import Axis, Tensor
 TILE_EXTENTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16)
 VECTOR_COUNTS = (1, 2, 3, 4, 5, 6, 8)
 UNROLLS = (1, 2, 4, 8)
+REMEMBERED_DEFAULTS = 2048
 BLOCK_COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 LEAST_BLOCK = 24
 """Fewer elements of an axis are no more than a tile or two."""
@@ -144,6 +146,7 @@ def nest_space(
     return NestSpace(analysis, machine, threads, repeats, tuple(choices), tuple(choices.values()))
 
 
+@lru_cache(maxsize=REMEMBERED_DEFAULTS)
 def default_choice(space: NestSpace) -> TileChoice:
     """The combination with the best estimate: coordinate descent from a few starts.
 

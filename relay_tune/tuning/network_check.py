@@ -8,16 +8,18 @@ default one where it will run; then they run as a whole.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from time import perf_counter
 
 import numpy as np
 
 from relay_tune.building.build import compile_fused
-from relay_tune.building.network import is_static
+from relay_tune.building.network import is_static, network_of
+from relay_tune.building.primitives import Primitive, planned, primitives_of
 from relay_tune.building.program_form import is_network
 from relay_tune.codegen.target import Target
+from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
 from relay_tune.op.primitive_key import PrimitiveKey
@@ -65,15 +67,27 @@ def runs_as_network(module: Module) -> bool:
     return is_network(module)
 
 
+def network_primitives(module: Module) -> dict[Function, Primitive]:
+    """The primitives of a fused module, for any number of checks."""
+    found = primitives_of(step.function for step in network_of(module).steps)
+    plans = {primitive.key.digest: planned(primitive).plan for primitive in found.values()}
+    return {f: replace(p, plan=plans[p.key.digest]) for f, p in found.items()}
+
+
 def check_network(
-    module: Module, target: Target, threads: int, default: Choices, tuned: Choices
+    module: Module,
+    primitives: Mapping[Function, Primitive],
+    target: Target,
+    threads: int,
+    default: Choices,
+    tuned: Choices,
 ) -> NetworkVerdict:
     """Compare schedules in the network of a fused module whose shapes are static.
 
     Both give a schedule for each of its tasks, by the digest of the key. The verdict is about the
     tasks that the network runs.
     """
-    networks = _Networks(module, target, threads)
+    networks = _Networks(module, primitives, target, threads)
     untuned = networks.program(default)
     candidate = networks.program(tuned)
     by_default, by_tuned = networks.step_seconds((untuned, candidate))
@@ -94,8 +108,15 @@ def check_network(
 class _Networks:
     """Programs of one module with one set of inputs."""
 
-    def __init__(self, module: Module, target: Target, threads: int) -> None:
+    def __init__(
+        self,
+        module: Module,
+        primitives: Mapping[Function, Primitive],
+        target: Target,
+        threads: int,
+    ) -> None:
         self._module = module
+        self._primitives = primitives
         self._target = target
         self._threads = threads
         self._inputs: list[np.ndarray] = []
@@ -106,7 +127,9 @@ class _Networks:
         def choose(key: PrimitiveKey, plan: Plan) -> Schedule | None:
             return choices.get(key.digest)
 
-        compiled = compile_fused(self._module, self._target, self._threads, choose)
+        compiled = compile_fused(
+            self._module, self._target, self._threads, choose, primitives=self._primitives
+        )
         if not self._inputs:
             random = np.random.default_rng(0)
             self._inputs = [random_array(type_, random) for type_ in compiled.inputs.values()]

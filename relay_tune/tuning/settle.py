@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from relay_tune.building.primitives import Primitive
 from relay_tune.codegen.target import Target
+from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.keeper import LogKeeper
-from relay_tune.tuning.network_check import NetworkVerdict, check_network
+from relay_tune.tuning.network_check import NetworkVerdict, check_network, network_primitives
 from relay_tune.tuning.schedule_lookup import ScheduleLookup
 from relay_tune.tuning.tasks import Task
 
@@ -22,8 +24,9 @@ def settle(
     What holds is marked in the log, for the number of threads that was tuned for and for one. The
     result is about the former.
     """
+    primitives = network_primitives(module)
     verdicts = [
-        _settle(module, tasks, keeper, target, machine, threads)
+        _settle(module, primitives, tasks, keeper, target, machine, threads)
         for threads in dict.fromkeys((keeper.scope.threads, 1))
     ]
     return verdicts[0]
@@ -37,6 +40,7 @@ def is_settled(tasks: Sequence[Task], keeper: LogKeeper) -> bool:
 
 def _settle(
     module: Module,
+    primitives: Mapping[Function, Primitive],
     tasks: Sequence[Task],
     keeper: LogKeeper,
     target: Target,
@@ -49,7 +53,7 @@ def _settle(
     for task in tasks:
         found = lookup(task.key, task.plan)
         tuned[task.key.digest] = default[task.key.digest] if found is None else found
-    verdict = check_network(module, target, threads, default, tuned)
+    verdict = check_network(module, primitives, target, threads, default, tuned)
     for task in tasks:
         digest = task.key.digest
         if digest in verdict.kept:

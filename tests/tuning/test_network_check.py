@@ -13,7 +13,7 @@ from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning import network_check
-from relay_tune.tuning.network_check import check_network, runs_as_network
+from relay_tune.tuning.network_check import check_network, network_primitives, runs_as_network
 from relay_tune.tuning.plan_space import PlanSpace
 from relay_tune.tuning.tasks import Task, extract_tasks
 
@@ -38,7 +38,7 @@ def test_both_networks_are_run(module: Module, target: Target) -> None:
     fused = default_pipeline()(module)
     tasks = extract_tasks(fused)
     default, tuned = choices(tasks, target)
-    verdict = check_network(fused, target, 1, default, tuned)
+    verdict = check_network(fused, network_primitives(fused), target, 1, default, tuned)
     assert 0 < verdict.tuned_seconds <= verdict.untuned_seconds
     for digest, schedule in verdict.kept.items():
         assert schedule in (default[digest], tuned[digest]) and verdict.seconds[digest] > 0
@@ -55,7 +55,7 @@ def test_defaults_stay_where_kernels_or_the_whole_are_slower(
     networks = network_check._Networks
     monkeypatch.setattr(networks, "step_seconds", lambda *_: steps)
     monkeypatch.setattr(networks, "whole_seconds", lambda *_: list(whole))
-    verdict = check_network(fused, target, 1, default, tuned)
+    verdict = check_network(fused, network_primitives(fused), target, 1, default, tuned)
     assert verdict.kept[second] == default[second] and verdict.seconds[second] == 3.0
     if whole == (2.0, 1.0):
         assert verdict.kept[first] == tuned[first] and verdict.seconds[first] == 1.0
