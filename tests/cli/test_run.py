@@ -96,7 +96,6 @@ def test_what_cannot_work_is_refused_before_the_work(
     [
         ("", "no function @main"),
         ("def @main(%x: Tensor[(?), float32]) { nn.relu(%x) }", "--shape"),
-        ("def @main(%p: bool, %x: float32) { if (%p) { %x } else { nn.relu(%x) } }", "interpret"),
         ("def @main(%x: Tensor[(2), float32]) { nn.dense(%x, %x) }", "nn.dense"),
     ],
 )
