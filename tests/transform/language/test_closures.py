@@ -64,7 +64,9 @@ def test_lambda_lifting(name: str, answer_kept: Check) -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_defunctionalisation(name: str, answer_kept: Check) -> None:
-    answer_kept(Defunctionalize(), PROGRAMS[name], 5)
+    after = infer_types(parse(answer_kept(Defunctionalize(), PROGRAMS[name], 5)))
+    for function in after.functions.values():
+        assert not any(isinstance(node, Function) for node in post_order(function.body))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
