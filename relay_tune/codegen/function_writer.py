@@ -7,7 +7,7 @@ an unrolled tile into a kernel that loads each operand once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from relay_tune.tensor.affine import Affine
 
@@ -19,7 +19,6 @@ class Level:
     """The body of a loop (or the function): where code that depends on no deeper variable goes."""
 
     hoisted: Lines
-    pointers: dict[tuple[str, tuple[tuple[str, int], ...]], str] = field(default_factory=dict)
 
 
 class FunctionWriter:
@@ -33,7 +32,9 @@ class FunctionWriter:
         self.level_of: dict[str, int] = {}
         self.ranges: dict[str, tuple[int, int]] = {}
         self.declarations: set[str] = set()
-        self._scopes: list[dict[object, str]] = [{}]
+        self._known: dict[object, str] = {}
+        self._scopes: list[list[object]] = [[]]
+        self._hoisted: dict[object, str] = {}
         self._count = 0
         self.push_level()
 
@@ -49,13 +50,13 @@ class FunctionWriter:
     def pure(self, text: str, key: object = None) -> str:
         """The name of the value of a pure instruction, written at most once in a scope."""
         number = (text, key)
-        for scope in reversed(self._scopes):
-            known = scope.get(number)
-            if known is not None:
-                return known
+        known = self._known.get(number)
+        if known is not None:
+            return known
         name = self.fresh()
-        self.line(f"{name} = {text}")
-        self._scopes[-1][number] = name
+        self.lines.append(f"  {name} = {text}")
+        self._known[number] = name
+        self._scopes[-1].append(number)
         return name
 
     def call(self, result: str, name: str, arguments: str, parameter_types: str) -> str:
@@ -70,11 +71,12 @@ class FunctionWriter:
 
     def push_scope(self) -> None:
         """Values named from here on are forgotten at `pop_scope` (they do not dominate)."""
-        self._scopes.append({})
+        self._scopes.append([])
 
     def pop_scope(self) -> None:
         """Forget the values of the innermost scope."""
-        self._scopes.pop()
+        for number in self._scopes.pop():
+            del self._known[number]
 
     def push_level(self) -> None:
         """Begin the body of a loop: later addresses may be hoisted to this place."""
@@ -93,15 +95,8 @@ class FunctionWriter:
 
     def address(self, base: str, offset: Affine, element_bytes: int) -> str:
         """The address of an element: variables are added where they are bound, outermost first."""
-        terms = [(str(name), factor) for name, factor in offset.terms.items()]
-        loops = sorted(
-            (term for term in terms if term[0] in self.level_of),
-            key=lambda term: (self.level_of[term[0]], term[0]),
-        )
-        pointer = base
-        for count in range(1, len(loops) + 1):
-            pointer = self._partial_address(base, pointer, loops[:count], element_bytes)
-        for name, factor in terms:
+        pointer = self._hoisted_address(base, offset, element_bytes)
+        for name, factor in offset.terms.items():
             if name not in self.level_of:
                 scaled = self.pure(f"mul nsw i64 {name}, {factor * element_bytes}")
                 pointer = self.pure(f"getelementptr i8, ptr {pointer}, i64 {scaled}")
@@ -109,20 +104,33 @@ class FunctionWriter:
             return pointer
         return self.pure(f"getelementptr i8, ptr {pointer}, i64 {offset.constant * element_bytes}")
 
-    def _partial_address(
-        self, base: str, pointer: str, terms: list[tuple[str, int]], element_bytes: int
-    ) -> str:
-        name, factor = terms[-1]
-        level = self.levels[self.level_of[name]]
-        key = (base, tuple((n, f * element_bytes) for n, f in terms))
-        known = level.pointers.get(key)
+    def _hoisted_address(self, base: str, offset: Affine, element_bytes: int) -> str:
+        """The part of an address that depends on variables of loops alone.
+
+        A name belongs to one loop, so what was found for it holds wherever it can be met again.
+        """
+        number = (base, element_bytes, tuple(offset.terms.items()))
+        known = self._hoisted.get(number)
         if known is not None:
             return known
-        scaled, result = self.fresh("s"), self.fresh("p")
-        level.hoisted.append(f"  {scaled} = mul nsw i64 {name}, {factor * element_bytes}")
-        level.hoisted.append(f"  {result} = getelementptr i8, ptr {pointer}, i64 {scaled}")
-        level.pointers[key] = result
-        return result
+        loops = sorted(
+            (self.level_of[str(name)], str(name), factor * element_bytes)
+            for name, factor in offset.terms.items()
+            if name in self.level_of
+        )
+        pointer = base
+        for count, (level, name, factor) in enumerate(loops, start=1):
+            before = pointer
+            part = (base, tuple(loops[:count]))
+            pointer = self._hoisted.get(part, "")
+            if not pointer:
+                scaled, pointer = self.fresh("s"), self.fresh("p")
+                hoisted = self.levels[level].hoisted
+                hoisted.append(f"  {scaled} = mul nsw i64 {name}, {factor}")
+                hoisted.append(f"  {pointer} = getelementptr i8, ptr {before}, i64 {scaled}")
+                self._hoisted[part] = pointer
+        self._hoisted[number] = pointer
+        return pointer
 
     def text(self) -> str:
         """All lines in order."""

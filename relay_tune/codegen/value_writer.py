@@ -20,7 +20,14 @@ from relay_tune.codegen.operations import (
     from_memory,
     unary_operation,
 )
-from relay_tune.tensor.affine import Affine, axis_affine, constant, split_quotient
+from relay_tune.tensor.affine import (
+    Affine,
+    Variable,
+    axis_affine,
+    constant,
+    flat_form,
+    split_quotient,
+)
 from relay_tune.tensor.expression import (
     COMPARISONS,
     INDEX,
@@ -65,11 +72,13 @@ class ValueWriter:
 
     writer: FunctionWriter
     pointers: dict[Tensor, str]
-    environment: dict[Axis, Affine] = field(default_factory=dict)
+    environment: dict[Variable, Affine] = field(default_factory=dict)
     registers: dict[Tensor, dict[int, Value]] = field(default_factory=dict)
     versions: dict[Tensor, int] = field(default_factory=dict)
     vector: VectorContext = field(default_factory=VectorContext)
     _known: dict[Scalar, Value] = field(default_factory=dict)
+    _arithmetic: dict[tuple[str, int], Arithmetic] = field(default_factory=dict)
+    _forms: dict[tuple[Tensor, tuple[Scalar, ...]], Affine | None] = field(default_factory=dict)
 
     def evaluate(self, expression: Scalar) -> Value:
         """The value of an expression; shared sub-expressions are evaluated once."""
@@ -114,7 +123,10 @@ class ValueWriter:
 
     def arithmetic(self, dtype: str, lanes: int) -> Arithmetic:
         """Instructions for values of a shape."""
-        return Arithmetic(self.writer, dtype, lanes)
+        shape = (dtype, lanes)
+        if shape not in self._arithmetic:
+            self._arithmetic[shape] = Arithmetic(self.writer, dtype, lanes)
+        return self._arithmetic[shape]
 
     # Indices ---------------------------------------------------------------------------------
 
@@ -171,6 +183,19 @@ class ValueWriter:
 
     def flat_offset(self, tensor: Tensor, indices: tuple[Scalar, ...]) -> Affine | Value:
         """The element offset of an access in row-major order: affine, or a vector of offsets."""
+        form = self._form(tensor, indices)
+        known = None if form is None else form.substituted(self.environment)
+        return self._summed_offset(tensor, indices) if known is None else known
+
+    def _form(self, tensor: Tensor, indices: tuple[Scalar, ...]) -> Affine | None:
+        """The offset of an access over its axes if it is affine; found once for each access."""
+        access = (tensor, indices)
+        if access not in self._forms:
+            self._forms[access] = flat_form(tensor.shape, indices)
+        return self._forms[access]
+
+    def _summed_offset(self, tensor: Tensor, indices: tuple[Scalar, ...]) -> Affine | Value:
+        """The offset of an access some of whose indices are not affine over its axes."""
         total: Affine | Value = constant(0)
         stride = 1
         for index, extent in zip(reversed(indices), reversed(tensor.shape), strict=True):

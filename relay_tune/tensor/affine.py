@@ -6,7 +6,7 @@ only that they are hashable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from relay_tune.tensor.expression import Axis, Binary, Literal, Scalar
@@ -52,6 +52,21 @@ class Affine:
         if variable not in self.terms:
             return self
         return Affine({v: c for v, c in self.terms.items() if v != variable}, self.constant)
+
+    def substituted(self, forms: Mapping[Variable, Affine]) -> Affine | None:
+        """This form with a form in place of each variable; None if one of them has none."""
+        terms: dict[Variable, int] = {}
+        total, cancelled = self.constant, False
+        for variable, coefficient in self.terms.items():
+            form = forms.get(variable)
+            if form is None:
+                return None
+            if form.constant:
+                total += coefficient * form.constant
+            for inner, factor in form.terms.items():
+                terms[inner] = terms.get(inner, 0) + coefficient * factor
+                cancelled = cancelled or not terms[inner]
+        return Affine({v: c for v, c in terms.items() if c} if cancelled else terms, total)
 
     @property
     def is_constant(self) -> bool:
@@ -102,6 +117,17 @@ def axis_affine(index: Scalar) -> Affine | None:
                 return second.scale(first.constant)
             return first.scale(second.constant) if second.is_constant else None
     return None
+
+
+def flat_form(shape: Sequence[int], indices: Sequence[Scalar]) -> Affine | None:
+    """The row-major offset of indices in a shape over their axes, or None if it is not affine."""
+    total, stride = ZERO, 1
+    for index, extent in zip(reversed(indices), reversed(shape), strict=True):
+        form = axis_affine(index)
+        if form is None:
+            return None
+        total, stride = total + form.scale(stride), stride * extent
+    return total
 
 
 def split_quotient(
