@@ -1,9 +1,10 @@
 """Copies of a candidate's constants, one for each run, as the rest of its network would have it.
 
 Between two runs of a kernel a network reads the weights of all other kernels, so that it seldom
-finds its own in a near cache. A candidate that ran on the same weights again and again would look
-faster than it is in the network, the more so the more weights its algorithm reads. Inputs are
-different: the kernel before has just written them.
+finds its own in a near cache: they come from the first cache that holds what the whole network
+touches. A candidate that ran on the same weights again and again would look faster than it is in
+the network, the more so the more weights its algorithm reads. Inputs are different: the kernel
+before has just written them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.runtime.aligned_memory import aligned_bytes, rounded_up
+from relay_tune.runtime.cache_sizes import cache_sizes
 
 Array = np.ndarray[Any, Any]
 
@@ -24,23 +26,39 @@ time that other candidates could have."""
 
 MOST_COPIES = 64
 
-MEASURING_SECONDS = 20e-3
+MEASURING_SECONDS = 10e-3
 """About how long a candidate runs; one that takes long needs copies for a few runs only."""
 
+DRIVEN_OUT = 2
+"""Reading so many times as much as a cache holds leaves nothing of before in it."""
 
-def copies_wanted(constant_bytes: int, other_bytes: int, seconds: float) -> int:
+
+def copies_wanted(constant_bytes: int, other_bytes: int, seconds: float, threads: int) -> int:
     """On how many copies of its constants a candidate is to run in turn.
 
     Args:
         constant_bytes: of all its constants.
         other_bytes: what the network touches between two runs.
         seconds: of one run.
+        threads: that run it.
     """
     if not constant_bytes:
         return 1
-    evicting = 1 + math.ceil(min(other_bytes, MOST_BYTES) / constant_bytes)
+    evicting = 1 + math.ceil(
+        min(_evicting_bytes(other_bytes, threads), MOST_BYTES) / constant_bytes
+    )
     runs = 2 + math.ceil(MEASURING_SECONDS / seconds)
     return min(evicting, runs, MOST_COPIES)
+
+
+def _evicting_bytes(other_bytes: int, threads: int) -> int:
+    """What must be read between two runs for the constants to come from where they would.
+
+    A network clears the caches that are smaller than it, of each thread that runs it. To clear
+    these is enough, however much more the network reads.
+    """
+    cleared = max((size for size in cache_sizes() if size < other_bytes), default=0)
+    return min(other_bytes, DRIVEN_OUT * cleared * threads)
 
 
 class ConstantCopies:

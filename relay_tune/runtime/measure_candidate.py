@@ -6,20 +6,14 @@ import ctypes
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from relay_tune.codegen.compiler import LoadedCode
 from relay_tune.codegen.repeat_function import REPEAT_SYMBOL, RepeatContext
 from relay_tune.runtime.cold_constants import ConstantCopies, copies_wanted
 from relay_tune.runtime.compare_outputs import difference
 from relay_tune.runtime.guarded_buffer import GuardedBuffer
-from relay_tune.runtime.measure_inputs import Array, MeasureInputs
 from relay_tune.runtime.measure_message import Slot, SlotKind
 from relay_tune.runtime.measure_timing import Timing, time_runs
-from relay_tune.schedule.packing import PackRecipe
-
-PACKED_BYTES = 256 << 20
-"""Packed constants that are kept for later candidates of the task."""
+from relay_tune.runtime.task_memory import TaskMemory
 
 
 class WrongAnswerError(Exception):
@@ -30,29 +24,6 @@ class OutOfBoundsError(WrongAnswerError):
     """A candidate wrote outside of its buffers; the process can no longer be trusted."""
 
 
-class TaskMemory:
-    """The buffers of the task that is being measured."""
-
-    def __init__(self, data: MeasureInputs) -> None:
-        self.data = data
-        self.inputs = [_filled(array) for array in data.inputs]
-        self.outputs = [GuardedBuffer(array.nbytes) for array in data.expected]
-        self.copies = ConstantCopies()
-        self._packed: dict[tuple[int, PackRecipe], Array] = {}
-
-    def constant(self, index: int, recipe: PackRecipe | None) -> Array:
-        """A constant in the order that a candidate wants, 64-byte aligned."""
-        source = self.data.constants[index]
-        if recipe is None:
-            return source
-        known = self._packed.pop((index, recipe), None)
-        packed = known if known is not None else _aligned(recipe.pack(source))
-        self._packed[index, recipe] = packed
-        while sum(array.nbytes for array in self._packed.values()) > PACKED_BYTES:
-            self._packed.pop(next(iter(self._packed)))
-        return packed
-
-
 class CandidateRun:
     """A candidate linked to the buffers of its task.
 
@@ -60,9 +31,15 @@ class CandidateRun:
     """
 
     def __init__(
-        self, objects: Sequence[bytes], slots: Sequence[Slot], memory: TaskMemory, threads: int
+        self,
+        objects: Sequence[bytes],
+        slots: Sequence[Slot],
+        memory: TaskMemory,
+        copies: ConstantCopies,
+        threads: int,
     ) -> None:
         self._memory = memory
+        self._copies = copies
         self._scratch = [GuardedBuffer(s.bytes) for s in slots if s.kind is SlotKind.SCRATCH]
         self._constants = [
             memory.constant(slot.index, slot.recipe)
@@ -81,7 +58,7 @@ class CandidateRun:
 
     def _use_tables(self, count: int) -> None:
         """Let the runs use so many tables in turn, each with its own copy of the constants."""
-        copies = self._memory.copies.copy(self._constants, count)
+        copies = self._copies.copy(self._constants, count)
         addresses = [place for constants in copies for place in self._addresses(constants)]
         self._tables = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
         self._context = RepeatContext(
@@ -143,7 +120,7 @@ class CandidateRun:
         copy of the constants, so that they come from where they come from in a network.
         """
         size = sum(array.nbytes for array in self._constants)
-        self._use_tables(copies_wanted(size, self._memory.data.other_bytes, cold))
+        self._use_tables(copies_wanted(size, self._memory.data.other_bytes, cold, self._threads))
         timing = time_runs(self.run, cold, best)
         if not (math.isfinite(timing.seconds) and timing.seconds > 0):
             raise WrongAnswerError(f"took {timing.seconds} s, which cannot be")
@@ -153,18 +130,3 @@ class CandidateRun:
     def close(self) -> None:
         """End the candidate's threads."""
         self._code.function("relay_tune_shutdown")()
-
-
-def _filled(array: Array) -> GuardedBuffer:
-    buffer = GuardedBuffer(array.nbytes)
-    buffer.content[:] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    return buffer
-
-
-def _aligned(array: Array) -> Array:
-    """A copy that begins at a multiple of 64 bytes."""
-    memory = np.empty(array.nbytes + 64, np.uint8)
-    start = -memory.ctypes.data % 64
-    place: Array = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
-    place[...] = array
-    return place

@@ -23,6 +23,9 @@ AGREEING = 1.05
 HOPELESS = 3.0
 """A candidate so many times slower than the best is not timed more closely."""
 
+CLEARLY_SLOWER = 1.25
+"""And two samples are enough of one that is so many times slower."""
+
 BEYOND_HOPE = 10.0
 """And with so many times, its first run, on cold caches, tells enough."""
 
@@ -49,9 +52,9 @@ def time_runs(run: Callable[[int], float], cold: float, best: float | None) -> T
     if best is not None and first > max(HOPELESS * best, SAMPLE_SECONDS):
         return _timing([first, run(1)])
     if first >= SAMPLE_SECONDS:
-        return _timing(_samples(run, 1, first, SLOW_SAMPLES))
+        return _timing(_samples(run, 1, first, SLOW_SAMPLES, best))
     count, total = _repetitions(run)
-    return _timing(_samples(run, count, total, FAST_SAMPLES))
+    return _timing(_samples(run, count, total, FAST_SAMPLES, best))
 
 
 def _repetitions(run: Callable[[int], float]) -> tuple[int, float]:
@@ -65,16 +68,21 @@ def _repetitions(run: Callable[[int], float]) -> tuple[int, float]:
     return count, total
 
 
-def _samples(run: Callable[[int], float], count: int, total: float, least: int) -> list[float]:
+def _samples(
+    run: Callable[[int], float], count: int, total: float, least: int, best: float | None
+) -> list[float]:
     """At least so many samples of `count` runs each, the first of which took `total` seconds.
 
     On a quiet machine that is all; on a busy one there are more, until two agree on the minimum.
+    Two that agree on being far from the best time are enough.
     """
     spent, samples = total, [total / count]
     while len(samples) < least or (spent < ENOUGH_SECONDS and not _settled(samples)):
         total = run(count)
         spent += total
         samples.append(total / count)
+        if best is not None and min(samples) > CLEARLY_SLOWER * best and _settled(samples):
+            break
     return samples
 
 

@@ -2,9 +2,10 @@
 
     python -m relay_tune.runtime.measure_worker '{"memory_bytes": ...}'
 
-It answers two kinds of messages (`measure_message`): `load` names the data of a task, `measure`
-brings the object files of a candidate and is answered with its status and time. Candidates can
-print: the real output of the process is kept apart from theirs. The process ends with its input.
+It answers two kinds of messages (`measure_message`): `load` brings the data of a task, `measure`
+the object files of a candidate of a task; the answer has its status, its time, and the names of
+the tasks whose data is still held. Candidates can print: the real output of the process is kept
+apart from theirs. The process ends with its input.
 """
 
 from __future__ import annotations
@@ -17,14 +18,11 @@ from typing import IO, Any
 from relay_tune.codegen.worker_process import die_with_parent
 from relay_tune.errors import BuildError
 from relay_tune.runtime.address_limit import limit_address_space
-from relay_tune.runtime.measure_candidate import (
-    CandidateRun,
-    OutOfBoundsError,
-    TaskMemory,
-    WrongAnswerError,
-)
+from relay_tune.runtime.cold_constants import ConstantCopies
+from relay_tune.runtime.measure_candidate import CandidateRun, OutOfBoundsError, WrongAnswerError
 from relay_tune.runtime.measure_inputs import load_inputs
 from relay_tune.runtime.measure_message import Slot, read_message, write_message
+from relay_tune.runtime.task_memory import HeldTasks
 
 OUT_OF_BOUNDS_EXIT = 70
 """Exit code after a candidate has damaged the memory of this process."""
@@ -34,17 +32,17 @@ def main(arguments: dict[str, Any]) -> None:
     """Serve the parent until it goes away."""
     die_with_parent()
     requests, replies = _own_streams()
-    memory: TaskMemory | None = None
+    tasks, copies = HeldTasks(), ConstantCopies()
     while (message := read_message(requests)) is not None:
         header, blobs = message
         if header["kind"] == "load":
-            memory = TaskMemory(load_inputs(header["data"]))
             limit_address_space(arguments["memory_bytes"])
-            write_message(replies, {"status": "loaded"})
+            tasks.put(header["task"], load_inputs(header["data"]))
+            limit_address_space(arguments["memory_bytes"])
+            write_message(replies, {"status": "loaded", "held": tasks.names})
             continue
-        assert memory is not None
-        reply = _measured(header, blobs, memory)
-        write_message(replies, reply)
+        reply = _measured(header, blobs, tasks, copies)
+        write_message(replies, {**reply, "held": tasks.names})
         if reply.get("damaged"):
             os._exit(OUT_OF_BOUNDS_EXIT)
 
@@ -58,10 +56,12 @@ def _own_streams() -> tuple[IO[bytes], IO[bytes]]:
     return requests, replies
 
 
-def _measured(header: dict[str, Any], blobs: list[bytes], memory: TaskMemory) -> dict[str, Any]:
+def _measured(
+    header: dict[str, Any], blobs: list[bytes], tasks: HeldTasks, copies: ConstantCopies
+) -> dict[str, Any]:
     try:
         slots = [Slot.from_json(item) for item in header["slots"]]
-        run = CandidateRun(blobs, slots, memory, header["threads"])
+        run = CandidateRun(blobs, slots, tasks.use(header["task"]), copies, header["threads"])
     except MemoryError:
         return {"status": "memory", "message": "no memory for the candidate's buffers"}
     except BuildError as error:
@@ -77,6 +77,7 @@ def _measured(header: dict[str, Any], blobs: list[bytes], memory: TaskMemory) ->
         return {"status": "memory", "message": "no memory left while checking the answer"}
     finally:
         run.close()
+        tasks.shrink()
     return {"status": "ok", "message": "", "seconds": timing.seconds, "spread": timing.spread}
 
 

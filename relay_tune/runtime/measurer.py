@@ -1,7 +1,7 @@
 """The tuning process's side of measuring: a worker process that is expendable.
 
     with Measurer(target, threads) as measurer:
-        measurer.load(data)
+        measurer.load("task", data)
         measurement = measurer.measure(candidate, best=None)
 
 A candidate that crashes its worker or does not come back costs a new worker, nothing else.
@@ -87,8 +87,9 @@ class Measurer:
             compile_text(text(target.triple), target) for text in (runtime_text, repeat_text)
         )
         self._worker: _Worker | None = None
+        self._task = ""
         self._data: MeasureInputs | None = None
-        self._is_loaded = False
+        self._held: frozenset[str] = frozenset()
 
     def __enter__(self) -> Measurer:
         return self
@@ -101,10 +102,9 @@ class Measurer:
     ) -> None:
         self.close()
 
-    def load(self, data: MeasureInputs) -> None:
-        """Measure on this data from now on."""
-        self._data = data
-        self._is_loaded = False
+    def load(self, task: str, data: MeasureInputs) -> None:
+        """Measure on this data from now on; a task is known by its name, and so is its data."""
+        self._task, self._data = task, data
 
     def measure(self, candidate: Candidate, best: float | None) -> Measurement:
         """Check and time a candidate.
@@ -123,13 +123,14 @@ class Measurer:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
-        self._is_loaded = False
+        self._held = frozenset()
 
     def _attempt(self, candidate: Candidate, best: float | None) -> Measurement:
         worker = self._loaded_worker()
         seconds = self._limits.seconds(best)
         header = {
             "kind": "measure",
+            "task": self._task,
             "slots": [slot.to_json() for slot in candidate.slots],
             "threads": 1 if candidate.is_serial else self._threads,
             "best": best,
@@ -142,6 +143,7 @@ class Measurer:
             return Measurement(Outcome.TIMEOUT, message=f"no answer within {seconds:.1f} s")
         if reply is None:
             return self._post_mortem(worker)
+        self._held = frozenset(reply["held"])
         if reply.get("damaged"):
             self.close()
         return Measurement(
@@ -162,19 +164,20 @@ class Measurer:
         """A worker that has the task's data."""
         if self._worker is None:
             self._worker = _Worker(self._limits.memory_bytes)
-        if not self._is_loaded:
+        if self._task not in self._held:
             assert self._data is not None, "load must be called before measure"
             self._send_data(self._worker, self._data)
-            self._is_loaded = True
         return self._worker
 
     def _send_data(self, worker: _Worker, data: MeasureInputs) -> None:
         """Hand over the data in files, which are gone as soon as the worker has mapped them."""
         with TemporaryDirectory(prefix="relay_tune_", ignore_cleanup_errors=True) as folder:
-            worker.send({"kind": "load", "data": save_inputs(data, Path(folder))}, ())
-            self._await_loaded(worker)
+            saved = save_inputs(data, Path(folder))
+            worker.send({"kind": "load", "task": self._task, "data": saved}, ())
+            self._held = frozenset(self._await_loaded(worker))
 
-    def _await_loaded(self, worker: _Worker) -> None:
+    def _await_loaded(self, worker: _Worker) -> list[str]:
+        """The names of the tasks that the worker holds once it has loaded one."""
         try:
             reply = worker.receive(START_SECONDS)
         except queue.Empty:
@@ -187,6 +190,8 @@ class Measurer:
                 notes=(f"Its exit code is {code}.",),
                 remedy="Is the machine out of memory, or the temporary folder gone?",
             )
+        held: list[str] = reply["held"]
+        return held
 
 
 class _Worker:

@@ -123,7 +123,7 @@ class NativeRunner:
         constants = tuple(data for plan in _plans(task) for _, data in plan.program.constants)
         others = max(0, self._network_bytes - task.bytes)
         data = replace(self._data[digest], constants=constants, other_bytes=others)
-        self._measurer.load(data)
+        self._measurer.load(digest, data)
         self._loaded = digest
 
     def _start(self, task: Task, schedule: Schedule) -> _Started:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from relay_tune.frontend.relay_text import parse
+from relay_tune.runtime import cold_constants
 from relay_tune.runtime.cold_constants import (
     MEASURING_SECONDS,
     MOST_COPIES,
@@ -107,6 +108,13 @@ class TestTiming:
         assert time_runs(runs_of(0.2, calls), 0.3, best=0.01).seconds == 0.3
         assert calls == [1, 1]
 
+    def test_two_samples_are_enough_of_one_that_is_clearly_slower(self) -> None:
+        calls: list[int] = []
+        assert time_runs(runs_of(0.2, calls), 0.3, best=0.1).seconds == 0.2
+        assert calls == [1, 1]
+        assert time_runs(runs_of(0.2, calls), 0.3, best=0.19).seconds == 0.2
+        assert calls == [1, 1, 1, 1, 1, 1]
+
     def test_on_a_busy_machine_it_goes_on_until_two_samples_agree(self) -> None:
         samples = iter([9e-3, 4e-3, 5e-3, 3e-3, 8e-3, 1e-3, 7e-3, 1.02e-3, 6e-3])
         assert time_runs(lambda _: next(samples), 9e-3, None).seconds == 1e-3
@@ -192,15 +200,25 @@ def @main(%t: Tensor[(5, 3), float32], %i: Tensor[(4), int64], %q: Tensor[(2, 2)
 
 
 class TestConstantCopies:
-    def test_as_many_as_it_takes_to_drive_out_the_first(self) -> None:
-        assert copies_wanted(1 << 20, 10 << 20, seconds=1e-6) == 11
-        assert copies_wanted(300 << 20, 500 << 20, seconds=1e-6) == 2
-        assert copies_wanted(1 << 10, 10 << 20, seconds=1e-6) == MOST_COPIES
-        assert copies_wanted(1 << 20, 0, seconds=1e-6) == 1
-        assert copies_wanted(0, 10 << 20, seconds=1e-6) == 1
+    @pytest.fixture(autouse=True)
+    def caches(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        sizes = (32 << 10, 1 << 20, 32 << 20)
+        monkeypatch.setattr(cold_constants, "cache_sizes", lambda: sizes)
+
+    def test_enough_to_clear_the_caches_that_the_network_clears(self) -> None:
+        assert copies_wanted(1 << 20, 10 << 20, seconds=1e-6, threads=1) == 3
+        assert copies_wanted(1 << 20, 10 << 20, seconds=1e-6, threads=2) == 5
+        assert copies_wanted(1 << 16, 1 << 19, seconds=1e-6, threads=1) == 2
+        assert copies_wanted(8 << 20, 500 << 20, seconds=1e-6, threads=1) == 9
+        assert copies_wanted(300 << 20, 500 << 20, seconds=1e-6, threads=1) == 2
+        assert copies_wanted(1 << 10, 10 << 20, seconds=1e-6, threads=1) == MOST_COPIES
+
+    def test_none_where_nothing_comes_in_between(self) -> None:
+        assert copies_wanted(1 << 20, 0, seconds=1e-6, threads=1) == 1
+        assert copies_wanted(0, 10 << 20, seconds=1e-6, threads=1) == 1
 
     def test_few_for_a_slow_kernel(self) -> None:
-        assert copies_wanted(1 << 20, 60 << 20, seconds=MEASURING_SECONDS) == 3
+        assert copies_wanted(1 << 20, 60 << 20, seconds=MEASURING_SECONDS, threads=2) == 3
 
     def test_copies_are_equal_and_apart(self) -> None:
         arrays = [np.arange(5, dtype=np.float32), np.arange(3, dtype=np.int8)]

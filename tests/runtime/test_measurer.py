@@ -104,7 +104,7 @@ def measurer() -> Iterator[Measurer]:
     values = np.random.default_rng(0).standard_normal(COUNT).astype(np.float32)
     data = MeasureInputs((values,), (), (values + values,))
     with Measurer(native_target(), 2, LIMITS) as shared:
-        shared.load(data)
+        shared.load("doubling", data)
         yield shared
 
 
@@ -152,7 +152,7 @@ def test_what_a_candidate_prints_disturbs_nobody(measurer: Measurer) -> None:
 def test_closing_leaves_no_process() -> None:
     values = np.ones(COUNT, np.float32)
     with Measurer(native_target(), 1, LIMITS) as own:
-        own.load(MeasureInputs((values,), (), (values + values,)))
+        own.load("doubling", MeasureInputs((values,), (), (values + values,)))
         assert own.measure(candidate(doubling()), None).outcome is Outcome.OK
         assert own._worker is not None
         pid = own._worker._process.pid
@@ -193,6 +193,6 @@ def test_constants_lie_elsewhere_in_each_run_as_in_a_network(
     slots = (*SLOTS, Slot(SlotKind.CONSTANT))
     with Measurer(native_target(), 1, LIMITS) as own:
         data = MeasureInputs((values,), (values,), (values + values,), other_bytes)
-        own.load(data)
+        own.load("doubling", data)
         found = own.measure(Candidate(made.objects, slots, is_serial=True), None)
     assert found.outcome is outcome, found
