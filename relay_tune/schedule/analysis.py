@@ -33,6 +33,8 @@ ELEMENT_BYTES = {"64": 8, "32": 4, "16": 2, "t8": 1, "ol": 1}
 REMEMBERED = 1 << 16
 """Estimates, and parts of them, that are kept: a search asks for the same ones again and again."""
 
+REMEMBERED_NESTS = 1 << 11
+
 REMATERIALISED_LOADS = 12
 """How many shared values the compiler was seen to load again at no cost."""
 
@@ -154,8 +156,12 @@ def element_bytes(dtype: str) -> int:
     return ELEMENT_BYTES[dtype[-2:]]
 
 
+@lru_cache(maxsize=REMEMBERED_NESTS)
 def analyse(nest: Nest, constants: frozenset[Tensor], near: Near = NOTHING_NEAR) -> NestAnalysis:
-    """What can be said of a nest before a schedule is chosen."""
+    """What can be said of a nest before a schedule is chosen.
+
+    Spaces for different numbers of threads share it, and with it their estimates.
+    """
     body = () if nest.body is None else tuple(_accesses(nest.body, constants, near))
     store_bytes = element_bytes(nest.target.dtype)
     around = prod(nest.target.shape) * store_bytes
@@ -202,10 +208,11 @@ def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Es
     full = dict(_tiled(nest, choice))
     written = _vectors(nest, choice, full)
     held = accumulators(analysis, choice)
-    in_use, _ = _operands(analysis, choice, machine, full)
+    body = _body_loads(analysis, choice, full)
+    in_use, _ = _operands(body, written, machine)
     memory, exposed = _memory_cycles(analysis, choice, machine)
     operations = max(written * max(analysis.body_operations, analysis.result_operations), 1.0)
-    loaded = _loads(analysis.body_accesses or analysis.result_accesses, nest, choice, full)
+    loaded = sum(body.counts) or _loads(analysis.result_accesses, nest, choice, full)
     needed = max(prod(axis.extent for axis in nest.axes), 1)
     return Estimate(
         cycles=max(compute, memory) + 0.15 * min(compute, memory) + exposed,
@@ -283,35 +290,34 @@ def _loads(
         if access.form is None:
             total += _vectors(nest, choice, extents) * choice.lanes
             continue
-        box, steps = tuple(extents.items()), tuple(unrolled.items())
-        count = _distinct(access, box, steps, vector, choice.lanes)
+        count = _distinct(access.form, extents, unrolled, vector, choice.lanes)
         if vector is not None and not _is_streamed(access, vector, nest):
             count *= choice.lanes
         total += count
     return total
 
 
-@lru_cache(maxsize=REMEMBERED)
 def _distinct(
-    access: Access,
-    extents: tuple[tuple[Axis, int], ...],
-    unrolled: tuple[tuple[Axis, int], ...],
+    form: Affine,
+    extents: Mapping[Axis, int],
+    unrolled: Mapping[Axis, int],
     vector: Axis | None,
     lanes: int,
 ) -> float:
     """Different places that an access touches in a tile, vectors counting once."""
-    form = access.form
-    assert form is not None
-    windows = {axis: steps for axis, steps in unrolled if form.coefficient(axis)}
+    factors = form.terms
+    windows = {axis: steps for axis, steps in unrolled.items() if axis in factors}
     count = 1.0
-    for axis, extent in extents:
-        factor = form.coefficient(axis)
-        if not factor:
+    for axis, extent in extents.items():
+        if axis not in factors:
             continue
-        points = -(-extent // lanes) if axis is vector else extent
-        for window, steps in list(windows.items()):
-            stride = factor // form.coefficient(window) if axis is not vector else 0
-            if stride and factor == stride * form.coefficient(window) and stride <= steps:
+        if axis is vector:
+            count *= -(-extent // lanes)
+            continue
+        points, factor = extent, factors[axis]
+        for window, steps in windows.items():
+            stride = factor // factors[window]
+            if stride and factor == stride * factors[window] and stride <= steps:
                 points = (points - 1) * stride + steps
                 del windows[window]
                 break
@@ -324,31 +330,52 @@ def _distinct(
 def _is_streamed(access: Access, vector: Axis, nest: Nest) -> bool:
     """Whether a vector of this access is one load (contiguous, the same, or packed)."""
     assert access.form is not None
-    return access.form.coefficient(vector) in (0, 1) or (access.constant and bool(nest.reduction))
+    factor = access.form.terms.get(vector, 0)
+    return factor in (0, 1) or (access.constant and bool(nest.reduction))
 
 
-def _operands(
-    analysis: NestAnalysis, choice: TileChoice, machine: Machine, extents: dict[Axis, int]
-) -> tuple[int, float]:
+@dataclass(frozen=True, slots=True)
+class _BodyLoads:
+    """Load instructions of a tile's reduction body.
+
+    Attributes:
+        counts: of each access in one step.
+        together: steps that are written out.
+        shared: loads of all of these, where equal elements are loaded once.
+    """
+
+    counts: tuple[float, ...]
+    together: int
+    shared: float
+
+
+def _body_loads(
+    analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, int]
+) -> _BodyLoads:
+    nest, accesses = analysis.nest, analysis.body_accesses
+    counts = tuple(_loads((access,), nest, choice, extents) for access in accesses)
+    if choice.vector == -2 or choice.unroll == 1:
+        return _BodyLoads(counts, 1, sum(counts))
+    unrolled = unrolled_extents([nest.reduction[n] for n in choice.reduction_order], choice.unroll)
+    shared = _loads(accesses, nest, choice, extents, unrolled)
+    return _BodyLoads(counts, prod(unrolled.values()), shared)
+
+
+def _operands(loaded: _BodyLoads, vectors: int, machine: Machine) -> tuple[int, float]:
     """(registers of operands that stay live, loads for want of registers in each step).
 
     Live is the smallest reused set of a reduction step. Where written-out steps share loads (a
     sliding window), what they share stays live as far as there are registers; the rest costs loads.
     """
-    if not analysis.body_accesses:
+    if not loaded.counts:
         return 2, 0.0
-    nest = analysis.nest
-    counts = [_loads((access,), nest, choice, extents) for access in analysis.body_accesses]
-    unrolled = unrolled_extents([nest.reduction[n] for n in choice.reduction_order], choice.unroll)
-    together = prod(unrolled.values()) if choice.vector != -2 else 1
-    if together > 1:
-        shared = _loads(analysis.body_accesses, nest, choice, extents, unrolled)
-        if shared < 0.9 * together * sum(counts):
-            live = max(min(together, 10), int(shared) - REMATERIALISED_LOADS)
-            free = machine.registers - _vectors(nest, choice, extents) - 1
-            kept = min(live, max(free, LEAST_OPERANDS))
-            return kept, RELOADS * (live - kept) / together
-    return int(min(min(counts), 8)), 0.0
+    together, shared = loaded.together, loaded.shared
+    if together > 1 and shared < 0.9 * together * sum(loaded.counts):
+        live = max(min(together, 10), int(shared) - REMATERIALISED_LOADS)
+        free = machine.registers - vectors - 1
+        kept = min(live, max(free, LEAST_OPERANDS))
+        return kept, RELOADS * (live - kept) / together
+    return int(min(min(loaded.counts), 8)), 0.0
 
 
 def _tile_cycles(
@@ -371,19 +398,13 @@ def _tile_cycles(
     if choice.vector == -2:
         steps = -(-steps // (choice.lanes * choice.unroll))
         epilogue += 12.0 * prod(extents.values())
-    operations = vectors * analysis.body_operations
-    if choice.vector == -2:
-        loaded = _loads(analysis.body_accesses, nest, choice, extents) * choice.unroll
-    else:
-        reduction = [nest.reduction[place] for place in choice.reduction_order]
-        unrolled = unrolled_extents(reduction, choice.unroll)
-        together = prod(unrolled.values())
-        loaded = _loads(analysis.body_accesses, nest, choice, extents, unrolled) / together
-    operands, reloaded = _operands(analysis, choice, machine, extents)
+    body = _body_loads(analysis, choice, extents)
+    loaded = body.shared / body.together * (choice.unroll if choice.vector == -2 else 1)
+    operands, reloaded = _operands(body, vectors, machine)
     loaded += reloaded
     spilled = max(0, vectors + operands - machine.registers)
     step = max(
-        operations / machine.fused_per_cycle,
+        vectors * analysis.body_operations / machine.fused_per_cycle,
         loaded / machine.loads_per_cycle,
         machine.latency,
     )
@@ -482,7 +503,7 @@ def _footprint(access: Access, extents: dict[Axis, int], reduced: dict[Axis, int
     """Bytes that an access touches over a box; a sliding window counts its overlap once."""
     if access.form is None:
         return float(access.bytes * prod(extents.values()))
-    points = _distinct(access, tuple(extents.items()), tuple(reduced.items()), None, 1)
+    points = _distinct(access.form, extents, reduced, None, 1)
     return access.bytes * min(points, float(access.elements))
 
 

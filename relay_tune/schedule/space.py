@@ -76,15 +76,14 @@ class NestSpace:
         vector, lanes = _pair(chosen["vector"])
         tile = []
         for place, axis in enumerate(nest.axes):
-            name = f"tile{place}"
-            extent = int(str(chosen[name])) if name in chosen else 1
+            extent = _integer(chosen.get(f"tile{place}", 1))
             if place == vector:
-                extent = int(str(chosen["vectors"])) * lanes
+                extent = _integer(chosen["vectors"]) * lanes
             elif axis in self.analysis.written_out:
                 extent = axis.extent
             tile.append(min(extent, axis.extent))
         order = _integers(chosen["order"])
-        blocks = [int(str(chosen.get(f"blocks{place}", 1))) for place in range(len(nest.axes))]
+        blocks = [_integer(chosen.get(f"blocks{place}", 1)) for place in range(len(nest.axes))]
         choice = TileChoice(
             vector=vector,
             lanes=lanes,
@@ -92,7 +91,7 @@ class NestSpace:
             order=order,
             blocks=tuple(blocks),
             reduction_order=_integers(chosen["reduction_order"]),
-            unroll=int(str(chosen["unroll"])),
+            unroll=_integer(chosen["unroll"]),
             parallel=0,
         )
         if chosen["prefetch"] and shares_weights(self.analysis, choice):
@@ -206,7 +205,7 @@ def _filling(
     counted = [n for n, name in enumerate(group) if name != "unroll"]
     if "vectors" not in group:
         return list(combinations)
-    sized = [(prod(int(str(values[n])) for n in counted), values) for values in combinations]
+    sized = [(prod(_integer(values[n]) for n in counted), values) for values in combinations]
     fitting = [(points, values) for points, values in sized if points <= registers]
     enough = min(ENOUGH_ACCUMULATORS, max((points for points, _ in fitting), default=1))
     return [values for points, values in fitting if points >= enough]
@@ -264,9 +263,14 @@ def _pair(value: object) -> tuple[int, int]:
     return first, second
 
 
+def _integer(value: object) -> int:
+    assert isinstance(value, int)
+    return value
+
+
 def _integers(value: object) -> tuple[int, ...]:
     assert isinstance(value, tuple)
-    return tuple(int(item) for item in value)
+    return value
 
 
 def _vector_extent(nest: Nest, vector: tuple[int, int]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from relay_tune.tensor.expression import (
     Axis,
@@ -18,25 +19,26 @@ from relay_tune.tensor.expression import (
 )
 
 
+OPERANDS: Mapping[type[Scalar], Callable[[Any], tuple[Scalar, ...]]] = {
+    Load: lambda load: load.indices,
+    Unary: lambda unary: (unary.operand,),
+    Cast: lambda cast: (cast.operand,),
+    Binary: lambda binary: (binary.left, binary.right),
+    Select: lambda select: (select.condition, select.if_true, select.if_false),
+    Reduce: lambda reduce: (reduce.body,),
+}
+"""How to get the operands of a node, for each kind that has any."""
+
+
 def operands(expression: Scalar) -> tuple[Scalar, ...]:
     """The direct sub-expressions."""
-    match expression:
-        case Load():
-            return expression.indices
-        case Unary() | Cast():
-            return (expression.operand,)
-        case Binary():
-            return (expression.left, expression.right)
-        case Select():
-            return (expression.condition, expression.if_true, expression.if_false)
-        case Reduce():
-            return (expression.body,)
-    return ()
+    get = OPERANDS.get(type(expression))
+    return get(expression) if get is not None else ()
 
 
 def rebuild(expression: Scalar, new: tuple[Scalar, ...]) -> Scalar:
     """`expression` with other operands; itself if they are the same objects."""
-    if all(a is b for a, b in zip(operands(expression), new, strict=True)):
+    if operands(expression) == new:  # nodes are equal only to themselves
         return expression
     match expression:
         case Load():
@@ -55,22 +57,29 @@ def rebuild(expression: Scalar, new: tuple[Scalar, ...]) -> Scalar:
 def sub_expressions(*roots: Scalar) -> Iterator[Scalar]:
     """Every node once, operands first."""
     seen: set[Scalar] = set()
-    stack: list[tuple[Scalar, bool]] = [(root, False) for root in reversed(roots)]
+    stack: list[Scalar | None] = list(reversed(roots))
     while stack:
-        node, expanded = stack.pop()
-        if expanded:
-            yield node
+        node = stack.pop()
+        if node is None:  # the operands of the node below were visited
+            below = stack.pop()
+            assert below is not None
+            yield below
         elif node not in seen:
             seen.add(node)
-            stack.append((node, True))
-            stack.extend((operand, False) for operand in reversed(operands(node)))
+            inner = operands(node)
+            if not inner:
+                yield node
+                continue
+            stack += (node, None)
+            stack += reversed(inner)
 
 
 def transform(root: Scalar, visit: Callable[[Scalar], Scalar]) -> Scalar:
     """Rewrite bottom up; `visit` sees each node once, rebuilt from its rewritten operands."""
     done: dict[Scalar, Scalar] = {}
     for node in sub_expressions(root):
-        done[node] = visit(rebuild(node, tuple(done[operand] for operand in operands(node))))
+        inner = operands(node)
+        done[node] = visit(rebuild(node, tuple(map(done.__getitem__, inner))) if inner else node)
     return done[root]
 
 
