@@ -16,6 +16,7 @@ from relay_tune.building.primitives import (
 from relay_tune.building.program_form import is_network, program_module
 from relay_tune.building.programs import compile_program
 from relay_tune.codegen.compiled_program import CompiledProgram
+from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.target import Target, parse_target
 from relay_tune.first_order.kinds import function_type
@@ -109,10 +110,12 @@ def compile_fused(
     schedules: ChooseSchedule | None = None,
     report: Report | None = None,
     primitives: Mapping[Function, Primitive] | None = None,
+    pool: CompilerPool | None = None,
 ) -> CompiledProgram:
     """The compiled program of a module to which the pipeline was applied.
 
-    `primitives` are those of the module, for callers who build it several times.
+    `primitives` are those of the module, and `pool` compiles them, for callers who build it
+    several times.
     """
     network = network_of(module)
     check_storages(network)
@@ -120,7 +123,7 @@ def compile_fused(
         primitives = primitives_of(step.function for step in network.steps)
     distinct = {primitive.key.digest: primitive for primitive in primitives.values()}
     codes, objects = compile_primitives(
-        distinct, target, threads, schedules, report if report is not None else _silent
+        distinct, target, threads, schedules, report if report is not None else _silent, pool
     )
     return assemble(network, primitives, codes, objects, target, threads)
 

@@ -98,21 +98,33 @@ def compile_primitives(
     threads: int,
     choose: ChooseSchedule | None,
     report: Callable[[str], None],
+    pool: CompilerPool | None = None,
 ) -> tuple[dict[str, PrimitiveCode], list[bytes]]:
-    """The code of each primitive by digest, and the object files."""
+    """The code of each primitive by digest, and the object files.
+
+    `pool` compiles them, for callers who compile often; else processes are started if they pay.
+    """
 
     def written() -> Iterator[PrimitiveCode]:
         for number, primitive in enumerate(primitives.values(), start=1):
             report(f"compile {number}/{len(primitives)}: {primitive.key.title}")
             yield write_primitive(primitive, target, threads, choose)
 
+    if pool is not None:
+        return _compiled_by(pool, written())
     if len(primitives) < FEWEST_FOR_WORKERS:
         codes = {code.key.digest: code for code in written()}
         return codes, [compile_text(code.text, target) for code in codes.values()]
-    with CompilerPool(target, available_processors()) as pool:
-        codes = {}
-        futures: list[Future[bytes]] = []
-        for code in written():
-            codes[code.key.digest] = code
-            futures.append(pool.submit(code.text))
-        return codes, [future.result() for future in futures]
+    with CompilerPool(target, available_processors()) as own:
+        return _compiled_by(own, written())
+
+
+def _compiled_by(
+    pool: CompilerPool, written: Iterable[PrimitiveCode]
+) -> tuple[dict[str, PrimitiveCode], list[bytes]]:
+    codes: dict[str, PrimitiveCode] = {}
+    futures: list[Future[bytes]] = []
+    for code in written:
+        codes[code.key.digest] = code
+        futures.append(pool.submit(code.text))
+    return codes, [future.result() for future in futures]

@@ -19,6 +19,9 @@ from relay_tune.codegen.target import Target
 from relay_tune.codegen.worker_process import kill_worker, start_worker
 from relay_tune.errors import BuildError
 
+REMEMBERED_OBJECTS = 256
+"""Objects that a pool keeps for texts that come again: schedules often share kernels."""
+
 
 class CompilerPool:
     """Compiles texts in `workers` processes, which start when the first text comes.
@@ -29,6 +32,7 @@ class CompilerPool:
 
     def __init__(self, target: Target, workers: int) -> None:
         self._target = target
+        self._objects: dict[str, Future[bytes]] = {}
         self._threads = ThreadPoolExecutor(max_workers=max(1, workers))
         self._local = threading.local()
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -45,8 +49,17 @@ class CompilerPool:
         self.close()
 
     def submit(self, text: str) -> Future[bytes]:
-        """The object file of an LLVM module, some time later; BuildError if LLVM rejects it."""
-        return self._threads.submit(self._compile, text)
+        """The object file of an LLVM module, some time later; BuildError if LLVM rejects it.
+
+        A text that was compiled not long ago is not compiled again.
+        """
+        known = self._objects.pop(text, None)
+        if known is None or (known.done() and known.exception() is not None):
+            known = self._threads.submit(self._compile, text)
+        self._objects[text] = known
+        if len(self._objects) > REMEMBERED_OBJECTS:
+            self._objects.pop(next(iter(self._objects)))
+        return known
 
     def abort(self) -> None:
         """Kill the processes; what they are compiling fails, later texts get new processes."""

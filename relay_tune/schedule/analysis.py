@@ -349,9 +349,7 @@ class _BodyLoads:
     shared: float
 
 
-def _body_loads(
-    analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, int]
-) -> _BodyLoads:
+def _body_loads(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, int]) -> _BodyLoads:
     nest, accesses = analysis.nest, analysis.body_accesses
     counts = tuple(_loads((access,), nest, choice, extents) for access in accesses)
     if choice.vector == -2 or choice.unroll == 1:

@@ -18,7 +18,6 @@ from relay_tune.tensor.expression import (
     binary,
 )
 
-
 OPERANDS: Mapping[type[Scalar], Callable[[Any], tuple[Scalar, ...]]] = {
     Load: lambda load: load.indices,
     Unary: lambda unary: (unary.operand,),

@@ -18,6 +18,7 @@ from relay_tune.building.build import compile_fused
 from relay_tune.building.network import is_static, network_of
 from relay_tune.building.primitives import Primitive, planned, primitives_of
 from relay_tune.building.program_form import is_network
+from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.target import Target
 from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
@@ -77,6 +78,7 @@ def network_primitives(module: Module) -> dict[Function, Primitive]:
 def check_network(
     module: Module,
     primitives: Mapping[Function, Primitive],
+    pool: CompilerPool,
     target: Target,
     threads: int,
     default: Choices,
@@ -84,10 +86,10 @@ def check_network(
 ) -> NetworkVerdict:
     """Compare schedules in the network of a fused module whose shapes are static.
 
-    Both give a schedule for each of its tasks, by the digest of the key. The verdict is about the
-    tasks that the network runs.
+    Both give a schedule for each of its tasks, by the digest of the key; `pool` compiles them. The
+    verdict is about the tasks that the network runs.
     """
-    networks = _Networks(module, primitives, target, threads)
+    networks = _Networks(module, primitives, pool, target, threads)
     untuned = networks.program(default)
     candidate = networks.program(tuned)
     by_default, by_tuned = networks.step_seconds((untuned, candidate))
@@ -112,11 +114,13 @@ class _Networks:
         self,
         module: Module,
         primitives: Mapping[Function, Primitive],
+        pool: CompilerPool,
         target: Target,
         threads: int,
     ) -> None:
         self._module = module
         self._primitives = primitives
+        self._pool = pool
         self._target = target
         self._threads = threads
         self._inputs: list[np.ndarray] = []
@@ -128,7 +132,12 @@ class _Networks:
             return choices.get(key.digest)
 
         compiled = compile_fused(
-            self._module, self._target, self._threads, choose, primitives=self._primitives
+            self._module,
+            self._target,
+            self._threads,
+            choose,
+            primitives=self._primitives,
+            pool=self._pool,
         )
         if not self._inputs:
             random = np.random.default_rng(0)

@@ -27,8 +27,6 @@ from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.candidates import CandidateText, candidate_text
 from relay_tune.tuning.tasks import Task
 
-REMEMBERED_OBJECTS = 256
-
 COMPILE_SECONDS = 30.0
 """A candidate that takes longer to compile is given up, with the compiler process."""
 
@@ -82,7 +80,6 @@ class NativeRunner:
         self._seed = seed
         self._network_bytes = network_bytes
         self._measurer = Measurer(target, threads, limits)
-        self._objects: dict[str, Future[bytes]] = {}
         self._pool = CompilerPool(target, os.cpu_count() or 1)
         self._data: dict[str, MeasureInputs] = {}
         self._loaded = ""
@@ -133,18 +130,8 @@ class NativeRunner:
             failed = Measurement(Outcome.COMPILE_ERROR, message=error.message[:500])
             return _Started(schedule, None, (), failed)
         text = replace(text, slots=_slots_of_all(task, schedule.algorithm, text.slots))
-        futures = tuple(self._compiled(module) for module in text.modules)
+        futures = tuple(self._pool.submit(module) for module in text.modules)
         return _Started(schedule, text, futures, None)
-
-    def _compiled(self, module: str) -> Future[bytes]:
-        """The object of a module; one that other candidates have too is compiled once."""
-        known = self._objects.get(module)
-        if known is None or (known.done() and known.exception() is not None):
-            known = self._pool.submit(module)
-            self._objects[module] = known
-            if len(self._objects) > REMEMBERED_OBJECTS:
-                self._objects.pop(next(iter(self._objects)))
-        return known
 
     def _finish(self, started: _Started) -> Prepared:
         if started.text is None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from relay_tune.building.primitives import Primitive
+from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.target import Target
 from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
+from relay_tune.runtime.threads import available_processors
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.keeper import LogKeeper
@@ -25,10 +27,11 @@ def settle(
     result is about the former.
     """
     primitives = network_primitives(module)
-    verdicts = [
-        _settle(module, primitives, tasks, keeper, target, machine, threads)
-        for threads in dict.fromkeys((keeper.scope.threads, 1))
-    ]
+    with CompilerPool(target, available_processors()) as pool:
+        verdicts = [
+            _settle(module, primitives, tasks, keeper, pool, target, machine, threads)
+            for threads in dict.fromkeys((keeper.scope.threads, 1))
+        ]
     return verdicts[0]
 
 
@@ -43,6 +46,7 @@ def _settle(
     primitives: Mapping[Function, Primitive],
     tasks: Sequence[Task],
     keeper: LogKeeper,
+    pool: CompilerPool,
     target: Target,
     machine: Machine,
     threads: int,
@@ -53,7 +57,7 @@ def _settle(
     for task in tasks:
         found = lookup(task.key, task.plan)
         tuned[task.key.digest] = default[task.key.digest] if found is None else found
-    verdict = check_network(module, primitives, target, threads, default, tuned)
+    verdict = check_network(module, primitives, pool, target, threads, default, tuned)
     for task in tasks:
         digest = task.key.digest
         if digest in verdict.kept:

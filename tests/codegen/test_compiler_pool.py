@@ -32,3 +32,14 @@ def test_rejected_text_is_an_error_and_the_worker_goes_on() -> None:
         with pytest.raises(BuildError, match="rejected"):
             bad.result()
         assert good.result()
+
+
+def test_a_text_is_compiled_once() -> None:
+    target = native_target()
+    text = FUNCTION.format(triple=target.triple, name="f")
+    with CompilerPool(target, 1) as pool:
+        assert pool.submit(text) is pool.submit(text)
+        rejected = pool.submit("define nonsense")
+        with pytest.raises(BuildError, match="rejected"):
+            rejected.result()
+        assert pool.submit("define nonsense") is not rejected

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.target import Target
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.module import Module
@@ -38,7 +39,9 @@ def test_both_networks_are_run(module: Module, target: Target) -> None:
     fused = default_pipeline()(module)
     tasks = extract_tasks(fused)
     default, tuned = choices(tasks, target)
-    verdict = check_network(fused, network_primitives(fused), target, 1, default, tuned)
+    with CompilerPool(target, 1) as pool:
+        primitives = network_primitives(fused)
+        verdict = check_network(fused, primitives, pool, target, 1, default, tuned)
     assert 0 < verdict.tuned_seconds <= verdict.untuned_seconds
     for digest, schedule in verdict.kept.items():
         assert schedule in (default[digest], tuned[digest]) and verdict.seconds[digest] > 0
@@ -55,7 +58,9 @@ def test_defaults_stay_where_kernels_or_the_whole_are_slower(
     networks = network_check._Networks
     monkeypatch.setattr(networks, "step_seconds", lambda *_: steps)
     monkeypatch.setattr(networks, "whole_seconds", lambda *_: list(whole))
-    verdict = check_network(fused, network_primitives(fused), target, 1, default, tuned)
+    with CompilerPool(target, 1) as pool:
+        primitives = network_primitives(fused)
+        verdict = check_network(fused, primitives, pool, target, 1, default, tuned)
     assert verdict.kept[second] == default[second] and verdict.seconds[second] == 3.0
     if whole == (2.0, 1.0):
         assert verdict.kept[first] == tuned[first] and verdict.seconds[first] == 1.0
