@@ -21,7 +21,8 @@ from relay_tune.codegen.compiler import compile_optimized, compile_text
 from relay_tune.codegen.main_function import KernelCall, Place, call_of, main_text
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.kernel_step import KernelStep, StepCall
-from relay_tune.codegen.programs.program_text import STATIC_COUNT, program_text
+from relay_tune.codegen.programs.layout_tables import STATIC_COUNT
+from relay_tune.codegen.programs.program_text import program_text
 from relay_tune.codegen.target import Target
 from relay_tune.first_order.layouts import TENSOR_DATA
 from relay_tune.first_order.lower_program import lower_program

@@ -28,7 +28,7 @@ from relay_tune.codegen.target import Target
 from relay_tune.errors import BuildError, InputError
 from relay_tune.ir.types import TensorType
 
-METADATA_FORMAT = 1
+METADATA_FORMAT = 2
 
 
 def export_library(program: CompiledProgram, path: Path) -> None:

@@ -42,7 +42,7 @@ class LoadedProgram:
         self._has_cells = program.has_cells
         self._session = NativeSession(functions, threads)
         self._writer = ValueWriter(program, self._session)
-        self._reader = ValueReader(program)
+        self._reader = ValueReader(program, self._session)
         self._inputs = (ctypes.c_void_p * _component_count(*self.inputs.values()))()
         self._results = [_Result(type_) for type_ in component_types(self.output)]
         self._outputs = (ctypes.c_void_p * len(self._results))()
@@ -75,11 +75,13 @@ class LoadedProgram:
         self._session.call(self._inputs, self._outputs)
         del kept
         pairs = list(zip(self._results, arrays, strict=True))
-        components = [result.value(array, self._reader) for result, array in pairs]
+        objects = [int(array) for result, array in pairs if result.is_object]
+        read = iter(self._reader.values(objects))
+        components = [next(read) if result.is_object else array for result, array in pairs]
         if self._has_cells:
             self._session.reset()
         else:
-            self._session.release([int(array) for result, array in pairs if result.is_object])
+            self._session.release(objects)
         return _assembled(self.output, iter(components))
 
     def _bind(self, values: Sequence[object]) -> list[np.ndarray]:
@@ -116,10 +118,6 @@ class _Result:
     def room(self) -> np.ndarray:
         """Where the program puts the elements, or the object's address."""
         return np.empty(self._shape, self._dtype)
-
-    def value(self, found: np.ndarray, reader: ValueReader) -> Value:
-        """The component in Python."""
-        return reader.value(int(found), self.type) if self.is_object else found
 
 
 def _component_count(*types: Type) -> int:

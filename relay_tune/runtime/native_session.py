@@ -8,10 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from relay_tune.codegen.compiler import LoadedCode
 from relay_tune.codegen.programs.build_text import BUILD_SYMBOL
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.program_text import entry_symbol
+from relay_tune.codegen.programs.read_text import READ_SYMBOLS
 from relay_tune.codegen.programs.session import (
     FIRST_MESSAGE,
     NO_ERROR,
@@ -21,10 +24,14 @@ from relay_tune.codegen.programs.session import (
 )
 from relay_tune.codegen.programs.session_text import SESSION_SYMBOLS
 from relay_tune.errors import RelayError
+from relay_tune.runtime.call_inputs import address_of
 from relay_tune.runtime.processor_check import check_processor
 from relay_tune.runtime.threads import thread_pool
 
 Pointers = ctypes.Array[ctypes.c_void_p]
+
+FIRST_ROOM = 256
+"""How many objects can be read before there must be more room."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -37,7 +44,9 @@ class SessionFunctions:
     open: Callable[[int], int | None]
     close: Callable[[int], None]
     reset: Callable[[int], None]
-    build: Callable[[int, int, int, int], int]
+    build: Callable[[int, int, int, int, int], int]
+    read: Callable[[int, int, int, int, int, int], int]
+    gather: Callable[[int, int, int, int], None]
     release: Callable[[int, int], None]
     call: Callable[[int, Pointers, Pointers], int]
     messages: tuple[str, ...]
@@ -47,7 +56,7 @@ class SessionFunctions:
 def load_functions(program: CompiledFunctions, entry: str = "main") -> SessionFunctions:
     """The functions of a program, in this process; InputError if it is for another machine."""
     check_processor(program.target)
-    symbols = (*SESSION_SYMBOLS, BUILD_SYMBOL, entry_symbol(entry))
+    symbols = (*SESSION_SYMBOLS, BUILD_SYMBOL, *READ_SYMBOLS, entry_symbol(entry))
     imports = {
         **thread_pool().imports,
         "relay_tune_constants": program.constants.ctypes.data,
@@ -82,12 +91,29 @@ def session_functions(
         open=find("open", pointer, number),
         close=find("close", None, pointer),
         reset=find("reset", None, pointer),
-        build=find("build", number, pointer, pointer, number, pointer),
+        build=find("build", number, pointer, pointer, number, pointer, pointer),
+        read=find("read", number, pointer, number, pointer, number, pointer, number),
+        gather=find("gather", None, pointer, number, number, pointer),
         release=find("release", None, pointer, pointer),
         call=find("main", ctypes.c_int32, pointer, pointer, pointer),
         messages=messages,
         owner=owner,
     )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ObjectDescription:
+    """What `read` found out; see `relay_tune.codegen.programs.read_text`.
+
+    Attributes:
+        roots: a word for each object that was asked for.
+        layouts: the layout number of each object, int64.
+        fields: the fields of each object, int64 [objects, fields].
+    """
+
+    roots: Sequence[int]
+    layouts: np.ndarray
+    fields: np.ndarray
 
 
 class NativeSession:
@@ -99,6 +125,8 @@ class NativeSession:
         if session is None:
             raise MemoryError("There is no memory for the stack of the program.")
         self._session = session
+        self._layouts = np.empty(FIRST_ROOM, np.int64)
+        self._rows = np.empty((0, 0), np.int64)
 
     def __del__(self) -> None:
         if hasattr(self, "_session"):
@@ -118,13 +146,35 @@ class NativeSession:
             )
         raise RelayError(self._functions.messages[error - FIRST_MESSAGE])
 
-    def build(self, words: array[int]) -> int:
-        """The address of the value that words describe; MemoryError if there is no room."""
-        stack = array("Q", bytes(8 * (len(words) // 2 + 1)))
-        address, count = words.buffer_info()
-        if not self._functions.build(self._session, address, count, stack.buffer_info()[0]):
+    def build(self, codes: array[int], leaves: array[int]) -> int:
+        """The address of the value that is described; MemoryError if there is no room."""
+        stack = array("Q", bytes(8 * (len(codes) + 1)))
+        address, count = codes.buffer_info()
+        places = leaves.buffer_info()[0], stack.buffer_info()[0]
+        if not self._functions.build(self._session, address, count, *places):
             raise MemoryError("There is no memory for an input of the program.")
         return stack[0]
+
+    def read(self, objects: Sequence[int], width: int) -> ObjectDescription:
+        """Describe objects that have up to `width` fields; valid until the next call."""
+        while True:
+            roots = array("q", objects)
+            layouts, rows = self._layouts, self._rows
+            if rows.shape != (layouts.size, width):
+                rows = self._rows = np.empty((layouts.size, width), np.int64)
+            address, count = roots.buffer_info()
+            places = address_of(layouts), layouts.size, address_of(rows), width
+            found = self._functions.read(address, count, *places)
+            if found >= 0:
+                return ObjectDescription(roots, layouts[:found], rows[:found])
+            self._layouts = np.empty(2 * layouts.size + count, np.int64)
+
+    def gather(self, tensors: Sequence[int], elements: np.ndarray) -> None:
+        """Copy the elements of tensors to the rows of an array."""
+        if tensors:
+            addresses = array("Q", tensors)
+            size = elements.nbytes // len(tensors)
+            self._functions.gather(*addresses.buffer_info(), size, address_of(elements))
 
     def release(self, objects: Sequence[int]) -> None:
         """Give up references."""

@@ -1,149 +1,143 @@
 """Values of the language from the heap of a native program into Python.
 
-They look as in the interpreter: arrays, tuples, `ConstructorValue`, `ReferenceCell`.
+They look as in the interpreter: arrays, tuples, `ConstructorValue`, `ReferenceCell`. Native code
+describes all objects at once (`relay_tune.codegen.programs.read_text`); the fields of all objects
+of a layout are then read together, field by field.
 """
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from struct import Struct
-from typing import TypeGuard
 
 import numpy as np
 
-from relay_tune.first_order.kinds import ScalarKind, TensorKind
-from relay_tune.first_order.layouts import (
-    HEADER_BYTES,
-    TENSOR_DATA,
-    ObjectLayout,
-    element_bytes,
-    field_bytes,
-)
+from relay_tune.first_order.layouts import ObjectLayout
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Constructor
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.runtime.interpreter_values import ConstructorValue, ReferenceCell, Value
+from relay_tune.runtime.native_session import NativeSession, ObjectDescription
 
-_LAYOUT_OFFSET = 6
-
-_CODES = {"bool": "?", "float16": "e", "float32": "f", "float64": "d", "bfloat16": "H"} | {
-    f"{sign}int{bits}": code if sign == "" else code.upper()
-    for sign in ("", "u")
-    for bits, code in ((8, "b"), (16, "h"), (32, "i"), (64, "q"))
-}
-
-
-Convert = Callable[["_Reading", Iterator[int | float]], Value]
-"""The value of a field, whose components are the next numbers."""
+# Setting slots directly is several times as quick as the constructor of a frozen class.
+_set_constructor = vars(ConstructorValue)["constructor"].__set__
+_set_fields = vars(ConstructorValue)["fields"].__set__
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Form:
-    """How the objects of a layout are read: their fields, after the header, as numbers."""
+    """What the objects of a layout stand for; a cell has no constructor."""
 
     constructor: Constructor | None
-    fields: tuple[Convert, ...]
-    numbers: Struct
-    size: int
-
-    @staticmethod
-    def of(constructor: Constructor | None, types: tuple[Type, ...], layout: ObjectLayout) -> _Form:
-        """The form of a layout; a cell has no constructor."""
-        codes = ["<"]
-        end = HEADER_BYTES
-        for offset, kind in zip(layout.offsets, layout.fields, strict=True):
-            codes.append(f"{offset - end}x")
-            codes.append(_CODES[kind.dtype] if isinstance(kind, ScalarKind) else "Q")
-            end = offset + field_bytes(kind)
-        numbers = Struct("".join(codes))
-        return _Form(constructor, tuple(_convert(type_) for type_ in types), numbers, numbers.size)
+    fields: tuple[Type, ...]
+    layout: ObjectLayout
 
 
 class ValueReader:
-    """Reads objects, whose references stay as they are; shared objects are read once.
+    """Reads objects, whose references stay as they are; shared objects are read once."""
 
-    An object's value is made before its fields are read, so no stack is needed.
-    """
-
-    def __init__(self, program: FirstOrderProgram) -> None:
+    def __init__(self, program: FirstOrderProgram, session: NativeSession) -> None:
+        self._session = session
         made = [made for listed in program.data_types.values() for made in listed]
-        forms = {each.layout: _Form.of(each.constructor, each.fields, each.layout) for each in made}
-        for type_, layout in program.cells.items():
-            forms[layout] = _Form.of(None, (type_.value,), layout)
-        self._forms = {layout.number.to_bytes(2, "little"): f for layout, f in forms.items()}
+        forms = [_Form(each.constructor, each.fields, each.layout) for each in made]
+        forms += [_Form(None, (type_.value,), layout) for type_, layout in program.cells.items()]
+        self._forms = {form.layout.number: form for form in forms}
+        count = max(self._forms, default=0) + 1
+        self._width = max((len(form.layout.fields) for form in forms), default=0)
+        self._classes: list[type[ConstructorValue | ReferenceCell]] = [ConstructorValue] * count
+        for layout in program.cells.values():
+            self._classes[layout.number] = ReferenceCell
+        self._static = [self._static_value(number) for number in reversed(range(1, count))]
 
-    def value(self, address: int, type_: Type) -> Value:
-        """The value of an object."""
-        reading = _Reading(self._forms)
-        result = reading.tensor(address, type_) if _is_tensor(type_) else reading.object(address)
-        reading.finish()
-        return result
+    def values(self, addresses: Sequence[int]) -> list[Value]:
+        """The values of objects that are no tensors."""
+        if not addresses:
+            return []
+        description = self._session.read(addresses, self._width)
+        reading = _Reading(self._session, description, self._classes, self._static)
+        return reading.values(self._forms)
+
+    def _static_value(self, number: int) -> Value:
+        """The value of a layout without fields, which is one object."""
+        form = self._forms.get(number)
+        if form is None or form.constructor is None or form.layout.fields:
+            return ()
+        return ConstructorValue(form.constructor, tuple(_empty(type_) for type_ in form.fields))
 
 
 class _Reading:
-    """The reading of one value."""
+    """The reading of described objects.
 
-    def __init__(self, forms: Mapping[bytes, _Form]) -> None:
-        self._forms = forms
-        self._known: dict[int, Value] = {}
-        self._unread: list[tuple[int, ConstructorValue | ReferenceCell, _Form]] = []
+    `_objects` has their values by number and, from its end, those of static objects.
+    """
 
-    def finish(self) -> None:
-        """Read the fields of all objects that were met."""
-        unread, read, set_field = self._unread, ctypes.string_at, object.__setattr__
-        while unread:
-            address, value, form = unread.pop()
-            numbers = iter(form.numbers.unpack(read(address + HEADER_BYTES, form.size)))
-            fields = tuple([convert(self, numbers) for convert in form.fields])
-            if isinstance(value, ConstructorValue):
-                set_field(value, "fields", fields)
+    def __init__(
+        self,
+        session: NativeSession,
+        description: ObjectDescription,
+        classes: Sequence[type[ConstructorValue | ReferenceCell]],
+        static: list[Value],
+    ) -> None:
+        self._session = session
+        self._description = description
+        self._made = [object.__new__(classes[n]) for n in description.layouts.tolist()]
+        self._objects: list[Value] = [*self._made, *static]
+        self._tensors: dict[TensorType, dict[int, np.ndarray]] = {}
+
+    def values(self, forms: Mapping[int, _Form]) -> list[Value]:
+        """The values of the roots, all objects filled."""
+        layouts = self._description.layouts
+        for number in set(layouts.tolist()):
+            self._fill(forms[number], np.flatnonzero(layouts == number))
+        return [self._objects[word] for word in self._description.roots]
+
+    def _fill(self, form: _Form, members: np.ndarray) -> None:
+        """Give the objects of a layout their fields."""
+        columns = iter(self._description.fields[members].T)
+        fields = [self._column(type_, columns, len(members)) for type_ in form.fields]
+        places = members.tolist()
+        for place, row in zip(places, zip(*fields, strict=True), strict=True):
+            value = self._made[place]
+            if form.constructor is None:
+                assert isinstance(value, ReferenceCell)
+                value.value = row[0]
             else:
-                value.value = fields[0]
+                _set_constructor(value, form.constructor)
+                _set_fields(value, row)
 
-    def object(self, address: int) -> Value:
-        """The value of an object that is no tensor; its fields are read later."""
-        known = self._known.get(address)
-        if known is not None:
-            return known
-        form = self._forms[ctypes.string_at(address + _LAYOUT_OFFSET, 2)]
-        value: ConstructorValue | ReferenceCell
-        if form.constructor is None:
-            value = ReferenceCell(())
-        else:
-            value = ConstructorValue(form.constructor, ())
-        if form.fields:
-            self._unread.append((address, value, form))
-        self._known[address] = value
-        return value
+    def _column(self, type_: Type, columns: Iterator[np.ndarray], count: int) -> Sequence[Value]:
+        """The values of one field in all objects, whose components are the next columns."""
+        match type_:
+            case TupleType(fields=()):
+                return [()] * count
+            case TupleType():
+                parts = [self._column(field, columns, count) for field in type_.fields]
+                return list(zip(*parts, strict=True))
+            case TensorType(shape=()):
+                return _scalars(next(columns), DTYPES[type_.dtype])
+            case TensorType():
+                return self._tensor_values(next(columns).tolist(), type_)
+            case _:
+                return [self._objects[number] for number in next(columns).tolist()]
 
-    def tensor(self, address: int, type_: TensorType) -> Value:
-        """The elements of a tensor object."""
-        known = self._known.get(address)
-        if known is None:
-            kind = TensorKind(type_)
-            content = bytearray(ctypes.string_at(address + TENSOR_DATA, element_bytes(kind)))
-            known = np.frombuffer(content, DTYPES[type_.dtype]).reshape(kind.shape)
-            self._known[address] = known
-        return known
-
-
-def _convert(type_: Type) -> Convert:
-    """How a field of a type is read."""
-    if isinstance(type_, TupleType):
-        parts = tuple(_convert(field) for field in type_.fields)
-        return lambda reading, numbers: tuple([part(reading, numbers) for part in parts])
-    if not isinstance(type_, TensorType):
-        return lambda reading, numbers: reading.object(next(numbers))  # type: ignore[arg-type]
-    if type_.shape:
-        return lambda reading, numbers: reading.tensor(next(numbers), type_)  # type: ignore[arg-type]
-    dtype = DTYPES[type_.dtype]
-    if type_.dtype == "bfloat16":
-        return lambda reading, numbers: np.array(next(numbers), np.uint16).view(dtype)
-    return lambda reading, numbers: np.array(next(numbers), dtype)
+    def _tensor_values(self, addresses: list[int], type_: TensorType) -> Sequence[Value]:
+        """The tensors at addresses, copied together."""
+        known = self._tensors.setdefault(type_, {})
+        new = [address for address in dict.fromkeys(addresses) if address not in known]
+        shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
+        block = np.empty((len(new), *shape), DTYPES[type_.dtype])
+        self._session.gather(new, block)
+        known.update(zip(new, block, strict=True))
+        return [known[address] for address in addresses]
 
 
-def _is_tensor(type_: Type) -> TypeGuard[TensorType]:
-    return isinstance(type_, TensorType)
+def _scalars(words: np.ndarray, dtype: np.dtype[np.generic]) -> Sequence[Value]:
+    """The numbers in the low bytes of words, as arrays of rank 0."""
+    numbers = words.astype("<i8").view(dtype)[:: words.itemsize // dtype.itemsize]
+    return [numbers[place, ...] for place in range(len(numbers))]
+
+
+def _empty(type_: Type) -> Value:
+    """The value of a type without components."""
+    return tuple(_empty(field) for field in type_.fields) if isinstance(type_, TupleType) else ()

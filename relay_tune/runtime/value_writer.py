@@ -1,36 +1,103 @@
 """Values of the language from Python into the heap of a native program.
 
-In Python they look as in the interpreter: arrays, tuples, `ConstructorValue`, `ReferenceCell`. A
-value is described in words (`relay_tune.codegen.programs.build_text`), from which native code makes
-the objects; the walk over it needs no Python stack.
+In Python they look as in the interpreter: arrays, tuples, `ConstructorValue`, `ReferenceCell`. One
+walk, which needs no Python stack, describes a value by numbers and collects its tensors and scalars
+in columns (`relay_tune.codegen.programs.build_text`); one call of native code makes the objects.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from relay_tune.codegen.programs.build_text import OBJECT, PUSH, TENSOR
+from relay_tune.codegen.programs.build_text import FIRST_LEAF
 from relay_tune.errors import InputError
 from relay_tune.first_order.kinds import TensorKind
 from relay_tune.first_order.layouts import (
-    ObjectLayout,
     class_bytes,
     element_bytes,
-    field_bytes,
     size_class,
     tensor_bytes,
 )
 from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import RefType, TensorType, TupleType, Type
 from relay_tune.runtime.call_inputs import address_of, checked_array
-from relay_tune.runtime.interpreter_values import ConstructorValue, ReferenceCell
+from relay_tune.runtime.interpreter_values import ConstructorValue, ReferenceCell, Value
 from relay_tune.runtime.native_session import NativeSession
 from relay_tune.typing.type_text import type_text
 
-_Words = tuple[int, ...]
+
+@dataclass(eq=False, slots=True)
+class _Form:
+    """How the values of a type are described."""
+
+    type: Type
+
+
+@dataclass(eq=False, slots=True)
+class _LeafForm(_Form):
+    """Tensors of a type: their code, and the column that they are collected in."""
+
+    code: int
+    column: int
+
+
+@dataclass(eq=False, slots=True)
+class _TupleForm(_Form):
+    """Tuples, which are their fields; the forms of these, last one first."""
+
+    fields: tuple[_Form, ...] = ()
+
+
+@dataclass(eq=False, slots=True)
+class _CellForm(_Form):
+    """References: the code, and the form of their values."""
+
+    code: int
+    value: _Form
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Constructor:
+    """How the values of a constructor are described.
+
+    Attributes:
+        code: the layout number.
+        count: the number of fields.
+        leaves: the fields that are leaves, up to the first that is none.
+        later: the fields after that, last one first.
+        first: the first field that is no leaf.
+    """
+
+    code: int
+    count: int
+    leaves: tuple[tuple[int, _LeafForm], ...]
+    later: tuple[tuple[int, _Form], ...]
+    first: tuple[int, _Form] | None
+
+    @staticmethod
+    def of(code: int, fields: Sequence[_Form]) -> _Constructor:
+        """The constructor of a layout whose fields have these forms."""
+        numbered = list(enumerate(fields))
+        leaves: list[tuple[int, _LeafForm]] = []
+        for place, form in numbered:
+            if not isinstance(form, _LeafForm):
+                break
+            leaves.append((place, form))
+        others = numbered[len(leaves) :]
+        later = tuple(reversed(others[1:]))
+        return _Constructor(code, len(fields), tuple(leaves), later, others[0] if others else None)
+
+
+@dataclass(eq=False, slots=True)
+class _DataForm(_Form):
+    """A data type: its constructors by name."""
+
+    constructors: dict[str, _Constructor]
 
 
 class ValueWriter:
@@ -38,74 +105,127 @@ class ValueWriter:
 
     def __init__(self, program: FirstOrderProgram, session: NativeSession) -> None:
         self._session = session
-        self._cells = {type_: _object_words(layout) for type_, layout in program.cells.items()}
-        self._constructors = {
-            type_: {
-                made.constructor.name: (made.fields[::-1], _object_words(made.layout))
-                for made in listed
-            }
-            for type_, listed in program.data_types.items()
-        }
+        self._program = program
+        self._leaves: list[TensorType] = []
+        self._forms: dict[Type, _Form] = {}
+        known = {type_: _DataForm(type_, {}) for type_ in program.data_types}
+        self._forms.update(known)
+        for type_, listed in program.data_types.items():
+            for made in listed:
+                fields = [self._form(field) for field in made.fields]
+                described = _Constructor.of(made.layout.number, fields)
+                known[type_].constructors[made.constructor.name] = described
 
     def new_object(self, value: object, type_: Type, name: str) -> int:
         """The address of a new object; InputError if the value, called `name`, does not fit."""
-        words: list[int] = []
-        kept: list[np.ndarray] = []
-        todo: list[tuple[object, Type | _Words]] = [(value, type_)]
+        form = self._form(type_)
+        codes: list[int] = []
+        columns: list[list[object]] = [[] for _ in self._leaves]
+        todo: list[tuple[object, _Form]] = [(value, form)]
         while todo:
-            part, part_type = todo.pop()
-            if isinstance(part_type, TensorType):
-                words += _tensor_words(part, part_type, name, kept)
-            elif isinstance(part_type, tuple):
-                words += part_type
+            part, form = todo.pop()
+            while form.__class__ is _DataForm:  # along the first fields, without the stack
+                fields, made = _opened(part, form, name)
+                codes.append(made.code)
+                for place, leaf in made.leaves:
+                    codes.append(leaf.code)
+                    columns[leaf.column].append(fields[place])
+                for place, later in made.later:
+                    todo.append((fields[place], later))
+                if made.first is None:
+                    break
+                place, form = made.first
+                part = fields[place]
             else:
-                todo += self._opened(part, part_type, name)
-        return self._session.build(array("Q", words))
+                todo += _described(part, form, name, codes, columns)
+        return self._build(codes, columns, name)
 
-    def _opened(
-        self, value: object, type_: Type, name: str
-    ) -> Iterator[tuple[object, Type | _Words]]:
-        """What is to be written of a value, last things first."""
+    def _build(self, codes: list[int], columns: list[list[object]], name: str) -> int:
+        kept: list[np.ndarray] = []
+        described = array("Q")
+        for values, type_ in zip(columns, self._leaves, strict=True):
+            kept.append(_column(values, type_, name))
+            described.extend(_leaf_words(kept[-1], type_))
+        return self._session.build(array("H", codes), described)
+
+    def _form(self, type_: Type) -> _Form:
+        """The form of a type, which is made when it is first needed."""
+        if type_ not in self._forms:
+            self._forms[type_] = self._new_form(type_)
+        return self._forms[type_]
+
+    def _new_form(self, type_: Type) -> _Form:
         match type_:
+            case TensorType():
+                self._leaves.append(type_)
+                column = len(self._leaves) - 1
+                return _LeafForm(type_, FIRST_LEAF + column, column)
             case TupleType():
-                if not isinstance(value, tuple | list) or len(value) != len(type_.fields):
-                    raise _does_not_fit(name, type_, f"a tuple of {len(type_.fields)} values")
-                yield from zip(reversed(value), reversed(type_.fields), strict=True)
+                return _TupleForm(type_, tuple(self._form(f) for f in reversed(type_.fields)))
             case RefType():
-                if not isinstance(value, ReferenceCell):
-                    raise _does_not_fit(name, type_, "a ReferenceCell")
-                yield None, self._cells[type_]
-                yield value.value, type_.value
+                return _CellForm(type_, self._program.cells[type_].number, self._form(type_.value))
             case _:
-                known = self._constructors[type_]
-                if not isinstance(value, ConstructorValue) or value.constructor.name not in known:
-                    raise _does_not_fit(name, type_, f"a ConstructorValue: {', '.join(known)}")
-                fields, end = known[value.constructor.name]
-                if len(value.fields) != len(fields):
-                    raise _does_not_fit(name, type_, f"{len(fields)} fields")
-                yield None, end
-                yield from zip(reversed(value.fields), fields, strict=True)
+                return self._forms[type_]
 
 
-def _tensor_words(value: object, type_: TensorType, name: str, kept: list[np.ndarray]) -> _Words:
-    """The words of a scalar or tensor, whose elements must be kept until they are copied."""
-    elements = checked_array(value, type_, name)
+def _opened(value: object, form: _DataForm, name: str) -> tuple[tuple[Value, ...], _Constructor]:
+    """The fields of a value of a data type, and how its constructor is described."""
+    if value.__class__ is ConstructorValue:
+        made = form.constructors.get(value.constructor.name)
+        if made is not None:
+            fields = value.fields
+            if len(fields) == made.count:
+                return fields, made
+            raise _does_not_fit(name, form.type, f"{made.count} fields")
+    raise _does_not_fit(name, form.type, f"a ConstructorValue: {', '.join(form.constructors)}")
+
+
+def _described(
+    part: object, form: _Form, name: str, codes: list[int], columns: list[list[object]]
+) -> Iterable[tuple[object, _Form]]:
+    """Describe a value that is of no data type; its own parts, last one first."""
+    match form:
+        case _LeafForm():
+            codes.append(form.code)
+            columns[form.column].append(part)
+            return ()
+        case _CellForm():
+            if not isinstance(part, ReferenceCell):
+                raise _does_not_fit(name, form.type, "a ReferenceCell")
+            codes.append(form.code)
+            return ((part.value, form.value),)
+        case _:
+            assert isinstance(form, _TupleForm)
+            if not isinstance(part, tuple | list) or len(part) != len(form.fields):
+                raise _does_not_fit(name, form.type, f"a tuple of {len(form.fields)} values")
+            return zip(part[::-1], form.fields, strict=True)
+
+
+def _column(values: Sequence[object], type_: TensorType, name: str) -> np.ndarray:
+    """Tensors of a type, checked, one after the other in memory."""
+    dtype = DTYPES[type_.dtype]
+    if not values:
+        return np.empty(0, dtype)
+    if {*map(type, values)} != {np.ndarray} or not _are_exact(values, type_):
+        values = [checked_array(value, type_, name) for value in values]
     if not type_.shape:
-        return PUSH, int.from_bytes(elements.tobytes(), "little")
-    kept.append(elements)
+        return np.array(values, dtype)
+    return np.ascontiguousarray(np.concatenate(values))  # type: ignore[arg-type]  # all are arrays
+
+
+def _are_exact(values: Sequence[object], type_: TensorType) -> bool:
+    found = {(value.dtype, value.shape) for value in values}  # type: ignore[attr-defined]
+    return found == {(DTYPES[type_.dtype], type_.shape)}
+
+
+def _leaf_words(column: np.ndarray, type_: TensorType) -> tuple[int, ...]:
+    """The words of `leaves` for a kind of leaf."""
+    end = address_of(column) + column.nbytes
+    if not type_.shape:
+        return end, column.itemsize, 0, 0
     kind = TensorKind(type_)
     number = size_class(tensor_bytes(kind))
-    source = address_of(elements)
-    return TENSOR, number, class_bytes(number), source, element_bytes(kind)
-
-
-def _object_words(layout: ObjectLayout) -> _Words:
-    """The words that make an object of fields that were pushed."""
-    number = size_class(layout.size)
-    pairs = zip(layout.offsets, layout.fields, strict=True)
-    fields = [offset | field_bytes(kind) << 32 for offset, kind in pairs]
-    header = number | layout.number << 16
-    return OBJECT, number, class_bytes(number), header, len(fields), *fields
+    return end, element_bytes(kind), number, class_bytes(number)
 
 
 def _does_not_fit(name: str, type_: Type, wanted: str) -> InputError:

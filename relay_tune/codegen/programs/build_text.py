@@ -1,114 +1,150 @@
-"""Objects made from a description in words, as LLVM IR: how callers pass large values quickly.
+"""Objects made from a flat description, as LLVM IR: how callers pass large values quickly.
 
-    i64 relay_tune_build(ptr session, ptr words, i64 count, ptr stack)    1, or 0 without memory
+    i64 relay_tune_build(ptr session, ptr codes, i64 count, ptr leaves, ptr stack)
+                                                                   1, or 0 without memory
 
-The words are commands of a machine with a stack of words, which must have room for all that is
-pushed; the value that is described is left in its first word:
+A value is described by one i16 for each of its parts, a part before its own parts, left to right:
+the layout number of an object, or FIRST_LEAF and the number of a kind of leaf. The leaves of a
+kind, tensors of a type or scalars of an element type, stand one after the other in a column. Of
+each kind `leaves` has four words:
 
-    PUSH      value                                               a scalar's bits
-    TENSOR    class, bytes of the class, elements, bytes of them  push a new tensor object
-    OBJECT    class, bytes of the class, header, fields, ...      pop the fields, push a new object
+    the end of its column, the bytes of an element of the column, size class, bytes of the class
 
-`header` is the second word of an object's header, and of each field stands its offset and, 32 bits
-higher, its size.
+where a scalar has no class (0 bytes). The codes are read backward, so that parts are made before
+the whole; they wait on `stack`, which must have room for a word for each code. What is described is
+left in its first word, the columns' ends are moved to their beginnings.
 """
 
 from __future__ import annotations
 
-from relay_tune.first_order.layouts import TENSOR_DATA
+from collections.abc import Sequence
 
-PUSH, TENSOR, OBJECT = range(3)
+from relay_tune.codegen.programs.layout_tables import (
+    FIELD_WORDS,
+    FORM,
+    FORM_BYTES,
+    FORM_CLASS,
+    FORM_COUNT,
+    FORM_FIELDS,
+    FORM_STATIC,
+)
+from relay_tune.first_order.layouts import MAXIMUM_LAYOUTS, TENSOR_DATA, ObjectLayout
+
+FIRST_LEAF = MAXIMUM_LAYOUTS
 
 BUILD_SYMBOL = "relay_tune_build"
 
 
-def build_text() -> str:
-    """The function; it needs the heap's."""
-    return _TEMPLATE.format(push=PUSH, tensor=TENSOR, data=TENSOR_DATA)
+def build_text(layouts: Sequence[ObjectLayout]) -> str:
+    """The function; it needs the heap's functions and the tables of the layouts."""
+    return _TEMPLATE.format(
+        forms=f"[{len(layouts) + 1} x {FORM}]",
+        form_class=FORM_CLASS,
+        form_bytes=FORM_BYTES,
+        form_count=FORM_COUNT,
+        form_static=FORM_STATIC,
+        form_fields=FORM_FIELDS,
+        first_leaf=FIRST_LEAF,
+        data=TENSOR_DATA,
+        **FIELD_WORDS,
+    )
 
 
 _TEMPLATE = """\
-define internal i64 @word(ptr %words, i64 %place) nounwind alwaysinline {{
+define i64 @relay_tune_build(ptr %session, ptr %codes, i64 %count, ptr %leaves,
+                             ptr %stack) nounwind {{
 entry:
-  %at = getelementptr i64, ptr %words, i64 %place
-  %word = load i64, ptr %at, align 8
-  ret i64 %word
-}}
-
-define i64 @relay_tune_build(ptr %session, ptr %words, i64 %count, ptr %stack) nounwind {{
-entry:
+  %slot = alloca i64, align 8
   br label %next
 next:
-  %place = phi i64 [ 0, %entry ], [ %after_push, %push ], [ %after_tensor, %copy ],
-           [ %fields, %made ]
-  %top = phi i64 [ 0, %entry ], [ %pushed, %push ], [ %pushed_tensor, %copy ],
-         [ %pushed_object, %made ]
-  %end = icmp uge i64 %place, %count
+  %place = phi i64 [ %count, %entry ], [ %before, %pushed ]
+  %top = phi i64 [ 0, %entry ], [ %above, %pushed ]
+  %end = icmp eq i64 %place, 0
   br i1 %end, label %done, label %decode
 decode:
-  %first = add i64 %place, 1
-  %command = call i64 @word(ptr %words, i64 %place)
-  %one = call i64 @word(ptr %words, i64 %first)
-  %is_push = icmp eq i64 %command, {push}
-  br i1 %is_push, label %push, label %allocate
-push:
-  %push_at = getelementptr i64, ptr %stack, i64 %top
-  store i64 %one, ptr %push_at, align 8
-  %pushed = add i64 %top, 1
-  %after_push = add i64 %place, 2
-  br label %next
-allocate:
-  %second = add i64 %place, 2
-  %third = add i64 %place, 3
-  %fourth = add i64 %place, 4
-  %class_bytes = call i64 @word(ptr %words, i64 %second)
-  %three = call i64 @word(ptr %words, i64 %third)
-  %four = call i64 @word(ptr %words, i64 %fourth)
-  %object = call ptr @take_block(ptr %session, i64 %one, i64 %class_bytes)
-  %none = icmp eq ptr %object, null
-  br i1 %none, label %poor, label %header
+  %before = sub i64 %place, 1
+  %code_at = getelementptr i16, ptr %codes, i64 %before
+  %code16 = load i16, ptr %code_at, align 2
+  %code = zext i16 %code16 to i64
+  %is_leaf = icmp uge i64 %code, {first_leaf}
+  br i1 %is_leaf, label %leaf, label %object
+leaf:
+  %kind = sub i64 %code, {first_leaf}
+  %column = getelementptr [4 x i64], ptr %leaves, i64 %kind
+  %bytes_at = getelementptr i64, ptr %column, i64 1
+  %class_at = getelementptr i64, ptr %column, i64 2
+  %room_at = getelementptr i64, ptr %column, i64 3
+  %column_end = load ptr, ptr %column, align 8
+  %bytes = load i64, ptr %bytes_at, align 8
+  %class = load i64, ptr %class_at, align 8
+  %room = load i64, ptr %room_at, align 8
+  %negative = sub i64 0, %bytes
+  %source = getelementptr i8, ptr %column_end, i64 %negative
+  store ptr %source, ptr %column, align 8
+  %is_scalar = icmp eq i64 %room, 0
+  br i1 %is_scalar, label %scalar, label %tensor
+scalar:
+  store i64 0, ptr %slot, align 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %slot, ptr %source, i64 %bytes, i1 false)
+  %number = load i64, ptr %slot, align 8
+  br label %push
+tensor:
+  %elements = call ptr @take_block(ptr %session, i64 %class, i64 %room)
+  %no_tensor = icmp eq ptr %elements, null
+  br i1 %no_tensor, label %poor, label %copy
+copy:
+  %tensor_info = trunc i64 %class to i32
+  call void @write_header(ptr %elements, i32 %tensor_info)
+  %data = getelementptr i8, ptr %elements, i64 {data}
+  call void @llvm.memcpy.p0.p0.i64(ptr %data, ptr %source, i64 %bytes, i1 false)
+  %tensor_word = ptrtoint ptr %elements to i64
+  br label %push
+object:
+  %form_class_at = getelementptr {forms}, ptr @forms, i64 0, i64 %code, i32 {form_class}
+  %form_bytes_at = getelementptr {forms}, ptr @forms, i64 0, i64 %code, i32 {form_bytes}
+  %form_count_at = getelementptr {forms}, ptr @forms, i64 0, i64 %code, i32 {form_count}
+  %static_at = getelementptr {forms}, ptr @forms, i64 0, i64 %code, i32 {form_static}
+  %fields_at = getelementptr {forms}, ptr @forms, i64 0, i64 %code, i32 {form_fields}
+  %object_class = load i64, ptr %form_class_at, align 8
+  %object_bytes = load i64, ptr %form_bytes_at, align 8
+  %field_count = load i64, ptr %form_count_at, align 8
+  %static = load ptr, ptr %static_at, align 8
+  %fields = load ptr, ptr %fields_at, align 8
+  %static_word = ptrtoint ptr %static to i64
+  %is_static = icmp ne ptr %static, null
+  br i1 %is_static, label %push, label %take
+take:
+  %made = call ptr @take_block(ptr %session, i64 %object_class, i64 %object_bytes)
+  %no_object = icmp eq ptr %made, null
+  br i1 %no_object, label %poor, label %header
 poor:
   ret i64 0
 header:
-  store i32 1, ptr %object, align 8
-  %info_at = getelementptr i8, ptr %object, i64 4
-  %is_tensor = icmp eq i64 %command, {tensor}
-  br i1 %is_tensor, label %copy, label %object_header
-copy:
-  %class = trunc i64 %one to i32
-  store i32 %class, ptr %info_at, align 4
-  %data = getelementptr i8, ptr %object, i64 {data}
-  %source = inttoptr i64 %three to ptr
-  call void @llvm.memcpy.p0.p0.i64(ptr %data, ptr %source, i64 %four, i1 false)
-  %tensor_at = getelementptr ptr, ptr %stack, i64 %top
-  store ptr %object, ptr %tensor_at, align 8
-  %pushed_tensor = add i64 %top, 1
-  %after_tensor = add i64 %place, 5
-  br label %next
-object_header:
-  %info = trunc i64 %three to i32
-  store i32 %info, ptr %info_at, align 4
-  %begin = add i64 %place, 5
-  %fields = add i64 %begin, %four
-  %bottom = sub i64 %top, %four
+  %layout_bits = shl i64 %code, 16
+  %info64 = or i64 %layout_bits, %object_class
+  %info = trunc i64 %info64 to i32
+  call void @write_header(ptr %made, i32 %info)
+  %made_word = ptrtoint ptr %made to i64
   br label %field
 field:
-  %number = phi i64 [ 0, %object_header ], [ %following, %stored ]
-  %all = icmp eq i64 %number, %four
-  br i1 %all, label %made, label %store
+  %index = phi i64 [ 0, %header ], [ %following, %stored ]
+  %waiting = phi i64 [ %top, %header ], [ %popped, %stored ]
+  %all = icmp eq i64 %index, %field_count
+  br i1 %all, label %push, label %store
 store:
-  %following = add i64 %number, 1
-  %described = add i64 %begin, %number
-  %description = call i64 @word(ptr %words, i64 %described)
-  %popped = add i64 %bottom, %number
-  %value = call i64 @word(ptr %stack, i64 %popped)
-  %offset = and i64 %description, 4294967295
-  %size = lshr i64 %description, 32
-  %target = getelementptr i8, ptr %object, i64 %offset
+  %following = add i64 %index, 1
+  %popped = sub i64 %waiting, 1
+  %value_at = getelementptr i64, ptr %stack, i64 %popped
+  %value = load i64, ptr %value_at, align 8
+  %described_at = getelementptr i64, ptr %fields, i64 %index
+  %described = load i64, ptr %described_at, align 8
+  %offset = and i64 %described, 4294967295
+  %size = and i64 %described, {size_mask}
+  %target = getelementptr i8, ptr %made, i64 %offset
   switch i64 %size, label %eight [
-    i64 1, label %byte
-    i64 2, label %two_bytes
-    i64 4, label %four_bytes
+    i64 {byte}, label %byte
+    i64 {two_bytes}, label %two_bytes
+    i64 {four_bytes}, label %four_bytes
   ]
 byte:
   %value8 = trunc i64 %value to i8
@@ -127,10 +163,15 @@ eight:
   br label %stored
 stored:
   br label %field
-made:
-  %object_at = getelementptr ptr, ptr %stack, i64 %bottom
-  store ptr %object, ptr %object_at, align 8
-  %pushed_object = add i64 %bottom, 1
+push:
+  %bottom = phi i64 [ %top, %scalar ], [ %top, %copy ], [ %top, %object ], [ %waiting, %field ]
+  %word = phi i64 [ %number, %scalar ], [ %tensor_word, %copy ], [ %static_word, %object ],
+          [ %made_word, %field ]
+  %push_at = getelementptr i64, ptr %stack, i64 %bottom
+  store i64 %word, ptr %push_at, align 8
+  br label %pushed
+pushed:
+  %above = add i64 %bottom, 1
   br label %next
 done:
   ret i64 1

@@ -3,6 +3,7 @@
 Blocks of a class form a free list, linked through the objects' second word. New blocks come from
 regions of the system's allocator, many small ones from one region, and stay in their class until
 the session ends or is reset; so the memory of a program that runs on and on is that of its peak.
+The link of a living object is null.
 
 `drop` frees an object whose last reference has gone, and all that die with it. The dying objects
 wait in a list that is linked through themselves, so a list of any length needs no stack.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from relay_tune.codegen.programs.layout_tables import layout_tables_text
 from relay_tune.codegen.programs.session import (
     ERROR,
     FREE_LISTS,
@@ -27,7 +29,7 @@ LARGEST_CARVED = 1 << 13
 
 def heap_text(layouts: Sequence[ObjectLayout]) -> str:
     """The heap's functions, for objects of these layouts."""
-    return _layout_tables(layouts) + _TEMPLATE.format(
+    return layout_tables_text(layouts) + _TEMPLATE.format(
         free_lists=FREE_LISTS,
         list_bytes=8 * SIZE_CLASSES,
         regions=REGIONS,
@@ -37,20 +39,6 @@ def heap_text(layouts: Sequence[ObjectLayout]) -> str:
         largest=LARGEST_CARVED,
         layouts=len(layouts) + 1,
     )
-
-
-def _layout_tables(layouts: Sequence[ObjectLayout]) -> str:
-    """For each layout number, the offsets of its counted fields, ended by 0."""
-    lines = ["@layout.0 = internal constant [1 x i32] zeroinitializer"]
-    for layout in layouts:
-        offsets = [*layout.counted_offsets, 0]
-        listed = ", ".join(f"i32 {offset}" for offset in offsets)
-        lines.append(
-            f"@layout.{layout.number} = internal constant [{len(offsets)} x i32] [{listed}]"
-        )
-    pointers = ", ".join(f"ptr @layout.{number}" for number in range(len(layouts) + 1))
-    lines.append(f"@layouts = internal constant [{len(layouts) + 1} x ptr] [{pointers}]")
-    return "\n".join(lines) + "\n"
 
 
 _TEMPLATE = """\
@@ -124,10 +112,18 @@ poor:
   call void @fail(ptr %session, i64 {no_memory})
   unreachable
 fill:
+  call void @write_header(ptr %block, i32 %info)
+  ret ptr %block
+}}
+
+define internal void @write_header(ptr %block, i32 %info) nounwind alwaysinline {{
+entry:
   store i32 1, ptr %block, align 8
   %info_at = getelementptr i8, ptr %block, i64 4
   store i32 %info, ptr %info_at, align 4
-  ret ptr %block
+  %link_at = getelementptr i8, ptr %block, i64 8
+  store ptr null, ptr %link_at, align 8
+  ret void
 }}
 
 define internal void @fail(ptr %session, i64 %error) noinline noreturn nounwind cold {{

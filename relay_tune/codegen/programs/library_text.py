@@ -76,7 +76,9 @@ _TEMPLATE = """\
 declare ptr @relay_tune_open(i64)
 declare void @relay_tune_close(ptr)
 declare void @relay_tune_reset(ptr)
-declare i64 @relay_tune_build(ptr, ptr, i64, ptr)
+declare i64 @relay_tune_build(ptr, ptr, i64, ptr, ptr)
+declare i64 @relay_tune_read(ptr, i64, ptr, i64, ptr, i64)
+declare void @relay_tune_gather(ptr, i64, i64, ptr)
 declare ptr @relay_tune_object(ptr, i64, i64, i32)
 declare ptr @relay_tune_tensor(ptr, ptr, i64)
 declare void @relay_tune_retain(ptr)
@@ -104,9 +106,21 @@ define void @{name}_reset(ptr %session) nounwind {{
   ret void
 }}
 
-define i64 @{name}_build(ptr %session, ptr %words, i64 %count, ptr %stack) nounwind {{
-  %done = call i64 @relay_tune_build(ptr %session, ptr %words, i64 %count, ptr %stack)
+define i64 @{name}_build(ptr %session, ptr %codes, i64 %count, ptr %leaves, ptr %stack) nounwind {{
+  %done = call i64 @relay_tune_build(ptr %session, ptr %codes, i64 %count, ptr %leaves, ptr %stack)
   ret i64 %done
+}}
+
+define i64 @{name}_read(ptr %roots, i64 %count, ptr %objects, i64 %room, ptr %rows,
+                        i64 %width) nounwind {{
+  %found = call i64 @relay_tune_read(ptr %roots, i64 %count, ptr %objects, i64 %room, ptr %rows,
+                                     i64 %width)
+  ret i64 %found
+}}
+
+define void @{name}_gather(ptr %tensors, i64 %count, i64 %bytes, ptr %elements) nounwind {{
+  call void @relay_tune_gather(ptr %tensors, i64 %count, i64 %bytes, ptr %elements)
+  ret void
 }}
 
 define i32 @{name}_main(ptr %session, ptr %inputs, ptr %outputs) nounwind {{

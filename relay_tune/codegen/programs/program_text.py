@@ -13,14 +13,11 @@ from relay_tune.codegen.programs.function_text import function_text
 from relay_tune.codegen.programs.heap_text import heap_text
 from relay_tune.codegen.programs.kernel_step import KernelStep
 from relay_tune.codegen.programs.module_writer import ModuleWriter
+from relay_tune.codegen.programs.read_text import read_text
 from relay_tune.codegen.programs.session_text import session_text
 from relay_tune.codegen.programs.stack_switch import stack_switch_text
-from relay_tune.first_order.layouts import ObjectLayout
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.expr import Function
-
-STATIC_COUNT = -(1 << 31)
-"""The reference count of static objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +53,12 @@ def program_text(
         "declare void @relay_tune_run(ptr, ptr, i64)",
         *sorted(module.declarations),
         *_kernel_declarations(steps),
-        *(_static_object(layout) for layout in program.layouts if not layout.fields),
         _closure_table(program),
         stack_switch_text(triple),
         heap_text(program.layouts),
         session_text(triple, module.extra_results),
-        build_text(),
+        build_text(program.layouts),
+        read_text(program.layouts),
         *functions,
         *entries,
     ]
@@ -77,13 +74,6 @@ def _kernel_declarations(steps: Mapping[Function, KernelStep]) -> list[str]:
         if step.job is not None:
             found[f"declare void @{step.job}(ptr, i64, i64)"] = None
     return list(found)
-
-
-def _static_object(layout: ObjectLayout) -> str:
-    return (
-        f"@static.{layout.number} = internal constant {{ i32, i16, i16, ptr }} "
-        f"{{ i32 {STATIC_COUNT}, i16 0, i16 {layout.number}, ptr null }}, align 16"
-    )
 
 
 def _closure_table(program: FirstOrderProgram) -> str:

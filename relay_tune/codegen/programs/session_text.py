@@ -96,9 +96,7 @@ entry:
   %none = icmp eq ptr %block, null
   br i1 %none, label %end, label %fill
 fill:
-  store i32 1, ptr %block, align 8
-  %info_at = getelementptr i8, ptr %block, i64 4
-  store i32 %info, ptr %info_at, align 4
+  call void @write_header(ptr %block, i32 %info)
   br label %end
 end:
   ret ptr %block
