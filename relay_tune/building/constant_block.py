@@ -48,7 +48,10 @@ class ConstantBlock:
         """The block as bytes, 64-byte aligned, gaps zero."""
         block = aligned_bytes(self._end)
         for entry in self._entries.values():
-            data = entry.data if entry.recipe is None else entry.recipe.pack(entry.data)
-            flat = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
-            block[entry.offset : entry.offset + flat.size] = flat
+            place = block[entry.offset : entry.offset + entry.size]
+            if entry.recipe is None:
+                place[:] = np.ascontiguousarray(entry.data).reshape(-1).view(np.uint8)
+            else:
+                packed = place.view(entry.data.dtype).reshape(entry.recipe.shape)
+                entry.recipe.pack_into(packed, entry.data)
         return block

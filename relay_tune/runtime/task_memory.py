@@ -10,6 +10,7 @@ import os
 
 import numpy as np
 
+from relay_tune.runtime.aligned_memory import aligned_bytes
 from relay_tune.runtime.guarded_buffer import GuardedBuffer
 from relay_tune.runtime.measure_inputs import Array, MeasureInputs
 from relay_tune.schedule.packing import PackRecipe
@@ -42,7 +43,7 @@ class TaskMemory:
         if recipe is None:
             return source
         known = self._packed.pop((index, recipe), None)
-        packed = known if known is not None else _aligned(recipe.pack(source))
+        packed = known if known is not None else _packed(source, recipe)
         self._packed[index, recipe] = packed
         return packed
 
@@ -104,10 +105,8 @@ def _filled(array: Array) -> GuardedBuffer:
     return buffer
 
 
-def _aligned(array: Array) -> Array:
-    """A copy that begins at a multiple of 64 bytes."""
-    memory = np.empty(array.nbytes + 64, np.uint8)
-    start = -memory.ctypes.data % 64
-    place: Array = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
-    place[...] = array
-    return place
+def _packed(source: Array, recipe: PackRecipe) -> Array:
+    memory = aligned_bytes(recipe.size * source.itemsize)
+    packed: Array = memory.view(source.dtype).reshape(recipe.shape)
+    recipe.pack_into(packed, source)
+    return packed

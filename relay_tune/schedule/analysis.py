@@ -205,26 +205,44 @@ def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Es
         compute += count * _tile_cycles(analysis, choice, machine, extents, steps)
         tiles += count
         points += count * _vectors(nest, choice, extents) * choice.lanes
-    full = dict(_tiled(nest, choice))
-    written = _vectors(nest, choice, full)
-    held = accumulators(analysis, choice)
-    body = _body_loads(analysis, choice, full)
-    in_use, _ = _operands(body, written, machine)
     memory, exposed = _memory_cycles(analysis, choice, machine)
-    operations = max(written * max(analysis.body_operations, analysis.result_operations), 1.0)
-    loaded = sum(body.counts) or _loads(analysis.result_accesses, nest, choice, full)
+    use = register_use(analysis, choice, machine)
     needed = max(prod(axis.extent for axis in nest.axes), 1)
     return Estimate(
         cycles=max(compute, memory) + 0.15 * min(compute, memory) + exposed,
         compute_cycles=compute,
         memory_cycles=memory,
-        accumulators=held,
-        registers=held + in_use + 1,
-        code=int((operations + loaded) * max(choice.unroll, 1)),
+        accumulators=use.accumulators,
+        registers=use.registers,
+        code=use.code,
         waste=points / needed if choice.vector >= 0 else 1.0,
-        loads_per_operation=loaded / operations,
+        loads_per_operation=use.loads_per_operation,
         tiles=tiles,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterUse:
+    """What the innermost loop body of a choice takes; see the attributes of `Estimate`."""
+
+    accumulators: int
+    registers: int
+    code: int
+    loads_per_operation: float
+
+
+def register_use(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> RegisterUse:
+    """The part of the estimate that tells whether a choice can be fast at all."""
+    nest = analysis.nest
+    full = dict(_tiled(nest, choice))
+    written = _vectors(nest, choice, full)
+    held = accumulators(analysis, choice)
+    body = _body_loads(analysis, choice, full)
+    in_use, _ = _operands(body, written, machine)
+    operations = max(written * max(analysis.body_operations, analysis.result_operations), 1.0)
+    loaded = sum(body.counts) or _loads(analysis.result_accesses, nest, choice, full)
+    code = int((operations + loaded) * max(choice.unroll, 1))
+    return RegisterUse(held, held + in_use + 1, code, loaded / operations)
 
 
 def shares_weights(analysis: NestAnalysis, choice: TileChoice) -> bool:

@@ -61,12 +61,16 @@ class PackRecipe:
 
     def pack(self, data: np.ndarray) -> np.ndarray:
         """The packed array of `data` (any shape, its elements in row-major order)."""
+        packed = np.zeros(self.shape, dtype=data.dtype)
+        self.pack_into(packed, data)
+        return packed
+
+    def pack_into(self, packed: np.ndarray, data: np.ndarray) -> None:
+        """Like `pack`, into an array of the packed shape that holds zeros."""
         flat = np.ascontiguousarray(data).reshape(-1)
-        packed = np.zeros(self.shape, dtype=flat.dtype)
         choices = [_tile_ranges(axis) for axis in self.tiled]
         for ranges in product(*choices):
             self._pack_part(flat, packed, ranges)
-        return packed
 
     def _pack_part(
         self, flat: np.ndarray, packed: np.ndarray, ranges: Sequence[tuple[int, int, int]]

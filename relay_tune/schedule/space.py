@@ -23,6 +23,7 @@ from relay_tune.schedule.analysis import (
     analyse,
     element_bytes,
     estimate,
+    register_use,
     shares_weights,
 )
 from relay_tune.schedule.choice import TileChoice
@@ -106,13 +107,11 @@ class NestSpace:
 
     def is_sensible(self, choice: TileChoice) -> bool:
         """Whether a choice can be fast at all."""
-        found = self.estimate(choice)
         registers = self.machine.registers
-        return (
-            found.registers <= registers + 1
-            and found.accumulators <= registers
-            and found.code <= MAXIMUM_BODY
-        )
+        if accumulators(self.analysis, choice) > registers:
+            return False
+        use = register_use(self.analysis, choice, self.machine)
+        return use.registers <= registers + 1 and use.code <= MAXIMUM_BODY
 
     def combinations(self) -> Iterator[dict[str, object]]:
         """All combinations, sensible or not."""
@@ -243,19 +242,23 @@ def with_parallel(
 
     The number does not depend on `threads`, so that code runs well on any number of them.
     """
-    nest = analysis.nest
-    work = nest.points * max(analysis.body_operations, analysis.result_operations, 1.0)
-    traffic = sum(
-        a.elements * a.bytes for a in (*analysis.body_accesses, *analysis.result_accesses)
-    )
-    if not choice.order or max(work / max(choice.lanes, 1), traffic / 32) < SERIAL_CYCLES:
+    if not choice.order or _least_cycles(analysis, max(choice.lanes, 1)) < SERIAL_CYCLES:
         return choice
     fused, chunks = 0, 1
-    loops = outer_loops(nest.axes, choice)
+    loops = outer_loops(analysis.nest.axes, choice)
     while fused < len(loops) and chunks < 64:
         chunks *= loops[fused].count
         fused += 1
     return replace(choice, parallel=fused)
+
+
+@lru_cache(maxsize=REMEMBERED_DEFAULTS)
+def _least_cycles(analysis: NestAnalysis, lanes: int) -> float:
+    """A rough bound, by arithmetic and by what is read."""
+    operations = max(analysis.body_operations, analysis.result_operations, 1.0)
+    accesses = (*analysis.body_accesses, *analysis.result_accesses)
+    traffic = sum(access.elements * access.bytes for access in accesses)
+    return max(analysis.nest.points * operations / lanes, traffic / 32)
 
 
 def _pair(value: object) -> tuple[int, int]:

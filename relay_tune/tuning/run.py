@@ -28,6 +28,7 @@ from relay_tune.tuning.keeper import LogKeeper
 from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.ranking import Ranking, row_of
 from relay_tune.tuning.result import TuningResult
+from relay_tune.tuning.rounds import RoundPlanner
 from relay_tune.tuning.runner import Prepared, Runner
 from relay_tune.tuning.scheduler import next_task, reason_to_finish
 from relay_tune.tuning.task_state import TaskState
@@ -142,32 +143,35 @@ class TuningRun:
 
     def _measure_defaults(self) -> None:
         """The default schedule of every task comes first: a run can only improve on it."""
-        for number, state in enumerate(self._states):
+        new = [state for state in self._states if state.default_tried is None]
+        new = new[: self._budget.remaining_trials]
+        under_way = [self._runner.prepare(each.task, [each.space.default]) for each in new]
+        for state, prepared in zip(new, [list(each) for each in under_way], strict=True):
             if self._budget.is_spent:
                 return
-            if state.default_tried is None:
-                self._start_round(number, state)
-                self._measure_batch(state, [state.space.default])
-                self._end_round(state, 0)
+            self._measure_round(state, prepared)
 
     def _measure_rounds(self) -> None:
-        while not self._budget.is_spent:
-            state = next_task(self._states)
-            if state is None:
-                return
-            self._start_round(self._states.index(state), state)
-            known = len(state.tried)
-            count = min(self._options.batch, self._budget.remaining_trials)
-            schedules = state.propose(count, self._ranking.score(state))
-            if not schedules:
-                self._finish(state, "every schedule was measured")
-                continue
-            self._measure_batch(state, schedules)
-            self._end_round(state, known)
+        """Measure round after round; the next one is planned while the current one is compiled."""
+        budget = self._budget
+        planner = RoundPlanner(self._states, self._ranking, self._options.batch, self._finish)
+        current = None if budget.is_spent else planner.first(budget.remaining_trials)
+        while current is not None and not budget.is_spent:
+            under_way = self._runner.prepare(current.state.task, current.schedules)
+            trials = budget.remaining_trials - len(current.schedules)
+            following = planner.following(current, trials)
+            self._measure_round(current.state, list(under_way))
+            if following is None or following.state.finished:
+                following = planner.first(budget.remaining_trials)
+            current = following
 
-    def _start_round(self, number: int, state: TaskState) -> None:
+    def _measure_round(self, state: TaskState, candidates: Sequence[Prepared]) -> None:
         key = state.task.key
-        self._progress(TaskStarted(key.title, key.digest, number + 1, len(self._states)))
+        number = self._states.index(state) + 1
+        self._progress(TaskStarted(key.title, key.digest, number, len(self._states)))
+        known = len(state.tried)
+        self._measure_batch(state, candidates)
+        self._end_round(state, known)
 
     def _end_round(self, state: TaskState, known_before: int) -> None:
         """Draw conclusions from a round, before which so many schedules were known."""
@@ -188,9 +192,9 @@ class TuningRun:
         key = state.task.key
         self._progress(TaskFinished(key.title, key.digest, reason, state.best_seconds))
 
-    def _measure_batch(self, state: TaskState, schedules: Sequence[Schedule]) -> None:
+    def _measure_batch(self, state: TaskState, candidates: Sequence[Prepared]) -> None:
         rows = []
-        for prepared in self._runner.prepare(state.task, schedules):
+        for prepared in candidates:
             if self._budget.is_spent:
                 break
             measurement = self._measure(state, prepared)

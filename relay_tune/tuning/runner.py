@@ -7,7 +7,7 @@ candidate after the other, and never does both at once.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass, replace
@@ -49,8 +49,12 @@ class Prepared:
 class Runner(Protocol):
     """Turns schedules into measurements."""
 
-    def prepare(self, task: Task, schedules: Sequence[Schedule]) -> Sequence[Prepared]:
-        """Make schedules of a task ready, as many at once as the machine can."""
+    def prepare(self, task: Task, schedules: Sequence[Schedule]) -> Iterable[Prepared]:
+        """Begin to make schedules of a task ready, as many at once as the machine can.
+
+        The work goes on while the caller does other things; iterating waits for its end. Nothing
+        should be measured before.
+        """
 
     def measure(self, task: Task, prepared: Prepared, best: float | None) -> Measurement:
         """Measure one of them; `best` is the best time known for the task, in seconds."""
@@ -84,10 +88,10 @@ class NativeRunner:
         self._data: dict[str, MeasureInputs] = {}
         self._loaded = ""
 
-    def prepare(self, task: Task, schedules: Sequence[Schedule]) -> Sequence[Prepared]:
+    def prepare(self, task: Task, schedules: Sequence[Schedule]) -> Iterable[Prepared]:
         """See `Runner.prepare`."""
         started = [self._start(task, schedule) for schedule in schedules]
-        return [self._finish(item) for item in started]
+        return map(self._finish, started)
 
     def measure(self, task: Task, prepared: Prepared, best: float | None) -> Measurement:
         """See `Runner.measure`; the answer is compared with the operators' references."""

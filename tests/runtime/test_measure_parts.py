@@ -93,7 +93,7 @@ class TestTiming:
         calls: list[int] = []
         timing = time_runs(runs_of(1e-6, calls), 1e-5, None)
         assert timing.seconds == pytest.approx(1e-6)
-        assert 1e-3 < max(calls) * 1e-6 < 3e-3
+        assert 0.5e-3 < max(calls) * 1e-6 < 2e-3
         assert sum(calls) * 1e-6 < 30e-3
 
     def test_slow_kernels_run_few_times(self) -> None:

@@ -1,0 +1,57 @@
+"""Rounds of a tuning run: which task is next, and which of its schedules to measure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.tuning.ranking import Ranking
+from relay_tune.tuning.scheduler import next_task
+from relay_tune.tuning.task_state import TaskState
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Round:
+    """Candidates of one task that are measured one after the other."""
+
+    state: TaskState
+    schedules: Sequence[Schedule]
+
+
+class RoundPlanner:
+    """Plans the rounds of a run; `finish` is told of tasks that have nothing left to measure."""
+
+    def __init__(
+        self,
+        states: Sequence[TaskState],
+        ranking: Ranking,
+        batch: int,
+        finish: Callable[[TaskState, str], None],
+    ) -> None:
+        self._states = states
+        self._ranking = ranking
+        self._batch = batch
+        self._finish = finish
+
+    def first(self, trials: int) -> Round | None:
+        """The round on which time is best spent, of at most so many candidates."""
+        return self._plan(self._states, trials)
+
+    def following(self, current: Round, trials: int) -> Round | None:
+        """The round after a round that is not measured yet: of another task if there is one.
+
+        Planning it while the current one is being compiled costs no time. What is learned from the
+        current round does not enter, which matters least where the task is another one.
+        """
+        others = [state for state in self._states if state is not current.state]
+        return self._plan(others, trials) or self._plan([current.state], trials)
+
+    def _plan(self, states: Sequence[TaskState], trials: int) -> Round | None:
+        while trials > 0 and (state := next_task(states)) is not None:
+            count = min(self._batch, trials)
+            schedules = state.propose(count, self._ranking.score(state))
+            if schedules:
+                return Round(state, schedules)
+            self._finish(state, "every schedule was measured")
+        return None
