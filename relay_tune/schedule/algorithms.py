@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -10,10 +11,14 @@ import numpy as np
 from relay_tune.errors import InputError
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.constant_stages import fold_constant_stages
-from relay_tune.schedule.row_plans import rows_of
+from relay_tune.schedule.groups import Step
+from relay_tune.schedule.row_blocks import MAXIMUM_LOCAL_BYTES, RowBlocks
+from relay_tune.schedule.row_plans import grouped_steps, rows_of
 from relay_tune.schedule.schedule import DIRECT
 from relay_tune.schedule.winograd import winograd_program
+from relay_tune.schedule.winograd_blocks import tile_counts
 from relay_tune.schedule.winograd_match import match_convolution
+from relay_tune.schedule.winograd_transforms import FILTERINGS
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Tensor
 
@@ -22,11 +27,21 @@ WINOGRAD: Mapping[str, int] = MappingProxyType({"winograd2": 2, "winograd4": 4})
 
 
 def algorithms(program: TensorProgram) -> tuple[str, ...]:
-    """The algorithms that apply to a program with folded constants, the direct one first."""
+    """The algorithms that apply to a program with folded constants, the direct one first.
+
+    "winograd4_tiles28" is "winograd4" in blocks of 28 tiles.
+    """
     known: dict[Tensor, np.ndarray] = dict(program.constants)
     stages = tensors_in_order(program.outputs)
-    applies = any(match_convolution(stage, known) is not None for stage in stages)
-    return (DIRECT, *WINOGRAD) if applies else (DIRECT,)
+    found = [match_convolution(stage, known) for stage in stages]
+    convolutions = [convolution for convolution in found if convolution is not None]
+    if not convolutions:
+        return (DIRECT,)
+    names = [DIRECT, *WINOGRAD]
+    for name, outputs in WINOGRAD.items():
+        counts = {n for c in convolutions for n in tile_counts(c, FILTERINGS[outputs])}
+        names += [f"{name}_tiles{count}" for count in sorted(counts)]
+    return tuple(names)
 
 
 def prepared_program(program: TensorProgram, algorithm: str) -> TensorProgram:
@@ -38,12 +53,36 @@ def prepared_program(program: TensorProgram, algorithm: str) -> TensorProgram:
     folded = fold_constant_stages(program)
     if algorithm == DIRECT or rows_of(algorithm) is not None:
         return folded
-    if algorithm not in WINOGRAD:
+    name, tiles = _name_and_tiles(algorithm)
+    if name not in WINOGRAD:
         raise InputError(
             f"There is no algorithm {algorithm!r}.",
-            notes=(f"Known: {DIRECT}, {', '.join(WINOGRAD)}, rows1 and the like.",),
+            notes=(
+                f"Known: {DIRECT}, {', '.join(WINOGRAD)}, winograd4_tiles28, rows1 and the like.",
+            ),
         )
-    changed = winograd_program(folded, WINOGRAD[algorithm])
+    changed = winograd_program(folded, WINOGRAD[name], tiles)
     if changed is None:
         raise InputError(f"The algorithm {algorithm} does not apply to this program.")
     return changed
+
+
+def in_steps(
+    nests: Sequence[Step], outputs: Sequence[Tensor], algorithm: str
+) -> tuple[Step | RowBlocks, ...]:
+    """The nests of a prepared program, in groups where the algorithm has blocks.
+
+    Raises InputError if the blocks are too large.
+    """
+    rows = rows_of(algorithm)
+    if rows is not None:
+        return grouped_steps(nests, outputs, rows)
+    if _name_and_tiles(algorithm)[1] is not None:
+        return grouped_steps(nests, outputs, 1, most_row_bytes=MAXIMUM_LOCAL_BYTES)
+    return tuple(nests)
+
+
+def _name_and_tiles(algorithm: str) -> tuple[str, int | None]:
+    """The name of an algorithm without its blocks, and the tiles of each block."""
+    found = re.fullmatch(r"(.+)_tiles([1-9][0-9]{0,3})", algorithm)
+    return (algorithm, None) if found is None else (found[1], int(found[2]))

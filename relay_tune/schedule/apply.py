@@ -10,7 +10,7 @@ from itertools import islice
 from relay_tune.errors import InputError
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.accuracy import Accuracy, is_allowed
-from relay_tune.schedule.algorithms import algorithms, prepared_program
+from relay_tune.schedule.algorithms import algorithms, in_steps, prepared_program
 from relay_tune.schedule.constant_stages import fold_constant_stages
 from relay_tune.schedule.inline import inline_stages
 from relay_tune.schedule.machine import Machine
@@ -22,7 +22,7 @@ from relay_tune.schedule.row_block_loops import points as row_block_points
 from relay_tune.schedule.row_block_loops import row_block_loops
 from relay_tune.schedule.row_blocks import RowBlocks
 from relay_tune.schedule.row_cost import group_spaces, waiting_cycles
-from relay_tune.schedule.row_plans import grouped_steps, row_algorithms, rows_of
+from relay_tune.schedule.row_plans import row_algorithms
 from relay_tune.schedule.schedule import DIRECT, Schedule, algorithm_of
 from relay_tune.schedule.space import NestSpace, default_choice, nest_space
 from relay_tune.schedule.tile import TiledNest, tile_nest
@@ -173,9 +173,7 @@ def plan_program(program: TensorProgram, algorithm: str = DIRECT) -> Plan:
     constants = frozenset(tensor for tensor, _ in program.constants)
     stages = with_panels(inline_stages(program.outputs), constants)
     nests = build_nests(stages, program.outputs)
-    rows = rows_of(algorithm)
-    steps = nests if rows is None else grouped_steps(nests, program.outputs, rows)
-    return Plan(program, tuple(steps), algorithm, source)
+    return Plan(program, in_steps(nests, program.outputs, algorithm), algorithm, source)
 
 
 def read_schedule(text: str, plan: Plan) -> Schedule:

@@ -73,7 +73,9 @@ class RowGroup:
         return sum(prod(t.shape) * element_bytes(t.dtype) for t in self.local)
 
 
-def with_groups(steps: Sequence[Step], outputs: Sequence[Tensor]) -> list[Step | RowGroup]:
+def with_groups(
+    steps: Sequence[Step], outputs: Sequence[Tensor], most_row_bytes: int = MAXIMUM_ROW_BYTES
+) -> list[Step | RowGroup]:
     """The steps of a program in an order in which they can run, those that share rows as groups."""
     flow = _Flow(steps, outputs)
     found: list[Step | RowGroup] = []
@@ -83,7 +85,7 @@ def with_groups(steps: Sequence[Step], outputs: Sequence[Tensor]) -> list[Step |
         if isinstance(part, RowGroup):
             found.append(part)
             continue
-        group = _best_group(part, flow)
+        group = _best_group(part, flow, most_row_bytes)
         if group is None:
             found += part
             continue
@@ -95,14 +97,14 @@ def with_groups(steps: Sequence[Step], outputs: Sequence[Tensor]) -> list[Step |
     return found
 
 
-def _best_group(steps: Sequence[Step], flow: _Flow) -> RowGroup | None:
+def _best_group(steps: Sequence[Step], flow: _Flow, most_row_bytes: int) -> RowGroup | None:
     """The group that keeps most bytes out of memory; of equal ones that with the smallest rows."""
     found = []
     for place, first in enumerate(steps):
         if isinstance(first, Nest) and flow.is_whole(first):
             for rows in _row_counts(first):
                 group = _Growth(steps, flow, rows).group(place)
-                if group is not None and group.row_bytes <= MAXIMUM_ROW_BYTES:
+                if group is not None and group.row_bytes <= most_row_bytes:
                     found.append(group)
     return max(found, key=lambda group: (group.local_bytes, group.rows), default=None)
 
@@ -194,7 +196,8 @@ class _Growth:
             mine = reads & self._targets
             if not mine and not reads & after:
                 continue
-            if reads & after or not isinstance(step, Nest) or not self._join(step, mine):
+            joins = isinstance(step, Nest) and not reads & after and self._join(step, mine)
+            if not joins or self._flow.written[step] not in self._targets:
                 after.add(self._flow.written[step])
         for step in reversed(self._steps):
             if isinstance(step, Nest) and step not in self._members:
@@ -207,8 +210,11 @@ class _Growth:
         return RowGroup(members, self._rows, local) if _have_common_loops(members) else None
 
     def _join(self, nest: Nest, shared: frozenset[Tensor]) -> bool:
-        """Take in a nest that reads the `shared` results of members, if it keeps to their rows."""
-        if not self._flow.is_whole(nest) or not shared <= self._kept_to_rows:
+        """Take in a nest that reads the `shared` results of members, if it keeps to their rows.
+
+        A nest that writes only a part of its tensor is the last: no member may read the tensor.
+        """
+        if not shared <= self._kept_to_rows:
             return False
         stored = self._rows_of(nest, nest.index, nest.target)
         loaded = {rows for tensor in shared for rows in self._loaded_rows(nest, tensor)}
@@ -237,6 +243,8 @@ class _Growth:
     ) -> None:
         target = self._flow.written[nest]
         self._members[nest] = rows
+        if not self._flow.is_whole(nest):
+            return
         self._targets.add(target)
         if rows == stored:
             self._kept_to_rows.add(target)

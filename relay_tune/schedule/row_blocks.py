@@ -25,7 +25,7 @@ from relay_tune.tensor.index import FlatView, simplify
 from relay_tune.tensor.loops import Buffer, Scope
 from relay_tune.tensor.walk import loads, replace_nodes, substitute
 
-MAXIMUM_LOCAL_BYTES = 512 << 10
+MAXIMUM_LOCAL_BYTES = 1280 << 10
 """Local buffers lie on the stack."""
 
 

@@ -37,7 +37,7 @@ def group_spaces(
     rounds = -(-blocks.blocks // threads)
     touched: set[Tensor] = set(blocks.buffers)
     for nest in blocks.nests:
-        near = Near(frozenset(touched), working_set)
+        near = Near(frozenset(touched), working_set, blocks.blocks)
         yield nest_space(nest, constants, machine, threads, rounds * threads, near)
         touched |= _touched_by_rows(nest, blocks)
 

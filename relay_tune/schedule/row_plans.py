@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from relay_tune.schedule.groups import RowGroup, Step, with_groups
+from relay_tune.schedule.groups import MAXIMUM_ROW_BYTES, RowGroup, Step, with_groups
 from relay_tune.schedule.row_blocks import RowBlocks, block_bytes, common_extents, row_blocks
 from relay_tune.tensor.expression import Tensor
 
@@ -39,13 +39,18 @@ def row_algorithms(steps: Sequence[Step], outputs: Sequence[Tensor]) -> tuple[st
 
 
 def grouped_steps(
-    steps: Sequence[Step], outputs: Sequence[Tensor], rows: int
+    steps: Sequence[Step],
+    outputs: Sequence[Tensor],
+    rows: int,
+    *,
+    most_row_bytes: int = MAXIMUM_ROW_BYTES,
 ) -> tuple[Step | RowBlocks, ...]:
     """The steps of a program with its groups in blocks of rows.
 
+    Nests whose intermediate values of one row take more than `most_row_bytes` form no group.
     Raises InputError if the blocks are too large.
     """
     return tuple(
         row_blocks(step, rows) if isinstance(step, RowGroup) else step
-        for step in with_groups(steps, outputs)
+        for step in with_groups(steps, outputs, most_row_bytes)
     )

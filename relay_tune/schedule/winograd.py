@@ -1,12 +1,13 @@
 """Convolution by Winograd's filtering: one stage becomes three, of ordinary expressions.
 
     before:  y[n, h, w, o] = sum(kh, kw, c) x[n, h + kh, w + kw, c] * g[kh, kw, c, o]
-    after:   v[k, n, ty, tx, c] = B^T d B           of the window d that tile (ty, tx) reads
-             t[k, n, ty, tx, o] = sum(c) v[k, n, ty, tx, c] * u[k, c, o]
+    after:   v[block, k, tile, c] = B^T d B         of the window d that the tile (ty, tx) reads
+             t[block, k, tile, o] = sum(c) v[block, k, tile, c] * u[k, c, o]
              y[n, h, w, o] = A^T t A                at h = m * ty + r, w = m * tx + s
 
-k counts the elements of a window; u is computed from the taps when the program is planned. The sum
-has 9 / ((m + 2) / m)^2 times fewer multiplications: 2.25 for m = 2, 4 for m = 4, where the result
+k counts the elements of a window; u is computed from the taps when the program is planned. All
+tiles are one block unless `tiles` says how many a block has (see winograd_blocks). The sum has
+9 / ((m + 2) / m)^2 times fewer multiplications: 2.25 for m = 2, 4 for m = 4, where the result
 differs from the direct one by about 1e-5 of the largest element. A NaN or an infinity in a window
 spoils the whole tile.
 """
@@ -15,10 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
 from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.winograd_blocks import tile_blocks
 from relay_tune.schedule.winograd_match import Convolution, match_convolution
 from relay_tune.schedule.winograd_transforms import FILTERINGS, Filtering, transformed_taps
 from relay_tune.tensor.dependencies import tensors_in_order
@@ -42,10 +45,13 @@ ALIASED_BYTES = 2048
 """Lines at multiples of this have two places in a first cache of 64 sets."""
 
 
-def winograd_program(program: TensorProgram, outputs: int) -> TensorProgram | None:
+def winograd_program(
+    program: TensorProgram, outputs: int, tiles: int | None = None
+) -> TensorProgram | None:
     """The program with its 3 x 3 convolutions computed in tiles of `outputs` x `outputs`.
 
-    None where there is no convolution of stride 1 with constant taps and enough channels.
+    Where blocks of so many `tiles` divide a convolution, it is computed in them. None where there
+    is no convolution of stride 1 with constant taps and enough channels.
     """
     filtering = FILTERINGS[outputs]
     known: dict[Tensor, np.ndarray] = dict(program.constants)
@@ -62,7 +68,7 @@ def winograd_program(program: TensorProgram, outputs: int) -> TensorProgram | No
         constant = input_tensor(f"{found.weight.tensor.name}_taps", taps.shape, "float32")
         added.append((constant, taps))
         data = changed.get(found.data, found.data)
-        changed[tensor] = _stages(found, data, constant, filtering)
+        changed[tensor] = _stages(found, data, constant, filtering, tiles)
     if not added:
         return None
     results = tuple(changed.get(tensor, tensor) for tensor in program.outputs)
@@ -83,36 +89,37 @@ def _rebuilt(tensor: Computed, changed: dict[Tensor, Tensor]) -> dict[Tensor, Te
     return {} if body is tensor.body else {tensor: replace(tensor, body=body)}
 
 
-def _stages(convolution: Convolution, data: Tensor, taps: Tensor, filtering: Filtering) -> Computed:
+def _stages(
+    convolution: Convolution, data: Tensor, taps: Tensor, filtering: Filtering, tiles: int | None
+) -> Computed:
     """The result of a convolution, by way of the transformed data and the products."""
-    batch, rows, columns, _ = convolution.stage.shape
-    size = filtering.outputs
-    tiles = (-(-rows // size), -(-columns // size))
-    places = filtering.window**2
+    blocks = tile_blocks(convolution, filtering, tiles)
+    places, size = filtering.window**2, filtering.outputs
     inputs, outputs = taps.shape[1:]
-    stored = inputs + _spare_channels(batch * tiles[0] * tiles[1] * inputs * 4)
-    transformed = compute(
-        "winograd_data",
-        (places, batch, *tiles, stored),
-        lambda k, n, ty, tx, c: select(
-            binary("lt", c, inputs),
-            _transformed_data(filtering, data, (k, n, ty, tx, c)),
-            0.0,
-        ),
-    )
+    plane_bytes = prod(blocks.counts) * inputs * 4
+    stored = inputs + (_spare_channels(plane_bytes) if blocks.block == blocks.counts else 0)
+
+    def element(*at: Scalar) -> Scalar:
+        k, c = at[3], at[7]
+        value = _transformed_data(filtering, data, k, blocks.tile(at[:3], at[4:7]), c)
+        return select(binary("lt", c, inputs), value, 0.0)
+
+    shape = (*blocks.blocks, places, *blocks.block)
+    transformed = compute("winograd_data", (*shape, stored), element)
     channel = Axis("c", inputs)
     products = compute(
         "winograd_products",
-        (places, batch, *tiles, outputs),
-        lambda k, n, ty, tx, o: reduce(
-            "sum", [channel], transformed[k, n, ty, tx, channel] * taps[k, channel, o]
+        (*shape, outputs),
+        lambda *at: reduce(
+            "sum", [channel], transformed[(*at[:7], channel)] * taps[at[3], channel, at[7]]
         ),
     )
-    return compute(
-        convolution.stage.name,
-        convolution.stage.shape,
-        lambda n, h, w, o: _result(filtering, products, (n, h, w, o)),
-    )
+
+    def result(n: Scalar, h: Scalar, w: Scalar, o: Scalar) -> Scalar:
+        outer, inner = blocks.place((n, h // size, w // size))
+        return _result(filtering, lambda k: products[(*outer, k, *inner, o)], (h % size, w % size))
+
+    return compute(convolution.stage.name, convolution.stage.shape, result)
 
 
 def _spare_channels(plane_bytes: int) -> int:
@@ -125,10 +132,10 @@ def _spare_channels(plane_bytes: int) -> int:
 
 
 def _transformed_data(
-    filtering: Filtering, data: Tensor, at: tuple[Scalar, Scalar, Scalar, Scalar, Scalar]
+    filtering: Filtering, data: Tensor, k: Scalar, tile: Sequence[Scalar], c: Scalar
 ) -> Scalar:
     """Element k of B^T d B; what a window reads beyond the data is zero."""
-    k, n, ty, tx, c = at
+    n, ty, tx = tile
     window = filtering.window
     rows, in_rows = _window_places(filtering, ty, data.shape[1])
     columns, in_columns = _window_places(filtering, tx, data.shape[2])
@@ -157,17 +164,15 @@ def _window_places(
 
 
 def _result(
-    filtering: Filtering, products: Tensor, at: tuple[Scalar, Scalar, Scalar, Scalar]
+    filtering: Filtering, product: Callable[[int], Scalar], at: tuple[Scalar, Scalar]
 ) -> Scalar:
-    """The element of A^T t A at row h and column w."""
-    n, h, w, o = at
-    window, size = filtering.window, filtering.outputs
-    ty, tx = h // size, w // size
+    """The element of A^T t A at a row and column of the tile whose products are given."""
+    window = filtering.window
 
     def load(row: int, column: int) -> Scalar:
-        return products[row * window + column, n, ty, tx, o]
+        return product(row * window + column)
 
-    return _two_passes(filtering.result, load, window, (h % size, w % size), size)
+    return _two_passes(filtering.result, load, window, at, filtering.outputs)
 
 
 def _two_passes(

@@ -10,7 +10,7 @@ from relay_tune.schedule.apply import Plan, apply_schedule, plan_program, read_s
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.row_blocks import RowBlocks
 from relay_tune.tensor.evaluate import evaluate
-from relay_tune.tensor.expression import Axis, Tensor, reduce, unary
+from relay_tune.tensor.expression import Axis, Tensor, binary, reduce, select, unary
 from relay_tune.tensor.tensor import compute, input_tensor
 from relay_tune.tensor.touched import has_parallel_loop
 from tests.schedule.running import run_schedule
@@ -118,6 +118,34 @@ def test_a_result_that_is_read_across_rows_stays_in_memory():
     assert "columns" not in {nest.name for nest in group.nests}
     assert "softmax" not in {buffer.name for buffer in group.buffers}
     assert right(plan, "rows2")
+
+
+def padded(x: Tensor) -> Tensor:
+    rows, columns = x.shape
+    return compute(
+        "padded",
+        (rows + 2, columns),
+        lambda i, j: select(
+            binary("and", binary("ge", i, 1), binary("le", i, rows)), x[i - 1, j], 1.0
+        ),
+    )
+
+
+def test_a_nest_that_writes_a_part_of_its_tensor_ends_a_group():
+    x = input_tensor("x", (16, 40), "float32")
+    whole = padded(softmax_of(x))
+    column = Axis("column", 40)
+    total = compute("row_sum", (18,), lambda i: reduce("sum", [column], whole[i, column]))
+    plan = plan_program(TensorProgram((x,), (whole, total), ()))
+    names = [nest.name for nest in group_of(plan, 4).nests]
+    assert "padded" in names
+    assert "row_sum" not in names
+    rng = np.random.default_rng(1)
+    data = rng.standard_normal((16, 40)).astype("float32")
+    schedule = plan.with_algorithm("rows4").default_under_algorithm(SERVER, 2)[1]
+    found = run_schedule(plan, schedule, native_target(), {x: data}, threads=2)
+    for array, reference in zip(found, evaluate(plan.program.outputs, {x: data}), strict=True):
+        assert np.allclose(array, reference, rtol=1e-4, atol=1e-6)
 
 
 def test_an_output_between_others_is_stored_once():

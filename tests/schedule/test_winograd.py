@@ -260,7 +260,7 @@ def test_unknown_algorithms_are_refused(name):
 
 
 def test_the_default_follows_the_work():
-    large = plan_program(convolution_program((1, 56, 56, 64, 64)))
+    large = plan_program(convolution_program((1, 28, 28, 128, 128)))
     assert large.default_schedule(SERVER, 1).algorithm == "winograd4"
     narrow = plan_program(convolution_program((1, 56, 56, 16, 1)))
     assert narrow.default_schedule(SERVER, 1).algorithm == DIRECT

@@ -18,7 +18,7 @@ from relay_tune.tuning.tasks import Task, extract_tasks
 
 CONVOLUTION = """
 #[version = "0.0.5"]
-def @main(%x: Tensor[(1, 12, 12, 32), float32], %w: Tensor[(3, 3, 32, 32), float32]) {
+def @main(%x: Tensor[(1, 10, 10, 32), float32], %w: Tensor[(3, 3, 32, 32), float32]) {
   nn.conv2d(%x, %w, padding=(1, 1), channels=32, kernel_size=(3, 3), data_layout="NHWC",
     kernel_layout="HWIO")
 }
