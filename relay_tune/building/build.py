@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from relay_tune.building.assemble import assemble
 from relay_tune.building.memory_limit import check_storages
+from relay_tune.building.named_sizes import with_named_sizes
 from relay_tune.building.network import input_type, is_static, network_of, output_types
 from relay_tune.building.primitives import (
     ChooseSchedule,
@@ -19,6 +20,7 @@ from relay_tune.codegen.compiled_program import CompiledProgram
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.target import Target, parse_target
+from relay_tune.errors import NoNativeCodeError
 from relay_tune.first_order.kinds import function_type
 from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
@@ -54,8 +56,9 @@ def build(
         schedules: gives the schedule of a primitive, or None for the default one.
         report: is told what is being compiled.
 
-    Where input shapes are symbolic, code is made when inputs of new shapes first come. Raises
-    BuildError where the program has no native form, TypeInferenceError where it has no type.
+    Where sizes of inputs are open (symbols or `?`), the code is for all sizes. Where an operator
+    has no such code, code is made when inputs of new shapes first come, and `report` is told why.
+    Raises BuildError where the program has no native form, TypeInferenceError where it has no type.
     """
     chosen = parse_target(target) if isinstance(target, str) else target
     count = thread_count(threads)
@@ -71,21 +74,36 @@ def build(
         fixed = FixInputShapes(dict(zip(types, shapes, strict=True)))(typed)
         return compile_module(fixed, chosen, count, schedules, report)
 
-    return Model(types, output_types(typed), count, compile_for)
+    general = _for_all_sizes(typed, chosen, count, schedules, tell)
+    return Model(types, output_types(typed), count, compile_for, general)
 
 
 def _program_model(
     typed: Module, target: Target, threads: int, schedules: ChooseSchedule | None, report: Report
 ) -> ProgramModel:
     def compile_for(shapes: Mapping[str, tuple[int, ...]]) -> CompiledFunctions:
-        fixed = infer_types(FixInputShapes(shapes)(typed)) if shapes else typed
+        fixed = infer_types(FixInputShapes(shapes)(typed))
         return compile_program(program_module(fixed), target, threads, schedules, report)
 
     type_ = function_type(typed.main)
     inputs = {param.name: t for param, t in zip(typed.main.params, type_.params, strict=True)}
-    if open_inputs(inputs):
-        return ProgramModel(inputs, type_.result, compile_for)
-    return ProgramModel.from_program(compile_for({}))
+    if not open_inputs(inputs):
+        compiled = compile_program(program_module(typed), target, threads, schedules, report)
+        return ProgramModel(inputs, type_.result, compile_for, compiled)
+    general = _for_all_sizes(typed, target, threads, schedules, report)
+    return ProgramModel(inputs, type_.result, compile_for, general)
+
+
+def _for_all_sizes(
+    typed: Module, target: Target, threads: int, schedules: ChooseSchedule | None, report: Report
+) -> CompiledFunctions | None:
+    """Code for all sizes of the inputs, or None where an operator has none."""
+    try:
+        module = program_module(with_named_sizes(typed))
+        return compile_program(module, target, threads, schedules, report)
+    except NoNativeCodeError as error:
+        report(f"There is no code for all sizes, it is made for those that come: {error}")
+        return None
 
 
 def _input_types(main: Function) -> dict[str, TensorType]:

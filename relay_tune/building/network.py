@@ -34,7 +34,7 @@ from relay_tune.ir.expr import (
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType, TupleType, Type
-from relay_tune.op.lower import static_tensor_types
+from relay_tune.op.lower import sized_tensor_types
 from relay_tune.op.primitive_views import is_join, view_offset
 
 
@@ -196,7 +196,7 @@ class _Walk:
 
     def add_input(self, param: Var) -> Storage:
         """The storage of a parameter; NoNativeCodeError unless it is a tensor of static shape."""
-        type_ = static_tensor_types(input_type(param), f"Input %{param.name}")[0]
+        type_ = sized_tensor_types(input_type(param), f"Input %{param.name}")[0]
         storage = Storage(type_, Origin.INPUT)
         self._values[param] = storage
         return storage
@@ -253,7 +253,7 @@ class _Walk:
 
     def _primitive_call(self, call: Call, function: Function) -> Value:
         inputs = [s for argument in call.arguments for s in _flatten(self._values[argument])]
-        types = static_tensor_types(call.type, f"The result of {type_name(call)}")
+        types = sized_tensor_types(call.type, f"The result of {type_name(call)}")
         offset = view_offset(function)
         if offset is not None and len(inputs) == len(types) == 1:
             return self._view(inputs[0], offset, types[0])

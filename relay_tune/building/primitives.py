@@ -6,11 +6,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
+from relay_tune.building.open_primitives import EXAMPLE_SIZE, no_open_code, open_program
 from relay_tune.building.work import work_of
 from relay_tune.codegen.compiler import compile_text, module_text
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.codegen.target import Target
+from relay_tune.first_order.open_primitive import (
+    OpenPrimitive,
+    is_open_primitive,
+    open_primitive,
+)
 from relay_tune.ir.expr import Function
 from relay_tune.op.lower import TensorProgram, lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
@@ -19,6 +25,7 @@ from relay_tune.runtime.threads import available_processors
 from relay_tune.schedule.apply import Plan, apply_schedule, plan_program
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.schedule import Schedule
+from relay_tune.tensor.size import UndecidedSizeError
 
 ChooseSchedule = Callable[[PrimitiveKey, Plan], Schedule | None]
 """The schedule to use for a primitive, or None for the default one.
@@ -40,11 +47,13 @@ class Primitive:
         key: the key.
         program: what it computes.
         plan: of the program under the direct algorithm, where it is kept (see `planned`).
+        open: the names of its sizes, where some are known at run time only.
     """
 
     key: PrimitiveKey
     program: TensorProgram
     plan: Plan | None = None
+    open: OpenPrimitive | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -56,17 +65,26 @@ class PrimitiveCode:
         scheduled: the kernels; symbols contain the digest of the key.
         work: what one run has to do.
         text: the kernels as an LLVM module.
+        schedule: what the kernels were made with.
     """
 
     key: PrimitiveKey
     scheduled: ScheduledProgram
     work: KernelWork
     text: str
+    schedule: Schedule
 
 
 def primitives_of(functions: Iterable[Function]) -> dict[Function, Primitive]:
     """The primitive of each function."""
-    return {f: Primitive(primitive_key(f), lower_function(f)) for f in dict.fromkeys(functions)}
+    return {function: _primitive(function) for function in dict.fromkeys(functions)}
+
+
+def _primitive(function: Function) -> Primitive:
+    if not is_open_primitive(function):
+        return Primitive(primitive_key(function), lower_function(function))
+    named = open_primitive(function)
+    return Primitive(primitive_key(named.function), open_program(named), open=named)
 
 
 def planned(primitive: Primitive) -> Primitive:
@@ -81,7 +99,28 @@ def planned(primitive: Primitive) -> Primitive:
 def write_primitive(
     primitive: Primitive, target: Target, threads: int, choose: ChooseSchedule | None
 ) -> PrimitiveCode:
-    """The kernels of a primitive under the chosen or the default schedule."""
+    """The kernels of a primitive under the chosen or the default schedule.
+
+    Raises NoNativeCodeError where sizes are open and the code would depend on what they are.
+    """
+    if primitive.open is None:
+        return _written(primitive, target, threads, choose)
+    title = primitive.key.title
+    try:
+        code = _written(primitive, target, threads, choose)
+        other = Primitive(primitive.key, open_program(primitive.open, EXAMPLE_SIZE + 1))
+        schedule = code.schedule
+        again = _written(other, target, threads, lambda key, plan: schedule)
+    except UndecidedSizeError as error:
+        raise no_open_code(title, error.message) from error
+    if again.text != code.text:
+        raise no_open_code(title, "Its code depends on the example for which it was made.")
+    return code
+
+
+def _written(
+    primitive: Primitive, target: Target, threads: int, choose: ChooseSchedule | None
+) -> PrimitiveCode:
     direct = primitive.plan or plan_program(primitive.program)
     schedule = choose(primitive.key, direct) if choose is not None else None
     if schedule is None:
@@ -89,7 +128,7 @@ def write_primitive(
     plan = direct.with_algorithm(schedule.algorithm)
     scheduled = apply_schedule(plan, schedule, prefix=f"kernel_{primitive.key.digest}")
     text = module_text(scheduled.kernels, target)
-    return PrimitiveCode(primitive.key, scheduled, work_of(plan), text)
+    return PrimitiveCode(primitive.key, scheduled, work_of(plan), text, schedule)
 
 
 def compile_primitives(

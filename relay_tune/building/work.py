@@ -12,6 +12,7 @@ from relay_tune.schedule.apply import Plan
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.schedule import DIRECT
 from relay_tune.tensor.expression import Binary, Tensor
+from relay_tune.tensor.size import nominal
 from relay_tune.tensor.walk import loads
 
 BYTE_TYPES = frozenset({"int8", "uint8"})
@@ -44,7 +45,10 @@ def program_bytes(program: TensorProgram) -> int:
     """The bytes of all inputs, constants and outputs."""
     constants = [tensor for tensor, _ in program.constants]
     tensors: Sequence[Tensor] = (*program.inputs, *constants, *program.outputs)
-    return sum(prod(tensor.shape) * DTYPES[tensor.dtype].itemsize for tensor in tensors)
+    return sum(
+        prod(nominal(extent) for extent in tensor.shape) * DTYPES[tensor.dtype].itemsize
+        for tensor in tensors
+    )
 
 
 def _dtype(plan: Plan) -> str:

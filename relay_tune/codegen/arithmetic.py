@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from relay_tune.codegen.function_writer import FunctionWriter
 from relay_tune.codegen.llvm_types import VALUE_TYPES, literal_text, value_type
+from relay_tune.tensor.size import is_symbolic
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,23 @@ class Arithmetic:
         self.suffix = f"v{lanes}{element}" if lanes else element
 
     def number(self, value: float | int | bool) -> str:
-        """A constant."""
-        return literal_text(value, self.dtype, self.lanes)
+        """A constant, or a size."""
+        if not isinstance(value, int) or not is_symbolic(value):
+            return literal_text(value, self.dtype, self.lanes)
+        text = self._resized(self.writer.size(value))
+        if not self.lanes:
+            return text
+        first = self.writer.pure(f"insertelement {self.type} poison, i64 {text}, i64 0")
+        zeros = f"<{self.lanes} x i32> zeroinitializer"
+        return self.writer.pure(f"shufflevector {self.type} {first}, {self.type} poison, {zeros}")
+
+    def _resized(self, size: str) -> str:
+        """A size, of type i64, as a scalar of this element type."""
+        element = value_type(self.dtype)
+        if element == "i64":
+            return size
+        instruction = "trunc" if element.startswith("i") else "sitofp"
+        return self.writer.pure(f"{instruction} i64 {size} to {element}")
 
     def binary(self, instruction: str, left: str, right: str) -> str:
         """`instruction` such as `fadd` on two operands."""

@@ -7,8 +7,10 @@ an unrolled tile into a kernel that loads each operand once.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from relay_tune.codegen.size_writer import SizeWriter
 from relay_tune.tensor.affine import Affine
 
 Lines = list["str | Lines"]
@@ -22,9 +24,14 @@ class Level:
 
 
 class FunctionWriter:
-    """One function under construction."""
+    """One function under construction.
 
-    def __init__(self) -> None:
+    `size_symbols` are the parameters that the symbols of sizes are.
+    """
+
+    def __init__(self, size_symbols: Mapping[str, str] | None = None) -> None:
+        self.size_symbols = dict(size_symbols or {})
+        self._sizes = SizeWriter(self.size_symbols, self._at_start)
         self.body: Lines = []
         self.lines: Lines = self.body
         self.block = "entry"
@@ -36,6 +43,7 @@ class FunctionWriter:
         self._scopes: list[list[object]] = [[]]
         self._hoisted: dict[object, str] = {}
         self._count = 0
+        self._started: dict[str, str] = {}
         self.push_level()
 
     def fresh(self, hint: str = "v") -> str:
@@ -58,6 +66,28 @@ class FunctionWriter:
         self._known[number] = name
         self._scopes[-1].append(number)
         return name
+
+    def size(self, size: int) -> str:
+        """A size as an operand of type i64; what is not known before is computed at the start."""
+        return self._sizes.text(size)
+
+    def _at_start(self, text: str) -> str:
+        name = self._started.get(text)
+        if name is None:
+            name = self._started[text] = self.fresh("n_")
+            self.levels[0].hoisted.append(f"  {name} = {text}")
+        return name
+
+    def start_mask(self, active: int, lanes: int) -> str:
+        """The mask of the first `active` lanes."""
+        count = self.size(active)
+        kind = f"<{lanes} x i64>"
+        numbers = ", ".join(f"i64 {lane}" for lane in range(lanes))
+        first = self._at_start(f"insertelement {kind} poison, i64 {count}, i64 0")
+        spread = self._at_start(
+            f"shufflevector {kind} {first}, {kind} poison, <{lanes} x i32> zeroinitializer"
+        )
+        return self._at_start(f"icmp slt {kind} <{numbers}>, {spread}")
 
     def call(self, result: str, name: str, arguments: str, parameter_types: str) -> str:
         """The value of a call of a pure intrinsic, declared once in the module."""
@@ -98,11 +128,12 @@ class FunctionWriter:
         pointer = self._hoisted_address(base, offset, element_bytes)
         for name, factor in offset.terms.items():
             if name not in self.level_of:
-                scaled = self.pure(f"mul nsw i64 {name}, {factor * element_bytes}")
+                scaled = self.pure(f"mul nsw i64 {name}, {self.size(factor * element_bytes)}")
                 pointer = self.pure(f"getelementptr i8, ptr {pointer}, i64 {scaled}")
         if offset.constant == 0:
             return pointer
-        return self.pure(f"getelementptr i8, ptr {pointer}, i64 {offset.constant * element_bytes}")
+        constant = self.size(offset.constant * element_bytes)
+        return self.pure(f"getelementptr i8, ptr {pointer}, i64 {constant}")
 
     def _hoisted_address(self, base: str, offset: Affine, element_bytes: int) -> str:
         """The part of an address that depends on variables of loops alone.
@@ -126,7 +157,8 @@ class FunctionWriter:
             if not pointer:
                 scaled, pointer = self.fresh("s"), self.fresh("p")
                 hoisted = self.levels[level].hoisted
-                hoisted.append(f"  {scaled} = mul nsw i64 {name}, {factor}")
+                step = self.size(factor)
+                hoisted.append(f"  {scaled} = mul nsw i64 {name}, {step}")
                 hoisted.append(f"  {pointer} = getelementptr i8, ptr {before}, i64 {scaled}")
                 self._hoisted[part] = pointer
         self._hoisted[number] = pointer

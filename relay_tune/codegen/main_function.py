@@ -41,6 +41,7 @@ class KernelCall:
         grain: the shares for each thread; 0 for a kernel that runs on one thread.
         swept: the place of the weights that it sweeps over, or None.
         shares: into how many shares of all threads the sweep is cut, a power of two.
+        sizes: the slots that hold the sizes which follow the arguments.
     """
 
     symbol: str
@@ -48,19 +49,26 @@ class KernelCall:
     grain: int = 1
     swept: Place | None = None
     shares: int = 0
+    sizes: tuple[int, ...] = ()
 
 
 def call_of(
-    kernel: Kernel, arguments: Sequence[Place], constants: Mapping[Place, int]
+    kernel: Kernel,
+    arguments: Sequence[Place],
+    constants: Mapping[Place, int],
+    sizes: Sequence[int] = (),
 ) -> KernelCall:
     """A call of a kernel, cut into as many shares as its size is worth.
 
-    `constants` are the bytes of those arguments that are constants.
+    `constants` are the bytes of those arguments that are constants, `sizes` the slots of its open
+    sizes. A kernel with open sizes may be a large one.
     """
     places = tuple(arguments)
     iterations = parallel_iterations(kernel.body)
     if iterations is None:
-        return KernelCall(kernel.name, places, 0)
+        return KernelCall(kernel.name, places, 0, sizes=tuple(sizes))
+    if sizes:
+        return KernelCall(kernel.name, places, GRAINS[0][1], sizes=tuple(sizes))
     grain = next(grain for least, grain in GRAINS if kernel.points >= least)
     largest = max(constants, key=lambda place: constants[place], default=None)
     if largest is not None:
@@ -72,10 +80,10 @@ def call_of(
 
 def main_text(name: str, calls: Sequence[KernelCall], triple: str) -> str:
     """The LLVM module of a program's main function; kernels and runtime stay external."""
-    arity = {call.symbol: len(call.arguments) for call in calls}
+    arity = {call.symbol: (len(call.arguments), len(call.sizes)) for call in calls}
     declarations = [
-        f"declare void @{symbol}({', '.join(['ptr'] * count + ['i64', 'i64'])})"
-        for symbol, count in arity.items()
+        f"declare void @{symbol}({', '.join(['ptr'] * count + ['i64'] * (sizes + 2))})"
+        for symbol, (count, sizes) in arity.items()
     ]
     ways = directions([call.swept for call in calls])
     lines = [
@@ -119,6 +127,9 @@ def _base_lines(calls: Sequence[KernelCall]) -> list[str]:
     for slot in sorted({place.slot for call in calls for place in call.arguments}):
         lines.append(f"  %slot{slot} = getelementptr ptr, ptr %buffers, i64 {slot}")
         lines.append(f"  %base{slot} = load ptr, ptr %slot{slot}, align 8")
+    for slot in sorted({slot for call in calls for slot in call.sizes}):
+        lines.append(f"  %slot{slot} = getelementptr i64, ptr %buffers, i64 {slot}")
+        lines.append(f"  %size{slot} = load i64, ptr %slot{slot}, align 8")
     return lines
 
 
@@ -211,5 +222,6 @@ def _call_lines(prefix: str, call: KernelCall, share: str) -> list[str]:
         name = f"%{prefix}_{position}"
         lines.append(f"  {name} = getelementptr i8, ptr %base{place.slot}, i64 {place.offset}")
         texts.append(f"ptr {name}")
+    texts += [f"i64 %size{slot}" for slot in call.sizes]
     lines.append(f"  call void @{call.symbol}({', '.join([*texts, share])})")
     return lines

@@ -8,7 +8,7 @@ parallel loops runs on thread 0. Register buffers become values that loops carry
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -34,6 +34,7 @@ from relay_tune.tensor.loops import (
     Store,
     While,
 )
+from relay_tune.tensor.size import UndecidedSizeError, is_symbolic, surely_less
 from relay_tune.tensor.touched import has_parallel_loop, stores_of
 
 
@@ -56,7 +57,7 @@ class StatementWriter:
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self.writer = FunctionWriter()
+        self.writer = FunctionWriter({name: f"%n{n}" for n, name in enumerate(kernel.sizes)})
         pointers = {tensor: f"%arg{n}" for n, tensor in enumerate(kernel.parameters)}
         self.values = ValueWriter(self.writer, pointers)
         self.stores = StoreWriter(self.values)
@@ -67,9 +68,10 @@ class StatementWriter:
         parameters = ", ".join(
             f"ptr noalias align 4 %arg{n}" for n in range(len(self.kernel.arguments))
         )
+        sizes = "".join(f", i64 {name}" for name in self.writer.size_symbols.values())
         comma = ", " if parameters else ""
         head = (
-            f"define void @{self.kernel.name}({parameters}{comma}i64 %thread, i64 %threads) "
+            f"define void @{self.kernel.name}({parameters}{sizes}{comma}i64 %thread, i64 %threads) "
             f"nounwind {{\nentry:"
         )
         self._on_thread_zero(self.kernel.body)
@@ -141,15 +143,18 @@ class StatementWriter:
             case _ if begin is not None and end == begin + 1 and loop.kind is LoopKind.SERIAL:
                 self.values.environment[loop.axis] = constant(begin)
                 self.statement(loop.body)
-            case _ if begin is not None and end is not None and end <= begin:
+            case _ if begin is not None and end is not None and surely_less(end, begin + 1):
                 return
             case _:
                 self._counted(loop, begin, end)
 
     def _let(self, node: Let) -> None:
-        """Name a value; one that is not affine starts a level, as the variable of a loop does."""
+        """Name a value; one that is not affine starts a level, as the variable of a loop does.
+
+        So does an open size, whose multiples are then computed once.
+        """
         form = self.values.affine(node.value)
-        if form is not None:
+        if form is not None and not is_symbolic(form.constant):
             self.values.environment[node.axis] = form
             self.statement(node.body)
             return
@@ -165,11 +170,14 @@ class StatementWriter:
         self.writer.pop_scope()
 
     def _literal(self, bound: Scalar) -> int | None:
-        return int(bound.value) if isinstance(bound, Literal) else None
+        if not isinstance(bound, Literal) or not isinstance(bound.value, int):
+            return None
+        return bound.value
 
     def _vector(self, loop: Loop, begin: int, end: int) -> None:
         active = end - begin
-        lanes = 1 << max(active - 1, 0).bit_length()
+        most = loop.axis.extent if is_symbolic(active) else active
+        lanes = 1 << max(most - 1, 0).bit_length()
         outer = self.values.vector
         if lanes == 1:
             self.values.environment[loop.axis] = constant(begin)
@@ -183,12 +191,13 @@ class StatementWriter:
 
     def _counted(self, loop: Loop, begin: int | None, end: int | None) -> None:
         w = self.writer
-        low = str(begin) if begin is not None else self._bound(loop.begin)
-        high = str(end) if end is not None else self._bound(loop.end)
+        low = w.size(begin) if begin is not None else self._bound(loop.begin)
+        high = w.size(end) if end is not None else self._bound(loop.end)
         if loop.kind is LoopKind.PARALLEL:
             low, high = self._share(low, high)
         label = w.fresh("loop").removeprefix("%")
-        may_be_empty = loop.kind is LoopKind.PARALLEL or begin is None or end is None
+        is_open = begin is None or end is None or is_symbolic(end - begin)
+        may_be_empty = loop.kind is LoopKind.PARALLEL or is_open
         before = w.block
         if may_be_empty:
             some = w.fresh("some")
@@ -225,7 +234,22 @@ class StatementWriter:
                 f"[ {last.text}, %{latch} ]"
             )
         w.start_block(f"{label}.end")
+        if may_be_empty:
+            self._leave_carried(initial, before, latch)
         self._bump(loop.body)
+
+    def _leave_carried(
+        self, initial: Mapping[tuple[Tensor, int], tuple[str, Value]], before: str, latch: str
+    ) -> None:
+        """The cells after a loop that may not have run."""
+        for (buffer, cell), (_, start) in initial.items():
+            last = self.values.registers[buffer][cell]
+            name = self.writer.fresh("left")
+            self.writer.line(
+                f"{name} = phi {last.llvm_type} [ {start.text}, %{before} ], "
+                f"[ {last.text}, %{latch} ]"
+            )
+            self.values.registers[buffer][cell] = replace(last, text=name)
 
     def _bound(self, bound: Scalar) -> str:
         return self.values.evaluate(bound).text
@@ -341,6 +365,8 @@ class StatementWriter:
         count = 1
         for extent in buffer.shape:
             count *= extent
+        if is_symbolic(count):
+            raise UndecidedSizeError(f"The local buffer {buffer.name} has the open size {count}.")
         name = self.writer.fresh("local")
         hoisted = self.writer.levels[0].hoisted
         kind = memory_type(buffer.dtype)

@@ -11,6 +11,7 @@ from relay_tune.codegen.value_writer import LANE, ValueWriter
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.loops import Prefetch, Store
+from relay_tune.tensor.size import is_symbolic
 
 INTRINSIC_SUFFIXES = {"float": "f32", "double": "f64", "half": "f16"}
 
@@ -86,6 +87,9 @@ class StoreWriter:
 
     def _store_strided(self, buffer: Tensor, offset: Affine, value: Value) -> None:
         """Lanes that lie apart, stored one by one."""
+        if is_symbolic(self.values.vector.active):
+            self._scatter(buffer, self.values.affine_value(offset), value)
+            return
         stride, start = offset.coefficient(LANE), offset.without(LANE)
         for lane in range(self.values.vector.active):
             text = self._lane(buffer, value, lane)
@@ -94,12 +98,36 @@ class StoreWriter:
 
     def _scatter(self, buffer: Tensor, offsets: Value, value: Value) -> None:
         """Lanes at computed places, stored one by one in order."""
+        if is_symbolic(self.values.vector.active):
+            self._masked_scatter(buffer, offsets, value)
+            return
         for lane in range(self.values.vector.active):
             place = self.values.writer.pure(
                 f"extractelement {offsets.llvm_type} {offsets.text}, i64 {lane}"
             )
             text = self._lane(buffer, value, lane)
             self._store_at(buffer, Affine({place: 1}), memory_type(buffer.dtype), text)
+
+    def _masked_scatter(self, buffer: Tensor, offsets: Value, value: Value) -> None:
+        """Those lanes that count, at computed places; of equal places the last one wins."""
+        values, lanes = self.values, value.lanes
+        mask = values.current_mask() or "splat (i1 true)"
+        element = memory_type(buffer.dtype)
+        suffix = f"v{lanes}{INTRINSIC_SUFFIXES.get(element, element)}.v{lanes}p0"
+        kind = memory_type(buffer.dtype, lanes)
+        arithmetic = values.arithmetic(offsets.dtype, lanes)
+        scaled = arithmetic.binary("mul", offsets.text, arithmetic.number(BYTES[buffer.dtype]))
+        pointers = values.writer.pure(
+            f"getelementptr i8, ptr {values.pointers[buffer]}, <{lanes} x i64> {scaled}"
+        )
+        name = f"llvm.masked.scatter.{suffix}"
+        values.writer.declarations.add(
+            f"declare void @{name}({kind}, <{lanes} x ptr>, i32, <{lanes} x i1>)"
+        )
+        values.writer.line(
+            f"call void @{name}({kind} {value.text}, <{lanes} x ptr> {pointers}, "
+            f"i32 {BYTES[buffer.dtype]}, <{lanes} x i1> {mask})"
+        )
 
     def _lane(self, buffer: Tensor, value: Value, lane: int) -> str:
         kind = memory_type(buffer.dtype, value.lanes)

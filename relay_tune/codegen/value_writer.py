@@ -43,6 +43,7 @@ from relay_tune.tensor.expression import (
 )
 from relay_tune.tensor.index import decide_difference
 from relay_tune.tensor.loops import LaneReduce
+from relay_tune.tensor.size import is_symbolic, surely_less
 from relay_tune.tensor.walk import contains_load
 
 LANE = "lane"
@@ -137,9 +138,9 @@ class ValueWriter:
                 return self.environment.get(index)
             case Binary(operation="floordiv" | "floormod", left=left, right=Literal(value=divisor)):
                 form = self.affine(left)
-                if form is None or int(divisor) <= 0:
+                if form is None or not isinstance(divisor, int) or divisor <= 0:
                     return None
-                parts = split_quotient(form, int(divisor), self.extent)
+                parts = split_quotient(form, divisor, self.extent)
                 return None if parts is None else parts[index.operation == "floormod"]
             case Binary(operation="add" | "sub", left=left, right=right):
                 first, second = self.affine(left), self.affine(right)
@@ -151,7 +152,9 @@ class ValueWriter:
                 | Binary(operation="mul", left=Literal(value=factor), right=left)
             ):
                 form = self.affine(left)
-                return None if form is None else form.scale(int(factor))
+                if form is None or not isinstance(factor, int):
+                    return None
+                return form.scale(factor)
             case Literal():
                 return axis_affine(index)
         return None
@@ -159,27 +162,38 @@ class ValueWriter:
     def extent(self, variable: object) -> tuple[int, int]:
         """The range of a variable of affine forms."""
         if variable == LANE:
-            return 0, max(self.vector.active - 1, 0)
+            is_open = is_symbolic(self.vector.active)
+            return 0, max((self.vector.lanes if is_open else self.vector.active) - 1, 0)
         return self.writer.ranges.get(str(variable), (-(1 << 40), 1 << 40))
 
     def affine_value(self, form: Affine) -> Value:
         """An affine form as a 64-bit value: a vector if it depends on the lane."""
         lane = form.coefficient(LANE)
-        total = Value(str(form.constant), INDEX)
+        total = Value(self.writer.size(form.constant), INDEX)
         scalars = self.arithmetic(INDEX, 0)
         for variable, factor in form.without(LANE).terms.items():
             scaled = (
-                str(variable) if factor == 1 else scalars.binary("mul", str(variable), str(factor))
+                str(variable)
+                if factor == 1
+                else scalars.binary("mul", str(variable), self.writer.size(factor))
             )
             total = Value(
                 scaled if total.text == "0" else scalars.binary("add", total.text, scaled), INDEX
             )
         if lane == 0:
             return total
-        steps = ", ".join(f"i64 {lane * n}" for n in range(self.vector.lanes))
         spread = self.spread(total)
         vectors = self.arithmetic(INDEX, self.vector.lanes)
-        return Value(vectors.binary("add", spread.text, f"<{steps}>"), INDEX, self.vector.lanes)
+        steps = self._lane_steps(lane, vectors)
+        return Value(vectors.binary("add", spread.text, steps), INDEX, self.vector.lanes)
+
+    def _lane_steps(self, stride: int, vectors: Arithmetic) -> str:
+        """The vector of 0, stride, 2 * stride, .."""
+        lanes = range(self.vector.lanes)
+        if not is_symbolic(stride):
+            return "<" + ", ".join(f"i64 {stride * lane}" for lane in lanes) + ">"
+        numbers = "<" + ", ".join(f"i64 {lane}" for lane in lanes) + ">"
+        return vectors.binary("mul", numbers, vectors.number(stride))
 
     def flat_offset(self, tensor: Tensor, indices: tuple[Scalar, ...]) -> Affine | Value:
         """The element offset of an access in row-major order: affine, or a vector of offsets."""
@@ -245,7 +259,7 @@ class ValueWriter:
     def _is_inside(self, tensor: Tensor, offset: Affine) -> bool:
         """Whether an access is inside its tensor whatever the loop variables are."""
         low, high = offset.bounds(self.extent)
-        return low >= 0 and high < prod(tensor.shape)
+        return surely_less(-1, low) and surely_less(high, prod(tensor.shape))
 
     def _register(self, tensor: Tensor, offset: Affine | Value) -> Value:
         assert isinstance(offset, Affine) and offset.without(LANE).is_constant
@@ -285,7 +299,7 @@ class ValueWriter:
 
     def _load_strided(self, tensor: Tensor, offset: Affine, stride: int) -> Value:
         """Lanes that are `stride` elements apart, loaded one by one."""
-        if self.vector.mask is not None:
+        if self.vector.mask is not None or is_symbolic(self.vector.active):
             return self._gather(tensor, self.affine_value(offset + Affine({LANE: stride})))
         elements = [
             self._load_scalar(tensor, offset.shift(stride * lane))
@@ -329,6 +343,8 @@ class ValueWriter:
             return self.vector.mask
         if self.vector.active == self.vector.lanes:
             return None
+        if is_symbolic(self.vector.active):
+            return self.writer.start_mask(self.vector.active, self.vector.lanes)
         bits = ", ".join(
             f"i1 {'true' if lane < self.vector.active else 'false'}"
             for lane in range(self.vector.lanes)

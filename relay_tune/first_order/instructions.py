@@ -21,6 +21,7 @@ import numpy as np
 
 from relay_tune.first_order.kinds import Kind, ScalarKind
 from relay_tune.first_order.layouts import ObjectLayout
+from relay_tune.first_order.open_primitive import OpenPrimitive
 from relay_tune.ir.expr import Function as RelayFunction
 
 
@@ -90,10 +91,14 @@ class LoadConstant(Instruction):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Reshape(Instruction):
-    """The elements of `source` under another shape; a tensor object serves as it is."""
+    """The elements of `source` under another shape; a tensor object serves as it is.
+
+    Where the new shape is known at run time only, `open` says how it follows from the old one.
+    """
 
     result: Register
     source: Register
+    open: OpenPrimitive | None = None
 
     @property
     def results(self) -> tuple[Register, ...]:

@@ -15,6 +15,9 @@ from relay_tune.ir.types import FuncType, RefType, TensorType, TupleType, Type, 
 from relay_tune.typing.type_terms import parts, with_parts
 from relay_tune.typing.type_text import type_text
 
+MAXIMUM_OPEN_RANK = 6
+"""As many sizes have room in the header of a tensor object."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -30,14 +33,19 @@ class ScalarKind(Kind):
 
 @dataclass(frozen=True, slots=True)
 class TensorKind(Kind):
-    """A pointer to a tensor object of static shape and positive rank."""
+    """A pointer to a tensor object of positive rank."""
 
     type: TensorType
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The extents."""
+        """The extents, where all are known."""
         return tuple(dim for dim in self.type.shape if isinstance(dim, int))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether some extents are known at run time only; the object has them."""
+        return is_open_type(self.type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,11 @@ class ObjectKind(Kind):
     """A pointer to a value of a data type, a closure or a cell."""
 
     type: Type
+
+
+def is_open_type(type_: Type) -> bool:
+    """Whether a type is a tensor some of whose sizes are known at run time only."""
+    return isinstance(type_, TensorType) and not all(isinstance(d, int) for d in type_.shape)
 
 
 def component_types(type_: Type) -> Iterator[Type]:
@@ -97,13 +110,14 @@ def _kind(type_: Type) -> Kind:
     match type_:
         case TensorType(shape=()):
             return ScalarKind(type_.dtype)
-        case TensorType() if all(isinstance(dim, int) for dim in type_.shape):
-            return TensorKind(type_)
-        case TensorType():
+        case TensorType() if len(type_.shape) > MAXIMUM_OPEN_RANK and is_open_type(type_):
             raise NoNativeCodeError(
-                f"A tensor of type {type_text(type_)} has a shape that is known at run time only.",
+                f"A tensor of type {type_text(type_)} has a shape that is known at run time only; "
+                f"such tensors have at most {MAXIMUM_OPEN_RANK} dimensions.",
                 remedy="Give the inputs of the program fixed shapes.",
             )
+        case TensorType():
+            return TensorKind(type_)
         case FuncType() | RefType():
             return ObjectKind(type_)
         case _:

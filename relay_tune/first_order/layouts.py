@@ -6,7 +6,9 @@
            8   ptr   link of free lists and of the list of dying objects
           16   fields
 
-The elements of a tensor object begin at TENSOR_DATA, so that they are 64-byte aligned.
+The elements of a tensor object begin at TENSOR_DATA, so that they are 64-byte aligned. In a program
+with sizes that are known at run time only, the sizes of each tensor stand before them, an i64 each,
+from TENSOR_SHAPE on.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from relay_tune.first_order.kinds import Kind, ScalarKind, TensorKind, is_counte
 from relay_tune.ir.dtypes import DTYPES
 
 HEADER_BYTES = 16
+TENSOR_SHAPE = 16
 TENSOR_DATA = 64
 TENSOR_LAYOUT = 0
 """The layout number of all tensors."""
@@ -78,8 +81,13 @@ def element_bytes(kind: TensorKind) -> int:
 
 
 def tensor_bytes(kind: TensorKind) -> int:
-    """The bytes of a tensor object; a multiple of 64."""
-    return TENSOR_DATA + -(-element_bytes(kind) // 64) * 64
+    """The bytes of a tensor object of known shape."""
+    return tensor_object_bytes(element_bytes(kind))
+
+
+def tensor_object_bytes(elements: int) -> int:
+    """The bytes of a tensor object whose elements take so many; a multiple of 64."""
+    return TENSOR_DATA + -(-elements // 64) * 64
 
 
 SMALL_STEP, SMALL_LIMIT = 16, 1024

@@ -22,7 +22,14 @@ from relay_tune.errors import NoNativeCodeError
 from relay_tune.first_order.block_builder import BlockBuilder
 from relay_tune.first_order.function_table import FunctionTable
 from relay_tune.first_order.instructions import ReadField, Register
-from relay_tune.first_order.kinds import Kind, ObjectKind, canonical, function_type, kinds_of
+from relay_tune.first_order.kinds import (
+    Kind,
+    ObjectKind,
+    TensorKind,
+    canonical,
+    function_type,
+    kinds_of,
+)
 from relay_tune.first_order.layouts import ObjectLayout
 from relay_tune.first_order.lower_body import BodyLowering
 from relay_tune.first_order.object_layouts import ObjectLayouts
@@ -60,6 +67,7 @@ def lower_program(module: Module, entry: str = "main") -> FirstOrderProgram:
         entries={entry: EntryPoint(known.name, inputs, type_.result)},
         types=module.types,
         has_cells=has_cells,
+        is_open=_is_open(lowering),
     )
 
 
@@ -75,6 +83,17 @@ def described_program(
     return FirstOrderProgram(
         {}, (), data_types, cells, {}, {"main": entry}, module.types, has_cells
     )
+
+
+def _is_open(lowering: ProgramLowering) -> bool:
+    """Whether a tensor of the program has sizes that are known at run time only."""
+    kinds = [kind for layout in lowering.layouts.all for kind in layout.fields]
+    for function in lowering.functions.values():
+        kinds += [register.kind for register in function.parameters]
+        for block in function.blocks:
+            results = (result for step in block.instructions for result in step.results)
+            kinds += [register.kind for register in (*block.parameters, *results)]
+    return any(isinstance(kind, TensorKind) and kind.is_open for kind in kinds)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -6,6 +6,7 @@ from relay_tune.errors import NoNativeCodeError
 from relay_tune.first_order.block_builder import BlockBuilder
 from relay_tune.first_order.instructions import ComputeScalars, Register, Reshape, RunKernel
 from relay_tune.first_order.kinds import component_types, function_type
+from relay_tune.first_order.open_primitive import is_open_primitive, open_primitive
 from relay_tune.first_order.values import Value, new_registers, unflatten
 from relay_tune.ir.expr import Function
 from relay_tune.ir.types import TensorType, Type
@@ -22,7 +23,8 @@ def lower_primitive_call(
     result_type = function_type(primitive).result
     outputs = new_registers(result_type)
     if primitive.attributes.get("ReshapeOnly") == 1 and len(inputs) == len(outputs) == 1:
-        builder.emit(Reshape(outputs[0], inputs[0]))
+        named = open_primitive(primitive) if is_open_primitive(primitive) else None
+        builder.emit(Reshape(outputs[0], inputs[0], named))
     elif is_scalar_arithmetic(primitive):
         builder.emit(ComputeScalars(primitive, inputs, outputs))
     else:

@@ -71,6 +71,7 @@ class FirstOrderProgram:
         entries: the functions that can be called from outside, by name.
         types: the data types as the module defines them.
         has_cells: whether there are references, which alone can form cycles.
+        is_open: whether some tensors have sizes that are known at run time only.
     """
 
     functions: Mapping[str, FirstOrderFunction]
@@ -81,3 +82,4 @@ class FirstOrderProgram:
     entries: Mapping[str, EntryPoint]
     types: Mapping[str, TypeData]
     has_cells: bool
+    is_open: bool = False

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.operator import FusionKind, Operator, register
-from relay_tune.op.elements import Array, integer_shape, load_at
+from relay_tune.op.elements import Array, integer_shape, load_at, number
 from relay_tune.op.reduce import ReduceAttributes, Reduction, axes_of, finished
-from relay_tune.tensor.expression import Scalar, Tensor, binary, cast, literal, select
+from relay_tune.tensor.expression import Scalar, Tensor, binary, cast, select
 from relay_tune.tensor.scalar_semantics import is_float
+from relay_tune.tensor.size import surely_less
 from relay_tune.tensor.tensor import Computed, compute
 from relay_tune.typing.relations_reduction import arg_reduce
 
@@ -45,8 +46,8 @@ def _position(
     operation: str, type_: Any, reduction: Reduction, extreme: Tensor, last: bool
 ) -> Computed:
     """The first (last) position at which the data has its extreme value; NaN is extreme."""
-    dtype = "int32" if reduction.count <= _INT32_COUNT else "int64"
-    nowhere = literal(-1 if last else reduction.count - 1, dtype)
+    dtype = "int32" if surely_less(reduction.count, _INT32_COUNT + 1) else "int64"
+    nowhere = number(-1 if last else reduction.count - 1, dtype)
 
     def body(*output: Scalar) -> Scalar:
         value = reduction.load(output)

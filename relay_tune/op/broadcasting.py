@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,7 @@ def _tile_reference(attributes: TileAttributes, data: Array) -> Array:
 def _repeat(attributes: RepeatAttributes, inputs: Any, types: Any) -> list[Any]:
     (data,) = inputs
     if attributes.axis is None:
-        data = reshaped_tensor("flatten", data, (int(np.prod(data.shape, dtype=np.int64)),))
+        data = reshaped_tensor("flatten", data, (prod(data.shape),))
     repeated = (attributes.axis or 0) % data.rank
 
     def place(*output: Scalar) -> list[Scalar]:

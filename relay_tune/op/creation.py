@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -178,7 +179,7 @@ def _shape_of_reference(attributes: ShapeOfAttributes, data: Array) -> Array:
 
 
 def _size(attributes: ShapeOfAttributes, inputs: Any, types: Any) -> list[Any]:
-    count = int(np.prod(inputs[0].shape, dtype=np.int64))
+    count = prod(inputs[0].shape)
     return [compute("ndarray_size", (), lambda: number(count, types[0].dtype))]
 
 

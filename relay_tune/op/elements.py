@@ -19,6 +19,7 @@ from relay_tune.tensor.expression import (
     select,
 )
 from relay_tune.tensor.scalar_semantics import is_float
+from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Computed, compute
 
 Array = np.ndarray[Any, Any]
@@ -27,8 +28,8 @@ SHORT_FLOATS = ("float16", "bfloat16")
 
 
 def integer_shape(type_: Any) -> tuple[int, ...]:
-    """The shape of a tensor type that is known to be static."""
-    return tuple(int(dim) for dim in type_.shape)
+    """The shape of a tensor type whose sizes are numbers or symbolic sizes."""
+    return tuple(dim for dim in type_.shape if isinstance(dim, int))
 
 
 def load_at(tensor: Tensor, indices: Sequence[Scalar | int]) -> Load:
@@ -75,9 +76,18 @@ def in_wide(element: Callable[..., Scalar]) -> Callable[..., Scalar]:
 
 def number(value: Number, dtype: str) -> Scalar:
     """A literal of an element type: the value as bool, int or float, whichever fits."""
+    if isinstance(value, int) and is_symbolic(value):
+        return literal(value, dtype)
     if dtype == "bool":
         return literal(bool(value), dtype)
     return literal(float(value) if is_float(dtype) else int(value), dtype)
+
+
+def divided(value: Scalar, count: int) -> Scalar:
+    """A float divided by a number of elements; known ones are multiplied with the inverse."""
+    if is_symbolic(count):
+        return value / number(count, value.dtype)
+    return value * number(1.0 / count if count else float("nan"), value.dtype)
 
 
 def clamp_index(index: Scalar, size: int) -> Scalar:

@@ -6,6 +6,7 @@ A position outside of the data is moved to the nearest one inside; nothing is re
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -84,7 +85,7 @@ def _take(attributes: TakeAttributes, inputs: Any, types: Any) -> list[Any]:
     data, indices = inputs
     batch = _batch_dims(attributes, indices.rank)
     if attributes.axis is None:
-        count = int(np.prod(data.shape, dtype=np.int64))
+        count = prod(data.shape)
         data, axis = reshaped_tensor("flatten", data, (count,)), 0
     else:
         axis = attributes.axis % data.rank

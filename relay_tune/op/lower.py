@@ -6,12 +6,15 @@ is what schedules are made for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
 from relay_tune.errors import BuildError, NoNativeCodeError
+from relay_tune.ir.dim import Dim, UnknownDim
+from relay_tune.ir.dim_arithmetic import symbol_names
 from relay_tune.ir.expr import (
     Call,
     Constant,
@@ -27,11 +30,14 @@ from relay_tune.ir.operator import Composition, Operator
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.tensor.expression import Tensor, literal
+from relay_tune.tensor.size import UndecidedSizeError, size_value
 from relay_tune.tensor.tensor import Input, compute, input_tensor
 from relay_tune.typing.infer import infer_expr
 
 Value = Tensor | tuple["Value", ...]
 """What an expression becomes: a tensor, or a tuple of values."""
+
+NO_SIZES: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -49,13 +55,14 @@ class TensorProgram:
     constants: tuple[tuple[Input, np.ndarray], ...]
 
 
-def lower_function(function: Function) -> TensorProgram:
+def lower_function(function: Function, sizes: Mapping[str, int] = NO_SIZES) -> TensorProgram:
     """The tensor program of a typed function without control flow or calls of other functions.
 
-    Scalar constants become literals. Raises BuildError where a shape is not static, an operator
-    has no static tensor computation, or an expression is no straight-line computation.
+    Scalar constants become literals. `sizes` are those of the symbols in types, as numbers or as
+    symbolic sizes. Raises BuildError where a size is not among them, an operator has no static
+    tensor computation, or an expression is no straight-line computation.
     """
-    lowering = _Lowering()
+    lowering = _Lowering(sizes)
     for param in function.params:
         lowering.add_parameter(param)
     result = lowering.run(function.body)
@@ -75,21 +82,31 @@ def flatten_value(value: Value) -> Iterator[Tensor]:
         yield from flatten_value(part)
 
 
-def static_tensor_types(type_: Type | None, what: str) -> list[TensorType]:
-    """The tensor types in `type_`, left to right; BuildError unless all shapes are integers."""
+def sized_tensor_types(
+    type_: Type | None, what: str, sizes: Mapping[str, int] = NO_SIZES
+) -> list[TensorType]:
+    """The tensor types in `type_`, left to right, their sizes numbers or symbolic sizes.
+
+    Raises BuildError where a size is unknown.
+    """
     match type_:
-        case TensorType() if all(isinstance(dim, int) for dim in type_.shape):
-            return [type_]
+        case TensorType() if all(_is_known(dim, sizes) for dim in type_.shape):
+            shape = tuple(size_value(dim, sizes) for dim in type_.shape)
+            return [TensorType(shape, type_.dtype)]
         case TensorType():
-            shape = ", ".join(str(dim) for dim in type_.shape)
+            shape_text = ", ".join(str(dim) for dim in type_.shape)
             raise NoNativeCodeError(
-                f"{what} has the shape ({shape}), which is not known before the program runs.",
+                f"{what} has the shape ({shape_text}), which is not known before the program runs.",
                 remedy="Give the inputs of the model fixed shapes.",
             )
         case TupleType():
-            return [tensor for field in type_.fields for tensor in static_tensor_types(field, what)]
+            return [t for field in type_.fields for t in sized_tensor_types(field, what, sizes)]
         case _:
             raise BuildError(f"{what} is no tensor or tuple of tensors; was the function typed?")
+
+
+def _is_known(dim: Dim, sizes: Mapping[str, int]) -> bool:
+    return not isinstance(dim, UnknownDim) and symbol_names(dim) <= sizes.keys()
 
 
 def _is_entered(node: Expr) -> bool:
@@ -100,7 +117,8 @@ def _is_entered(node: Expr) -> bool:
 class _Lowering:
     """The values found so far, and the tensors that they start from."""
 
-    def __init__(self) -> None:
+    def __init__(self, sizes: Mapping[str, int]) -> None:
+        self.sizes = sizes
         self.bindings: dict[Var, Expr] = {}
         self.values: dict[Expr, Value] = {}
         self.inputs: list[Input] = []
@@ -111,7 +129,7 @@ class _Lowering:
         type_ = param.annotation if param.type is None else param.type
         tensors = [
             input_tensor(param.name, _shape(tensor), tensor.dtype)
-            for tensor in static_tensor_types(type_, f"parameter %{param.name}")
+            for tensor in sized_tensor_types(type_, f"parameter %{param.name}", self.sizes)
         ]
         self.inputs += tensors
         self.values[param] = _unflatten(type_, iter(tensors))
@@ -167,14 +185,19 @@ class _Lowering:
                 where=call.span,
                 remedy="Its result depends on the values of its inputs; run it in the interpreter.",
             )
-        types = static_tensor_types(call.type, f"The result of {operator.name}")
-        outputs: Sequence[Tensor]
+        types = sized_tensor_types(call.type, f"The result of {operator.name}", self.sizes)
         if all(0 in type_.shape for type_ in types):
-            outputs = [_empty_tensor(type_) for type_ in types]
-        else:
-            arguments = [self.values[argument] for argument in call.arguments]
-            outputs = operator.compute(call.attributes, arguments, types)
-            _check_outputs(operator, outputs, types)
+            return _unflatten(call.type, iter([_empty_tensor(type_) for type_ in types]))
+        arguments = [self.values[argument] for argument in call.arguments]
+        try:
+            outputs: Sequence[Tensor] = operator.compute(call.attributes, arguments, types)
+        except UndecidedSizeError as error:
+            raise NoNativeCodeError(
+                f"Operator {operator.name} has no code for sizes that are open: {error.message}",
+                where=call.span,
+                remedy="Give the inputs of the model fixed shapes.",
+            ) from error
+        _check_outputs(operator, outputs, types)
         return _unflatten(call.type, iter(outputs))
 
     def _composed_call(self, call: Call, operator: Operator, composition: Composition) -> Value:

@@ -11,7 +11,7 @@ from math import prod
 
 import numpy as np
 
-from relay_tune.op.elements import Array, wide_dtype
+from relay_tune.op.elements import Array, divided, wide_dtype
 from relay_tune.op.nn_indices import ReductionAxes, compute_elements, quotient
 from relay_tune.tensor.expression import Scalar, Tensor, cast, reduce, unary
 from relay_tune.tensor.scalar_semantics import numpy_dtype
@@ -50,9 +50,9 @@ def normalized(
     finish: Callable[[Scalar, Sequence[Scalar]], Scalar],
 ) -> Tensor:
     """(data - mean) / sqrt(variance + epsilon) of its block, through `finish(value, axes)`."""
-    share = prod(blocks) / prod(data.shape)
+    count = prod(data.shape) // prod(blocks)
     total = sum_over_blocks("total", data, blocks, lambda value, block: value)
-    mean = compute_elements("mean", blocks, lambda *block: total[block] * share)
+    mean = compute_elements("mean", blocks, lambda *block: divided(total[block], count))
 
     def squared_distance(value: Scalar, block: tuple[Scalar, ...]) -> Scalar:
         distance = value - mean[block]
@@ -62,7 +62,7 @@ def normalized(
     factor = compute_elements(
         "inverse_deviation",
         blocks,
-        lambda *block: unary("rsqrt", squares[block] * share + epsilon),
+        lambda *block: unary("rsqrt", divided(squares[block], count) + epsilon),
     )
 
     def element(*axes: Scalar) -> Scalar:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
-
-import numpy as np
 
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.types import TensorType
@@ -89,7 +88,7 @@ class Reduction:
     @property
     def count(self) -> int:
         """How many elements make one element of the result."""
-        return int(np.prod([self.data.shape[axis] for axis in self.axes], dtype=np.int64))
+        return prod(self.data.shape[axis] for axis in self.axes)
 
 
 def reduced(

@@ -10,7 +10,7 @@ import numpy as np
 
 from relay_tune.ir.expr import Call, Expr
 from relay_tune.ir.operator import FusionKind, Operator, register
-from relay_tune.op.elements import Array, integer_shape, load_at, number, wide_dtype
+from relay_tune.op.elements import Array, divided, integer_shape, load_at, number, wide_dtype
 from relay_tune.op.reduce import (
     ReduceAttributes,
     Reduction,
@@ -101,8 +101,7 @@ def _product(data: Array, axis: Any, keepdims: bool) -> Any:
 def _divided_by(total: Tensor, count: int) -> Callable[[Scalar], Scalar]:
     """Division by a number of elements; floats are multiplied by its inverse."""
     if is_float(total.dtype):
-        factor = 1.0 / count if count else float("nan")
-        return lambda x: x * number(factor, x.dtype)
+        return lambda x: divided(x, count)
     return lambda x: binary("truncdiv", x, number(count, x.dtype))
 
 

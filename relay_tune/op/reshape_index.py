@@ -10,8 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from operator import mul
 
 from relay_tune.tensor.expression import INDEX, Scalar, Tensor, binary, literal
+from relay_tune.tensor.size import is_multiple, surely_less
 from relay_tune.tensor.tensor import Computed, compute
 
 
@@ -62,13 +65,14 @@ def digit(number: Sequence[Digit], stride: int, extent: int) -> Scalar:
     """`number // stride % extent`; summands that cannot matter are dropped first."""
     if extent == 1:
         return literal(0, INDEX)
-    low = [part for part in number if part.stride % (stride * extent)]
-    multiples = [part for part in low if part.stride % stride == 0]
-    rest = [part for part in low if part.stride % stride]
+    low = [part for part in number if not is_multiple(part.stride, stride * extent)]
+    multiples = [part for part in low if is_multiple(part.stride, stride)]
+    rest = [part for part in low if not is_multiple(part.stride, stride)]
     result = _sum(multiples, stride)
-    if _limit(rest) > stride:
+    if not surely_less(_limit(rest), stride + 1):
         result = result + binary("floordiv", _sum(rest, 1), stride)
-    return result if _limit(low) <= stride * extent else binary("floormod", result, extent)
+    is_small = surely_less(_limit(low), stride * extent + 1)
+    return result if is_small else binary("floormod", result, extent)
 
 
 def _sum(parts: Sequence[Digit], divisor: int) -> Scalar:
@@ -89,16 +93,13 @@ def _groups(
     """The smallest groups of neighbouring axes of equal product; axes of size 1 are in none."""
     left = [axis for axis, size in enumerate(source) if size != 1]
     right = [axis for axis, size in enumerate(target) if size != 1]
+    before = list(accumulate((source[axis] for axis in left), mul))
+    after = list(accumulate((target[axis] for axis in right), mul))
     groups = []
-    while left:
-        first, second = [left.pop(0)], [right.pop(0)]
-        before, after = source[first[0]], target[second[0]]
-        while before != after:
-            if before < after:
-                first.append(left.pop(0))
-                before *= source[first[-1]]
-            else:
-                second.append(right.pop(0))
-                after *= target[second[-1]]
-        groups.append((tuple(first), tuple(second)))
+    first, second = 0, 0
+    for place, product in enumerate(before):
+        if product in after:
+            end = after.index(product) + 1
+            groups.append((tuple(left[first : place + 1]), tuple(right[second:end])))
+            first, second = place + 1, end
     return groups

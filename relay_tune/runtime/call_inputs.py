@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from relay_tune.errors import InputError
-from relay_tune.ir.dim import Symbol
+from relay_tune.ir.dim import Dim, Polynomial, Symbol
+from relay_tune.ir.dim_arithmetic import substitute
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.interpreter_inputs import arguments_by_name
@@ -52,8 +53,13 @@ class CallInputs:
         return True
 
 
-def checked_array(value: object, type_: TensorType, name: str) -> np.ndarray:
-    """A value as a contiguous array of exactly this type; InputError says what does not fit."""
+def checked_array(
+    value: object, type_: TensorType, name: str, symbols: dict[Symbol, int] | None = None
+) -> np.ndarray:
+    """A value as a contiguous array of exactly this type; InputError says what does not fit.
+
+    `symbols` are the sizes found so far, which the value must fit and to which it adds.
+    """
     if (
         type(value) is np.ndarray
         and value.dtype == DTYPES[type_.dtype]
@@ -63,8 +69,19 @@ def checked_array(value: object, type_: TensorType, name: str) -> np.ndarray:
     ):
         return value
     array = _array(value, type_, name)
-    _check_type(array, type_, name, {})
+    _check_type(array, type_, name, {} if symbols is None else symbols)
     return np.require(array, requirements=["C", "A"])
+
+
+def check_open_sizes(
+    arrays: Sequence[tuple[np.ndarray, TensorType, str]], symbols: dict[Symbol, int]
+) -> None:
+    """Check arrays of types with open sizes and names; InputError says what does not fit.
+
+    Arithmetic of symbols that only later inputs tell is checked here.
+    """
+    for array, type_, name in arrays:
+        _check_type(array, type_, name, symbols)
 
 
 def shape_of_input(
@@ -122,5 +139,9 @@ def _dim_fits(size: int, dim: object, symbols: dict[Symbol, int]) -> bool:
             return size == dim
         case Symbol():
             return symbols.setdefault(dim, size) == size
+        case Polynomial():
+            known: dict[str, Dim] = {symbol.name: value for symbol, value in symbols.items()}
+            found = substitute(dim, known)
+            return found == size or not isinstance(found, int)
         case _:
             return True

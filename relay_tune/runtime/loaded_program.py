@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from relay_tune.errors import InputError, RelayError
-from relay_tune.first_order.kinds import component_types
+from relay_tune.first_order.kinds import component_types, is_open_type
 from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.ir.dim import Symbol
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.runtime.benchmark import BenchmarkResult, measure
-from relay_tune.runtime.call_inputs import address_of, checked_array
+from relay_tune.runtime.call_inputs import address_of, check_open_sizes, checked_array
 from relay_tune.runtime.interpreter_inputs import arguments_by_name
 from relay_tune.runtime.interpreter_values import Value
 from relay_tune.runtime.native_session import NativeSession, SessionFunctions
@@ -43,7 +44,7 @@ class LoadedProgram:
         self._session = NativeSession(functions, threads)
         self._writer = ValueWriter(program, self._session)
         self._reader = ValueReader(program, self._session)
-        self._inputs = (ctypes.c_void_p * _component_count(*self.inputs.values()))()
+        self._inputs = (ctypes.c_void_p * _word_count(*self.inputs.values()))()
         self._results = [_Result(type_) for type_ in component_types(self.output)]
         self._outputs = (ctypes.c_void_p * len(self._results))()
         self._lock = threading.Lock()
@@ -77,7 +78,15 @@ class LoadedProgram:
         pairs = list(zip(self._results, arrays, strict=True))
         objects = [int(array) for result, array in pairs if result.is_object]
         read = iter(self._reader.values(objects))
-        components = [next(read) if result.is_object else array for result, array in pairs]
+        components: list[Value] = []
+        for result, array in pairs:
+            if result.is_object:
+                components.append(next(read))
+            elif result.open_type is not None:
+                objects.append(int(array))
+                components.append(self._reader.tensor(int(array), result.open_type))
+            else:
+                components.append(array)
         if self._has_cells:
             self._session.reset()
         else:
@@ -87,16 +96,25 @@ class LoadedProgram:
     def _bind(self, values: Sequence[object]) -> list[np.ndarray]:
         """Fill the table of inputs; the arrays that must be kept until the call."""
         kept: list[np.ndarray] = []
+        opened: list[tuple[np.ndarray, TensorType, str]] = []
+        symbols: dict[Symbol, int] = {}
         place = 0
         try:
             for name, value in zip(self._names, values, strict=True):
                 for part, type_, part_name in _components(value, self.inputs[name], name):
-                    if isinstance(type_, TensorType):
-                        kept.append(checked_array(part, type_, part_name))
-                        self._inputs[place] = address_of(kept[-1])
-                    else:
+                    if not isinstance(type_, TensorType):
                         self._inputs[place] = self._writer.new_object(part, type_, part_name)
+                        place += 1
+                        continue
+                    kept.append(checked_array(part, type_, part_name, symbols))
+                    self._inputs[place] = address_of(kept[-1])
                     place += 1
+                    if is_open_type(type_):
+                        opened.append((kept[-1], type_, part_name))
+                        kept.append(np.array(kept[-1].shape, np.int64))
+                        self._inputs[place] = address_of(kept[-1])
+                        place += 1
+            check_open_sizes(opened, symbols)
         except RelayError:
             self._session.reset()
             raise
@@ -104,14 +122,21 @@ class LoadedProgram:
 
 
 class _Result:
-    """A component of the result: the elements of a tensor, or an object."""
+    """A component of the result: the elements of a tensor, an object, or a tensor's object.
+
+    Attributes:
+        is_object: whether it is a value of a data type or a cell.
+        open_type: of a tensor with open sizes, which the program gives as an object; else None.
+    """
 
     def __init__(self, type_: Type) -> None:
-        self.type = type_
         self.is_object = not isinstance(type_, TensorType)
+        self.open_type: TensorType | None = None
         self._shape: tuple[int, ...] = ()
         self._dtype = np.dtype(np.uint64)
-        if isinstance(type_, TensorType):
+        if isinstance(type_, TensorType) and is_open_type(type_):
+            self.open_type = type_
+        elif isinstance(type_, TensorType):
             self._shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
             self._dtype = DTYPES[type_.dtype]
 
@@ -120,8 +145,10 @@ class _Result:
         return np.empty(self._shape, self._dtype)
 
 
-def _component_count(*types: Type) -> int:
-    return sum(1 for type_ in types for _ in component_types(type_))
+def _word_count(*types: Type) -> int:
+    """The words of the table of inputs: a tensor with open sizes has a second one for them."""
+    parts = (part for type_ in types for part in component_types(type_))
+    return sum(2 if is_open_type(part) else 1 for part in parts)
 
 
 def _components(value: object, type_: Type, name: str) -> Iterator[tuple[object, Type, str]]:

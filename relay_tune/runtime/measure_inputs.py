@@ -14,7 +14,7 @@ from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Function, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType, TupleType, Type
-from relay_tune.op.lower import static_tensor_types
+from relay_tune.op.lower import sized_tensor_types
 from relay_tune.runtime.interpreter import interpret
 from relay_tune.runtime.interpreter_values import Value
 
@@ -64,7 +64,7 @@ def _type(param: Var) -> Type | None:
 def _argument(type_: Type | None, random: np.random.Generator) -> Value:
     if isinstance(type_, TupleType):
         return tuple(_argument(field, random) for field in type_.fields)
-    (tensor,) = static_tensor_types(type_, "a parameter of a kernel")
+    (tensor,) = sized_tensor_types(type_, "a parameter of a kernel")
     return random_array(tensor, random)
 
 

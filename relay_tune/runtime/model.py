@@ -10,12 +10,15 @@ import numpy as np
 
 from relay_tune.codegen.compiled_program import CompiledProgram
 from relay_tune.codegen.export import export_library
+from relay_tune.codegen.programs.compiled import CompiledFunctions
+from relay_tune.codegen.programs.library import export_program
 from relay_tune.errors import InputError
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.executable import Executable
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.measure_limits import machine_limits
 from relay_tune.runtime.native_program import NativeProgram
+from relay_tune.runtime.open_network import OpenNetwork
 from relay_tune.runtime.profile import ProfileReport, profile_report
 from relay_tune.runtime.threads import thread_count
 from relay_tune.typing.type_text import type_text
@@ -29,8 +32,8 @@ PROFILE_RUNS = 20
 class Model(Executable):
     """A native program, called with arrays: `y = model(x)`.
 
-    Where inputs have symbolic dimensions, code is made for each set of input shapes when it first
-    comes. Calls from several threads are safe and run one after the other.
+    Where inputs have open sizes, the code is for all sizes; `specialize` makes faster code for
+    some. Calls from several threads are safe and run one after the other.
     """
 
     def __init__(
@@ -39,8 +42,11 @@ class Model(Executable):
         outputs: Mapping[str, TensorType],
         threads: int,
         compile_for: Callable[[Shapes], CompiledProgram],
+        general: CompiledFunctions | None = None,
     ) -> None:
+        """Without `general` code for all sizes, it is made for shapes when they first come."""
         super().__init__(inputs, outputs, threads)
+        self._general = None if general is None else OpenNetwork(general)
         self._compile_for = compile_for
         self._programs: dict[Shapes, NativeProgram] = {}
         self._compiled: dict[Shapes, CompiledProgram] = {}
@@ -57,6 +63,11 @@ class Model(Executable):
             if shapes not in self._compiled:
                 self._compiled[shapes] = self._compile_for(shapes)
             return self._compiled[shapes]
+
+    def specialize(self, *inputs: object, **named: object) -> None:
+        """Make code for the shapes of these inputs; later calls with such inputs use it."""
+        arrays = self._call_inputs.bind(inputs, named)
+        self._native(tuple(array.shape for array in arrays))
 
     def profile(
         self,
@@ -80,12 +91,16 @@ class Model(Executable):
         """Write a shared library, and a C header beside it, that need no Python.
 
         `resnet18.so` has functions that begin with `resnet18_`. Raises InputError where the file
-        cannot be written or a shape is symbolic, BuildError where there is no linker.
+        cannot be written or there is no code for all sizes, BuildError where there is no linker.
         """
+        if self._general is not None:
+            export_program(self._general.compiled, Path(path))
+            return
         for name, type_ in self.inputs.items():
             if not all(isinstance(dim, int) for dim in type_.shape):
                 raise InputError(
-                    f"Input {name!r} is {type_text(type_)}; a library has fixed shapes.",
+                    f"Input {name!r} is {type_text(type_)}; there is no code for all sizes, and a "
+                    "library has no compiler.",
                     remedy="Import or build the model with fixed input shapes.",
                 )
         shapes = tuple(tuple(int(str(dim)) for dim in t.shape) for t in self.inputs.values())
@@ -94,9 +109,11 @@ class Model(Executable):
     def _execute(self, inputs: list[np.ndarray], threads: int) -> list[np.ndarray]:
         shapes = tuple(array.shape for array in inputs)
         program = self._programs.get(shapes)
-        if program is None:
-            program = self._native(shapes)
-        return program.run(inputs, threads)
+        if program is not None:
+            return program.run(inputs, threads)
+        if self._general is not None:
+            return self._general.run(inputs, threads)
+        return self._native(shapes).run(inputs, threads)
 
     def _native(self, shapes: Shapes) -> NativeProgram:
         compiled = self.program(shapes)

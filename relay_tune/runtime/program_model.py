@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 
 from relay_tune.codegen.programs.compiled import CompiledFunctions
@@ -25,8 +26,8 @@ Shapes = tuple[tuple[int, ...], ...]
 class ProgramModel:
     """A native program, called with values as the interpreter takes and gives them.
 
-    Where tensors among the inputs have symbolic dimensions, code is made for each set of shapes
-    when it first comes. Calls from several threads are safe and run one after the other.
+    Where tensors among the inputs have open sizes, the code is for all sizes; `specialize` makes
+    faster code for some. Calls from several threads are safe and run one after the other.
 
     Attributes:
         inputs: the type of each input by name, in order.
@@ -38,27 +39,36 @@ class ProgramModel:
         inputs: Mapping[str, Type],
         output: Type,
         compile_for: Callable[[Mapping[str, tuple[int, ...]]], CompiledFunctions],
+        general: CompiledFunctions | None,
     ) -> None:
+        """Where there is no `general` code for all sizes, it is made for shapes that come."""
         self.inputs = dict(inputs)
         self.output = output
         self._open = open_inputs(inputs)
         self._compile_for = compile_for
         self._compiled: dict[Shapes, CompiledFunctions] = {}
         self._loaded: dict[Shapes, LoadedProgram] = {}
+        self._general = None if general is None else _Lazy(general)
         self._lock = threading.Lock()
-
-    @staticmethod
-    def from_program(compiled: CompiledFunctions) -> ProgramModel:
-        """The model of a program whose shapes are all known."""
-        entry = compiled.program.entries["main"]
-        return ProgramModel(entry.inputs, entry.output, lambda shapes: compiled)
 
     def __call__(self, *inputs: object, **named: object) -> Value:
         """The value of the program; InputError if an input does not fit, RelayError if it fails."""
-        program = self._loaded.get(() if not self._open else self._shapes(inputs, named))
-        if program is None:
-            program = self._load(self._shapes(inputs, named))
-        return program(*inputs, **named)
+        return self._program(inputs, named)(*inputs, **named)
+
+    def specialize(self, *inputs: object, **named: object) -> None:
+        """Make code for the shapes of these inputs; later calls with such inputs use it."""
+        if self._open:
+            self._load(self._shapes(inputs, named))
+
+    def _program(self, inputs: tuple[object, ...], named: Mapping[str, object]) -> LoadedProgram:
+        """The code for these inputs: that for their shapes, or else that for all sizes."""
+        if self._general is not None and not self._loaded:
+            return self._general.loaded
+        shapes = self._shapes(inputs, named)
+        program = self._loaded.get(shapes)
+        if program is not None:
+            return program
+        return self._load(shapes) if self._general is None else self._general.loaded
 
     def run(self, inputs: Mapping[str, object]) -> Value:
         """The value of the program for inputs by name."""
@@ -71,7 +81,9 @@ class ProgramModel:
         return measure(lambda: self(*inputs, **named), repeat=repeat, warmup=warmup)
 
     def compiled(self, shapes: Shapes = ()) -> CompiledFunctions:
-        """The compiled program for inputs of these shapes."""
+        """The compiled program for inputs of these shapes; without shapes that for all sizes."""
+        if self._general is not None and not shapes:
+            return self._general.compiled
         with self._lock:
             if shapes not in self._compiled:
                 known = dict(zip(self._open, shapes, strict=True))
@@ -82,11 +94,12 @@ class ProgramModel:
         """Write a shared library, and a C header beside it, that need no Python.
 
         `names.so` has functions that begin with `names_`. Raises InputError where the file cannot
-        be written or a shape is symbolic, BuildError where there is no linker.
+        be written or there is no code for all sizes, BuildError where there is no linker.
         """
-        if self._open:
+        if self._general is None:
             raise InputError(
-                f"A library has fixed shapes; open here are those of {', '.join(self._open)}.",
+                "There is no code for all sizes, and a library has no compiler; open are those of "
+                f"{', '.join(self._open)}.",
                 remedy="Build the program with fixed input shapes.",
             )
         export_program(self.compiled(), Path(path))
@@ -104,9 +117,24 @@ class ProgramModel:
         compiled = self.compiled(shapes)
         with self._lock:
             if shapes not in self._loaded:
-                functions = load_functions(compiled)
-                self._loaded[shapes] = LoadedProgram(compiled.program, functions, compiled.threads)
+                self._loaded[shapes] = _loaded(compiled)
             return self._loaded[shapes]
+
+
+class _Lazy:
+    """A compiled program that is loaded when it is first called."""
+
+    def __init__(self, compiled: CompiledFunctions) -> None:
+        self.compiled = compiled
+
+    @cached_property
+    def loaded(self) -> LoadedProgram:
+        """The program in this process."""
+        return _loaded(self.compiled)
+
+
+def _loaded(compiled: CompiledFunctions) -> LoadedProgram:
+    return LoadedProgram(compiled.program, load_functions(compiled), compiled.threads)
 
 
 def open_inputs(inputs: Mapping[str, Type]) -> dict[str, TensorType]:

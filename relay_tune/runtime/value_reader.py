@@ -7,12 +7,15 @@ of a layout are then read together, field by field.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from struct import Struct
 
 import numpy as np
 
-from relay_tune.first_order.layouts import ObjectLayout
+from relay_tune.first_order.kinds import is_open_type
+from relay_tune.first_order.layouts import TENSOR_SHAPE, ObjectLayout
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Constructor
@@ -57,6 +60,10 @@ class ValueReader:
         description = self._session.read(addresses, self._width)
         reading = _Reading(self._session, description, self._classes, self._static)
         return reading.values(self._forms)
+
+    def tensor(self, address: int, type_: TensorType) -> np.ndarray:
+        """The elements of a tensor with open sizes."""
+        return _open_tensor(self._session, address, type_)
 
     def _static_value(self, number: int) -> Value:
         """The value of a layout without fields, which is one object."""
@@ -125,11 +132,24 @@ class _Reading:
         """The tensors at addresses, copied together."""
         known = self._tensors.setdefault(type_, {})
         new = [address for address in dict.fromkeys(addresses) if address not in known]
+        if is_open_type(type_):
+            known.update((address, _open_tensor(self._session, address, type_)) for address in new)
+            return [known[address] for address in addresses]
         shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
         block = np.empty((len(new), *shape), DTYPES[type_.dtype])
         self._session.gather(new, block)
         known.update(zip(new, block, strict=True))
         return [known[address] for address in addresses]
+
+
+def _open_tensor(session: NativeSession, address: int, type_: TensorType) -> np.ndarray:
+    """The elements of a tensor whose object has its sizes."""
+    rank = len(type_.shape)
+    sizes = ctypes.string_at(address + TENSOR_SHAPE, 8 * rank)
+    block = np.empty((1, *Struct(f"<{rank}q").unpack(sizes)), DTYPES[type_.dtype])
+    session.gather([address], block)
+    elements: np.ndarray = block[0]
+    return elements
 
 
 def _scalars(words: np.ndarray, dtype: np.dtype[np.generic]) -> Sequence[Value]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from relay_tune.codegen.programs.build_text import FIRST_LEAF
 from relay_tune.errors import InputError
-from relay_tune.first_order.kinds import TensorKind
+from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK, TensorKind, is_open_type
 from relay_tune.first_order.layouts import (
     class_bytes,
     element_bytes,
@@ -44,6 +44,31 @@ class _LeafForm(_Form):
 
     code: int
     column: int
+
+
+@dataclass(eq=False, slots=True)
+class _OpenLeafForm(_Form):
+    """Tensors of a type with open sizes; those of each shape have a column of their own."""
+
+
+@dataclass(eq=False, slots=True)
+class _Description:
+    """A value so far: its codes, and columns with the types of their tensors."""
+
+    codes: list[int]
+    columns: list[list[object]]
+    leaves: list[TensorType]
+    open_columns: dict[TensorType, int] = field(default_factory=dict)
+
+    def add_open(self, tensor: np.ndarray, dtype: str) -> None:
+        """Describe a tensor whose type leaves its shape open."""
+        type_ = TensorType(tensor.shape, dtype)
+        if type_ not in self.open_columns:
+            self.open_columns[type_] = len(self.leaves)
+            self.leaves.append(type_)
+            self.columns.append([])
+        self.codes.append(FIRST_LEAF + self.open_columns[type_])
+        self.columns[self.open_columns[type_]].append(tensor)
 
 
 @dataclass(eq=False, slots=True)
@@ -121,6 +146,7 @@ class ValueWriter:
         form = self._form(type_)
         codes: list[int] = []
         columns: list[list[object]] = [[] for _ in self._leaves]
+        described = _Description(codes, columns, list(self._leaves))
         todo: list[tuple[object, _Form]] = [(value, form)]
         while todo:
             part, form = todo.pop()
@@ -137,16 +163,19 @@ class ValueWriter:
                 place, form = made.first
                 part = fields[place]
             else:
-                todo += _described(part, form, name, codes, columns)
-        return self._build(codes, columns, name)
+                todo += _described(part, form, name, described)
+        return self._build(described, name)
 
-    def _build(self, codes: list[int], columns: list[list[object]], name: str) -> int:
+    def _build(self, described: _Description, name: str) -> int:
         kept: list[np.ndarray] = []
-        described = array("Q")
-        for values, type_ in zip(columns, self._leaves, strict=True):
-            kept.append(_column(values, type_, name))
-            described.extend(_leaf_words(kept[-1], type_))
-        return self._session.build(array("H", codes), described)
+        words = array("Q")
+        for values, type_ in zip(described.columns, described.leaves, strict=True):
+            column = _column(values, type_, name)
+            sizes = _header_sizes(type_)
+            kept += [column, sizes]
+            has_sizes = self._program.is_open and type_.shape
+            words.extend((*_leaf_words(column, type_), address_of(sizes) if has_sizes else 0))
+        return self._session.build(array("H", described.codes), words)
 
     def _form(self, type_: Type) -> _Form:
         """The form of a type, which is made when it is first needed."""
@@ -156,6 +185,8 @@ class ValueWriter:
 
     def _new_form(self, type_: Type) -> _Form:
         match type_:
+            case TensorType() if is_open_type(type_):
+                return _OpenLeafForm(type_)
             case TensorType():
                 self._leaves.append(type_)
                 column = len(self._leaves) - 1
@@ -181,18 +212,21 @@ def _opened(value: object, form: _DataForm, name: str) -> tuple[tuple[Value, ...
 
 
 def _described(
-    part: object, form: _Form, name: str, codes: list[int], columns: list[list[object]]
+    part: object, form: _Form, name: str, described: _Description
 ) -> Iterable[tuple[object, _Form]]:
     """Describe a value that is of no data type; its own parts, last one first."""
     match form:
         case _LeafForm():
-            codes.append(form.code)
-            columns[form.column].append(part)
+            described.codes.append(form.code)
+            described.columns[form.column].append(part)
+            return ()
+        case _OpenLeafForm(type=TensorType() as type_):
+            described.add_open(checked_array(part, type_, name), type_.dtype)
             return ()
         case _CellForm():
             if not isinstance(part, ReferenceCell):
                 raise _does_not_fit(name, form.type, "a ReferenceCell")
-            codes.append(form.code)
+            described.codes.append(form.code)
             return ((part.value, form.value),)
         case _:
             assert isinstance(form, _TupleForm)
@@ -219,13 +253,21 @@ def _are_exact(values: Sequence[object], type_: TensorType) -> bool:
 
 
 def _leaf_words(column: np.ndarray, type_: TensorType) -> tuple[int, ...]:
-    """The words of `leaves` for a kind of leaf."""
+    """The words of `leaves` for a kind of leaf, but the last."""
     end = address_of(column) + column.nbytes
     if not type_.shape:
         return end, column.itemsize, 0, 0
     kind = TensorKind(type_)
     number = size_class(tensor_bytes(kind))
     return end, element_bytes(kind), number, class_bytes(number)
+
+
+def _header_sizes(type_: TensorType) -> np.ndarray:
+    """The sizes of a tensor as its object has them."""
+    sizes = np.zeros(MAXIMUM_OPEN_RANK, np.int64)
+    known = [dim for dim in type_.shape if isinstance(dim, int)][:MAXIMUM_OPEN_RANK]
+    sizes[: len(known)] = known
+    return sizes
 
 
 def _does_not_fit(name: str, type_: Type, wanted: str) -> InputError:

@@ -15,6 +15,7 @@ from relay_tune.schedule.constant_stages import fold_constant_stages
 from relay_tune.schedule.inline import inline_stages
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest, build_nests
+from relay_tune.schedule.nominal_nest import nominal_nest
 from relay_tune.schedule.packing import PackedConstant
 from relay_tune.schedule.panels import with_panels
 from relay_tune.schedule.program import ScheduledProgram
@@ -30,8 +31,9 @@ from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.loops import Block, Kernel, Statement
+from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Computed, Input, ProcedureOutput, compute
-from relay_tune.tensor.touched import touched_tensors
+from relay_tune.tensor.touched import size_names, touched_tensors
 
 HIDDEN_SHARE = 0.5
 """How much of the time that weights take to come from memory is hidden behind arithmetic."""
@@ -67,8 +69,11 @@ class Plan:
 
     @property
     def nests(self) -> tuple[Nest, ...]:
-        """What leaves choices: nests by themselves, and those of groups on one block."""
-        return tuple(nest for nest, _ in self._repeated)
+        """What leaves choices: nests by themselves, and those of groups on one block.
+
+        Where sizes are open, they are those of the example.
+        """
+        return tuple(nominal_nest(nest) for nest, _ in self._repeated)
 
     @property
     def repeats(self) -> tuple[int, ...]:
@@ -88,6 +93,8 @@ class Plan:
     @property
     def algorithms(self) -> tuple[str, ...]:
         """The algorithms that the program can be planned under, with the plan's accuracy."""
+        if self.is_open:
+            return (DIRECT,)
         if not self._algorithms:
             direct = self.with_algorithm(DIRECT)
             nests = [step for step in direct.steps if not isinstance(step, RowBlocks)]
@@ -95,6 +102,12 @@ class Plan:
             found = (*algorithms(self.source), *rows)
             self._algorithms.extend(name for name in found if is_allowed(name, self.accuracy))
         return tuple(self._algorithms)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether some of the program's sizes are known at run time only."""
+        tensors = (*self.source.inputs, *self.source.outputs)
+        return any(is_symbolic(extent) for tensor in tensors for extent in tensor.shape)
 
     @property
     def constants(self) -> frozenset[Tensor]:
@@ -113,7 +126,8 @@ class Plan:
             if isinstance(step, RowBlocks):
                 found += group_spaces(step, self.constants, machine, threads)
             elif isinstance(step, Nest):
-                found.append(nest_space(step, self.constants, machine, threads))
+                nest = nominal_nest(step)
+                found.append(nest_space(nest, self.constants, machine, threads))
         return tuple(found)
 
     def with_accuracy(self, accuracy: Accuracy) -> Plan:
@@ -244,7 +258,8 @@ def _kernel(name: str, parts: tuple[tuple[Statement, int], ...]) -> Kernel:
     body = statements[0] if len(statements) == 1 else Block(statements)
     parameters = touched_tensors(body)
     arguments = tuple(t.viewed if isinstance(t, FlatView) else t for t in parameters)
-    return Kernel(name, parameters, arguments, body, sum(points for _, points in parts))
+    points = sum(points for _, points in parts)
+    return Kernel(name, parameters, arguments, body, points, size_names(body, arguments))
 
 
 def _procedure_kernel(name: str, step: ProcedureOutput, plan: Plan) -> Kernel:
@@ -260,6 +275,7 @@ def _procedure_kernel(name: str, step: ProcedureOutput, plan: Plan) -> Kernel:
         (*procedure.input_buffers, *procedure.output_buffers),
         (*procedure.inputs, *outputs),
         procedure.body,
+        sizes=size_names(procedure.body, (*procedure.inputs, *outputs)),
     )
 
 

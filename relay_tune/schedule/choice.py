@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relay_tune.tensor.expression import Axis
+from relay_tune.tensor.size import is_symbolic
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ def unrolled_extents(reduction: Sequence[Axis], unroll: int) -> dict[Axis, int]:
     """How many steps of each reduction axis are written out: all of the innermost ones first."""
     extents: dict[Axis, int] = {}
     for axis in reversed(reduction):
-        extents[axis] = max(1, min(axis.extent, unroll))
+        is_open = is_symbolic(axis.extent)
+        extents[axis] = unroll if is_open else max(1, min(axis.extent, unroll))
         unroll = unroll // axis.extent if extents[axis] == axis.extent else 1
     return extents

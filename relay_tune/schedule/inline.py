@@ -31,6 +31,7 @@ from relay_tune.tensor.expression import (
     neutral_element,
 )
 from relay_tune.tensor.index import simplify
+from relay_tune.tensor.size import nominal, surely_less
 from relay_tune.tensor.tensor import Computed, ProcedureOutput
 from relay_tune.tensor.walk import loads, sub_expressions, substitute, transform
 
@@ -174,7 +175,7 @@ def _repetition(tensor: Tensor, reader: Tensor) -> float:
     points = prod(reader.shape)
     if isinstance(reader.body, Reduce):
         points *= prod(axis.extent for axis in reader.body.axes)
-    return points / max(1, prod(tensor.shape))
+    return nominal(points) / max(1, nominal(prod(tensor.shape)))
 
 
 def _is_read_once(tensor: Tensor, reader: Computed) -> bool:
@@ -184,7 +185,7 @@ def _is_read_once(tensor: Tensor, reader: Computed) -> bool:
         for region in regions_of(reader.axes, reader.body)
         if any(load.tensor is tensor for load in loads(region.body))
     ]
-    return sum(reading) <= prod(tensor.shape)
+    return surely_less(sum(reading) - 1, prod(tensor.shape))
 
 
 def _cost(body: Scalar) -> int:

@@ -13,8 +13,26 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from relay_tune.schedule.loop_shapes import loop_over, over_lanes
-from relay_tune.tensor.expression import INDEX, Axis, Scalar, binary, literal, neutral_element
-from relay_tune.tensor.loops import Allocate, Block, Buffer, LaneReduce, Scope, Statement, Store
+from relay_tune.tensor.expression import (
+    INDEX,
+    Axis,
+    Scalar,
+    binary,
+    literal,
+    neutral_element,
+    select,
+)
+from relay_tune.tensor.loops import (
+    Allocate,
+    Block,
+    Buffer,
+    LaneReduce,
+    LoopKind,
+    Scope,
+    Statement,
+    Store,
+)
+from relay_tune.tensor.size import ceiling_quotient, is_symbolic
 from relay_tune.tensor.walk import substitute
 
 STEPS = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
@@ -78,9 +96,16 @@ class LaneReduction:
         return body
 
     def _inner(self, values: Mapping[Axis, Scalar], partial: Buffer, total: Buffer) -> Statement:
-        """All of the innermost axis: whole blocks into `partial`, the rest into `total`."""
+        """All of the innermost axis: whole blocks into `partial`, the rest into `total`.
+
+        The rest of an open axis goes into the first vector of `partial`, under masks.
+        """
         axis, step = self.axes[-1], self.lanes * self.ways
-        tail = self._tail(values, self._blocks * step, total)
+        tail = (
+            [self._open_tail(values, self._blocks * step, partial)]
+            if is_symbolic(axis.extent)
+            else self._tail(values, self._blocks * step, total)
+        )
         if not self._blocks:
             return Block(tuple(tail))
         way, lane = Axis("way", self.ways), Axis("lane", self.lanes)
@@ -105,6 +130,19 @@ class LaneReduction:
             statements.append(Store(total, (), self._combined(total[()], value)))
             begin += width
         return statements
+
+    def _open_tail(self, values: Mapping[Axis, Scalar], begin: int, partial: Buffer) -> Statement:
+        """The elements of an open axis from `begin` on, which fill less than a block."""
+        axis, dtype = self.axes[-1], self.body.dtype
+        vectors = ceiling_quotient(axis.extent - begin, self.lanes)
+        number, lane = Axis("tail", vectors), Axis("lane", self.lanes)
+        place = number * self.lanes + lane + begin
+        at = substitute(self.body, {**values, axis: place})
+        neutral = literal(neutral_element(self.operation, dtype), dtype)
+        value = select(binary("lt", place, axis.extent), at, neutral)
+        cell = (literal(0, INDEX), lane)
+        update = Store(partial, cell, self._combined(partial[cell], value))
+        return loop_over(number, loop_over(lane, update, LoopKind.VECTOR))
 
     def _combine_ways(self, partial: Buffer, total: Buffer) -> Statement:
         lane = Axis("lane", self.lanes)

@@ -7,6 +7,7 @@ from math import prod
 
 from relay_tune.tensor.expression import INDEX, Axis, literal
 from relay_tune.tensor.loops import Block, Let, Loop, LoopKind, Statement
+from relay_tune.tensor.size import is_symbolic
 
 
 def loop_over(axis: Axis, body: Statement, kind: LoopKind = LoopKind.SERIAL) -> Statement:
@@ -27,6 +28,8 @@ def unrolled_loop(
 ) -> Statement:
     """A loop over `axis` whose body is repeated; what is left over follows, written out.
 
+    What is left over of an open axis is a loop.
+
     `before` gives what stands in front of each group of repeated bodies.
     """
     if unroll <= 1:
@@ -38,7 +41,8 @@ def unrolled_loop(
     if not rest:
         return main
     left = Axis(f"{axis.name}_r", rest)
-    tail = loop_over(left, Let(axis, left + blocks * unroll, body), LoopKind.UNROLLED)
+    kind = LoopKind.SERIAL if is_symbolic(rest) else LoopKind.UNROLLED
+    tail = loop_over(left, Let(axis, left + blocks * unroll, body), kind)
     return Block((main, tail))
 
 
@@ -52,7 +56,8 @@ def parallel_loop(numbers: Sequence[Axis], body: Statement) -> Statement:
     fused = Axis("parallel", total)
     stride = 1
     for axis in reversed(numbers):
-        value = (fused // stride) % axis.extent if stride * axis.extent < total else fused // stride
+        is_first = stride * axis.extent == total
+        value = fused // stride if is_first else (fused // stride) % axis.extent
         body = Let(axis, value, body)
         stride *= axis.extent
     return loop_over(fused, body, LoopKind.PARALLEL)

@@ -36,6 +36,7 @@ from relay_tune.tensor.index import (
     is_injective,
     simplify,
 )
+from relay_tune.tensor.size import nominal, surely_less
 from relay_tune.tensor.tensor import ProcedureOutput
 from relay_tune.tensor.walk import (
     loads,
@@ -157,7 +158,7 @@ def _all_inside(indices: Sequence[Scalar], shape: Sequence[int]) -> bool:
     for index, extent in zip(indices, shape, strict=True):
         form = axis_affine(index)
         low, high = (-1, -1) if form is None else form.bounds(axis_range)
-        if low < 0 or high >= extent:
+        if not surely_less(-1, low) or not surely_less(high, extent):
             return False
     return True
 
@@ -312,7 +313,8 @@ def _order_reduction(nest: Nest) -> Nest:
     known = [form for form in forms if form is not None]
     if not known:
         return nest
-    ordered = sorted(nest.reduction, key=lambda axis: -abs(known[0].coefficient(axis)))
+    strides = {axis: nominal(known[0].coefficient(axis)) for axis in nest.reduction}
+    ordered = sorted(nest.reduction, key=lambda axis: -abs(strides[axis]))
     return replace(nest, reduction=tuple(ordered))
 
 

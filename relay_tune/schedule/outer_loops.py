@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.tensor.expression import Axis
+from relay_tune.tensor.size import ceiling_quotient, is_symbolic
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +41,15 @@ class OuterLoop:
 def outer_loops(axes: Sequence[Axis], choice: TileChoice) -> tuple[OuterLoop, ...]:
     """The loops of a choice, outermost first: blocks, then tiles, both in the choice's order.
 
-    Blocks of one tile are tiles, but stand among the blocks.
+    Blocks of one tile are tiles, but stand among the blocks. Open axes have no blocks.
     """
     over_blocks: list[OuterLoop] = []
     over_tiles: list[OuterLoop] = []
     for place in choice.order:
-        tiles = -(-axes[place].extent // choice.tile[place])
+        tiles = ceiling_quotient(axes[place].extent, choice.tile[place])
+        if is_symbolic(tiles):
+            over_tiles.append(OuterLoop(place, tiles, 1))
+            continue
         in_block = -(-tiles // choice.blocks[place])
         blocks = -(-tiles // in_block) if tiles else 1
         if blocks == 1:

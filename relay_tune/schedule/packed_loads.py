@@ -16,6 +16,7 @@ from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Axis, Load, Tensor
 from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.loops import Buffer, Scope
+from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.walk import loads
 
 MAXIMUM_PACKED_GROWTH = 4
@@ -77,6 +78,8 @@ def _packable(load: Load, nest: Nest, constants: frozenset[Tensor], vector: Axis
     if form is None or any(factor < 0 for factor in form.terms.values()):
         return None
     if not form.terms.keys() <= {*nest.axes, *nest.reduction}:
+        return None
+    if any(isinstance(axis, Axis) and is_symbolic(axis.extent) for axis in form.terms):
         return None
     return form if form.coefficient(vector) else None
 

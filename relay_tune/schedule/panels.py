@@ -19,6 +19,7 @@ from relay_tune.schedule.inline import Stage
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Binary, Load, Reduce, Tensor
 from relay_tune.tensor.index import flat_index, is_injective, simplify
+from relay_tune.tensor.size import nominal
 from relay_tune.tensor.tensor import Computed, ProcedureOutput
 from relay_tune.tensor.walk import axes_of, loads, replace_nodes, substitute
 
@@ -66,10 +67,10 @@ def _is_worth_copying(load: Load, stage: Stage, body: Reduce, column: Axis) -> b
     if not any(axis in used for axis in body.axes) or not is_injective(form, used):
         return False
     uses = prod(axis.extent for axis in stage.axes if not form.coefficient(axis))
-    if uses < LEAST_USES:
+    if nominal(uses) < LEAST_USES:
         return False
     panel_bytes = 4 * column.extent * prod(a.extent for a in body.axes if a in used)
-    return form.coefficient(column) != 1 or panel_bytes > LEAST_BYTES
+    return form.coefficient(column) != 1 or nominal(panel_bytes) > LEAST_BYTES
 
 
 def _copied(

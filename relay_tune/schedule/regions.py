@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import COMPARISONS, INDEX, Axis, Binary, Scalar, Select
 from relay_tune.tensor.index import simplify
+from relay_tune.tensor.size import UndecidedSizeError, is_symbolic, surely_less
 from relay_tune.tensor.walk import replace_nodes, sub_expressions, substitute
 
 MAXIMUM_REGIONS = 256
@@ -95,7 +96,9 @@ def _period_cut(condition: Scalar, axes: Sequence[Axis]) -> tuple[Axis, int] | N
         if form is None or period is None or not period.is_constant or len(form.terms) != 1:
             continue
         axis, factor = next(iter(form.terms.items()))
-        if not isinstance(axis, Axis) or axis not in axes or factor != 1 or period.constant < 2:
+        if not isinstance(axis, Axis) or axis not in axes or factor != 1:
+            continue
+        if is_symbolic(axis.extent) or is_symbolic(period.constant) or period.constant < 2:
             continue
         first = -form.constant % period.constant
         if 0 < first < axis.extent:
@@ -110,7 +113,7 @@ def _split(region: Region) -> list[Region] | None:
     """The parts of a region at its outermost select on a box, or None."""
     for node in reversed(list(sub_expressions(region.body))):
         if isinstance(node, Select):
-            box = _box(node.condition, region.axes)
+            box = _known_box(node.condition, region.axes)
             if box is not None:
                 return list(_parts(region, node, box))
     return None
@@ -122,7 +125,7 @@ def _parts(region: Region, chosen: Select, box: Bounds) -> Iterator[Region]:
     for axis, (low, high) in box.items():
         first, last = remaining[axis]
         for begin, end in ((first, low), (high, last)):
-            if begin < end:
+            if not surely_less(end - 1, begin):
                 outside = {**remaining, axis: (begin, end)}
                 yield _restricted(region, {chosen: chosen.if_false}, outside)
         remaining[axis] = (low, high)
@@ -146,6 +149,14 @@ def _restricted(region: Region, decided: Mapping[Scalar, Scalar], bounds: Bounds
     }
     places = tuple(simplify(substitute(place, mapping)) for place in region.places)
     return Region(axes, places, simplify(substitute(body, mapping)))
+
+
+def _known_box(condition: Scalar, axes: Sequence[Axis]) -> Bounds | None:
+    """The box that a condition describes; None if there is none, or it depends on open sizes."""
+    try:
+        return _box(condition, axes)
+    except UndecidedSizeError:
+        return None
 
 
 def _box(condition: Scalar, axes: Sequence[Axis]) -> Bounds | None:

@@ -6,7 +6,8 @@
         accumulators = combine(accumulators, body)      unrolled over the tile, vectors on one axis
       store the epilogue of the accumulators
 
-Sizes that no tile divides get tiles of their own at the edge. Constants read along the vector axis
+Sizes that no tile divides get tiles of their own at the edge, open ones several
+(`relay_tune.schedule.open_axes`). Constants read along the vector axis
 are packed in the order of consumption.
 """
 
@@ -20,6 +21,7 @@ from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.lane_reduction import LaneReduction, combine
 from relay_tune.schedule.loop_shapes import loop_over, parallel_loop, unrolled_loop
 from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.open_axes import edge_tiles, open_choice
 from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
 from relay_tune.schedule.packed_loads import PackedLoad, packed_loads
 from relay_tune.schedule.packing import PackedConstant
@@ -31,6 +33,7 @@ from relay_tune.tensor.expression import (
     Scalar,
     Tensor,
     binary,
+    index_value,
     literal,
     neutral_element,
 )
@@ -40,11 +43,13 @@ from relay_tune.tensor.loops import (
     Branch,
     Buffer,
     Let,
+    Loop,
     LoopKind,
     Scope,
     Statement,
     Store,
 )
+from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.walk import loads, replace_nodes, substitute
 
 REMEMBERED = 1024
@@ -61,7 +66,7 @@ class TiledNest:
 @lru_cache(maxsize=REMEMBERED)
 def tile_nest(nest: Nest, choice: TileChoice, constants: frozenset[Tensor]) -> TiledNest:
     """Apply a choice to a nest."""
-    return _Tiler(nest, choice, constants).run()
+    return _Tiler(nest, open_choice(choice, nest.axes, nest.reduction), constants).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +96,15 @@ class _Tiler:
             else None
         )
         self.numbers: list[Axis] = []
+        self.fused = 0
 
     def run(self) -> TiledNest:
         loops = outer_loops(self.nest.axes, self.choice)
+        self.fused = min(self.choice.parallel, len(loops))
         self.numbers = numbers = [Axis(self._loop_name(loop), loop.count) for loop in loops]
         body = self._outer(list(zip(loops, numbers, strict=True)), 0, {}, {})
-        fused = self.choice.parallel
-        if fused:
-            body = parallel_loop(numbers[:fused], body)
+        if self.fused:
+            body = parallel_loop(numbers[: self.fused], body)
         return TiledNest(body, [load.constant for load in self.packed.values()])
 
     # Outer loops -----------------------------------------------------------------------------
@@ -125,7 +131,7 @@ class _Tiler:
             body = self._outer(loops, level + 1, {**blocks, loop.place: first}, bindings)
         else:
             body = self._over_tiles(loops, level, blocks, bindings)
-        return body if level < self.choice.parallel else loop_over(number, body)
+        return body if level < self.fused else loop_over(number, body)
 
     def _over_tiles(
         self,
@@ -145,8 +151,10 @@ class _Tiler:
         def inside(binding: _Binding) -> Statement:
             return self._outer(loops, level + 1, blocks, {**bindings, axis: binding})
 
-        edge = _Binding(literal(full, INDEX), literal(full * tile, INDEX), rest)
         whole = _Binding(number, number * tile, tile)
+        if is_symbolic(axis.extent):
+            return self._over_open_tiles(axis, number, inside)
+        edge = _Binding(literal(full, INDEX), literal(full * tile, INDEX), rest)
         if full == 0:
             body = inside(edge)
         elif rest == 0:
@@ -159,6 +167,22 @@ class _Tiler:
                 last = Branch(binary("lt", number, full + 1), last)
             body = Branch(binary("lt", number, full), inside(whole), last)
         return body if first is None else Let(number, first + step, body)
+
+    def _over_open_tiles(
+        self, axis: Axis, number: Scalar, inside: Callable[[_Binding], Statement]
+    ) -> Statement:
+        """A whole tile of an open axis, or those behind the last whole one."""
+        tile = self.tiles[axis]
+        lanes = self.choice.lanes if axis is self.vector_axis else 1
+        edges: list[Statement] = []
+        for edge in edge_tiles(axis.extent, tile, lanes):
+            base = Axis(f"{axis.name}_e", axis.extent)
+            part = Let(base, index_value(edge.base), inside(_Binding(number, base, edge.extent)))
+            edges.append(Branch(binary("le", index_value(edge.end), axis.extent), part))
+        whole = inside(_Binding(number, number * tile, tile))
+        if not edges:
+            return whole
+        return Branch(binary("lt", number, axis.extent // tile), whole, Block(tuple(edges)))
 
     # One register tile -----------------------------------------------------------------------
 
@@ -204,7 +228,8 @@ class _Tiler:
                 continue
             shape.append(extent)
         if self.vector_axis is not None:
-            vectors = -(-bindings[self.vector_axis].extent // self.choice.lanes)
+            extent = bindings[self.vector_axis].extent
+            vectors = 1 if is_symbolic(extent) else -(-extent // self.choice.lanes)
             shape += [vectors, self.choice.lanes]
         return Buffer(
             name="accumulators",
@@ -246,12 +271,14 @@ class _Tiler:
         assert axis is not None
         lanes = self.choice.lanes
         binding = bindings[axis]
-        full, rest = divmod(binding.extent, lanes)
+        full, rest = (
+            (0, binding.extent) if is_symbolic(binding.extent) else divmod(binding.extent, lanes)
+        )
         parts: list[Statement] = []
         for count, active in ((full, lanes), (1 if rest else 0, rest)):
             if not count:
                 continue
-            lane = Axis(f"{axis.name}_l", active)
+            lane = Axis(f"{axis.name}_l", lanes if is_symbolic(active) else active)
             number: Scalar = (
                 Axis(f"{axis.name}_v", count) if active == lanes else literal(full, INDEX)
             )
@@ -263,7 +290,8 @@ class _Tiler:
                 (*cell, number, lane),
                 place,
             )
-            body = loop_over(lane, write(point), LoopKind.VECTOR)
+            ends = index_value(0), index_value(active)
+            body: Statement = Loop(lane, *ends, write(point), LoopKind.VECTOR)
             if isinstance(number, Axis):
                 body = loop_over(number, body, LoopKind.UNROLLED)
             parts.append(body)

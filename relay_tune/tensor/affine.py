@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from relay_tune.tensor.expression import Axis, Binary, Literal, Scalar
+from relay_tune.tensor.size import is_multiple, is_symbolic, surely_less
 
 Variable = Hashable
 
@@ -79,8 +80,9 @@ class Affine:
         for variable, coefficient in self.terms.items():
             least, greatest = extent(variable)
             ends = (coefficient * least, coefficient * greatest)
-            low += min(ends)
-            high += max(ends)
+            first, last = ends if coefficient >= 0 else ends[::-1]
+            low += first
+            high += last
         return low, high
 
 
@@ -103,7 +105,7 @@ def axis_affine(index: Scalar) -> Affine | None:
         case Axis():
             return variable(index)
         case Literal():
-            return constant(int(index.value))
+            return constant(index.value if isinstance(index.value, int) else int(index.value))
         case Binary(operation="add" | "sub", left=left, right=right):
             first, second = axis_affine(left), axis_affine(right)
             if first is None or second is None:
@@ -140,13 +142,15 @@ def split_quotient(
     quotient: dict[Variable, int] = {}
     rest: dict[Variable, int] = {}
     for name, coefficient in form.terms.items():
-        if coefficient % divisor == 0:
+        if is_multiple(coefficient, divisor):
             quotient[name] = coefficient // divisor
         else:
             rest[name] = coefficient
-    whole, left_over = divmod(form.constant, divisor)
+    whole, left_over = 0, form.constant
+    if is_multiple(left_over, divisor) or not is_symbolic(divisor):
+        whole, left_over = divmod(left_over, divisor)
     remainder = Affine(rest, left_over)
     low, high = remainder.bounds(extent)
-    if low < 0 or high >= divisor:
+    if not surely_less(-1, low) or not surely_less(high, divisor):
         return None
     return Affine(quotient, whole), remainder

@@ -13,6 +13,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from relay_tune.tensor.size import is_symbolic, surely_less
+
 INDEX = "int64"
 
 UNARY_OPERATIONS = frozenset(
@@ -170,7 +172,9 @@ class Tensor:
 
 def index_value(index: Scalar | int) -> Scalar:
     """An index as an expression."""
-    return index if isinstance(index, Scalar) else literal(int(index), INDEX)
+    if isinstance(index, Scalar):
+        return index
+    return literal(index if is_symbolic(index) else int(index), INDEX)
 
 
 def literal(value: Number, dtype: str) -> Literal:
@@ -255,8 +259,12 @@ def _simplify_index(operation: str, left: Scalar, right: Scalar) -> Scalar | Non
             return literal(0, INDEX)
         case "floormod" if b == 1:
             return literal(0, INDEX)
-        case "floordiv" if isinstance(left, Axis) and isinstance(b, int) and left.extent <= b:
+        case "floordiv" if isinstance(left, Axis) and isinstance(b, int) and _is_within(left, b):
             return literal(0, INDEX)
-        case "floormod" if isinstance(left, Axis) and isinstance(b, int) and left.extent <= b:
+        case "floormod" if isinstance(left, Axis) and isinstance(b, int) and _is_within(left, b):
             return left
     return None
+
+
+def _is_within(axis: Axis, size: int) -> bool:
+    return surely_less(axis.extent, size + 1)

@@ -19,6 +19,7 @@ from relay_tune.tensor.expression import (
     index_value,
     literal,
 )
+from relay_tune.tensor.size import is_multiple, nominal, surely_less
 from relay_tune.tensor.walk import operands, sub_expressions, transform
 
 
@@ -48,10 +49,10 @@ def simplify(root: Scalar) -> Scalar:
 def _simplify_node(node: Scalar) -> Scalar:
     match node:
         case Binary(operation="floordiv" | "floormod", left=left, right=Literal(value=divisor)):
-            if node.dtype != INDEX or int(divisor) <= 0:
+            if node.dtype != INDEX or not isinstance(divisor, int) or divisor <= 0:
                 return node
             form = axis_affine(left)
-            parts = None if form is None else split_quotient(form, int(divisor), axis_range)
+            parts = None if form is None else split_quotient(form, divisor, axis_range)
             if parts is None:
                 return node
             return expression_of(parts[node.operation == "floormod"])
@@ -87,18 +88,19 @@ def decide(condition: Scalar) -> bool | None:
 
 def decide_difference(operation: str, low: int, high: int) -> bool | None:
     """Whether `left operation right` holds for all or no left - right in low .. high."""
+    above, below = surely_less(0, low), surely_less(high, 0)
     match operation:
         case "lt":
-            return True if high < 0 else False if low >= 0 else None
+            return True if below else False if surely_less(-1, low) else None
         case "le":
-            return True if high <= 0 else False if low > 0 else None
+            return True if surely_less(high, 1) else False if above else None
         case "gt":
-            return True if low > 0 else False if high <= 0 else None
+            return True if above else False if surely_less(high, 1) else None
         case "ge":
-            return True if low >= 0 else False if high < 0 else None
+            return True if surely_less(-1, low) else False if below else None
         case "eq":
-            return True if low == high == 0 else False if low > 0 or high < 0 else None
-    return True if low > 0 or high < 0 else False if low == high == 0 else None
+            return True if low == high == 0 else False if above or below else None
+    return True if above or below else False if low == high == 0 else None
 
 
 def flat_index(shape: Sequence[int], indices: Sequence[Scalar]) -> Scalar:
@@ -160,7 +162,9 @@ def divided_axis(root: Scalar) -> tuple[Axis, int] | None:
                 right=Literal(value=divisor),
             ):
                 form = axis_affine(left)
-                found = None if form is None else _split_for(form, int(divisor))
+                if form is None or not isinstance(divisor, int):
+                    continue
+                found = _split_for(form, divisor)
                 if found is not None:
                     return found
     return None
@@ -168,10 +172,11 @@ def divided_axis(root: Scalar) -> tuple[Axis, int] | None:
 
 def _split_for(form: Affine, divisor: int) -> tuple[Axis, int] | None:
     for axis, factor in form.terms.items():
-        if not isinstance(axis, Axis) or factor <= 0 or divisor % factor or factor >= divisor:
+        if not isinstance(axis, Axis) or factor <= 0 or not is_multiple(divisor, factor):
             continue
         inner = divisor // factor
-        if axis.extent > inner and axis.extent % inner == 0:
+        is_whole = inner in (1, axis.extent) or surely_less(axis.extent, 1)
+        if not is_whole and is_multiple(axis.extent, inner):
             return axis, inner
     return None
 
@@ -215,10 +220,15 @@ def _axes(root: Scalar) -> set[Axis]:
 
 def is_injective(form: Affine, axes: Sequence[Axis]) -> bool:
     """Whether different points of `axes` (extents > 1) have different values of `form`."""
-    steps = sorted((abs(form.coefficient(axis)), axis.extent) for axis in axes if axis.extent > 1)
+    steps = [
+        (abs(form.coefficient(axis)), axis.extent)
+        for axis in axes
+        if not surely_less(axis.extent, 2)
+    ]
+    steps.sort(key=lambda step: (nominal(step[0]), nominal(step[1])))
     reach = 1
     for factor, extent in steps:
-        if factor < reach:
+        if not surely_less(reach - 1, factor):
             return False
         reach = factor * (extent - 1) + reach
     return True

@@ -137,7 +137,8 @@ class Kernel:
         parameters: the buffers that the body reads and writes, in the order of its parameters.
         arguments: the tensors that it is called with, in the same order.
         body: the statement.
-        points: how often its innermost statements run, roughly.
+        points: how often its innermost statements run, roughly; perhaps an open size.
+        sizes: the symbols of its sizes, in the order in which they follow the arguments.
     """
 
     name: str
@@ -145,6 +146,7 @@ class Kernel:
     arguments: tuple[Tensor, ...]
     body: Statement
     points: int = 0
+    sizes: tuple[str, ...] = ()
 
 
 class LoopBuilder:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from relay_tune.tensor.expression import Load, Scalar, Tensor
+from relay_tune.tensor.expression import Literal, Load, Scalar, Tensor
 from relay_tune.tensor.loops import (
     Allocate,
     Block,
@@ -18,6 +18,7 @@ from relay_tune.tensor.loops import (
     Store,
     While,
 )
+from relay_tune.tensor.size import size_symbols
 from relay_tune.tensor.walk import sub_expressions
 
 
@@ -33,6 +34,19 @@ def touched_tensors(root: Statement) -> tuple[Tensor, ...]:
         if isinstance(node, Store | Prefetch):
             found[node.buffer] = None
     return tuple(tensor for tensor in found if tensor not in own)
+
+
+def size_names(root: Statement, arguments: Sequence[Tensor]) -> tuple[str, ...]:
+    """The symbols of all sizes in a statement and of its arguments, in order of their names."""
+    found = {name for t in arguments for extent in t.shape for name in size_symbols(extent)}
+    for node in statements(root):
+        if isinstance(node, Loop | Let):
+            found |= size_symbols(node.axis.extent)
+        for expression in _expressions(node):
+            for part in sub_expressions(expression):
+                if isinstance(part, Literal) and isinstance(part.value, int):
+                    found |= size_symbols(part.value)
+    return tuple(sorted(found))
 
 
 def statements(root: Statement) -> Iterator[Statement]:

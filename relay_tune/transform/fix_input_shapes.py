@@ -23,9 +23,12 @@ from relay_tune.typing.type_terms import substitute_symbols
 
 @dataclass(frozen=True)
 class FixInputShapes:
-    """Fixes the shapes of main's inputs; `shapes` are by name and fit the inputs' ranks."""
+    """Fixes the shapes of main's inputs; `shapes` are by name and fit the inputs' ranks.
 
-    shapes: Mapping[str, tuple[int, ...]]
+    A size may be given as another dimension instead of a number.
+    """
+
+    shapes: Mapping[str, tuple[Dim, ...]]
     name: ClassVar[str] = "fix_input_shapes"
 
     def __call__(self, module: Module) -> Module:
@@ -49,7 +52,7 @@ def _declared_type(param: Var) -> Type | None:
     return param.annotation if param.annotation is not None else param.type
 
 
-def _symbol_sizes(main: Function, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Dim]:
+def _symbol_sizes(main: Function, shapes: Mapping[str, tuple[Dim, ...]]) -> dict[str, Dim]:
     """What each symbol of the inputs stands for."""
     sizes: dict[str, Dim] = {}
     for param in main.params:

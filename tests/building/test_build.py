@@ -94,7 +94,7 @@ def test_names_of_outputs_come_from_the_module(op: Op) -> None:
     assert model.outputs["a"] == TensorType((4,), "float32")
 
 
-def test_symbolic_shapes_are_compiled_for_when_they_come(op: Op, check: Check) -> None:
+def test_code_for_symbolic_shapes_takes_any_size(op: Op, check: Check) -> None:
     x = Var("x", TensorType((Symbol("n"), 8), "float32"))
     body = op("nn.softmax", op("nn.dense", x, weights(5, 8)))
     module = Module.from_function(Function((x,), body))
@@ -102,7 +102,22 @@ def test_symbolic_shapes_are_compiled_for_when_they_come(op: Op, check: Check) -
     assert isinstance(model.inputs["x"].shape[0], Symbol)
     outputs = [model(np.ones((n, 8), "float32")) for n in (1, 4, 1)]
     assert [np.shape(output) for output in outputs] == [(1, 5), (4, 5), (1, 5)]
-    with pytest.raises(InputError, match="fixed shapes"):
+    model.specialize(np.ones((4, 8), "float32"))
+    np.testing.assert_allclose(model(np.ones((4, 8), "float32")), outputs[1], rtol=1e-6)
+
+
+def test_where_an_operator_has_no_code_for_all_sizes_shapes_are_compiled_for_when_they_come(
+    op: Op, check: Check
+) -> None:
+    x = Var("x", TensorType((Symbol("n"), 3), "float32"))
+    module = Module.from_function(Function((x,), op("argsort", x, axis=0)))
+    told: list[str] = []
+    model = build(module, threads=1, report=told.append)
+    assert any("no code for all sizes" in line and "argsort" in line for line in told)
+    for n in (2, 5):
+        data = RNG.standard_normal((n, 3)).astype("float32")
+        np.testing.assert_array_equal(model(data), np.argsort(data, axis=0))
+    with pytest.raises(InputError, match="no code for all sizes"):
         model.export("never.so")
 
 

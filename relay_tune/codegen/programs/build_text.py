@@ -5,10 +5,11 @@
 
 A value is described by one i16 for each of its parts, a part before its own parts, left to right:
 the layout number of an object, or FIRST_LEAF and the number of a kind of leaf. The leaves of a
-kind, tensors of a type or scalars of an element type, stand one after the other in a column. Of
-each kind `leaves` has four words:
+kind, tensors of a shape or scalars of an element type, stand one after the other in a column. Of
+each kind `leaves` has five words:
 
-    the end of its column, the bytes of an element of the column, size class, bytes of the class
+    the end of its column, the bytes of an element of the column, size class, bytes of the class,
+    the address of the sizes that the tensors' headers get, all that there is room for, or 0
 
 where a scalar has no class (0 bytes). The codes are read backward, so that parts are made before
 the whole; they wait on `stack`, which must have room for a word for each code. What is described is
@@ -28,9 +29,16 @@ from relay_tune.codegen.programs.layout_tables import (
     FORM_FIELDS,
     FORM_STATIC,
 )
-from relay_tune.first_order.layouts import MAXIMUM_LAYOUTS, TENSOR_DATA, ObjectLayout
+from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK
+from relay_tune.first_order.layouts import (
+    MAXIMUM_LAYOUTS,
+    TENSOR_DATA,
+    TENSOR_SHAPE,
+    ObjectLayout,
+)
 
 FIRST_LEAF = MAXIMUM_LAYOUTS
+LEAF_WORDS = 5
 
 BUILD_SYMBOL = "relay_tune_build"
 
@@ -46,6 +54,9 @@ def build_text(layouts: Sequence[ObjectLayout]) -> str:
         form_fields=FORM_FIELDS,
         first_leaf=FIRST_LEAF,
         data=TENSOR_DATA,
+        shape=TENSOR_SHAPE,
+        shape_bytes=8 * MAXIMUM_OPEN_RANK,
+        leaf_words=LEAF_WORDS,
         **FIELD_WORDS,
     )
 
@@ -70,14 +81,16 @@ decode:
   br i1 %is_leaf, label %leaf, label %object
 leaf:
   %kind = sub i64 %code, {first_leaf}
-  %column = getelementptr [4 x i64], ptr %leaves, i64 %kind
+  %column = getelementptr [{leaf_words} x i64], ptr %leaves, i64 %kind
   %bytes_at = getelementptr i64, ptr %column, i64 1
   %class_at = getelementptr i64, ptr %column, i64 2
   %room_at = getelementptr i64, ptr %column, i64 3
+  %sizes_at = getelementptr i64, ptr %column, i64 4
   %column_end = load ptr, ptr %column, align 8
   %bytes = load i64, ptr %bytes_at, align 8
   %class = load i64, ptr %class_at, align 8
   %room = load i64, ptr %room_at, align 8
+  %sizes = load ptr, ptr %sizes_at, align 8
   %negative = sub i64 0, %bytes
   %source = getelementptr i8, ptr %column_end, i64 %negative
   store ptr %source, ptr %column, align 8
@@ -98,6 +111,13 @@ copy:
   %data = getelementptr i8, ptr %elements, i64 {data}
   call void @llvm.memcpy.p0.p0.i64(ptr %data, ptr %source, i64 %bytes, i1 false)
   %tensor_word = ptrtoint ptr %elements to i64
+  %is_known = icmp eq ptr %sizes, null
+  br i1 %is_known, label %copied, label %sized
+sized:
+  %shape_at = getelementptr i8, ptr %elements, i64 {shape}
+  call void @llvm.memcpy.p0.p0.i64(ptr %shape_at, ptr %sizes, i64 {shape_bytes}, i1 false)
+  br label %copied
+copied:
   br label %push
 object:
   %form_class_at = getelementptr {forms}, ptr @forms, i64 0, i64 %code, i32 {form_class}
@@ -164,8 +184,9 @@ eight:
 stored:
   br label %field
 push:
-  %bottom = phi i64 [ %top, %scalar ], [ %top, %copy ], [ %top, %object ], [ %waiting, %field ]
-  %word = phi i64 [ %number, %scalar ], [ %tensor_word, %copy ], [ %static_word, %object ],
+  %bottom = phi i64 [ %top, %scalar ], [ %top, %copied ], [ %top, %object ],
+            [ %waiting, %field ]
+  %word = phi i64 [ %number, %scalar ], [ %tensor_word, %copied ], [ %static_word, %object ],
           [ %made_word, %field ]
   %push_at = getelementptr i64, ptr %stack, i64 %bottom
   store i64 %word, ptr %push_at, align 8

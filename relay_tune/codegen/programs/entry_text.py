@@ -4,15 +4,18 @@
 
 `inputs` has one pointer for each component of the parameters: of a tensor or scalar, to its
 elements, which are copied; of any other value, the object itself, whose reference passes to the
-program. `outputs` has one pointer for each component of the result: where to copy the elements of a
-tensor, or where to put the pointer to the object. The result is the number of an error, or 0; after
-an error the session has no objects any more.
+program. A tensor with open sizes is followed by a pointer to all of its sizes, an i64 each.
+`outputs` has one pointer for each component of the result: where to copy the elements of a tensor,
+or, for any other value and for tensors with open sizes, where to put the pointer to the object. The
+result is the number of an error, or 0; after an error the session has no objects any more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 
+from relay_tune.codegen.llvm_types import BYTES
 from relay_tune.codegen.programs.module_writer import ModuleWriter
 from relay_tune.codegen.programs.object_writer import ObjectWriter
 from relay_tune.codegen.programs.session import (
@@ -35,9 +38,13 @@ def entry_text(symbol: str, entry: EntryPoint, module: ModuleWriter) -> str:
     objects = ObjectWriter(module)
     writer = objects.writer
     table = objects.load("ptr", "%session", INPUTS)
+    words = itertools.count()
+
+    def next_word() -> str:
+        return objects.load("ptr", table, 8 * next(words))
+
     arguments = "".join(
-        f", {llvm_type(kind)} {_argument(kind, objects.load('ptr', table, 8 * place), objects)}"
-        for place, kind in enumerate(inputs)
+        f", {llvm_type(kind)} {_argument(kind, next_word, objects)}" for kind in inputs
     )
     call = f'call tailcc {result_type(outputs)} @"{entry.function}"(ptr %session{arguments})'
     writer.line(f"%result = {call}" if outputs else call)
@@ -55,13 +62,21 @@ def entry_text(symbol: str, entry: EntryPoint, module: ModuleWriter) -> str:
     )
 
 
-def _argument(kind: Kind, pointer: str, objects: ObjectWriter) -> str:
+def _argument(kind: Kind, next_word: Callable[[], str], objects: ObjectWriter) -> str:
+    pointer = next_word()
     if isinstance(kind, ScalarKind):
         return objects.load_value(kind, pointer, 0)
     if not isinstance(kind, TensorKind):
         return pointer
-    tensor = objects.new_tensor(kind)
-    _copy(objects, objects.data(tensor), pointer, kind)
+    if not kind.is_open:
+        tensor = objects.new_tensor(kind)
+        _copy(objects, objects.data(tensor), pointer, str(element_bytes(kind)))
+        return tensor
+    sizes = next_word()
+    shape = [objects.load("i64", sizes, 8 * axis) for axis in range(len(kind.type.shape))]
+    tensor = objects.new_open_tensor(shape, kind.type.dtype)
+    size = objects.product([*shape, str(BYTES[kind.type.dtype])])
+    _copy(objects, objects.data(tensor), pointer, size)
     return tensor
 
 
@@ -72,17 +87,16 @@ def _write_results(kinds: Sequence[Kind], objects: ObjectWriter) -> None:
     table = objects.load("ptr", "%session", OUTPUTS)
     for place, (kind, result) in enumerate(zip(kinds, results, strict=True)):
         target = objects.load("ptr", table, 8 * place)
-        if isinstance(kind, TensorKind):
-            _copy(objects, target, objects.data(result), kind)
+        if isinstance(kind, TensorKind) and not kind.is_open:
+            _copy(objects, target, objects.data(result), str(element_bytes(kind)))
             objects.release(result)
         else:
             objects.store_value(kind, result, target, 0)
 
 
-def _copy(objects: ObjectWriter, target: str, source: str, kind: TensorKind) -> None:
+def _copy(objects: ObjectWriter, target: str, source: str, size: str) -> None:
     objects.writer.line(
-        f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, "
-        f"i64 {element_bytes(kind)}, i1 false)"
+        f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)"
     )
 
 

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from relay_tune.codegen.llvm_types import literal_text
+from relay_tune.codegen.llvm_types import BYTES, literal_text
 from relay_tune.codegen.programs.kernel_writer import write_kernel_step
 from relay_tune.codegen.programs.module_writer import ModuleWriter
 from relay_tune.codegen.programs.object_writer import ObjectWriter
 from relay_tune.codegen.programs.scalar_writer import write_scalars
 from relay_tune.codegen.programs.session import RESULTS
 from relay_tune.codegen.programs.values import llvm_type, result_type
+from relay_tune.codegen.size_writer import SizeWriter
 from relay_tune.first_order.instructions import (
     CallClosure,
     CallFunction,
@@ -29,8 +30,10 @@ from relay_tune.first_order.instructions import (
     Unpack,
     WriteField,
 )
-from relay_tune.first_order.kinds import ScalarKind, TensorKind, is_counted
+from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK, ScalarKind, TensorKind, is_counted
 from relay_tune.first_order.program import FirstOrderFunction
+from relay_tune.ir.dim import Symbol
+from relay_tune.tensor.size import size_value, symbolic_size
 
 CONSTANTS = "@relay_tune_constants"
 
@@ -137,7 +140,27 @@ class InstructionWriter:
             tensor = self._objects.new_tensor(result)
             self._objects.store_value(source, name, self._objects.data(tensor), 0)
             return tensor
-        return name
+        if not self._module.program.is_open:
+            return name
+        assert isinstance(result, TensorKind)  # kinds of values are scalars, tensors and objects
+        return self._with_shape(instruction, name, result)
+
+    def _with_shape(self, instruction: Reshape, source: str, kind: TensorKind) -> str:
+        """A tensor with its shape of now in the object."""
+        objects = self._objects
+        if instruction.open is None:
+            shape = [str(extent) for extent in kind.shape]
+        else:
+            named = instruction.open
+            symbols = {name: objects.size(source, at.axis) for name, at in named.symbols.items()}
+            sizes = {name: symbolic_size(Symbol(name), 1) for name in symbols}
+            writer = SizeWriter(symbols, self._writer.pure)
+            shape = [writer.text(size_value(dim, sizes)) for dim in named.outputs[0]]
+        size = objects.product([*shape, str(BYTES[kind.type.dtype])])
+        result = self._writer.fresh("o")
+        self._writer.line(f"{result} = call ptr @reshaped(ptr %session, ptr {source}, i64 {size})")
+        objects.store_shape(result, shape[:MAXIMUM_OPEN_RANK])
+        return result
 
     def _new_object(self, instruction: MakeObject) -> str:
         layout = instruction.layout

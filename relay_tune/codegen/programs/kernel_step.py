@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+
+SMALLEST_SHARED_WORK = 200_000
+"""A step of fewer points runs on the calling thread; waking others would take longer."""
 
 
 class Source(Enum):
@@ -25,10 +29,26 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class StepCall:
-    """A call of one kernel."""
+    """A call of one kernel; `sizes` are the symbols that follow its arguments."""
 
     symbol: str
     arguments: tuple[Argument, ...]
+    sizes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSizes:
+    """The sizes of a primitive that are known at run time only.
+
+    Attributes:
+        symbols: for each symbol the input, and the axis of it, that has this size.
+        checks: sizes of inputs (input, axis) that must be as given.
+        outputs: the shape of each result.
+    """
+
+    symbols: Mapping[str, tuple[int, int]]
+    checks: tuple[tuple[tuple[int, int], int], ...]
+    outputs: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +59,14 @@ class KernelStep:
         title: the primitive in words.
         calls: its kernels in order.
         arguments: the arguments of all kernels, one after the other.
-        workspace: the bytes of each tensor that lives from one kernel to a later one.
+        workspace: the bytes of each tensor that lives from one kernel to a later one; perhaps open
+            sizes.
         job: the function that runs all kernels in shares, on the threads there are, given a table
-            of `arguments`; None where calls will do.
+            of `arguments` and, after them, of `job_sizes`; None where calls will do.
+        job_sizes: the symbols whose values the job is given.
+        points: how often the innermost statements run. Where that is an open size, calls are made
+            in place of the job if it is less than SMALLEST_SHARED_WORK.
+        sizes: the open sizes; None if there are none.
     """
 
     title: str
@@ -49,3 +74,6 @@ class KernelStep:
     arguments: tuple[Argument, ...]
     workspace: tuple[int, ...]
     job: str | None
+    job_sizes: tuple[str, ...] = ()
+    points: int = 0
+    sizes: OpenSizes | None = None

@@ -1,66 +1,145 @@
-"""Calls of kernels: where their arguments lie, and memory for what they write."""
+"""Calls of kernels: where their arguments lie, and memory for what they write.
+
+Where sizes are open, they are read from the inputs' objects, checked, and given to the kernels;
+results and workspace get memory for the sizes that they have this time.
+"""
 
 from __future__ import annotations
 
-from relay_tune.codegen.programs.kernel_step import Argument, KernelStep, Source
+from relay_tune.codegen.programs.kernel_step import (
+    SMALLEST_SHARED_WORK,
+    Argument,
+    KernelStep,
+    OpenSizes,
+    Source,
+)
 from relay_tune.codegen.programs.object_writer import ObjectWriter
 from relay_tune.codegen.programs.session import THREADS
+from relay_tune.codegen.size_writer import SizeWriter
 from relay_tune.first_order.instructions import Register, RunKernel
 from relay_tune.first_order.kinds import ScalarKind, TensorKind
 from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_LAYOUT, field_bytes
+from relay_tune.tensor.size import is_symbolic
 
 
 def write_kernel_step(instruction: RunKernel, step: KernelStep, objects: ObjectWriter) -> None:
     """Run the kernels of a primitive on registers; scalars pass through memory."""
-    writer, names = objects.writer, objects.names
-    pointers: dict[Argument, str] = {}
-    for place, register in enumerate(instruction.inputs):
-        pointers[Argument(Source.INPUT, place)] = _input_address(register, objects)
-    for place, register in enumerate(instruction.outputs):
-        pointers[Argument(Source.OUTPUT, place)] = _output_address(register, objects)
-    blocks = [objects.new_block(TENSOR_DATA + size, TENSOR_LAYOUT) for size in step.workspace]
-    for place, block in enumerate(blocks):
-        pointers[Argument(Source.WORKSPACE, place)] = objects.data(block)
-    for argument in step.arguments:
-        if argument.source is Source.CONSTANT:
-            pointers[argument] = objects.address("@relay_tune_constants", argument.place)
-    if step.job is None:
-        for call in step.calls:
-            texts = ", ".join(f"ptr {pointers[argument]}" for argument in call.arguments)
-            writer.line(f"call void @{call.symbol}({texts}, i64 0, i64 1)")
-    else:
-        _write_job(step.job, [pointers[argument] for argument in step.arguments], objects)
-    for size, block in zip(step.workspace, blocks, strict=True):
-        objects.free_tensor(block, TENSOR_DATA + size)
-    for place, register in enumerate(instruction.outputs):
-        if isinstance(register.kind, ScalarKind):
-            slot = pointers[Argument(Source.OUTPUT, place)]
-            names[register] = objects.load_value(register.kind, slot, 0)
+    _StepWriter(instruction, step, objects).write()
 
 
-def _input_address(register: Register, objects: ObjectWriter) -> str:
-    name = objects.names[register]
-    if not isinstance(register.kind, ScalarKind):
-        return objects.data(name)
-    slot = objects.stack_slot(field_bytes(register.kind))
-    objects.store_value(register.kind, name, slot, 0)
-    return slot
+class _StepWriter:
+    def __init__(self, instruction: RunKernel, step: KernelStep, objects: ObjectWriter) -> None:
+        self._instruction = instruction
+        self._step = step
+        self._objects = objects
+        self._writer = objects.writer
+        self._pointers: dict[Argument, str] = {}
+        self._symbols: dict[str, str] = {}
+        self._sizes = SizeWriter(self._symbols, self._writer.pure)
 
+    def write(self) -> None:
+        """The whole step."""
+        objects, step, pointers = self._objects, self._step, self._pointers
+        if step.sizes is not None:
+            self._read_sizes(step.sizes)
+        for place, register in enumerate(self._instruction.inputs):
+            pointers[Argument(Source.INPUT, place)] = self._input_address(register)
+        for place, register in enumerate(self._instruction.outputs):
+            pointers[Argument(Source.OUTPUT, place)] = self._output_address(place, register)
+        blocks = [self._workspace_block(size) for size in step.workspace]
+        for place, block in enumerate(blocks):
+            pointers[Argument(Source.WORKSPACE, place)] = objects.data(block)
+        for argument in step.arguments:
+            if argument.source is Source.CONSTANT:
+                pointers[argument] = objects.address("@relay_tune_constants", argument.place)
+        self._run()
+        for size, block in zip(step.workspace, blocks, strict=True):
+            if is_symbolic(size):
+                objects.release(block)
+            else:
+                objects.free_tensor(block, TENSOR_DATA + size)
+        for place, register in enumerate(self._instruction.outputs):
+            if isinstance(register.kind, ScalarKind):
+                slot = pointers[Argument(Source.OUTPUT, place)]
+                objects.names[register] = objects.load_value(register.kind, slot, 0)
 
-def _output_address(register: Register, objects: ObjectWriter) -> str:
-    kind = register.kind
-    if isinstance(kind, ScalarKind):
-        return objects.stack_slot(field_bytes(kind))
-    assert isinstance(kind, TensorKind)
-    objects.names[register] = objects.new_tensor(kind)
-    return objects.data(objects.names[register])
+    def _read_sizes(self, sizes: OpenSizes) -> None:
+        """Read the symbols from the inputs, and stop where others do not fit them."""
+        for name, (place, axis) in sizes.symbols.items():
+            self._symbols[name] = self._input_size(place, axis)
+        for (place, axis), expected in sizes.checks:
+            self._objects.require_equal(
+                self._input_size(place, axis),
+                self._sizes.text(expected),
+                f"The inputs of {self._step.title} have sizes that do not fit each other.",
+            )
 
+    def _input_size(self, place: int, axis: int) -> str:
+        return self._objects.size(self._objects.names[self._instruction.inputs[place]], axis)
 
-def _write_job(job: str, pointers: list[str], objects: ObjectWriter) -> None:
-    """Run kernels on the threads of the pool."""
-    writer = objects.writer
-    table = objects.stack_slot(8 * len(pointers))
-    for place, pointer in enumerate(pointers):
-        writer.line(f"store ptr {pointer}, ptr {objects.address(table, 8 * place)}, align 8")
-    threads = objects.load("i64", "%session", THREADS)
-    writer.line(f"call void @relay_tune_run(ptr @{job}, ptr {table}, i64 {threads})")
+    def _input_address(self, register: Register) -> str:
+        objects = self._objects
+        name = objects.names[register]
+        if not isinstance(register.kind, ScalarKind):
+            return objects.data(name)
+        slot = objects.stack_slot(field_bytes(register.kind))
+        objects.store_value(register.kind, name, slot, 0)
+        return slot
+
+    def _output_address(self, place: int, register: Register) -> str:
+        objects, kind = self._objects, register.kind
+        if isinstance(kind, ScalarKind):
+            return objects.stack_slot(field_bytes(kind))
+        assert isinstance(kind, TensorKind)
+        if self._step.sizes is None:
+            objects.names[register] = objects.new_tensor(kind)
+        else:
+            shape = [self._sizes.text(size) for size in self._step.sizes.outputs[place]]
+            objects.names[register] = objects.new_open_tensor(shape, kind.type.dtype)
+        return objects.data(objects.names[register])
+
+    def _workspace_block(self, size: int) -> str:
+        if is_symbolic(size):
+            return self._objects.new_open_block(self._sizes.text(size))
+        return self._objects.new_block(TENSOR_DATA + size, TENSOR_LAYOUT)
+
+    def _run(self) -> None:
+        """The kernels, on the threads of the pool where there is enough to do."""
+        job = self._step.job
+        if job is None:
+            self._write_calls()
+            return
+        if not is_symbolic(self._step.points):
+            self._write_job(job)
+            return
+        writer = self._writer
+        points = self._sizes.text(self._step.points)
+        is_large = writer.pure(f"icmp sge i64 {points}, {SMALLEST_SHARED_WORK}")
+        label = writer.fresh("run").removeprefix("%")
+        writer.line(f"br i1 {is_large}, label %{label}.job, label %{label}.calls")
+        for name in ("job", "calls"):
+            writer.start_block(f"{label}.{name}")
+            writer.push_scope()
+            if name == "job":
+                self._write_job(job)
+            else:
+                self._write_calls()
+            writer.pop_scope()
+            writer.line(f"br label %{label}.end")
+        writer.start_block(f"{label}.end")
+
+    def _write_calls(self) -> None:
+        for call in self._step.calls:
+            texts = [f"ptr {self._pointers[argument]}" for argument in call.arguments]
+            texts += [f"i64 {self._symbols[name]}" for name in call.sizes]
+            self._writer.line(f"call void @{call.symbol}({', '.join(texts)}, i64 0, i64 1)")
+
+    def _write_job(self, job: str) -> None:
+        objects, writer = self._objects, self._writer
+        words = [f"ptr {self._pointers[argument]}" for argument in self._step.arguments]
+        words += [f"i64 {self._symbols[name]}" for name in self._step.job_sizes]
+        table = objects.stack_slot(8 * len(words))
+        for place, word in enumerate(words):
+            writer.line(f"store {word}, ptr {objects.address(table, 8 * place)}, align 8")
+        threads = objects.load("i64", "%session", THREADS)
+        writer.line(f"call void @relay_tune_run(ptr @{job}, ptr {table}, i64 {threads})")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from relay_tune.codegen.arithmetic import Arithmetic
 from relay_tune.codegen.function_writer import FunctionWriter, Lines
+from relay_tune.codegen.llvm_types import BYTES
 from relay_tune.codegen.operations import from_memory, to_memory
 from relay_tune.codegen.programs.module_writer import ModuleWriter
 from relay_tune.codegen.programs.values import stored_type
 from relay_tune.first_order.instructions import Register
-from relay_tune.first_order.kinds import Kind, ScalarKind, TensorKind, is_counted
+from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK, Kind, ScalarKind, TensorKind, is_counted
 from relay_tune.first_order.layouts import (
     TENSOR_DATA,
     TENSOR_LAYOUT,
+    TENSOR_SHAPE,
     ObjectLayout,
     class_bytes,
     field_bytes,
@@ -77,8 +81,47 @@ class ObjectWriter:
         return name
 
     def new_tensor(self, kind: TensorKind) -> str:
-        """A tensor object."""
-        return self.new_block(tensor_bytes(kind), TENSOR_LAYOUT)
+        """A tensor object of a shape that is known."""
+        object_ = self.new_block(tensor_bytes(kind), TENSOR_LAYOUT)
+        if self._module.program.is_open:
+            self.store_shape(object_, [str(extent) for extent in kind.shape[:MAXIMUM_OPEN_RANK]])
+        return object_
+
+    def new_open_tensor(self, shape: Sequence[str], dtype: str) -> str:
+        """A tensor object of a shape that is given by values of type i64."""
+        object_ = self.new_open_block(self.product([*shape, str(BYTES[dtype])]))
+        self.store_shape(object_, shape)
+        return object_
+
+    def new_open_block(self, size: str) -> str:
+        """A tensor object with room for elements of so many bytes."""
+        result = self.writer.fresh("o")
+        self.writer.line(f"{result} = call ptr @allocate_open(ptr %session, i64 {size})")
+        return result
+
+    def product(self, factors: Sequence[str]) -> str:
+        """The product of values of type i64."""
+        total = factors[0]
+        for factor in factors[1:]:
+            total = self.writer.pure(f"mul i64 {total}, {factor}")
+        return total
+
+    def store_shape(self, object_: str, shape: Sequence[str]) -> None:
+        """Write the sizes of a tensor into its object."""
+        for axis, size in enumerate(shape):
+            address = self.address(object_, TENSOR_SHAPE + 8 * axis)
+            self.writer.line(f"store i64 {size}, ptr {address}, align 8")
+
+    def shape(self, object_: str, kind: TensorKind) -> list[str]:
+        """The sizes of a tensor: numbers, or what its object has."""
+        return [
+            str(dim) if isinstance(dim, int) else self.size(object_, axis)
+            for axis, dim in enumerate(kind.type.shape)
+        ]
+
+    def size(self, object_: str, axis: int) -> str:
+        """A size of a tensor, from its object."""
+        return self.load("i64", object_, TENSOR_SHAPE + 8 * axis)
 
     def new_block(self, size: int, layout: int) -> str:
         """An object of so many bytes."""
@@ -89,6 +132,18 @@ class ObjectWriter:
             f"i64 {class_bytes(number)}, i32 {number | layout << 16})"
         )
         return result
+
+    def require_equal(self, size: str, expected: str, message: str) -> None:
+        """Fail with a message unless two sizes are equal."""
+        writer = self.writer
+        error = self._module.message_number(message)
+        label = writer.fresh("fits").removeprefix("%")
+        fits = writer.pure(f"icmp eq i64 {size}, {expected}")
+        writer.line(f"br i1 {fits}, label %{label}, label %{label}.not")
+        writer.start_block(f"{label}.not")
+        writer.line(f"call void @fail(ptr %session, i64 {error})")
+        writer.line("unreachable")
+        writer.start_block(label)
 
     def data(self, object_: str) -> str:
         """The address of a tensor object's elements."""

@@ -13,6 +13,7 @@ from relay_tune.codegen.programs.function_text import function_text
 from relay_tune.codegen.programs.heap_text import heap_text
 from relay_tune.codegen.programs.kernel_step import KernelStep
 from relay_tune.codegen.programs.module_writer import ModuleWriter
+from relay_tune.codegen.programs.open_tensor_text import open_tensor_text
 from relay_tune.codegen.programs.read_text import read_text
 from relay_tune.codegen.programs.session_text import session_text
 from relay_tune.codegen.programs.stack_switch import stack_switch_text
@@ -56,6 +57,7 @@ def program_text(
         _closure_table(program),
         stack_switch_text(triple),
         heap_text(program.layouts),
+        open_tensor_text(),
         session_text(triple, module.extra_results),
         build_text(program.layouts),
         read_text(program.layouts),
@@ -69,7 +71,8 @@ def _kernel_declarations(steps: Mapping[Function, KernelStep]) -> list[str]:
     found: dict[str, None] = {}
     for step in steps.values():
         for call in step.calls:
-            types = ", ".join(["ptr"] * len(call.arguments) + ["i64", "i64"])
+            sizes = len(call.sizes) + 2  # and the thread, and how many there are
+            types = ", ".join(["ptr"] * len(call.arguments) + ["i64"] * sizes)
             found[f"declare void @{call.symbol}({types})"] = None
         if step.job is not None:
             found[f"declare void @{step.job}(ptr, i64, i64)"] = None

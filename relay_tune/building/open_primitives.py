@@ -1,0 +1,36 @@
+"""Primitives whose sizes are known at run time only: their tensor programs, and a check of them.
+
+Code for open sizes is made with an example: sizes are integers that remember how they are computed
+(`relay_tune.tensor.size`), and schedules are chosen for the example's numbers. Nothing else may
+depend on them. So the code is written twice, for two examples, and both texts must be equal.
+"""
+
+from __future__ import annotations
+
+from relay_tune.errors import NoNativeCodeError
+from relay_tune.first_order.open_primitive import OpenPrimitive
+from relay_tune.ir.dim import Symbol
+from relay_tune.op.lower import TensorProgram, lower_function
+from relay_tune.tensor.size import symbolic_size
+
+EXAMPLE_SIZE = 64
+"""What every open size is in the example."""
+
+
+def example_sizes(primitive: OpenPrimitive, size: int = EXAMPLE_SIZE) -> dict[str, int]:
+    """The sizes of a primitive as symbolic sizes that are all `size` in the example."""
+    return {name: symbolic_size(Symbol(name), size) for name in primitive.symbols}
+
+
+def open_program(primitive: OpenPrimitive, size: int = EXAMPLE_SIZE) -> TensorProgram:
+    """The tensor program of a primitive for the example in which all open sizes are `size`."""
+    return lower_function(primitive.function, example_sizes(primitive, size))
+
+
+def no_open_code(title: str, reason: str) -> NoNativeCodeError:
+    """The error of a primitive for which there is no code."""
+    return NoNativeCodeError(
+        f"The operation {title} has no code for sizes that are known at run time only.",
+        notes=(reason,),
+        remedy="Give the inputs of the program fixed shapes, or run it in the interpreter.",
+    )

@@ -1,0 +1,171 @@
+"""Primitives whose sizes are known at run time only, with a name for each size.
+
+    before:  fn (%a: Tensor[(?, 4), float32], %b: Tensor[(1, 4), float32]) {
+               concatenate((%a, %b)) }                 gives  Tensor[(?, 4), float32]
+    after:   fn (%a: Tensor[(s0, 4), float32], ..) {
+               concatenate((%a, %b)) }                 gives  Tensor[(s0 + 1, 4), float32]
+
+So the types of the renamed primitive say, as arithmetic of the inputs' sizes, what shape each
+result has: they are its shape function. Equal primitives have equal names.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from relay_tune.errors import NoNativeCodeError, TypeInferenceError
+from relay_tune.first_order.kinds import component_types, function_type, is_open_type, type_of
+from relay_tune.ir.dim import Dim, Symbol, UnknownDim
+from relay_tune.ir.dim_arithmetic import substitute, symbol_names
+from relay_tune.ir.expr import Constant, Expr, Function, Let, Var
+from relay_tune.ir.operator import Operator
+from relay_tune.ir.traversal import post_order, rewrite
+from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.typing.infer import infer_expr
+
+
+@dataclass(frozen=True, slots=True)
+class SizeSource:
+    """Where a size is found: an axis of a tensor among the primitive's inputs."""
+
+    input: int
+    axis: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class OpenPrimitive:
+    """A primitive with names for its sizes.
+
+    Attributes:
+        function: the typed primitive; its types have symbols, but no `?`.
+        symbols: where each symbol is read.
+        checks: sizes of inputs that must be as given, because the primitive has no type otherwise.
+        outputs: the shape of each result.
+    """
+
+    function: Function
+    symbols: Mapping[str, SizeSource]
+    checks: tuple[tuple[SizeSource, Dim], ...]
+    outputs: tuple[tuple[Dim, ...], ...]
+
+
+def is_open_primitive(primitive: Function) -> bool:
+    """Whether some sizes of a typed primitive are known at run time only."""
+    types = (type_of(node) for node in (*primitive.params, primitive.body))
+    return any(is_open_type(part) for each in types for part in component_types(each))
+
+
+def open_primitive(primitive: Function) -> OpenPrimitive:
+    """A primitive with names for its sizes.
+
+    Where distinct names for sizes that are `?` give no type, `?` of equal places, counted from the
+    last axis, are taken to be equal. Raises NoNativeCodeError if there is no type then, or the size
+    of a result depends on the elements of inputs.
+    """
+    failure: TypeInferenceError | None = None
+    for is_merged in (False, True):
+        naming = _Naming(is_merged)
+        types = [naming.named(type_) for type_ in function_type(primitive).params]
+        try:
+            typed = infer_expr(_retyped(primitive, types))
+        except TypeInferenceError as error:
+            failure = error
+            continue
+        assert isinstance(typed, Function)
+        outputs = [t.shape for t in _tensors(function_type(typed).result)]
+        if any(isinstance(dim, UnknownDim) for shape in outputs for dim in shape):
+            raise NoNativeCodeError(
+                "The size of a result depends on the elements of inputs.", where=primitive.span
+            )
+        checks = tuple(naming.checks)
+        return OpenPrimitive(typed, naming.symbols, checks, tuple(outputs))
+    raise NoNativeCodeError(
+        "The sizes of an operation that are known at run time only do not fit.",
+        notes=() if failure is None else (failure.message,),
+        where=primitive.span,
+    ) from failure
+
+
+class _Naming:
+    """Names for the sizes of inputs, in order."""
+
+    def __init__(self, is_merged: bool) -> None:
+        self.symbols: dict[str, SizeSource] = {}
+        self.checks: list[tuple[SizeSource, Dim]] = []
+        self._is_merged = is_merged
+        self._numbers = itertools.count()
+        self._inputs = itertools.count()
+        self._known: dict[str, Dim] = {}
+        self._others: dict[object, Dim] = {}
+
+    def named(self, type_: Type) -> Type:
+        """A type with names for its sizes."""
+        if isinstance(type_, TupleType):
+            return TupleType(tuple(self.named(field) for field in type_.fields))
+        if not isinstance(type_, TensorType):
+            return type_
+        place = next(self._inputs)
+        shape = tuple(
+            self._size(dim, SizeSource(place, axis), axis - len(type_.shape))
+            for axis, dim in enumerate(type_.shape)
+        )
+        return TensorType(shape, type_.dtype)
+
+    def _size(self, dim: Dim, source: SizeSource, from_end: int) -> Dim:
+        match dim:
+            case int():
+                return dim
+            case Symbol():
+                if dim.name not in self._known:
+                    self._known[dim.name] = self._new(source)
+                return self._known[dim.name]
+            case UnknownDim() if not self._is_merged:
+                return self._new(source)
+            case UnknownDim():
+                return self._shared(from_end, source)
+            case _ if symbol_names(dim) <= self._known.keys():
+                return substitute(dim, self._known)
+            case _:
+                return self._shared(dim, source)
+
+    def _shared(self, key: object, source: SizeSource) -> Dim:
+        if key not in self._others:
+            self._others[key] = self._new(source)
+        elif self._is_merged:
+            self.checks.append((source, self._others[key]))
+        return self._others[key]
+
+    def _new(self, source: SizeSource) -> Symbol:
+        symbol = Symbol(f"s{next(self._numbers)}")
+        self.symbols[symbol.name] = source
+        return symbol
+
+
+def _retyped(function: Function, types: list[Type]) -> Function:
+    """A primitive with parameters of other types, and nothing known of types inside."""
+    new = {p: Var(p.name, t, span=p.span) for p, t in zip(function.params, types, strict=True)}
+    for node in post_order(function.body):
+        if isinstance(node, Let):
+            new[node.var] = Var(node.var.name, span=node.var.span)
+
+    def visit(node: Expr) -> Expr:
+        match node:
+            case Var():
+                return new[node]
+            case Constant() | Operator():
+                return node
+            case Let():
+                return replace(node, var=new[node.var], type=None)
+            case _:
+                return replace(node, type=None)
+
+    params = tuple(new[param] for param in function.params)
+    return Function(params, rewrite(function.body, visit), attributes=function.attributes)
+
+
+def _tensors(type_: Type) -> Iterator[TensorType]:
+    for part in component_types(type_):
+        assert isinstance(part, TensorType)  # a primitive takes and gives nothing else
+        yield part

@@ -1,0 +1,240 @@
+"""Sizes that are known at run time only, as integers that remember how they are computed.
+
+An extent is an int. Where a model leaves a dimension open, it is a `SymbolicSize`: an int too, so
+that whatever computes with extents (operators, loop nests, flat indices) computes with it as well:
+
+    n = symbolic_size(Symbol("n"), 64)
+    n * 8 + 3        the size 8 * n + 3
+    (n * 8) // n     8
+    n < n + 1        True, whatever n is
+    n < 10           an UndecidedSizeError
+
+Equality is equality for all values of the symbols. As an int, a symbolic size is an example of what
+may come: estimates that choose schedules use it (`nominal`), code must not depend on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import SupportsIndex
+
+from relay_tune.errors import NoNativeCodeError
+from relay_tune.ir.dim import Atom, Dim, Polynomial, Symbol, UnknownDim
+from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply, subtract, symbol_names
+from relay_tune.tensor.size_order import is_never_negative
+
+
+class UndecidedSizeError(NoNativeCodeError):
+    """Code would depend on which of two sizes is larger, and that is open."""
+
+
+class SymbolicSize(int):
+    """A size given by a dimension with symbols; `dim` says how it is computed."""
+
+    dim: Symbol | Polynomial
+
+    def __new__(cls, dim: Symbol | Polynomial, nominal: int) -> SymbolicSize:
+        """The size `dim`, which is `nominal` in the example."""
+        size = super().__new__(cls, nominal)
+        size.dim = dim
+        return size
+
+    def __add__(self, other: int) -> int:
+        return symbolic_size(add(self.dim, dim_of(other)), nominal(self) + nominal(other))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: int) -> int:
+        return symbolic_size(subtract(self.dim, dim_of(other)), nominal(self) - nominal(other))
+
+    def __rsub__(self, other: int) -> int:
+        return symbolic_size(subtract(dim_of(other), self.dim), nominal(other) - nominal(self))
+
+    def __mul__(self, other: int) -> int:
+        return symbolic_size(multiply(self.dim, dim_of(other)), nominal(self) * nominal(other))
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> int:
+        return self * -1
+
+    def __floordiv__(self, other: int) -> int:
+        if not isinstance(other, SymbolicSize):
+            return symbolic_size(floor_divide(self.dim, other), nominal(self) // other)
+        return symbolic_size(exact_quotient(self.dim, other.dim), nominal(self) // nominal(other))
+
+    def __rfloordiv__(self, other: int) -> int:
+        if other == 0:
+            return 0
+        raise UndecidedSizeError(f"The quotient of {other} and the open size {self.dim} is needed.")
+
+    def __mod__(self, other: int) -> int:
+        return self - (self // other) * other
+
+    def __rmod__(self, other: int) -> int:
+        return other - (other // self) * self
+
+    def __divmod__(self, other: int) -> tuple[int, int]:
+        return self // other, self % other
+
+    def __abs__(self) -> int:
+        return self if self >= 0 else -self
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SymbolicSize) and other.dim == self.dim
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self.dim)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __lt__(self, other: int) -> bool:
+        return _is_less(self, other)
+
+    def __gt__(self, other: int) -> bool:
+        return _is_less(other, self)
+
+    def __le__(self, other: int) -> bool:
+        return not _is_less(other, self)
+
+    def __ge__(self, other: int) -> bool:
+        return not _is_less(self, other)
+
+    def __int__(self) -> int:
+        raise UndecidedSizeError(f"The open size {self.dim} is needed as a number.")
+
+    def __repr__(self) -> str:
+        return str(self.dim)
+
+    __str__ = __repr__
+
+    def __format__(self, specification: str) -> str:
+        return format(str(self.dim), specification)
+
+
+def symbolic_size(dim: Dim, nominal: int) -> int:
+    """The size of a dimension: a plain number where it is one, else symbolic."""
+    if isinstance(dim, int):
+        return dim
+    if isinstance(dim, UnknownDim):
+        raise UndecidedSizeError("A size that has no name is needed.")
+    return SymbolicSize(dim, nominal)
+
+
+def dim_of(size: int) -> Dim:
+    """How a size is computed."""
+    return size.dim if isinstance(size, SymbolicSize) else size
+
+
+def nominal(size: SupportsIndex) -> int:
+    """The size as a plain number: itself, or what it is in the example."""
+    return int.__add__(size, 0) if isinstance(size, int) else size.__index__()
+
+
+def is_symbolic(size: int) -> bool:
+    """Whether a size is known at run time only."""
+    return isinstance(size, SymbolicSize)
+
+
+def surely_less(left: int, right: int) -> bool:
+    """Whether `left < right` whatever the symbols are."""
+    if not (isinstance(left, SymbolicSize) or isinstance(right, SymbolicSize)):
+        return left < right
+    return is_never_negative(subtract(subtract(dim_of(right), dim_of(left)), 1))
+
+
+def is_multiple(size: int, divisor: int) -> bool:
+    """Whether `divisor` divides a size whatever the symbols are."""
+    if not isinstance(divisor, SymbolicSize):
+        return size % divisor == 0
+    return _exact(dim_of(size), divisor.dim) is not None
+
+
+def ceiling_quotient(size: int, divisor: int) -> int:
+    """How many parts of `divisor` a size has, the last of which may be smaller."""
+    return (size + (divisor - 1)) // divisor if is_symbolic(size) else -(-size // divisor)
+
+
+def size_value(dim: Dim, sizes: Mapping[str, int]) -> int:
+    """A dimension with numbers or symbolic sizes for its symbols."""
+    match dim:
+        case int():
+            return dim
+        case Symbol():
+            return sizes[dim.name]
+        case Polynomial():
+            total = 0
+            for product, factor in dim.terms:
+                atoms = (
+                    sizes[atom.name]
+                    if isinstance(atom, Symbol)
+                    else size_value(atom.numerator, sizes) // atom.divisor
+                    for atom in product
+                )
+                total = prod(atoms, start=factor) + total
+            return total
+        case _:
+            raise UndecidedSizeError("A size that has no name is needed.")
+
+
+def size_symbols(size: int) -> frozenset[str]:
+    """The names of the symbols that a size depends on."""
+    return symbol_names(dim_of(size))
+
+
+def exact_quotient(dividend: Dim, divisor: Dim) -> Dim:
+    """`dividend / divisor` where it is a dimension for all symbols; UndecidedSizeError if not."""
+    quotient = _exact(dividend, divisor)
+    if quotient is None:
+        raise UndecidedSizeError(
+            f"The quotient of the open sizes {dividend} and {divisor} is needed."
+        )
+    return quotient
+
+
+def _exact(dividend: Dim, divisor: Dim) -> Dim | None:
+    """The quotient by a single product of symbols, term by term; else only 1."""
+    if dividend == divisor:
+        return 1
+    if dividend == 0:
+        return 0
+    parts = _terms(divisor)
+    if len(parts) != 1:
+        return None
+    ((wanted, by),) = parts
+    total: Dim = 0
+    for product, factor in _terms(dividend):
+        left = list(product)
+        for atom in wanted:
+            if atom not in left:
+                return None
+            left.remove(atom)
+        if factor % by:
+            return None
+        total = add(total, Polynomial(((tuple(left), factor // by),)) if left else factor // by)
+    return total
+
+
+def _terms(dim: Dim) -> list[tuple[tuple[Atom, ...], int]]:
+    match dim:
+        case int():
+            return [((), dim)]
+        case Symbol():
+            return [((dim,), 1)]
+        case Polynomial():
+            return list(dim.terms)
+        case _:
+            return []
+
+
+def _is_less(left: int, right: int) -> bool:
+    if surely_less(left, right):
+        return True
+    if is_never_negative(subtract(dim_of(left), dim_of(right))):
+        return False
+    raise UndecidedSizeError(f"Code would depend on whether {left} < {right}, which is open.")

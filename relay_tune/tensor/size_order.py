@@ -1,0 +1,96 @@
+"""Which of two sizes is larger, for all values that their symbols can have.
+
+A symbol is a size of at least one. A polynomial whose coefficients are all positive after `n` was
+replaced by `1 + n` is positive; where it contains `n // d`, the same is tried with `n` replaced by
+`d * (n // d) + r`, with r in 0 .. d - 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from relay_tune.ir.dim import Atom, Dim, Polynomial, Quotient, Symbol
+from relay_tune.ir.dim_arithmetic import add, multiply, subtract
+
+LEAST_SIZE = 1
+"""No symbol is smaller. Loops over an axis of size zero run never, so what is decided under this
+assumption does no harm there."""
+
+
+@lru_cache(maxsize=4096)
+def is_never_negative(dim: Dim) -> bool:
+    """Whether a dimension is at least zero for all values of its symbols."""
+    return any(_has_positive_terms(form) for form in _forms(dim))
+
+
+def _forms(dim: Dim) -> Iterator[Dim]:
+    """The dimension in terms of variables of at least zero, in several ways."""
+    yield _replaced(dim, {})
+    quotients = [atom for atom in _atoms(dim) if isinstance(atom, Quotient)]
+    for quotient in quotients:
+        numerator = quotient.numerator
+        symbol, offset = _symbol_and_offset(numerator)
+        if symbol is None:
+            continue
+        whole = multiply(quotient.divisor, _quotient_value(quotient))
+        rest = Symbol(f"rest {quotient}")
+        value = subtract(add(whole, rest), offset)
+        yield _replaced(dim, {symbol: value})
+        last = subtract(quotient.divisor - 1, rest)
+        yield _replaced(dim, {symbol: subtract(add(whole, last), offset)})
+
+
+def _symbol_and_offset(numerator: Dim) -> tuple[Symbol | None, int]:
+    """The n and c of n + c."""
+    if isinstance(numerator, Symbol):
+        return numerator, 0
+    if isinstance(numerator, Polynomial):
+        terms = dict(numerator.terms)
+        offset = terms.pop((), 0)
+        if len(terms) == 1:
+            ((product, factor),) = terms.items()
+            if factor == 1 and len(product) == 1 and isinstance(product[0], Symbol):
+                return product[0], offset
+    return None, 0
+
+
+def _replaced(dim: Dim, values: Mapping[Symbol, Dim]) -> Dim:
+    """`dim` with each symbol n as in `values` or 1 + n, and each quotient as a variable."""
+    if isinstance(dim, Symbol):
+        return values[dim] if dim in values else add(dim, LEAST_SIZE)
+    if not isinstance(dim, Polynomial):
+        return dim
+    total: Dim = 0
+    for product, factor in dim.terms:
+        term: Dim = factor
+        for atom in product:
+            if isinstance(atom, Symbol):
+                term = multiply(term, _replaced(atom, values))
+            else:
+                term = multiply(term, _quotient_value(atom))
+        total = add(total, term)
+    return total
+
+
+def _quotient_value(quotient: Quotient) -> Dim:
+    """A quotient as its least value plus a variable; its numerator is taken to be positive."""
+    form = _replaced(quotient.numerator, {})
+    least = 0
+    if isinstance(form, Polynomial) and _has_positive_terms(form):
+        least = dict(form.terms).get((), 0) // quotient.divisor
+    return add(Symbol(f"whole {quotient}"), least)
+
+
+def _atoms(dim: Dim) -> set[Atom]:
+    if not isinstance(dim, Polynomial):
+        return set()
+    return {atom for product, _ in dim.terms for atom in product}
+
+
+def _has_positive_terms(dim: Dim) -> bool:
+    if isinstance(dim, int):
+        return dim >= 0
+    if isinstance(dim, Polynomial):
+        return all(factor >= 0 for _, factor in dim.terms)
+    return isinstance(dim, Symbol)

@@ -1,0 +1,154 @@
+"""Kernels for open sizes give what the operators' references say, at every size."""
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from relay_tune.codegen.compiler import LoadedCode, compile_text, module_text
+from relay_tune.codegen.target import Target
+from relay_tune.frontend.relay_text import parse
+from relay_tune.ir.dim import Symbol
+from relay_tune.ir.expr import Function
+from relay_tune.ir.types import TensorType
+from relay_tune.op.lower import lower_function
+from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.target_machine import machine_of
+from relay_tune.schedule.apply import apply_schedule, plan_program
+from relay_tune.schedule.open_axes import edge_tiles
+from relay_tune.schedule.program import ScheduledProgram
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.scalar_semantics import numpy_dtype
+from relay_tune.tensor.size import dim_of, size_value, symbolic_size
+from relay_tune.typing.infer import infer_types
+from tests.codegen.guarded_memory import guarded_array, guarded_copy
+from tests.schedule.running import runnable_targets
+
+Array = np.ndarray[Any, Any]
+Sizes = Mapping[str, int]
+
+ONE = [{"n": n} for n in (1, 2, 7, 16, 31, 33, 70)]
+TWO = [{"n": n, "m": m} for n in (1, 5, 33) for m in (1, 16, 19)]
+X = "%x: Tensor[(n, 20), float32]"
+
+CASES = [
+    ("nn.relu(nn.dense(%x, %w))", f"{X}, %w: Tensor[(50, 20), float32]", ONE),
+    ("nn.dense(%x, %w)", "%x: Tensor[(5, n), float32], %w: Tensor[(33, n), float32]", ONE),
+    ("nn.dense(%x, %w)", "%x: Tensor[(5, 20), float32], %w: Tensor[(n, 20), float32]", ONE),
+    ("nn.softmax(%x)", X, ONE),
+    ("nn.softmax(%x)", "%x: Tensor[(3, n), float32]", ONE),
+    ("nn.softmax(%x, axis=0)", X, ONE),
+    (
+        "nn.layer_norm(%x, %g, %g)",
+        f"{X}, %g: Tensor[(20), float32]",
+        ONE,
+    ),
+    ("(sum(%x, axis=[0]), mean(%x, axis=[0]), max(%x))", X, ONE),
+    ("argmax(%x, axis=[0])", X, ONE),
+    ("cumsum(%x, axis=0)", X, ONE),
+    ("exp(%x) + %x * 2f", X, ONE),
+    ("transpose(%x)", X, ONE),
+    ("concatenate((%x, %y), axis=0)", f"{X}, %y: Tensor[(m, 20), float32]", TWO),
+    ("concatenate((%x, %y), axis=1)", f"{X}, %y: Tensor[(n, 3), float32]", ONE),
+    ("transpose(reshape(%x, newshape=[-1, 4, 5]), axes=[1, 0, 2])", X, ONE),
+    ("strided_slice(%x, begin=[0, 2], end=[2147483647, 12])", X, ONE),
+    ("nn.pad(%x, 0f, pad_width=[[1, 2], [0, 3]])", X, ONE),
+    ("take(%x, %i, axis=0)", f"{X}, %i: Tensor[(m), int32]", TWO),
+    ("(shape_of(%x), ndarray_size(%x))", X, ONE),
+    (
+        "nn.batch_matmul(%x, %y)",
+        "%x: Tensor[(2, n, m), float32], %y: Tensor[(2, n, m), float32]",
+        TWO,
+    ),
+    (
+        "nn.conv2d(%x, %w, kernel_size=[3, 3], padding=[1, 1, 1, 1], channels=6)",
+        "%x: Tensor[(n, 3, 9, 9), float32], %w: Tensor[(6, 3, 3, 3), float32]",
+        ONE[:4],
+    ),
+    (
+        "nn.conv2d(%x, %w, kernel_size=[3, 3], padding=[1, 1, 1, 1], channels=6)",
+        "%x: Tensor[(1, 3, n, m), float32], %w: Tensor[(6, 3, 3, 3), float32]",
+        TWO[:5],
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "parameters", "listed"), CASES)
+def test_every_size(body: str, parameters: str, listed: Sequence[Sizes]) -> None:
+    module = parse(f"def @main({parameters}) {{ {body} }}")
+    main = infer_types(module).main
+    rng = np.random.default_rng(0)
+    for target in runnable_targets()[:2]:
+        scheduled, run = _runner(main, listed[0].keys(), target)
+        for sizes in listed:
+            arrays = [_random(rng, param.type, sizes) for param in main.params]
+            found = run(sizes, arrays)
+            expected = interpret(module, *arrays)
+            listed_values = expected if isinstance(expected, tuple) else (expected,)
+            for ours, theirs in zip(found, listed_values, strict=True):
+                assert ours.shape == np.shape(theirs)
+                np.testing.assert_allclose(ours, theirs, rtol=3e-5, atol=3e-5, err_msg=str(sizes))
+        assert scheduled.kernels
+
+
+@pytest.mark.parametrize(("tile", "lanes"), [(1, 1), (6, 1), (14, 1), (16, 16), (64, 16)])
+def test_the_tiles_behind_the_last_whole_one_cover_the_rest_once(tile: int, lanes: int) -> None:
+    symbol = symbolic_size(Symbol("n"), 100)
+    tiles = list(edge_tiles(symbol, tile, lanes))
+    for n in range(2 * tile + 1):
+        covered = list(range(n // tile * tile))
+        for edge in tiles:
+            base, extent, end = (
+                size_value(dim_of(x), {"n": n}) for x in (edge.base, edge.extent, edge.end)
+            )
+            if end <= n:
+                covered += range(base, base + extent)
+        assert covered == list(range(n))
+
+
+def _runner(main: Function, names: Any, target: Target) -> tuple[ScheduledProgram, Any]:
+    """The kernels, checked not to depend on the example, and a function that runs them."""
+    first, schedule = _scheduled(main, names, target, 64, None)
+    second, _ = _scheduled(main, names, target, 65, schedule)
+    text = module_text(first.kernels, target)
+    assert module_text(second.kernels, target) == text
+    code = LoadedCode([compile_text(text, target)], [kernel.name for kernel in first.kernels])
+
+    def run(sizes: Sizes, arrays: Sequence[Array]) -> list[Array]:
+        memory: dict[Tensor, Array] = {
+            tensor: guarded_copy(array)
+            for tensor, array in zip(first.program.inputs, arrays, strict=True)
+        }
+        for tensor in (*first.workspace, *first.program.outputs):
+            shape = tuple(size_value(dim_of(extent), sizes) for extent in tensor.shape)
+            memory[tensor] = guarded_array(shape, numpy_dtype(tensor.dtype))
+        for kernel in first.kernels:
+            count = len(kernel.sizes) + 2
+            types = [ctypes.c_void_p] * len(kernel.arguments) + [ctypes.c_int64] * count
+            pointers = [memory[tensor].ctypes.data for tensor in kernel.arguments]
+            numbers = [sizes[name] for name in kernel.sizes]
+            for thread in range(2):
+                code.function(kernel.name, *types)(*pointers, *numbers, thread, 2)
+        return [memory[tensor] for tensor in first.program.outputs]
+
+    return first, run
+
+
+def _scheduled(
+    main: Function, names: Any, target: Target, example: int, schedule: Schedule | None
+) -> tuple[ScheduledProgram, Schedule]:
+    sizes = {name: symbolic_size(Symbol(name), example) for name in names}
+    plan = plan_program(lower_function(main, sizes))
+    chosen = schedule or plan.default_schedule(machine_of(target), 2)
+    return apply_schedule(plan, chosen), chosen
+
+
+def _random(rng: np.random.Generator, type_: object, sizes: Sizes) -> Array:
+    assert isinstance(type_, TensorType)
+    shape = [size_value(dim, sizes) for dim in type_.shape]
+    if type_.dtype.startswith("int"):
+        return rng.integers(0, 7, shape).astype(type_.dtype)
+    return rng.standard_normal(shape).astype(type_.dtype)
