@@ -17,6 +17,10 @@ EXAMPLE_SIZE = 64
 """What every open size is in the example."""
 
 
+FEW_ROWS = 8
+"""Up to so many rows, code is chosen for an example of so many."""
+
+
 def example_sizes(primitive: OpenPrimitive, size: int = EXAMPLE_SIZE) -> dict[str, int]:
     """The sizes of a primitive as symbolic sizes that are all `size` in the example."""
     return {name: symbolic_size(Symbol(name), size) for name in primitive.symbols}

@@ -6,7 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
-from relay_tune.building.open_primitives import EXAMPLE_SIZE, no_open_code, open_program
+from relay_tune.building.open_primitives import (
+    EXAMPLE_SIZE,
+    FEW_ROWS,
+    no_open_code,
+    open_program,
+)
 from relay_tune.building.work import work_of
 from relay_tune.codegen.compiler import compile_text, module_text
 from relay_tune.codegen.compiler_pool import CompilerPool
@@ -16,6 +21,7 @@ from relay_tune.first_order.open_primitive import (
     OpenPrimitive,
     is_open_primitive,
     open_primitive,
+    with_size,
 )
 from relay_tune.ir.expr import Function
 from relay_tune.op.lower import TensorProgram, lower_function
@@ -25,7 +31,11 @@ from relay_tune.runtime.threads import available_processors
 from relay_tune.schedule.apply import Plan, apply_schedule, plan_program
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.schedule import Schedule
+from relay_tune.tensor.dependencies import tensors_in_order
+from relay_tune.tensor.expression import Reduce
 from relay_tune.tensor.size import UndecidedSizeError
+from relay_tune.tensor.tensor import Computed
+from relay_tune.tensor.walk import loads
 
 ChooseSchedule = Callable[[PrimitiveKey, Plan], Schedule | None]
 """The schedule to use for a primitive, or None for the default one.
@@ -48,12 +58,30 @@ class Primitive:
         program: what it computes.
         plan: of the program under the direct algorithm, where it is kept (see `planned`).
         open: the names of its sizes, where some are known at run time only.
+        example: what open sizes are in the example that its schedule is chosen for.
+        cases: primitives that do the same for some sizes, in the order in which they are tried.
     """
 
     key: PrimitiveKey
     program: TensorProgram
     plan: Plan | None = None
     open: OpenPrimitive | None = None
+    example: int = EXAMPLE_SIZE
+    cases: tuple[PrimitiveCase, ...] = ()
+
+    def with_cases(self) -> tuple[Primitive, ...]:
+        """The primitive and those of its cases."""
+        return (self, *(case.primitive for case in self.cases))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PrimitiveCase:
+    """A primitive for the sizes of a symbol among `least` .. `most`."""
+
+    symbol: str
+    least: int
+    most: int
+    primitive: Primitive
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -84,7 +112,40 @@ def _primitive(function: Function) -> Primitive:
     if not is_open_primitive(function):
         return Primitive(primitive_key(function), lower_function(function))
     named = open_primitive(function)
-    return Primitive(primitive_key(named.function), open_program(named), open=named)
+    key, program = primitive_key(named.function), open_program(named)
+    return Primitive(key, program, open=named, cases=_cases(named, key, program))
+
+
+def _cases(
+    named: OpenPrimitive, key: PrimitiveKey, program: TensorProgram
+) -> tuple[PrimitiveCase, ...]:
+    """A single row, and few rows, of a product with weights: reading these takes most of the time.
+
+    A single row has a schedule, and a record in the tuning log, of its own.
+    """
+    if len(named.symbols) != 1 or not _multiplies_weights(program):
+        return ()
+    (symbol,) = named.symbols
+    one = with_size(named, symbol, 1)
+    few = PrimitiveKey(f"{key.digest}f{FEW_ROWS}", key.title)
+    few_program = open_program(named, FEW_ROWS)
+    return (
+        PrimitiveCase(symbol, 1, 1, Primitive(primitive_key(one), lower_function(one))),
+        PrimitiveCase(
+            symbol, 2, FEW_ROWS, Primitive(few, few_program, open=named, example=FEW_ROWS)
+        ),
+    )
+
+
+def _multiplies_weights(program: TensorProgram) -> bool:
+    """Whether a reduction reads constants."""
+    known = {tensor for tensor, _ in program.constants}
+    return any(
+        isinstance(tensor, Computed)
+        and isinstance(tensor.body, Reduce)
+        and any(load.tensor in known for load in loads(tensor.body))
+        for tensor in tensors_in_order(program.outputs)
+    )
 
 
 def planned(primitive: Primitive) -> Primitive:
@@ -108,7 +169,7 @@ def write_primitive(
     title = primitive.key.title
     try:
         code = _written(primitive, target, threads, choose)
-        other = Primitive(primitive.key, open_program(primitive.open, EXAMPLE_SIZE + 1))
+        other = Primitive(primitive.key, open_program(primitive.open, primitive.example + 1))
         schedule = code.schedule
         again = _written(other, target, threads, lambda key, plan: schedule)
     except UndecidedSizeError as error:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from relay_tune.codegen.native_runtime import MAXIMUM_QUEUES, SLOT_BYTES
 from relay_tune.codegen.sweeps import SWEEP_PATIENCE, Direction, directions, sweep_shares
 from relay_tune.tensor.loops import Kernel
+from relay_tune.tensor.size import nominal
 from relay_tune.tensor.touched import parallel_iterations
 
 GRAINS = ((4_000_000, 4), (500_000, 2), (0, 1))
@@ -67,15 +68,14 @@ def call_of(
     iterations = parallel_iterations(kernel.body)
     if iterations is None:
         return KernelCall(kernel.name, places, 0, sizes=tuple(sizes))
-    if sizes:
-        return KernelCall(kernel.name, places, GRAINS[0][1], sizes=tuple(sizes))
-    grain = next(grain for least, grain in GRAINS if kernel.points >= least)
+    points = nominal(kernel.points)
+    grain = next(grain for least, grain in GRAINS if sizes or points >= least)
     largest = max(constants, key=lambda place: constants[place], default=None)
     if largest is not None:
-        shares = sweep_shares(constants[largest], kernel.points, iterations)
+        shares = sweep_shares(constants[largest], points, nominal(iterations))
         if shares:
-            return KernelCall(kernel.name, places, grain, largest, shares)
-    return KernelCall(kernel.name, places, grain)
+            return KernelCall(kernel.name, places, grain, largest, shares, tuple(sizes))
+    return KernelCall(kernel.name, places, grain, sizes=tuple(sizes))
 
 
 def main_text(name: str, calls: Sequence[KernelCall], triple: str) -> str:

@@ -24,6 +24,7 @@ from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order, rewrite
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.typing.infer import infer_expr
+from relay_tune.typing.type_terms import substitute_symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,15 @@ def open_primitive(primitive: Function) -> OpenPrimitive:
         notes=() if failure is None else (failure.message,),
         where=primitive.span,
     ) from failure
+
+
+def with_size(primitive: OpenPrimitive, symbol: str, size: int) -> Function:
+    """The typed primitive for one size of a symbol."""
+    sizes = {symbol: size}
+    types = [substitute_symbols(t, sizes) for t in function_type(primitive.function).params]
+    typed = infer_expr(_retyped(primitive.function, types))
+    assert isinstance(typed, Function)
+    return typed
 
 
 class _Naming:

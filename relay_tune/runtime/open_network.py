@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ctypes
+import threading
+from collections.abc import Mapping, Sequence
+from struct import Struct
 
 import numpy as np
 
 from relay_tune.codegen.programs.compiled import CompiledFunctions
-from relay_tune.runtime.interpreter_values import Value
-from relay_tune.runtime.loaded_program import LoadedProgram
-from relay_tune.runtime.native_session import load_functions
+from relay_tune.first_order.kinds import component_types, is_open_type
+from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE
+from relay_tune.ir.dim import Symbol
+from relay_tune.ir.dtypes import DTYPES
+from relay_tune.ir.types import TensorType, Type
+from relay_tune.runtime.call_inputs import address_of, check_open_sizes
+from relay_tune.runtime.native_session import NativeSession, SessionFunctions, load_functions
+
+_Sizes = ctypes.Array[ctypes.c_int64]
 
 
 class OpenNetwork:
@@ -17,21 +26,104 @@ class OpenNetwork:
 
     def __init__(self, compiled: CompiledFunctions) -> None:
         self.compiled = compiled
-        self._sessions: dict[int, LoadedProgram] = {}
+        self._functions: SessionFunctions | None = None
+        self._sessions: dict[int, _Session] = {}
+        self._lock = threading.Lock()
 
-    def run(self, inputs: list[np.ndarray], threads: int) -> list[np.ndarray]:
+    def run(self, inputs: Sequence[np.ndarray], threads: int) -> list[np.ndarray]:
+        """The outputs in order; the inputs were checked but for arithmetic of sizes."""
+        with self._lock:
+            session = self._sessions.get(threads)
+            if session is None:
+                session = self._sessions[threads] = self._new_session(threads)
+            return session.run(inputs)
+
+    def _new_session(self, threads: int) -> _Session:
+        if self._functions is None:
+            self._functions = load_functions(self.compiled)
+        entry = self.compiled.program.entries["main"]
+        return _Session(self._functions, threads, entry.inputs, entry.output)
+
+
+class _Session:
+    """Tables of addresses that are filled for each call.
+
+    A tensor with open sizes takes two places among the inputs: its elements and its sizes.
+    """
+
+    def __init__(
+        self,
+        functions: SessionFunctions,
+        threads: int,
+        inputs: Mapping[str, Type],
+        output: Type,
+    ) -> None:
+        self._session = NativeSession(functions, threads)
+        self._types = {name: t for name, t in inputs.items() if isinstance(t, TensorType)}
+        self._sizes = [_room_for_sizes(type_) for type_ in self._types.values()]
+        self._inputs = (ctypes.c_void_p * sum(2 if s else 1 for s in self._sizes))()
+        types = [t for t in component_types(output) if isinstance(t, TensorType)]
+        self._objects = (ctypes.c_uint64 * len(types))()
+        self._table = (ctypes.c_void_p * len(types))()
+        start = ctypes.addressof(self._objects)
+        self._outputs = [_Output(type_, start + 8 * n) for n, type_ in enumerate(types)]
+
+    def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The outputs in order."""
-        session = self._sessions.get(threads)
-        if session is None:
-            functions = load_functions(self.compiled)
-            session = LoadedProgram(self.compiled.program, functions, threads)
-            session = self._sessions.setdefault(threads, session)
-        return list(_arrays(session(*inputs)))
+        self._check_arithmetic(inputs)
+        table, place = self._inputs, 0
+        for array, sizes in zip(inputs, self._sizes, strict=True):
+            table[place] = address_of(array)
+            place += 1
+            if sizes is not None:
+                sizes[:] = list(array.shape)
+                table[place] = ctypes.addressof(sizes)
+                place += 1
+        rooms = [output.room() for output in self._outputs]
+        for number, (output, room) in enumerate(zip(self._outputs, rooms, strict=True)):
+            self._table[number] = output.object_at if room is None else address_of(room)
+        self._session.call(table, self._table)
+        found: list[np.ndarray] = []
+        for output, room, address in zip(self._outputs, rooms, self._objects, strict=True):
+            found.append(output.copy(address) if room is None else room)
+            if room is None:
+                self._session.release((address,))
+        return found
+
+    def _check_arithmetic(self, inputs: Sequence[np.ndarray]) -> None:
+        """Sizes such as 2 * n + 1, and symbols in several inputs, must fit each other."""
+        if len(inputs) > 1:
+            named = zip(inputs, self._types.values(), self._types, strict=True)
+            symbols: dict[Symbol, int] = {}
+            opened = [item for item in named if is_open_type(item[1])]
+            check_open_sizes(opened, symbols)
+            check_open_sizes(opened, symbols)
 
 
-def _arrays(value: Value) -> Iterator[np.ndarray]:
-    if isinstance(value, tuple):
-        for part in value:
-            yield from _arrays(part)
-    elif isinstance(value, np.ndarray):
-        yield value
+class _Output:
+    """An output: an array that the program fills, or, with open sizes, an object that it gives.
+
+    `object_at` is where the program puts the address of the object.
+    """
+
+    def __init__(self, type_: TensorType, object_at: int) -> None:
+        self.object_at = object_at
+        self._dtype = DTYPES[type_.dtype]
+        self._is_open = is_open_type(type_)
+        self._shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
+        self._sizes = Struct(f"<{len(type_.shape)}q")
+
+    def room(self) -> np.ndarray | None:
+        """An array for the elements; None if the program gives an object."""
+        return None if self._is_open else np.empty(self._shape, self._dtype)
+
+    def copy(self, address: int) -> np.ndarray:
+        """The elements of an object."""
+        shape = self._sizes.unpack(ctypes.string_at(address + TENSOR_SHAPE, self._sizes.size))
+        array = np.empty(shape, self._dtype)
+        ctypes.memmove(address_of(array), address + TENSOR_DATA, array.nbytes)
+        return array
+
+
+def _room_for_sizes(type_: TensorType) -> _Sizes | None:
+    return (ctypes.c_int64 * len(type_.shape))() if is_open_type(type_) else None

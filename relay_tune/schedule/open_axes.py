@@ -1,11 +1,11 @@
 """Axes whose extents are known at run time only: what of a choice holds for them, and their tiles.
 
-An open axis of n points runs in whole tiles and then, for what is left, in tiles of ever smaller
-powers of two, so that every tile has a fixed shape:
+An open axis of n points runs in whole tiles and then, for what is left, in tiles of fixed shape:
 
-    n = 29, tile 12:   12 12 4 1            n = 70, tile 32, lanes 16:   32 32, then 6 lanes of 16
+    n = 29, tile 12:   12 12 5              n = 70, tile 32, lanes 16:   32 32, then 6 lanes of 16
 
-Vectors that are not full work under a mask.
+Up to 7 points are one tile, for which there is code for each number; more than that are tiles of
+ever smaller powers of two before it. Vectors that are not full work under a mask.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.tensor.expression import Axis
+from relay_tune.tensor.expression import Axis, Scalar, binary, index_value
 from relay_tune.tensor.size import is_symbolic
+
+EXACT = 8
+"""Fewer points than this get a tile of exactly their number: what they all read is read once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +28,12 @@ class EdgeTile:
     Attributes:
         base: the first element.
         extent: how many there are, perhaps only at run time (a vector under a mask).
-        end: the tile runs if this is no more than the axis' extent.
+        runs: whether it runs.
     """
 
     base: int
     extent: int
-    end: int
+    runs: Scalar
 
 
 def open_choice(choice: TileChoice, axes: Sequence[Axis], reduction: Sequence[Axis]) -> TileChoice:
@@ -43,20 +46,23 @@ def open_choice(choice: TileChoice, axes: Sequence[Axis], reduction: Sequence[Ax
         blocks[place] = 1
         if place == choice.vector:
             tile[place] = max(choice.lanes, tile[place] // choice.lanes * choice.lanes)
-    return replace(choice, tile=tuple(tile), blocks=tuple(blocks), prefetch=False)
+    return replace(choice, tile=tuple(tile), blocks=tuple(blocks))
 
 
 def edge_tiles(extent: int, tile: int, lanes: int) -> Iterator[EdgeTile]:
     """The tiles behind the whole ones of an open axis; `lanes` is 1 but on the vector axis."""
-    begin = extent // tile * tile
-    rest = extent - begin
-    part = lanes
+    rest = extent % tile
+    part = least = lanes if lanes > 1 else EXACT
     while part * 2 < tile:
         part *= 2
-    while part >= lanes and part < tile:
-        base = begin if part * 2 >= tile else begin + rest // (part * 2) * (part * 2)
-        yield EdgeTile(base, part, base + part)
+    while least <= part < tile:
+        base = extent - rest if part * 2 >= tile else extent - rest % (part * 2)
+        yield EdgeTile(base, part, binary("lt", index_value(base + (part - 1)), extent))
         part //= 2
     if lanes > 1:
-        base = extent // lanes * lanes
-        yield EdgeTile(base, extent - base, base + 1)
+        left = extent % lanes
+        yield EdgeTile(extent - left, left, binary("lt", index_value(extent - left), extent))
+        return
+    left = rest % EXACT if tile > EXACT else rest
+    for count in range(1, min(tile, EXACT)):
+        yield EdgeTile(extent - left, count, binary("eq", index_value(left), count))

@@ -18,13 +18,17 @@ from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.schedule.packed_loads import PackedLoad
-from relay_tune.tensor.expression import INDEX, Axis, Scalar, literal
-from relay_tune.tensor.loops import Block, Prefetch, Statement
+from relay_tune.tensor.expression import INDEX, Axis, Scalar, binary, literal
+from relay_tune.tensor.loops import Block, Branch, Prefetch, Statement
+from relay_tune.tensor.size import is_symbolic
 
 LINE_BYTES = 64
 ELEMENT_BYTES = 4
 MOST_LINES = 16
 """For each written-out group of reduction steps; more would take the place of arithmetic."""
+
+OPEN_TILES = 4
+"""An open axis may have any number of tiles: the first so many fetch the next panel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +59,15 @@ def panel_prefetch(
     while first and nest.axes[loops[first - 1].place] not in load.tiled:
         first -= 1
     readers = tuple(range(first, len(loops)))
+    if any(is_symbolic(axis.extent) for axis in reduction):
+        return None
     groups = prod(axis.extent for axis in reduction) // unrolled[reduction[-1]]
-    shares = groups * prod(loops[place].count for place in readers)
+    repeated = prod(_least_count(loops[place].count) for place in readers)
+    shares = groups * repeated
     recipe = load.constant.recipe
     panel = prod(a.extent for a in recipe.plain) * prod(a.tile for a in recipe.tiled)
     elements = -(-panel // max(shares, 1))
-    if prod(loops[place].count for place in readers) < 2:
+    if repeated < 2:
         return None
     if elements > MOST_LINES * LINE_BYTES // ELEMENT_BYTES:
         return None
@@ -84,10 +91,19 @@ def prefetch_statement(
         number = number * packed.count + panel[axis]
     share: Scalar = literal(0, INDEX)
     for loop in (*readers, *groups):
-        share = share * loop.extent + loop
+        share = share * _least_count(loop.extent) + loop
     size = prod(a.extent for a in recipe.plain) * prod(a.tile for a in recipe.tiled)
     start = (number + 1) * size + share * plan.elements
     outermost = [literal(0, INDEX)] * (len(tensor.shape) - 1)
     line = LINE_BYTES // ELEMENT_BYTES
     lines = range(0, plan.elements, line)
-    return Block(tuple(Prefetch(tensor, (*outermost, start + at)) for at in lines))
+    fetched: Statement = Block(tuple(Prefetch(tensor, (*outermost, start + at)) for at in lines))
+    for loop in readers:
+        if is_symbolic(loop.extent):
+            fetched = Branch(binary("lt", loop, OPEN_TILES), fetched)
+    return fetched
+
+
+def _least_count(count: int) -> int:
+    """How often a loop runs at least while a panel is fetched."""
+    return OPEN_TILES if is_symbolic(count) else count

@@ -178,7 +178,7 @@ class _Tiler:
         for edge in edge_tiles(axis.extent, tile, lanes):
             base = Axis(f"{axis.name}_e", axis.extent)
             part = Let(base, index_value(edge.base), inside(_Binding(number, base, edge.extent)))
-            edges.append(Branch(binary("le", index_value(edge.end), axis.extent), part))
+            edges.append(Branch(edge.runs, part))
         whole = inside(_Binding(number, number * tile, tile))
         if not edges:
             return whole

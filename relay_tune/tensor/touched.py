@@ -18,7 +18,7 @@ from relay_tune.tensor.loops import (
     Store,
     While,
 )
-from relay_tune.tensor.size import size_symbols
+from relay_tune.tensor.size import nominal, size_symbols
 from relay_tune.tensor.walk import sub_expressions
 
 
@@ -85,6 +85,7 @@ def parallel_iterations(root: Statement) -> int | None:
             if isinstance(node, Loop) and node.kind is LoopKind.PARALLEL
         ),
         default=None,
+        key=nominal,
     )
 
 

@@ -20,7 +20,7 @@ from relay_tune.schedule.apply import apply_schedule, plan_program
 from relay_tune.schedule.open_axes import edge_tiles
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.expression import Binary, Scalar, Tensor
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.tensor.size import dim_of, size_value, symbolic_size
 from relay_tune.typing.infer import infer_types
@@ -101,12 +101,19 @@ def test_the_tiles_behind_the_last_whole_one_cover_the_rest_once(tile: int, lane
     for n in range(2 * tile + 1):
         covered = list(range(n // tile * tile))
         for edge in tiles:
-            base, extent, end = (
-                size_value(dim_of(x), {"n": n}) for x in (edge.base, edge.extent, edge.end)
-            )
-            if end <= n:
+            base, extent = (size_value(dim_of(x), {"n": n}) for x in (edge.base, edge.extent))
+            if _holds(edge.runs, n):
                 covered += range(base, base + extent)
         assert covered == list(range(n))
+
+
+def _holds(condition: Scalar, n: int) -> bool:
+    assert isinstance(condition, Binary)
+    left, right = (
+        size_value(dim_of(side.value), {"n": n})  # type: ignore[attr-defined]
+        for side in (condition.left, condition.right)
+    )
+    return left == right if condition.operation == "eq" else left < right
 
 
 def _runner(main: Function, names: Any, target: Target) -> tuple[ScheduledProgram, Any]:

@@ -52,6 +52,16 @@ class OpenSizes:
 
 
 @dataclass(frozen=True, slots=True)
+class SizeCase:
+    """Another step, which runs where a symbol is among `least` .. `most`."""
+
+    symbol: str
+    least: int
+    most: int
+    step: KernelStep
+
+
+@dataclass(frozen=True, slots=True)
 class KernelStep:
     """All that one run of a primitive does.
 
@@ -67,6 +77,7 @@ class KernelStep:
         points: how often the innermost statements run. Where that is an open size, calls are made
             in place of the job if it is less than SMALLEST_SHARED_WORK.
         sizes: the open sizes; None if there are none.
+        cases: steps that do the same for some sizes, better; the first that fits runs instead.
     """
 
     title: str
@@ -77,3 +88,4 @@ class KernelStep:
     job_sizes: tuple[str, ...] = ()
     points: int = 0
     sizes: OpenSizes | None = None
+    cases: tuple[SizeCase, ...] = ()

@@ -6,6 +6,8 @@ results and workspace get memory for the sizes that they have this time.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from relay_tune.codegen.programs.kernel_step import (
     SMALLEST_SHARED_WORK,
     Argument,
@@ -39,29 +41,59 @@ class _StepWriter:
 
     def write(self) -> None:
         """The whole step."""
-        objects, step, pointers = self._objects, self._step, self._pointers
-        if step.sizes is not None:
-            self._read_sizes(step.sizes)
+        objects, pointers = self._objects, self._pointers
+        if self._step.sizes is not None:
+            self._read_sizes(self._step.sizes)
         for place, register in enumerate(self._instruction.inputs):
             pointers[Argument(Source.INPUT, place)] = self._input_address(register)
         for place, register in enumerate(self._instruction.outputs):
             pointers[Argument(Source.OUTPUT, place)] = self._output_address(place, register)
+        self._write_cases()
+        for place, register in enumerate(self._instruction.outputs):
+            if isinstance(register.kind, ScalarKind):
+                slot = pointers[Argument(Source.OUTPUT, place)]
+                objects.names[register] = objects.load_value(register.kind, slot, 0)
+
+    def _write_cases(self) -> None:
+        """The first case that fits the sizes, or else the step itself."""
+        writer = self._writer
+        end = writer.fresh("ran").removeprefix("%")
+        for number, case in enumerate(self._step.cases):
+            size = self._symbols[case.symbol]
+            above = writer.pure(f"sub i64 {size}, {case.least}")
+            fits = writer.pure(f"icmp ule i64 {above}, {case.most - case.least}")
+            writer.line(f"br i1 {fits}, label %{end}.case{number}, label %{end}.not{number}")
+            writer.start_block(f"{end}.case{number}")
+            writer.push_scope()
+            self._write_step(case.step)
+            writer.pop_scope()
+            writer.line(f"br label %{end}")
+            writer.start_block(f"{end}.not{number}")
+        if not self._step.cases:
+            self._write_step(self._step)
+            return
+        writer.push_scope()
+        self._write_step(self._step)
+        writer.pop_scope()
+        writer.line(f"br label %{end}")
+        writer.start_block(end)
+
+    def _write_step(self, step: KernelStep) -> None:
+        """Workspace and the kernels of a step."""
+        objects = self._objects
         blocks = [self._workspace_block(size) for size in step.workspace]
+        pointers = dict(self._pointers)
         for place, block in enumerate(blocks):
             pointers[Argument(Source.WORKSPACE, place)] = objects.data(block)
         for argument in step.arguments:
             if argument.source is Source.CONSTANT:
                 pointers[argument] = objects.address("@relay_tune_constants", argument.place)
-        self._run()
+        self._run(step, pointers)
         for size, block in zip(step.workspace, blocks, strict=True):
             if is_symbolic(size):
                 objects.release(block)
             else:
                 objects.free_tensor(block, TENSOR_DATA + size)
-        for place, register in enumerate(self._instruction.outputs):
-            if isinstance(register.kind, ScalarKind):
-                slot = pointers[Argument(Source.OUTPUT, place)]
-                objects.names[register] = objects.load_value(register.kind, slot, 0)
 
     def _read_sizes(self, sizes: OpenSizes) -> None:
         """Read the symbols from the inputs, and stop where others do not fit them."""
@@ -103,17 +135,16 @@ class _StepWriter:
             return self._objects.new_open_block(self._sizes.text(size))
         return self._objects.new_block(TENSOR_DATA + size, TENSOR_LAYOUT)
 
-    def _run(self) -> None:
+    def _run(self, step: KernelStep, pointers: Mapping[Argument, str]) -> None:
         """The kernels, on the threads of the pool where there is enough to do."""
-        job = self._step.job
-        if job is None:
-            self._write_calls()
+        if step.job is None:
+            self._write_calls(step, pointers)
             return
-        if not is_symbolic(self._step.points):
-            self._write_job(job)
+        if not is_symbolic(step.points):
+            self._write_job(step, pointers)
             return
         writer = self._writer
-        points = self._sizes.text(self._step.points)
+        points = self._sizes.text(step.points)
         is_large = writer.pure(f"icmp sge i64 {points}, {SMALLEST_SHARED_WORK}")
         label = writer.fresh("run").removeprefix("%")
         writer.line(f"br i1 {is_large}, label %{label}.job, label %{label}.calls")
@@ -121,25 +152,25 @@ class _StepWriter:
             writer.start_block(f"{label}.{name}")
             writer.push_scope()
             if name == "job":
-                self._write_job(job)
+                self._write_job(step, pointers)
             else:
-                self._write_calls()
+                self._write_calls(step, pointers)
             writer.pop_scope()
             writer.line(f"br label %{label}.end")
         writer.start_block(f"{label}.end")
 
-    def _write_calls(self) -> None:
-        for call in self._step.calls:
-            texts = [f"ptr {self._pointers[argument]}" for argument in call.arguments]
+    def _write_calls(self, step: KernelStep, pointers: Mapping[Argument, str]) -> None:
+        for call in step.calls:
+            texts = [f"ptr {pointers[argument]}" for argument in call.arguments]
             texts += [f"i64 {self._symbols[name]}" for name in call.sizes]
             self._writer.line(f"call void @{call.symbol}({', '.join(texts)}, i64 0, i64 1)")
 
-    def _write_job(self, job: str) -> None:
+    def _write_job(self, step: KernelStep, pointers: Mapping[Argument, str]) -> None:
         objects, writer = self._objects, self._writer
-        words = [f"ptr {self._pointers[argument]}" for argument in self._step.arguments]
-        words += [f"i64 {self._symbols[name]}" for name in self._step.job_sizes]
+        words = [f"ptr {pointers[argument]}" for argument in step.arguments]
+        words += [f"i64 {self._symbols[name]}" for name in step.job_sizes]
         table = objects.stack_slot(8 * len(words))
         for place, word in enumerate(words):
             writer.line(f"store {word}, ptr {objects.address(table, 8 * place)}, align 8")
         threads = objects.load("i64", "%session", THREADS)
-        writer.line(f"call void @relay_tune_run(ptr @{job}, ptr {table}, i64 {threads})")
+        writer.line(f"call void @relay_tune_run(ptr @{step.job}, ptr {table}, i64 {threads})")

@@ -69,7 +69,8 @@ def program_text(
 
 def _kernel_declarations(steps: Mapping[Function, KernelStep]) -> list[str]:
     found: dict[str, None] = {}
-    for step in steps.values():
+    cases = [case.step for step in steps.values() for case in step.cases]
+    for step in (*steps.values(), *cases):
         for call in step.calls:
             sizes = len(call.sizes) + 2  # and the thread, and how many there are
             types = ", ".join(["ptr"] * len(call.arguments) + ["i64"] * sizes)
