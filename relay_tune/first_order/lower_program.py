@@ -71,18 +71,14 @@ def lower_program(module: Module, entry: str = "main") -> FirstOrderProgram:
     )
 
 
-def described_program(
-    module: Module, type_: FuncType, inputs: Sequence[str], has_cells: bool
-) -> FirstOrderProgram:
+def described_program(module: Module, type_: FuncType, inputs: Sequence[str]) -> FirstOrderProgram:
     """A program of which only the type and the data types of `module` are known."""
     wanted = canonical(type_)
     assert isinstance(wanted, FuncType)
     data_types, cells = ObjectLayouts(module).outside(*wanted.params, wanted.result)
     named = dict(zip(inputs, wanted.params, strict=True))
     entry = EntryPoint("@main", named, wanted.result)
-    return FirstOrderProgram(
-        {}, (), data_types, cells, {}, {"main": entry}, module.types, has_cells
-    )
+    return FirstOrderProgram({}, (), data_types, cells, {}, {"main": entry}, module.types, False)
 
 
 def _is_open(lowering: ProgramLowering) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +128,8 @@ def _program(data: Mapping[str, Any]) -> FirstOrderProgram:
     type_ = parameter.annotation
     if not isinstance(type_, FuncType):
         raise ValueError("the interface is no function")
-    return described_program(module, type_, [str(n) for n in data["inputs"]], data["has_cells"])
+    described = described_program(module, type_, [str(n) for n in data["inputs"]])
+    return replace(described, has_cells=bool(data["has_cells"]), is_open=bool(data["is_open"]))
 
 
 def _types(described: list[dict[str, object]]) -> dict[str, TensorType]:

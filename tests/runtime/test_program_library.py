@@ -104,3 +104,69 @@ def test_a_program_in_c(library: Path) -> None:
     result = subprocess.run([binary], capture_output=True, text=True, check=True)
     expected = "10: 11 (6 8) 1 (2 4); No clause of the match at from_string:11:16 fits the value.\n"
     assert result.stdout == expected
+
+
+OPEN_TEXT = """
+type List[A] { Cons(A, List[A]), Nil, }
+def @joined(%l: List[Tensor[(?, 2), float32]], %a: Tensor[(?, 2), float32])
+    -> Tensor[(?, 2), float32] {
+  match (%l) {
+    Cons(%h, %t) => { @joined(%t, concatenate((%a, %h), axis=0)) },
+    Nil => { %a },
+  }
+}
+def @main(%x: Tensor[(n, 2), float32], %l: List[Tensor[(?, 2), float32]]) {
+  (@joined(%l, nn.relu(%x)), sum(%x, axis=[0]))
+}
+"""
+
+OPEN_C_PROGRAM = r"""
+#include <stdio.h>
+#include "joined.h"
+
+int main(void) {
+    joined_session* s = joined_open(1);
+    const float numbers[] = {1, 2, 3, -4, 5, 6};
+    const int64_t sizes[] = {3, 2}, row[] = {1, 2};
+    joined_value* list = joined_Cons_List_Tensor_2_float32(
+        s, joined_sized_tensor(s, numbers, 8, 2, row), joined_Nil_List_Tensor_2_float32(s));
+    joined_value* result;
+    float total[2];
+    const void* inputs[] = {numbers, sizes, list};
+    void* outputs[] = {&result, total};
+    if (joined_main(s, inputs, outputs) != 0) return 1;
+    const int64_t* shape = joined_sizes(result);
+    const float* x = joined_elements(result);
+    printf("%d x %d:", (int)shape[0], (int)shape[1]);
+    for (int i = 0; i < shape[0] * shape[1]; i++) printf(" %g", x[i]);
+    printf("; %g %g\n", total[0], total[1]);
+    joined_release(s, result);
+    joined_close(s);
+    return 0;
+}
+"""
+
+
+def test_a_library_for_all_sizes(tmp_path: Path) -> None:
+    module = parse(OPEN_TEXT)
+    path = tmp_path / "joined.so"
+    model = build(module, threads=1)
+    model.export(path)
+    rows = data_value(module, "Nil")
+    for count in (3, 1):
+        rows = data_value(module, "Cons", np.ones((count, 2), "float32"), rows)
+    program = load(path)
+    assert isinstance(program, LoadedProgram)
+    for n in (1, 5):
+        x = np.arange(2 * n, dtype="float32").reshape(n, 2)
+        assert_same_value(program(x, rows), interpret(module, x, rows))
+    source = tmp_path / "main.c"
+    source.write_text(OPEN_C_PROGRAM)
+    binary = tmp_path / "main"
+    subprocess.run(
+        ["cc", str(source), "-I", str(tmp_path), str(path), "-o", str(binary)],
+        check=True,
+        capture_output=True,
+    )
+    found = subprocess.run([str(binary)], check=True, capture_output=True, text=True)
+    assert found.stdout == "4 x 2: 1 2 3 0 5 6 1 2; 9 4\n"

@@ -52,6 +52,7 @@ def _metadata(program: CompiledFunctions, name: str) -> str:
             "inputs": list(entry.inputs),
             "interface": _interface_text(program),
             "has_cells": program.program.has_cells,
+            "is_open": program.program.is_open,
             "messages": program.messages,
         }
     )

@@ -5,7 +5,13 @@ from __future__ import annotations
 from relay_tune.codegen.programs.c_interface import CConstructor, c_constructors, c_type
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.session import NO_MEMORY, TOO_DEEP
-from relay_tune.first_order.kinds import ScalarKind, TensorKind, component_types, kinds_of
+from relay_tune.first_order.kinds import (
+    MAXIMUM_OPEN_RANK,
+    ScalarKind,
+    TensorKind,
+    component_types,
+    kinds_of,
+)
 from relay_tune.first_order.program import EntryPoint
 from relay_tune.typing.type_text import type_text
 
@@ -58,12 +64,24 @@ int {name}_tag(const {name}_value*);
 /* A tensor with a copy of these elements; NULL without memory. And its elements. */
 {name}_value* {name}_tensor({name}_session*, const void* elements, int64_t bytes);
 const void* {name}_elements(const {name}_value*);
-{constructors}
+{open_tensors}{constructors}
 #ifdef __cplusplus
 }}
 #endif
 
 #endif
+"""
+
+
+_OPEN_TENSORS = """
+/*
+ * Tensors with sizes that are known at run time only: as inputs, a pointer to the elements is
+ * followed by one to all sizes (int64_t each); as outputs, they are values. Inside of other values,
+ * all tensors are made with their sizes (up to {most} of them).
+ */
+const int64_t* {name}_sizes(const {name}_value*);
+{name}_value* {name}_sized_tensor({name}_session*, const void* elements, int64_t bytes,
+                                  int64_t rank, const int64_t* sizes);
 """
 
 
@@ -77,9 +95,12 @@ def program_header(program: CompiledFunctions, name: str) -> str:
         guard=f"{name.upper()}_H",
         target=program.target,
         inputs=_inputs(entry),
-        outputs=_components("result", entry.output),
+        outputs=_components("result", entry.output, "value"),
         no_memory=NO_MEMORY,
         too_deep=TOO_DEEP,
+        open_tensors=_OPEN_TENSORS.format(name=name, most=MAXIMUM_OPEN_RANK)
+        if program.program.is_open
+        else "",
         constructors="".join(_constructor(each, name) for each in constructors),
     )
 
@@ -89,11 +110,14 @@ def _inputs(entry: EntryPoint) -> str:
     return "\n".join(line for line in lines if line) or " *   none"
 
 
-def _components(name: str, type_: object) -> str:
+def _components(name: str, type_: object, opened: str = "elements, then sizes") -> str:
+    """The components of an input or output; tensors with open sizes are passed as `opened`."""
     lines = []
     for number, part in enumerate(component_types(type_)):  # type: ignore[arg-type]
         (kind,) = kinds_of(part)
         what = "elements" if isinstance(kind, ScalarKind | TensorKind) else "value"
+        if isinstance(kind, TensorKind) and kind.is_open:
+            what = opened
         lines.append(f" *   {name}.{number}: {type_text(part)} ({what})")
     printable = "\n".join(lines).replace("*/", "* /")
     return printable.encode("ascii", "replace").decode()

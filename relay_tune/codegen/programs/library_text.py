@@ -9,7 +9,13 @@ from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.program_text import entry_symbol
 from relay_tune.codegen.programs.session import TOO_DEEP_MESSAGE
 from relay_tune.codegen.programs.values import stored_type
-from relay_tune.first_order.layouts import TENSOR_DATA, class_bytes, field_bytes, size_class
+from relay_tune.first_order.layouts import (
+    TENSOR_DATA,
+    TENSOR_SHAPE,
+    class_bytes,
+    field_bytes,
+    size_class,
+)
 
 NO_ERROR_MESSAGE = "There was no error."
 NO_MEMORY_MESSAGE = "There is no memory for the values of the program."
@@ -21,7 +27,7 @@ def program_library_text(program: CompiledFunctions, name: str, metadata: str) -
     texts = [string_constant(message) for message in messages]
     strings = [f"@message.{n} = internal constant {text}" for n, text in enumerate(texts)]
     table = ", ".join(f"ptr @message.{n}" for n in range(len(messages)))
-    triple = program.target.triple
+    triple, is_open = program.target.triple, program.program.is_open
     return "\n".join(
         [
             f'target triple = "{triple}"',
@@ -35,6 +41,7 @@ def program_library_text(program: CompiledFunctions, name: str, metadata: str) -
                 messages=len(messages),
                 data=TENSOR_DATA,
             ),
+            *([_OPEN_TEMPLATE.format(name=name, sizes=TENSOR_SHAPE)] if is_open else []),
             *(_constructor(made, name) for made in c_constructors(program.program)),
         ]
     )
@@ -165,5 +172,29 @@ define ptr @{name}_tensor(ptr %session, ptr %elements, i64 %bytes) nounwind {{
 define ptr @{name}_elements(ptr %object) nounwind {{
   %data = getelementptr i8, ptr %object, i64 {data}
   ret ptr %data
+}}
+"""
+
+_OPEN_TEMPLATE = """\
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+
+define ptr @{name}_sizes(ptr %object) nounwind {{
+  %sizes = getelementptr i8, ptr %object, i64 {sizes}
+  ret ptr %sizes
+}}
+
+define ptr @{name}_sized_tensor(ptr %session, ptr %elements, i64 %bytes, i64 %rank,
+                                ptr %sizes) nounwind {{
+entry:
+  %object = call ptr @relay_tune_tensor(ptr %session, ptr %elements, i64 %bytes)
+  %none = icmp eq ptr %object, null
+  br i1 %none, label %end, label %write
+write:
+  %target = getelementptr i8, ptr %object, i64 {sizes}
+  %room = shl i64 %rank, 3
+  call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %sizes, i64 %room, i1 false)
+  br label %end
+end:
+  ret ptr %object
 }}
 """

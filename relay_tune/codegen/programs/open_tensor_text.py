@@ -1,5 +1,7 @@
 """Tensors whose sizes are known at run time only, as LLVM IR.
 
+    { i64, i64 } tensor_room(i64 bytes)                  the size class of an object with so many
+                                                         bytes of elements, and that class's bytes
     ptr allocate_open(ptr session, i64 bytes)            a new object with room for these elements
     ptr reshaped(ptr session, ptr tensor, i64 bytes)     the tensor, if it may get another shape;
                                                          else a copy, and one reference less
@@ -26,7 +28,7 @@ def open_tensor_text() -> str:
 
 
 _TEMPLATE = """\
-define internal ptr @allocate_open(ptr %session, i64 %bytes) nounwind {{
+define internal {{ i64, i64 }} @tensor_room(i64 %bytes) nounwind {{
 entry:
   %padded = add i64 %bytes, {header}
   %size = and i64 %padded, -64
@@ -35,7 +37,7 @@ entry:
 small:
   %steps = udiv i64 %size, {step}
   %small_class = sub i64 %steps, 1
-  br label %take
+  br label %end
 large:
   %last = sub i64 %size, 1
   %zeros = call i64 @llvm.ctlz.i64(i64 %last, i1 true)
@@ -52,12 +54,22 @@ large:
   %large_class = add i64 %base, %quarters
   %part = shl i64 %quarters, %shift
   %large_bytes = add i64 %whole, %part
-  br label %take
-take:
+  br label %end
+end:
   %class = phi i64 [ %small_class, %small ], [ %large_class, %large ]
   %class_bytes = phi i64 [ %size, %small ], [ %large_bytes, %large ]
+  %first = insertvalue {{ i64, i64 }} poison, i64 %class, 0
+  %both = insertvalue {{ i64, i64 }} %first, i64 %class_bytes, 1
+  ret {{ i64, i64 }} %both
+}}
+
+define internal ptr @allocate_open(ptr %session, i64 %bytes) nounwind {{
+entry:
+  %found = call {{ i64, i64 }} @tensor_room(i64 %bytes)
+  %class = extractvalue {{ i64, i64 }} %found, 0
+  %room = extractvalue {{ i64, i64 }} %found, 1
   %info = trunc i64 %class to i32
-  %object = call ptr @allocate(ptr %session, i64 %class, i64 %class_bytes, i32 %info)
+  %object = call ptr @allocate(ptr %session, i64 %class, i64 %room, i32 %info)
   ret ptr %object
 }}
 

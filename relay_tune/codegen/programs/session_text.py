@@ -104,33 +104,9 @@ end:
 
 define ptr @relay_tune_tensor(ptr %session, ptr %elements, i64 %bytes) nounwind {{
 entry:
-  %lines = add i64 %bytes, 63
-  %rounded = and i64 %lines, -64
-  %size = add i64 %rounded, {data}
-  %small = icmp ule i64 %size, 1024
-  br i1 %small, label %steps, label %powers
-steps:
-  %sixteens = lshr i64 %size, 4
-  %small_class = sub i64 %sixteens, 1
-  br label %make
-powers:
-  %last = sub i64 %size, 1
-  %zeros = call i64 @llvm.ctlz.i64(i64 %last, i1 true)
-  %power = sub i64 63, %zeros
-  %shift = sub i64 %power, 2
-  %begin = shl i64 1, %power
-  %beyond = sub i64 %last, %begin
-  %quarter = lshr i64 %beyond, %shift
-  %above = sub i64 %power, 10
-  %fours = shl i64 %above, 2
-  %base = add i64 %fours, 64
-  %large_class = add i64 %base, %quarter
-  %quarters = add i64 %quarter, 5
-  %large_bytes = shl i64 %quarters, %shift
-  br label %make
-make:
-  %class = phi i64 [ %small_class, %steps ], [ %large_class, %powers ]
-  %room = phi i64 [ %size, %steps ], [ %large_bytes, %powers ]
+  %found = call {{ i64, i64 }} @tensor_room(i64 %bytes)
+  %class = extractvalue {{ i64, i64 }} %found, 0
+  %room = extractvalue {{ i64, i64 }} %found, 1
   %info = trunc i64 %class to i32
   %object = call ptr @relay_tune_object(ptr %session, i64 %class, i64 %room, i32 %info)
   %none = icmp eq ptr %object, null
