@@ -10,7 +10,7 @@ from __future__ import annotations
 from relay_tune.errors import NoNativeCodeError
 from relay_tune.first_order.open_primitive import OpenPrimitive
 from relay_tune.ir.dim import Symbol
-from relay_tune.op.lower import TensorProgram, lower_function
+from relay_tune.op.lower import TensorProgram, lower_function, lower_sizes
 from relay_tune.tensor.size import symbolic_size
 
 EXAMPLE_SIZE = 64
@@ -23,12 +23,19 @@ FEW_ROWS = 8
 
 def example_sizes(primitive: OpenPrimitive, size: int = EXAMPLE_SIZE) -> dict[str, int]:
     """The sizes of a primitive as symbolic sizes that are all `size` in the example."""
-    return {name: symbolic_size(Symbol(name), size) for name in primitive.symbols}
+    names = (*primitive.symbols, *primitive.found)
+    return {name: symbolic_size(Symbol(name), size) for name in names}
 
 
 def open_program(primitive: OpenPrimitive, size: int = EXAMPLE_SIZE) -> TensorProgram:
     """The tensor program of a primitive for the example in which all open sizes are `size`."""
-    return lower_function(primitive.function, example_sizes(primitive, size))
+    sizes = example_sizes(primitive, size)
+    return lower_function(primitive.function, sizes, [sizes[name] for name in primitive.found])
+
+
+def size_program(primitive: OpenPrimitive, size: int = EXAMPLE_SIZE) -> TensorProgram:
+    """The tensor program that finds the sizes of a primitive's results from its inputs."""
+    return lower_sizes(primitive.function, example_sizes(primitive, size))
 
 
 def no_open_code(title: str, reason: str) -> NoNativeCodeError:

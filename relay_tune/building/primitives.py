@@ -11,6 +11,7 @@ from relay_tune.building.open_primitives import (
     FEW_ROWS,
     no_open_code,
     open_program,
+    size_program,
 )
 from relay_tune.building.work import work_of
 from relay_tune.codegen.compiler import compile_text, module_text
@@ -60,6 +61,8 @@ class Primitive:
         open: the names of its sizes, where some are known at run time only.
         example: what open sizes are in the example that its schedule is chosen for.
         cases: primitives that do the same for some sizes, in the order in which they are tried.
+        sizes: what finds the sizes of its results from its inputs, where an operator does that.
+        lower: gives its tensor program for an example.
     """
 
     key: PrimitiveKey
@@ -68,10 +71,13 @@ class Primitive:
     open: OpenPrimitive | None = None
     example: int = EXAMPLE_SIZE
     cases: tuple[PrimitiveCase, ...] = ()
+    sizes: Primitive | None = None
+    lower: Callable[[OpenPrimitive, int], TensorProgram] = open_program
 
-    def with_cases(self) -> tuple[Primitive, ...]:
-        """The primitive and those of its cases."""
-        return (self, *(case.primitive for case in self.cases))
+    def with_parts(self) -> tuple[Primitive, ...]:
+        """The primitive, those of its cases, and what finds its sizes."""
+        sizes = () if self.sizes is None else (self.sizes,)
+        return (self, *(case.primitive for case in self.cases), *sizes)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -113,7 +119,16 @@ def _primitive(function: Function) -> Primitive:
         return Primitive(primitive_key(function), lower_function(function))
     named = open_primitive(function)
     key, program = primitive_key(named.function), open_program(named)
-    return Primitive(key, program, open=named, cases=_cases(named, key, program))
+    cases = _cases(named, key, program)
+    return Primitive(key, program, open=named, cases=cases, sizes=_size_primitive(named, key))
+
+
+def _size_primitive(named: OpenPrimitive, key: PrimitiveKey) -> Primitive | None:
+    """What finds the sizes of a primitive's results; None if they follow from those of inputs."""
+    if not named.found:
+        return None
+    own = PrimitiveKey(f"{key.digest}s", f"sizes of {key.title}")
+    return Primitive(own, size_program(named), open=named, lower=size_program)
 
 
 def _cases(
@@ -169,7 +184,8 @@ def write_primitive(
     title = primitive.key.title
     try:
         code = _written(primitive, target, threads, choose)
-        other = Primitive(primitive.key, open_program(primitive.open, primitive.example + 1))
+        program = primitive.lower(primitive.open, primitive.example + 1)
+        other = Primitive(primitive.key, program)
         schedule = code.schedule
         again = _written(other, target, threads, lambda key, plan: schedule)
     except UndecidedSizeError as error:

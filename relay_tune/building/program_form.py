@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from relay_tune.building.network import network_of
 from relay_tune.first_order.instructions import ComputeScalars, RunKernel
+from relay_tune.first_order.kinds import component_types, is_open_type
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.expr import Call, Constant, Expr, Function, Let, Tuple, TupleGetItem, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order
-from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.ir.types import FuncType, TensorType, TupleType, Type
 from relay_tune.transform.infer import InferTypes
 from relay_tune.transform.language.propagate_constants import PropagateConstants
 from relay_tune.transform.language.specialize import Specialize
@@ -20,12 +21,19 @@ from relay_tune.transform.pipeline import default_pipeline
 
 
 def is_network(typed: Module) -> bool:
-    """Whether main only calls operators on tensors, so that its memory can be planned."""
+    """Whether main only calls operators on tensors, so that its memory can be planned.
+
+    It can if all sizes are known as soon as those of the inputs are.
+    """
     main = typed.main
     if not all(isinstance(_type(param), TensorType) for param in main.params):
         return False
-    nodes = post_order(main.body, enter=lambda node: not isinstance(node, Function))
-    return _is_flat(main.body.type) and all(_is_plain(node) for node in nodes)
+    nodes = list(post_order(main.body, enter=lambda node: not isinstance(node, Function)))
+    if not _is_flat(main.body.type) or not all(_is_plain(node) for node in nodes):
+        return False
+    if any(_is_open(_type(param)) for param in main.params):
+        return True
+    return not any(_is_open(node.type) for node in nodes)
 
 
 def fused_module(typed: Module) -> Module:
@@ -75,6 +83,13 @@ def _is_flat(type_: Type | None) -> bool:
     if isinstance(type_, TupleType) and len(type_.fields) > 1:
         return all(isinstance(field, TensorType) for field in type_.fields)
     return isinstance(type_, TensorType)
+
+
+def _is_open(type_: Type | None) -> bool:
+    """Whether there is a tensor with open sizes in a type."""
+    if type_ is None or isinstance(type_, FuncType):
+        return False
+    return any(is_open_type(part) for part in component_types(type_))
 
 
 def _type(param: Var) -> Type | None:

@@ -13,6 +13,7 @@ from relay_tune.building.primitives import Primitive, PrimitiveCode
 from relay_tune.codegen.main_function import KernelCall, Place, call_of, main_text
 from relay_tune.codegen.programs.kernel_step import (
     SMALLEST_SHARED_WORK,
+    FoundSizes,
     KernelStep,
     OpenSizes,
     SizeCase,
@@ -65,11 +66,16 @@ class StepWriter:
             job_sizes=_job_sizes(code),
             points=nominal(points) if is_swept else points,
             sizes=None if primitive.open is None else _open_sizes(primitive.open),
+            found=None if primitive.sizes is None else self._found(primitive.sizes),
             cases=tuple(
                 SizeCase(case.symbol, case.least, case.most, self.step(case.primitive))
                 for case in primitive.cases
             ),
         )
+
+    def _found(self, primitive: Primitive) -> FoundSizes:
+        assert primitive.open is not None  # it has names for what it finds
+        return FoundSizes(primitive.open.found, self.step(primitive))
 
     def _job(self, code: PrimitiveCode, calls: list[KernelCall]) -> str | None:
         if not _is_worth_a_job(code, calls, self._threads):

@@ -35,7 +35,7 @@ def compile_program(
     """The compiled program of a fused module; NoNativeCodeError for what has no native form."""
     program = lower_program(module)
     primitives = primitives_of(program_kernels(program))
-    every = [each for primitive in primitives.values() for each in primitive.with_cases()]
+    every = [each for primitive in primitives.values() for each in primitive.with_parts()]
     distinct = {primitive.key.digest: primitive for primitive in every}
     codes, objects = compile_primitives(distinct, target, threads, schedules, report)
     constants = ProgramConstants()

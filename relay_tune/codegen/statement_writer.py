@@ -362,6 +362,8 @@ class StatementWriter:
         if buffer.scope is Scope.REGISTER:
             self.values.registers[buffer] = {}
             return
+        if buffer in self.values.pointers:  # the caller gives it
+            return
         count = 1
         for extent in buffer.shape:
             count *= extent

@@ -12,17 +12,18 @@ result has: they are its shape function. Equal primitives have equal names.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from relay_tune.errors import NoNativeCodeError, TypeInferenceError
 from relay_tune.first_order.kinds import component_types, function_type, is_open_type, type_of
 from relay_tune.ir.dim import Dim, Symbol, UnknownDim
 from relay_tune.ir.dim_arithmetic import substitute, symbol_names
-from relay_tune.ir.expr import Constant, Expr, Function, Let, Var
+from relay_tune.ir.expr import Call, Constant, Expr, Function, Let, Var
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order, rewrite
 from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.op.lower import finds_sizes
 from relay_tune.typing.infer import infer_expr
 from relay_tune.typing.type_terms import substitute_symbols
 
@@ -44,12 +45,14 @@ class OpenPrimitive:
         symbols: where each symbol is read.
         checks: sizes of inputs that must be as given, because the primitive has no type otherwise.
         outputs: the shape of each result.
+        found: the names of the results' sizes that the operator finds from its inputs.
     """
 
     function: Function
     symbols: Mapping[str, SizeSource]
     checks: tuple[tuple[SizeSource, Dim], ...]
     outputs: tuple[tuple[Dim, ...], ...]
+    found: tuple[str, ...] = ()
 
 
 def is_open_primitive(primitive: Function) -> bool:
@@ -75,18 +78,44 @@ def open_primitive(primitive: Function) -> OpenPrimitive:
             failure = error
             continue
         assert isinstance(typed, Function)
-        outputs = [t.shape for t in _tensors(function_type(typed).result)]
-        if any(isinstance(dim, UnknownDim) for shape in outputs for dim in shape):
+        shapes = [t.shape for t in _tensors(function_type(typed).result)]
+        outputs, found = _with_names_for_unknown(shapes)
+        if found and not finds_sizes(typed):
             raise NoNativeCodeError(
-                "The size of a result depends on the elements of inputs.", where=primitive.span
+                f"The size of a result of {_operators(typed)} depends on the elements of inputs.",
+                where=primitive.span,
             )
-        checks = tuple(naming.checks)
-        return OpenPrimitive(typed, naming.symbols, checks, tuple(outputs))
+        return OpenPrimitive(typed, naming.symbols, tuple(naming.checks), outputs, found)
     raise NoNativeCodeError(
         "The sizes of an operation that are known at run time only do not fit.",
         notes=() if failure is None else (failure.message,),
         where=primitive.span,
     ) from failure
+
+
+def _with_names_for_unknown(
+    shapes: Sequence[tuple[Dim, ...]],
+) -> tuple[tuple[tuple[Dim, ...], ...], tuple[str, ...]]:
+    """Shapes with names for what is `?`, and the names."""
+    found: list[str] = []
+
+    def named(dim: Dim) -> Dim:
+        if not isinstance(dim, UnknownDim):
+            return dim
+        found.append(f"u{len(found)}")
+        return Symbol(found[-1])
+
+    outputs = tuple(tuple(named(dim) for dim in shape) for shape in shapes)
+    return outputs, tuple(found)
+
+
+def _operators(function: Function) -> str:
+    names = [
+        node.callee.name
+        for node in post_order(function.body)
+        if isinstance(node, Call) and isinstance(node.callee, Operator)
+    ]
+    return ", ".join(dict.fromkeys(names))
 
 
 def with_size(primitive: OpenPrimitive, symbol: str, size: int) -> Function:

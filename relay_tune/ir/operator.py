@@ -75,6 +75,8 @@ class Operator(Expr):
         attributes: the record of its attributes.
         compute: the tensor computation; None where `composition` says it in simpler operators.
         reference: the meaning, in numpy.
+        sizes: for results whose sizes depend on the elements of inputs: the tensor computation of
+            each size that is `?`, in order, as int64; less than 0 where the inputs do not fit.
         composition: the same meaning in simpler operators, used by the simplification passes.
         gradient: reverse-mode derivative: (call, output gradient) -> input gradients.
         stateful: True when two calls with equal inputs may differ (never merged or removed).
@@ -87,6 +89,7 @@ class Operator(Expr):
     reference: Reference
     attributes: AttributesClass = Attributes
     compute: Compute | None = None
+    sizes: Compute | None = None
     composition: Composition | None = None
     gradient: Callable[[Call, Expr], Sequence[Expr]] | None = None
     stateful: bool = False

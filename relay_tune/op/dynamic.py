@@ -1,6 +1,7 @@
 """Operators whose result shape depends on values: dyn.*, argwhere, unique.
 
-They have a reference but no computation for static shapes, so they run outside of kernels.
+Most have a computation of their results' sizes, after which their elements are computed; `unique`
+and `dyn.topk` only have a reference.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import AttributesClass, FusionKind, Operator, Relation, register
 from relay_tune.ir.types import TensorType
+from relay_tune.op import dynamic_sizes as sizes
 from relay_tune.op.elements import Array
 from relay_tune.op.sorting import topk_reference
 from relay_tune.tensor.scalar_semantics import convert, numpy_dtype
@@ -95,6 +97,8 @@ def _dynamic_operator(
     reference: Callable[..., Any],
     documentation: str,
     attributes: AttributesClass = Attributes,
+    sizes: Callable[..., Any] | None = None,
+    compute: Callable[..., Any] | None = None,
 ) -> Operator:
     return register(
         Operator(
@@ -103,6 +107,8 @@ def _dynamic_operator(
             relation=relation,
             kind=FusionKind.OPAQUE,
             attributes=attributes,
+            sizes=sizes,
+            compute=compute,
             reference=reference,
             documentation=documentation,
         )
@@ -180,6 +186,8 @@ dyn_reshape = _dynamic_operator(
     _reshape,
     "The same elements in a shape that is a vector of sizes and of the codes of reshape.",
     DynamicReshapeAttributes,
+    sizes=sizes.reshape_sizes,
+    compute=sizes.reshape_elements,
 )
 dyn_broadcast_to = _dynamic_operator(
     "dyn.broadcast_to",
@@ -187,6 +195,8 @@ dyn_broadcast_to = _dynamic_operator(
     shaped_by_value,
     _broadcast_to,
     "The data stretched to a shape that is a vector.",
+    sizes=sizes.broadcast_sizes,
+    compute=sizes.broadcast_elements,
 )
 dyn_tile = _dynamic_operator(
     "dyn.tile",
@@ -194,6 +204,8 @@ dyn_tile = _dynamic_operator(
     shaped_by_value,
     _tile,
     "Copies of the data side by side; reps is a vector with one number for each axis.",
+    sizes=sizes.tile_sizes,
+    compute=sizes.tile_elements,
 )
 dyn_strided_slice = _dynamic_operator(
     "dyn.strided_slice",
@@ -201,6 +213,8 @@ dyn_strided_slice = _dynamic_operator(
     shaped_by_value,
     _strided_slice,
     "data[begin:end:stride], where the three are vectors with one number for each axis.",
+    sizes=sizes.slice_sizes,
+    compute=sizes.slice_elements,
 )
 dyn_full = _dynamic_operator(
     "dyn.full",
@@ -209,6 +223,8 @@ dyn_full = _dynamic_operator(
     _full,
     "A tensor, of a shape that is a vector, with one scalar value everywhere.",
     DynamicFilledAttributes,
+    sizes=sizes.sizes_from_shape,
+    compute=sizes.filled(None),
 )
 dyn_zeros = _dynamic_operator(
     "dyn.zeros",
@@ -217,6 +233,8 @@ dyn_zeros = _dynamic_operator(
     _zeros,
     "Zeros in a shape that is a vector.",
     DynamicFilledAttributes,
+    sizes=sizes.sizes_from_shape,
+    compute=sizes.filled(0),
 )
 dyn_ones = _dynamic_operator(
     "dyn.ones",
@@ -225,6 +243,8 @@ dyn_ones = _dynamic_operator(
     _ones,
     "Ones in a shape that is a vector.",
     DynamicFilledAttributes,
+    sizes=sizes.sizes_from_shape,
+    compute=sizes.filled(1),
 )
 dyn_arange = _dynamic_operator(
     "dyn.arange",
@@ -233,6 +253,8 @@ dyn_arange = _dynamic_operator(
     _arange,
     "The numbers start, start + step, ... before stop, all three scalars.",
     DynamicArangeAttributes,
+    sizes=sizes.arange_sizes,
+    compute=sizes.arange_elements,
 )
 dyn_topk = _dynamic_operator(
     "dyn.topk",
@@ -248,6 +270,8 @@ argwhere = _dynamic_operator(
     argwhere_relation,
     _argwhere,
     "The positions of the elements that are not zero, one a row, int32.",
+    sizes=sizes.argwhere_sizes,
+    compute=sizes.argwhere_elements,
 )
 unique = _dynamic_operator(
     "unique",

@@ -6,7 +6,7 @@ is what schedules are made for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -29,7 +29,7 @@ from relay_tune.ir.expr import (
 from relay_tune.ir.operator import Composition, Operator
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType, TupleType, Type
-from relay_tune.tensor.expression import Tensor, literal
+from relay_tune.tensor.expression import Scalar, Tensor, binary, literal, select
 from relay_tune.tensor.size import UndecidedSizeError, size_value
 from relay_tune.tensor.tensor import Input, compute, input_tensor
 from relay_tune.typing.infer import infer_expr
@@ -55,22 +55,40 @@ class TensorProgram:
     constants: tuple[tuple[Input, np.ndarray], ...]
 
 
-def lower_function(function: Function, sizes: Mapping[str, int] = NO_SIZES) -> TensorProgram:
+def lower_function(
+    function: Function, sizes: Mapping[str, int] = NO_SIZES, found: Sequence[int] = ()
+) -> TensorProgram:
     """The tensor program of a typed function without control flow or calls of other functions.
 
     Scalar constants become literals. `sizes` are those of the symbols in types, as numbers or as
-    symbolic sizes. Raises BuildError where a size is not among them, an operator has no static
-    tensor computation, or an expression is no straight-line computation.
+    symbolic sizes; `found` are those of the result that are `?`, where an operator finds them from
+    its inputs. Raises BuildError where a size is not among them, an operator has no static tensor
+    computation, or an expression is no straight-line computation.
     """
-    lowering = _Lowering(sizes)
+    lowering = _Lowering(sizes, found)
     for param in function.params:
         lowering.add_parameter(param)
-    result = lowering.run(function.body)
-    return TensorProgram(
-        inputs=tuple(lowering.inputs),
-        outputs=tuple(flatten_value(result)),
-        constants=tuple(lowering.constants),
-    )
+    return lowering.program(flatten_value(lowering.run(function.body)))
+
+
+def lower_sizes(function: Function, sizes: Mapping[str, int] = NO_SIZES) -> TensorProgram:
+    """The program that finds the sizes of a function's result which are `?`: an int64 vector.
+
+    The function is the call of one operator that finds sizes.
+    """
+    lowering = _Lowering(sizes, ())
+    for param in function.params:
+        lowering.add_parameter(param)
+    return lowering.program([lowering.found_sizes(function.body)])
+
+
+def finds_sizes(function: Function) -> bool:
+    """Whether a function is the call of one operator that finds sizes of its result."""
+    body = function.body
+    if not isinstance(body, Call) or not isinstance(body.callee, Operator):
+        return False
+    is_plain = all(isinstance(argument, Var | Constant) for argument in body.arguments)
+    return is_plain and body.callee.sizes is not None
 
 
 def flatten_value(value: Value) -> Iterator[Tensor]:
@@ -117,8 +135,9 @@ def _is_entered(node: Expr) -> bool:
 class _Lowering:
     """The values found so far, and the tensors that they start from."""
 
-    def __init__(self, sizes: Mapping[str, int]) -> None:
+    def __init__(self, sizes: Mapping[str, int], found: Sequence[int]) -> None:
         self.sizes = sizes
+        self.found = tuple(found)
         self.bindings: dict[Var, Expr] = {}
         self.values: dict[Expr, Value] = {}
         self.inputs: list[Input] = []
@@ -133,6 +152,25 @@ class _Lowering:
         ]
         self.inputs += tensors
         self.values[param] = _unflatten(type_, iter(tensors))
+
+    def program(self, outputs: Iterable[Tensor]) -> TensorProgram:
+        """The program that computes outputs."""
+        return TensorProgram(tuple(self.inputs), tuple(outputs), tuple(self.constants))
+
+    def found_sizes(self, call: Expr) -> Tensor:
+        """The vector of the sizes that the operator of a call finds."""
+        assert isinstance(call, Call) and isinstance(call.callee, Operator)
+        assert call.callee.sizes is not None  # `finds_sizes` has looked
+        arguments = [self.run(argument) for argument in call.arguments]
+        listed = call.callee.sizes(call.attributes, arguments, ())
+
+        def element(place: Scalar) -> Scalar:
+            value: Scalar = listed[-1]
+            for number in reversed(range(len(listed) - 1)):
+                value = select(binary("eq", place, number), listed[number], value)
+            return value
+
+        return compute("sizes", (len(listed),), element)
 
     def run(self, body: Expr) -> Value:
         """The value of an expression whose free variables have values."""
@@ -185,7 +223,10 @@ class _Lowering:
                 where=call.span,
                 remedy="Its result depends on the values of its inputs; run it in the interpreter.",
             )
-        types = sized_tensor_types(call.type, f"The result of {operator.name}", self.sizes)
+        result = call.type
+        if operator.sizes is not None and self.found:
+            result = _with_found(result, self.found)
+        types = sized_tensor_types(result, f"The result of {operator.name}", self.sizes)
         if all(0 in type_.shape for type_ in types):
             return _unflatten(call.type, iter([_empty_tensor(type_) for type_ in types]))
         arguments = [self.values[argument] for argument in call.arguments]
@@ -210,6 +251,21 @@ class _Lowering:
         for param, argument in zip(typed.params, call.arguments, strict=True):
             self.values[param] = self.values[argument]
         return self.run(typed.body)
+
+
+def _with_found(type_: Type | None, found: Sequence[int]) -> Type | None:
+    """A type with sizes for its `?`, in order."""
+    sizes = iter(found)
+
+    def known(part: Type) -> Type:
+        if isinstance(part, TupleType):
+            return TupleType(tuple(known(field) for field in part.fields))
+        if not isinstance(part, TensorType):
+            return part
+        shape = tuple(next(sizes) if isinstance(d, UnknownDim) else d for d in part.shape)
+        return TensorType(shape, part.dtype)
+
+    return None if type_ is None else known(type_)
 
 
 def _shape(tensor: TensorType) -> tuple[int, ...]:

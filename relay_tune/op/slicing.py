@@ -8,15 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from relay_tune.ir.dim import UNKNOWN
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.op.dynamic_sizes import bounds_of_slice
 from relay_tune.op.elements import Array, all_of, load_at, moved
-from relay_tune.tensor.expression import INDEX, Scalar, binary, literal, select
+from relay_tune.tensor.expression import INDEX, Scalar, binary, index_value, literal, select
+from relay_tune.tensor.size import dim_of, is_symbolic
 from relay_tune.tensor.tensor import compute
 from relay_tune.typing.relations_indexing import slice_like as slice_like_relation
 from relay_tune.typing.relations_indexing import strided_set as strided_set_relation
 from relay_tune.typing.relations_indexing import strided_slice as strided_slice_relation
 from relay_tune.typing.relations_shape import sliding_window as sliding_window_relation
+from relay_tune.typing.slice_sizes import sliced_size
 
 
 @dataclass(frozen=True)
@@ -102,13 +106,38 @@ def slice_positions(attributes: Any, shape: Sequence[int]) -> tuple[range, ...]:
 
 def _strided_slice(attributes: Any, inputs: Any, types: Any) -> list[Any]:
     (data,) = inputs
-    positions = slice_positions(attributes, data.shape)
+    cuts = axis_slices(attributes, data.rank)
 
     def place(*output: Scalar) -> list[Scalar]:
-        pairs = zip(output, positions, strict=True)
-        return [axis * taken.step + taken.start for axis, taken in pairs]
+        parts = zip(output, cuts, data.shape, strict=True)
+        return [axis * (cut.step or 1) + _first_position(cut, size) for axis, cut, size in parts]
 
     return [moved("strided_slice", types[0], data, place)]
+
+
+def _first_position(cut: slice, size: int) -> Scalar:
+    if not is_symbolic(size):
+        return index_value(range(*cut.indices(size)).start)
+    return bounds_of_slice(*_bounds(cut, size), size)[0]
+
+
+def _bounds(cut: slice, size: int) -> tuple[Scalar, Scalar, Scalar]:
+    """The bounds of a slice of an open axis, with what Python means where there is none."""
+    stride = cut.step or 1
+    whole = (0, size) if stride > 0 else (-1, -size - 1)
+    begin = whole[0] if cut.start is None else cut.start
+    end = whole[1] if cut.stop is None else cut.stop
+    return index_value(begin), index_value(end), index_value(stride)
+
+
+def _strided_slice_sizes(attributes: Any, inputs: Any, types: Any) -> list[Scalar]:
+    """The sizes of axes whose ends may lie on either side of a bound."""
+    (data,) = inputs
+    found = []
+    for cut, size in zip(axis_slices(attributes, data.rank), data.shape, strict=True):
+        if sliced_size(dim_of(size), cut.start, cut.stop, cut.step or 1) == UNKNOWN:
+            found.append(bounds_of_slice(*_bounds(cut, size), size)[1])
+    return found
 
 
 def _strided_slice_reference(attributes: StridedSliceAttributes, data: Array) -> Array:
@@ -191,6 +220,7 @@ strided_slice = register(
         kind=FusionKind.INJECTIVE,
         attributes=StridedSliceAttributes,
         compute=_strided_slice,
+        sizes=_strided_slice_sizes,
         reference=_strided_slice_reference,
         documentation="data[begin:end:stride] along some axes, as in Python.",
     )

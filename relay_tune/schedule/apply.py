@@ -30,10 +30,10 @@ from relay_tune.schedule.tile import TiledNest, tile_nest
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.index import FlatView
-from relay_tune.tensor.loops import Block, Kernel, Statement
+from relay_tune.tensor.loops import Block, Buffer, Kernel, Scope, Statement
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Computed, Input, ProcedureOutput, compute
-from relay_tune.tensor.touched import size_names, touched_tensors
+from relay_tune.tensor.touched import open_scratch, size_names, touched_tensors
 
 HIDDEN_SHARE = 0.5
 """How much of the time that weights take to come from memory is hidden behind arithmetic."""
@@ -270,12 +270,14 @@ def _procedure_kernel(name: str, step: ProcedureOutput, plan: Plan) -> Kernel:
         if isinstance(tensor, ProcedureOutput) and tensor.procedure is procedure
     }
     outputs = tuple(known.get(n, buffer) for n, buffer in enumerate(procedure.output_buffers))
+    scratch = open_scratch(procedure.body)
+    arguments = (*procedure.inputs, *outputs, *scratch)
     return Kernel(
         name,
-        (*procedure.input_buffers, *procedure.output_buffers),
-        (*procedure.inputs, *outputs),
+        (*procedure.input_buffers, *procedure.output_buffers, *scratch),
+        arguments,
         procedure.body,
-        sizes=size_names(procedure.body, (*procedure.inputs, *outputs)),
+        sizes=size_names(procedure.body, arguments),
     )
 
 
@@ -292,6 +294,7 @@ def _workspace(plan: Plan, kernels: Sequence[Kernel]) -> tuple[Tensor, ...]:
     for kernel in kernels:
         for tensor in kernel.arguments:
             stored = isinstance(tensor, Computed | ProcedureOutput) or tensor in procedures
-            if stored and tensor not in given:
+            scratch = isinstance(tensor, Buffer) and tensor.scope is Scope.LOCAL
+            if (stored or scratch) and tensor not in given:
                 found[tensor] = None
     return tuple(found)

@@ -9,16 +9,18 @@ from relay_tune.tensor.loops import (
     Allocate,
     Block,
     Branch,
+    Buffer,
     LaneReduce,
     Let,
     Loop,
     LoopKind,
     Prefetch,
+    Scope,
     Statement,
     Store,
     While,
 )
-from relay_tune.tensor.size import nominal, size_symbols
+from relay_tune.tensor.size import is_symbolic, nominal, size_symbols
 from relay_tune.tensor.walk import sub_expressions
 
 
@@ -34,6 +36,17 @@ def touched_tensors(root: Statement) -> tuple[Tensor, ...]:
         if isinstance(node, Store | Prefetch):
             found[node.buffer] = None
     return tuple(tensor for tensor in found if tensor not in own)
+
+
+def open_scratch(root: Statement) -> tuple[Buffer, ...]:
+    """The local buffers whose sizes are open: they do not fit on the stack."""
+    return tuple(
+        node.buffer
+        for node in statements(root)
+        if isinstance(node, Allocate)
+        and node.buffer.scope is Scope.LOCAL
+        and any(is_symbolic(extent) for extent in node.buffer.shape)
+    )
 
 
 def size_names(root: Statement, arguments: Sequence[Tensor]) -> tuple[str, ...]:

@@ -12,7 +12,8 @@ _FROM_HERE_AN_END_IS_OPEN = 2**31 - 1
 def sliced_size(dim: Dim, begin: int | None, end: int | None, stride: int) -> Dim:
     """The size of `axis[begin:end:stride]`; `?` where it depends on the value of a symbol.
 
-    Symbols are taken to be at least as large as the numbers that are cut off at either end.
+    Symbols are taken to be at least as large as the numbers that are cut off at either end; code
+    for open sizes checks that.
     """
     if isinstance(dim, int):
         return len(range(*slice(begin, end, stride).indices(dim)))
@@ -27,10 +28,8 @@ def _symbolic_length(dim: Dim, begin: int, end: int | None) -> Dim:
     open_end = end is None or end >= _FROM_HERE_AN_END_IS_OPEN
     if begin >= 0 and open_end:
         return subtract(dim, begin)
-    if end is None or open_end:
-        return -begin
-    if begin >= 0 and end < 0:
+    if begin >= 0 and end is not None and end < 0:
         return subtract(add(dim, end), begin)
-    if begin < 0 and end < 0:
-        return max(0, end - begin)
+    if begin == -1:  # no symbol is less than 1
+        return 1 if end is None or open_end else UNKNOWN
     return UNKNOWN

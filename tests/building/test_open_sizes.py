@@ -12,6 +12,8 @@ from relay_tune.runtime.interpreter import interpret
 from relay_tune.runtime.model import Model
 from relay_tune.runtime.program_model import ProgramModel
 from relay_tune.std import prelude
+from relay_tune.zoo.program_catalogue import PROGRAMS
+from relay_tune.zoo.programs import program_inputs, program_module
 from tests.properties.programs.compare import assert_same_value
 
 RNG = np.random.default_rng(0)
@@ -123,3 +125,111 @@ def @main(%p: (Tensor[(?, 4), float32], Tensor[(?, 4), float32])) { %p.0 + %p.1 
     with pytest.raises(RelayError, match="sizes that do not fit"):
         model((floats(3, 4), floats(2, 4)))
     check(module, model, (floats(2, 4), floats(2, 4)))
+
+
+def integers(*values: int) -> np.ndarray:
+    return np.array(values, "int64")
+
+
+X = "%x: Tensor[(n, 6), float32]"
+FROM_VALUES = [
+    (
+        'dyn.arange(1, %n, 2, dtype="float32")',
+        "%n: int32",
+        [(np.int32(n),) for n in (0, 1, 2, 5, 40)],
+    ),
+    (
+        'dyn.arange(0.5f, %n, 0.25f, dtype="float32")',
+        "%n: float32",
+        [(np.float32(n),) for n in (0, 2.3)],
+    ),
+    (
+        'dyn.full(2.5f, %s) + dyn.ones(%s, dtype="float32")',
+        "%s: Tensor[(2), int64]",
+        [(integers(2, 3),), (integers(0, 3),), (integers(17, 33),)],
+    ),
+    (
+        "nn.relu(dyn.reshape(%x, %s))",
+        f"{X}, %s: Tensor[(3), int64]",
+        [(floats(4, 6), integers(*s)) for s in ((2, 3, 4), (-1, 3, 2), (0, 3, -1))],
+    ),
+    (
+        "dyn.broadcast_to(%x, %s)",
+        "%x: Tensor[(1, 6), float32], %s: Tensor[(3), int64]",
+        [(floats(1, 6), integers(*s)) for s in ((2, 3, 6), (1, 1, 6))],
+    ),
+    (
+        "dyn.tile(%x, %s)",
+        f"{X}, %s: Tensor[(2), int64]",
+        [(floats(3, 6), integers(2, 3)), (floats(1, 6), integers(1, 1))],
+    ),
+    (
+        "dyn.strided_slice(%x, %b, %e, %s)",
+        f"{X}, %b: Tensor[(2), int64], %e: Tensor[(2), int64], %s: Tensor[(2), int64]",
+        [
+            (floats(5, 6), integers(*b), integers(*e), integers(*s))
+            for b, e, s in (
+                ((1, 0), (4, 6), (1, 2)),
+                ((-1, 5), (-4, 0), (-1, -2)),
+                ((0, 0), (99, 99), (3, 1)),
+                ((3, 0), (1, 6), (1, 1)),
+            )
+        ],
+    ),
+    (
+        "argwhere(nn.relu(%x))",
+        X,
+        [(floats(5, 6),), (np.zeros((3, 6), "float32"),), (floats(70, 6),)],
+    ),
+    ("nn.relu(strided_slice(%x, begin=[-3, 2], end=[100, 5]))", X, [(floats(2, 6),)]),
+    ("nn.relu(strided_slice(%x, begin=[1, 0], end=[4, 6]))", X, [(floats(9, 6),), (floats(2, 6),)]),
+    (
+        "strided_slice(%x, begin=[-1, 0], end=[-100, 6], strides=[-1, 1])",
+        X,
+        [(floats(n, 6),) for n in (1, 4)],
+    ),
+    (
+        "(argsort(%x, axis=0), sort(%x, axis=0), topk(%x, k=1, axis=0))",
+        X,
+        [(floats(n, 6),) for n in (1, 3, 20)],
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "parameters", "inputs"), FROM_VALUES)
+def test_sizes_that_operators_find(
+    body: str, parameters: str, inputs: list[tuple[object, ...]]
+) -> None:
+    module, model = built(f"def @main({parameters}) {{ {body} }}")
+    for arguments in inputs:
+        check(module, model, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("body", "arguments"),
+    [
+        ("dyn.reshape(%x, %s)", (floats(4, 6), integers(5, 5))),
+        ("dyn.broadcast_to(%x, %s)", (floats(4, 6), integers(3, 6))),
+        ("dyn.ones(%s)", (floats(4, 6), integers(-3, 6))),
+        ("strided_slice(%x, begin=[7, 0], end=[2147483647, 6])", (floats(4, 6), integers(1, 1))),
+    ],
+)
+def test_sizes_that_there_are_not_end_the_program(body: str, arguments: tuple[object]) -> None:
+    _, model = built(f"def @main({X}, %s: Tensor[(2), int64]) {{ {body} }}")
+    with pytest.raises(RelayError, match="do not fit the operation"):
+        model(*arguments)
+
+
+def test_what_has_no_code_names_the_operator() -> None:
+    with pytest.raises(RelayError, match="result of unique depends on the elements"):
+        built("def @main(%x: Tensor[(5), float32]) { unique(%x).0 }")
+
+
+def test_the_translation_network_attends_to_any_length() -> None:
+    program = PROGRAMS["seq2seq"]
+    module = program_module(program, 0, True, 1)
+    inputs = program_inputs(program, 0, True, 1)
+    model = build(module, threads=1)
+    for length in (1, 2, 9):
+        given = {**inputs, "source": np.arange(length, dtype="int64") % 7}
+        assert_same_value(model.run(given), interpret(module, **given))

@@ -62,6 +62,14 @@ class SizeCase:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundSizes:
+    """A step whose result, an int64 vector, are the values of symbols."""
+
+    symbols: tuple[str, ...]
+    step: KernelStep
+
+
+@dataclass(frozen=True, slots=True)
 class KernelStep:
     """All that one run of a primitive does.
 
@@ -77,6 +85,7 @@ class KernelStep:
         points: how often the innermost statements run. Where that is an open size, calls are made
             in place of the job if it is less than SMALLEST_SHARED_WORK.
         sizes: the open sizes; None if there are none.
+        found: what finds further sizes from the inputs; None if there are none.
         cases: steps that do the same for some sizes, better; the first that fits runs instead.
     """
 
@@ -88,4 +97,5 @@ class KernelStep:
     job_sizes: tuple[str, ...] = ()
     points: int = 0
     sizes: OpenSizes | None = None
+    found: FoundSizes | None = None
     cases: tuple[SizeCase, ...] = ()

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from relay_tune.codegen.programs.kernel_step import (
     SMALLEST_SHARED_WORK,
     Argument,
+    FoundSizes,
     KernelStep,
     OpenSizes,
     Source,
@@ -21,7 +22,7 @@ from relay_tune.codegen.size_writer import SizeWriter
 from relay_tune.first_order.instructions import Register, RunKernel
 from relay_tune.first_order.kinds import ScalarKind, TensorKind
 from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_LAYOUT, field_bytes
-from relay_tune.tensor.size import is_symbolic
+from relay_tune.tensor.size import is_symbolic, surely_less
 
 
 def write_kernel_step(instruction: RunKernel, step: KernelStep, objects: ObjectWriter) -> None:
@@ -46,6 +47,8 @@ class _StepWriter:
             self._read_sizes(self._step.sizes)
         for place, register in enumerate(self._instruction.inputs):
             pointers[Argument(Source.INPUT, place)] = self._input_address(register)
+        if self._step.found is not None:
+            self._find_sizes(self._step.found)
         for place, register in enumerate(self._instruction.outputs):
             pointers[Argument(Source.OUTPUT, place)] = self._output_address(place, register)
         self._write_cases()
@@ -100,11 +103,25 @@ class _StepWriter:
         for name, (place, axis) in sizes.symbols.items():
             self._symbols[name] = self._input_size(place, axis)
         for (place, axis), expected in sizes.checks:
-            self._objects.require_equal(
-                self._input_size(place, axis),
-                self._sizes.text(expected),
+            given, wanted = self._input_size(place, axis), self._sizes.text(expected)
+            self._objects.require(
+                self._writer.pure(f"icmp eq i64 {given}, {wanted}"),
                 f"The inputs of {self._step.title} have sizes that do not fit each other.",
             )
+
+    def _find_sizes(self, found: FoundSizes) -> None:
+        """Run the step that finds sizes."""
+        slot = self._objects.stack_slot(8 * len(found.symbols))
+        self._pointers[Argument(Source.OUTPUT, 0)] = slot
+        self._write_step(found.step)
+        for place, name in enumerate(found.symbols):
+            self._symbols[name] = self._objects.load("i64", slot, 8 * place)
+            self._require_size(self._symbols[name])
+
+    def _require_size(self, size: str) -> None:
+        fits = self._writer.pure(f"icmp sge i64 {size}, 0")
+        message = f"The sizes of the inputs of {self._step.title} do not fit the operation."
+        self._objects.require(fits, message)
 
     def _input_size(self, place: int, axis: int) -> str:
         return self._objects.size(self._objects.names[self._instruction.inputs[place]], axis)
@@ -126,7 +143,11 @@ class _StepWriter:
         if self._step.sizes is None:
             objects.names[register] = objects.new_tensor(kind)
         else:
-            shape = [self._sizes.text(size) for size in self._step.sizes.outputs[place]]
+            sizes = self._step.sizes.outputs[place]
+            shape = [self._sizes.text(size) for size in sizes]
+            for size, text in zip(sizes, shape, strict=True):
+                if not surely_less(-1, size):  # such as n - 2
+                    self._require_size(text)
             objects.names[register] = objects.new_open_tensor(shape, kind.type.dtype)
         return objects.data(objects.names[register])
 

@@ -133,12 +133,11 @@ class ObjectWriter:
         )
         return result
 
-    def require_equal(self, size: str, expected: str, message: str) -> None:
-        """Fail with a message unless two sizes are equal."""
+    def require(self, fits: str, message: str) -> None:
+        """Fail with a message unless a condition holds."""
         writer = self.writer
         error = self._module.message_number(message)
         label = writer.fresh("fits").removeprefix("%")
-        fits = writer.pure(f"icmp eq i64 {size}, {expected}")
         writer.line(f"br i1 {fits}, label %{label}, label %{label}.not")
         writer.start_block(f"{label}.not")
         writer.line(f"call void @fail(ptr %session, i64 {error})")

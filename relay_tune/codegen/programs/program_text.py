@@ -69,8 +69,9 @@ def program_text(
 
 def _kernel_declarations(steps: Mapping[Function, KernelStep]) -> list[str]:
     found: dict[str, None] = {}
-    cases = [case.step for step in steps.values() for case in step.cases]
-    for step in (*steps.values(), *cases):
+    parts = [case.step for step in steps.values() for case in step.cases]
+    parts += [step.found.step for step in steps.values() if step.found is not None]
+    for step in (*steps.values(), *parts):
         for call in step.calls:
             sizes = len(call.sizes) + 2  # and the thread, and how many there are
             types = ", ".join(["ptr"] * len(call.arguments) + ["i64"] * sizes)

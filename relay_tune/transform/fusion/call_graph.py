@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from relay_tune.ir.dim import UNKNOWN
 from relay_tune.ir.expr import Call, Expr, Tuple
 from relay_tune.ir.operator import FusionKind, Operator
 from relay_tune.ir.traversal import children, post_order
@@ -48,8 +49,12 @@ class CallNode:
 
     @property
     def kind(self) -> FusionKind:
-        """How the operator fuses; one whose result is no tensor does not."""
-        return self.operator.kind if isinstance(self.call.type, TensorType) else FusionKind.OPAQUE
+        """How the operator fuses; one whose result is no tensor, or finds its sizes, does not."""
+        type_ = self.call.type
+        if not isinstance(type_, TensorType):
+            return FusionKind.OPAQUE
+        finds_sizes = self.operator.sizes is not None and UNKNOWN in type_.shape
+        return FusionKind.OPAQUE if finds_sizes else self.operator.kind
 
 
 def call_graph(body: Expr) -> list[CallNode]:
