@@ -15,6 +15,7 @@ from relay_tune.schedule.groups import Step
 from relay_tune.schedule.row_blocks import MAXIMUM_LOCAL_BYTES, RowBlocks
 from relay_tune.schedule.row_plans import grouped_steps, rows_of
 from relay_tune.schedule.schedule import DIRECT
+from relay_tune.schedule.split_reduction import can_split, split_program
 from relay_tune.schedule.winograd import winograd_program
 from relay_tune.schedule.winograd_blocks import tile_counts
 from relay_tune.schedule.winograd_match import match_convolution
@@ -25,19 +26,23 @@ from relay_tune.tensor.expression import Tensor
 WINOGRAD: Mapping[str, int] = MappingProxyType({"winograd2": 2, "winograd4": 4})
 """Winograd's filtering, by the extent of the output tiles."""
 
+SPLITS: Mapping[str, int] = MappingProxyType({"split4": 4})
+"""Long sums over weights, by the number of their parts; 2 parts were never faster than 4."""
+
 
 def algorithms(program: TensorProgram) -> tuple[str, ...]:
     """The algorithms that apply to a program with folded constants, the direct one first.
 
-    "winograd4_tiles28" is "winograd4" in blocks of 28 tiles.
+    "winograd4_tiles28" is "winograd4" in blocks of 28 tiles, "split4" adds up sums of 4 parts.
     """
+    splits = [name for name, parts in SPLITS.items() if can_split(program, parts)]
     known: dict[Tensor, np.ndarray] = dict(program.constants)
     stages = tensors_in_order(program.outputs)
     found = [match_convolution(stage, known) for stage in stages]
     convolutions = [convolution for convolution in found if convolution is not None]
     if not convolutions:
-        return (DIRECT,)
-    names = [DIRECT, *WINOGRAD]
+        return (DIRECT, *splits)
+    names = [DIRECT, *splits, *WINOGRAD]
     for name, outputs in WINOGRAD.items():
         counts = {n for c in convolutions for n in tile_counts(c, FILTERINGS[outputs])}
         names += [f"{name}_tiles{count}" for count in sorted(counts)]
@@ -53,18 +58,22 @@ def prepared_program(program: TensorProgram, algorithm: str) -> TensorProgram:
     folded = fold_constant_stages(program)
     if algorithm == DIRECT or rows_of(algorithm) is not None:
         return folded
-    name, tiles = _name_and_tiles(algorithm)
-    if name not in WINOGRAD:
-        raise InputError(
-            f"There is no algorithm {algorithm!r}.",
-            notes=(
-                f"Known: {DIRECT}, {', '.join(WINOGRAD)}, winograd4_tiles28, rows1 and the like.",
-            ),
-        )
-    changed = winograd_program(folded, WINOGRAD[name], tiles)
+    changed = _changed(folded, algorithm)
     if changed is None:
         raise InputError(f"The algorithm {algorithm} does not apply to this program.")
     return changed
+
+
+def _changed(program: TensorProgram, algorithm: str) -> TensorProgram | None:
+    if algorithm in SPLITS:
+        return split_program(program, SPLITS[algorithm])
+    name, tiles = _name_and_tiles(algorithm)
+    if name in WINOGRAD:
+        return winograd_program(program, WINOGRAD[name], tiles)
+    known = (DIRECT, *SPLITS, *WINOGRAD, "winograd4_tiles28", "rows1 and the like")
+    raise InputError(
+        f"There is no algorithm {algorithm!r}.", notes=(f"Known: {', '.join(known)}.",)
+    )
 
 
 def in_steps(

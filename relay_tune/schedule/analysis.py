@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 from math import prod
+from operator import mul
 from types import MappingProxyType
 
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
@@ -475,7 +476,9 @@ def _memory_cycles(
         _footprint(access, tile, reduced) * _scatter(access, nest, tile) for access in accesses
     ]
     inner = dict(tile)
-    working_sets = [sum(footprints)]
+    ahead = 2 if choice.prefetch else 1  # the next weights come while these are used
+    places = [ahead if access.constant else 1 for access in accesses]
+    working_sets = [sum(map(mul, footprints, places))]
     loops: list[tuple[Axis, int]] = []
     for loop in reversed(outer_loops(nest.axes, choice)):
         axis = nest.axes[loop.place]
@@ -484,7 +487,8 @@ def _memory_cycles(
             working_sets.append(working_sets[-1])
             continue
         inner[axis] = min(inner[axis] * loop.count, axis.extent)
-        working_sets.append(sum(_footprint(access, inner, reduced) for access in accesses))
+        touched = [_footprint(access, inner, reduced) for access in accesses]
+        working_sets.append(sum(map(mul, touched, places)))
     far = sum(a.elements * a.bytes > machine.cache_bytes[1] and not a.is_near for a in accesses)
     crowding = CROWDED_STREAMS if far > FOLLOWED_STREAMS else 1.0
     cycles, exposed = 0.0, 0.0

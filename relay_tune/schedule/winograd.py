@@ -15,19 +15,18 @@ spoils the whole tile.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import prod
 
 import numpy as np
 
 from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.rebuilding import rebuilt
 from relay_tune.schedule.winograd_blocks import tile_blocks
 from relay_tune.schedule.winograd_match import Convolution, match_convolution
 from relay_tune.schedule.winograd_transforms import FILTERINGS, Filtering, transformed_taps
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import (
     Axis,
-    Load,
     Scalar,
     Tensor,
     binary,
@@ -36,7 +35,6 @@ from relay_tune.tensor.expression import (
     select,
 )
 from relay_tune.tensor.tensor import Computed, Input, compute, input_tensor
-from relay_tune.tensor.walk import transform
 
 LINE = 16
 """Elements of a cache line."""
@@ -62,7 +60,9 @@ def winograd_program(
             continue
         found = match_convolution(tensor, known)
         if found is None:
-            changed |= _rebuilt(tensor, changed)
+            new = rebuilt(tensor, changed)
+            if new is not tensor:
+                changed[tensor] = new
             continue
         taps = transformed_taps(filtering, found.taps(known))
         constant = input_tensor(f"{found.weight.tensor.name}_taps", taps.shape, "float32")
@@ -75,18 +75,6 @@ def winograd_program(
     used = set(tensors_in_order(results))
     constants = tuple((t, data) for t, data in (*program.constants, *added) if t in used)
     return TensorProgram(program.inputs, results, constants)
-
-
-def _rebuilt(tensor: Computed, changed: dict[Tensor, Tensor]) -> dict[Tensor, Tensor]:
-    """The tensor with its loads going to the new tensors; empty if it reads none of them."""
-
-    def visit(node: Scalar) -> Scalar:
-        if isinstance(node, Load) and node.tensor in changed:
-            return replace(node, tensor=changed[node.tensor])
-        return node
-
-    body = transform(tensor.body, visit)
-    return {} if body is tensor.body else {tensor: replace(tensor, body=body)}
 
 
 def _stages(

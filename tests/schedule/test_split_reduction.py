@@ -1,0 +1,97 @@
+"""Long sums over weights in parts."""
+
+import random
+
+import numpy as np
+import pytest
+
+from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.algorithms import SPLITS, algorithms
+from relay_tune.schedule.apply import Plan, plan_program
+from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.schedule.split_reduction import split_program
+from relay_tune.tensor.evaluate import evaluate
+from relay_tune.tensor.expression import Axis, binary, reduce
+from relay_tune.tensor.tensor import compute, input_tensor
+from tests.schedule.random_choices import any_choice
+from tests.schedule.running import run_schedule, runnable_targets
+from tests.schedule.test_winograd import convolution_program, feeds_of
+
+SERVER = Machine(64, 32, cache_bytes=(32 << 10, 768 << 10, 32 << 20))
+TOLERANCE = 1e-5
+
+
+def dense(rows: int, steps: int, columns: int, *, constant: bool = True) -> TensorProgram:
+    """relu(x w + 0.5), with a bias that no sum may see more than once."""
+    x = input_tensor("x", (rows, steps), "float32")
+    w = input_tensor("w", (steps, columns), "float32")
+    k = Axis("k", steps)
+    product = compute(
+        "product", (rows, columns), lambda i, j: reduce("sum", [k], x[i, k] * w[k, j])
+    )
+    result = compute("relu", (rows, columns), lambda i, j: binary("max", product[i, j] + 0.5, 0.0))
+    data = np.random.default_rng(0).standard_normal((steps, columns)).astype("float32")
+    if not constant:
+        return TensorProgram((x, w), (result,), ())
+    return TensorProgram((x,), (result,), ((w, data),))
+
+
+def error(plan: Plan, schedule: Schedule, threads: int = 2) -> float:
+    feeds = {**feeds_of(plan.source), **dict(plan.program.constants)}
+    (expected,) = evaluate(plan.source.outputs, {**feeds, **dict(plan.source.constants)})
+    target = runnable_targets()[0]
+    (found,) = run_schedule(plan, schedule, target, feeds, threads=threads)
+    return float(np.abs(found - expected).max() / np.abs(expected).max())
+
+
+@pytest.mark.parametrize(
+    ("program", "applies"),
+    [
+        (dense(16, 2048, 100), True),
+        (dense(16, 1024, 100), False),
+        (dense(1, 2048, 100), False),
+        (dense(600, 2048, 40), False),
+        (dense(16, 2049, 100), False),
+        (dense(16, 2048, 100, constant=False), False),
+    ],
+    ids=["long", "short", "a vector", "more parts than weights", "odd", "no weights"],
+)
+def test_where_sums_are_split(program, applies):
+    assert ("split4" in algorithms(program)) is applies
+    assert (split_program(program, 4) is not None) is applies
+
+
+def test_the_parts_are_a_stage_and_the_epilogue_reads_them_once():
+    plan = plan_program(dense(16, 2048, 100), "split4")
+    parts, total = plan.nests
+    assert [axis.extent for axis in parts.axes] == [4, 16, 100]
+    assert [axis.extent for axis in parts.reduction] == [512]
+    assert total.reduction == ()
+    assert total.name == "relu"
+
+
+@pytest.mark.parametrize("algorithm", SPLITS)
+@pytest.mark.parametrize(
+    "program",
+    [dense(16, 2048, 100), dense(9, 4096, 33), convolution_program((1, 5, 4, 256, 64))],
+    ids=["dense", "odd sizes", "convolution"],
+)
+def test_native_code_agrees(program, algorithm):
+    plan = plan_program(program, algorithm)
+    assert error(plan, plan.default_under_algorithm(SERVER, 2)[1]) <= TOLERANCE
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_schedule_is_right(seed):
+    rng = random.Random(seed)
+    plan = plan_program(dense(rng.randint(8, 12), 2048, rng.randint(17, 50)), "split4")
+    choices = tuple(any_choice(rng, nest) for nest in plan.nests)
+    assert error(plan, Schedule(choices, plan.algorithm)) <= TOLERANCE
+
+
+def test_the_default_splits_where_two_panels_leave_the_second_cache():
+    long = plan_program(convolution_program((1, 7, 7, 512, 512)))
+    known = {name: long.with_algorithm(name) for name in ("direct", "split4")}
+    direct, split = (p.default_under_algorithm(SERVER, 1)[0] for p in known.values())
+    assert split < direct
