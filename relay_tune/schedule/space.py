@@ -27,6 +27,7 @@ from relay_tune.schedule.analysis import (
     shares_weights,
 )
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.exchange import exchange_cycles
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import outer_loops
@@ -220,7 +221,8 @@ def _cost(space: NestSpace, chosen: Mapping[str, object]) -> float:
         penalty += 0.5 * (found.registers - space.machine.registers)
     if found.code > MAXIMUM_BODY:
         penalty += found.code / MAXIMUM_BODY
-    return found.cycles * penalty * _imbalance(space, choice)
+    exchanged = exchange_cycles(space.analysis, choice, space.machine, space.threads)
+    return found.cycles * penalty * _imbalance(space, choice) + exchanged
 
 
 def _imbalance(space: NestSpace, choice: TileChoice) -> float:
