@@ -134,9 +134,7 @@ class StatementWriter:
         match loop.kind:
             case LoopKind.UNROLLED:
                 assert begin is not None and end is not None
-                for position in range(begin, end):
-                    self.values.environment[loop.axis] = constant(position)
-                    self.statement(loop.body)
+                self._unrolled(loop, begin, end)
             case LoopKind.VECTOR:
                 assert begin is not None and end is not None
                 self._vector(loop, begin, end)
@@ -148,6 +146,23 @@ class StatementWriter:
             case _:
                 self._counted(loop, begin, end)
 
+    def _unrolled(self, loop: Loop, begin: int, end: int) -> None:
+        """The body for each position; strided stores wait for the end of the outermost such loop."""
+        for position in range(begin, end):
+            self.values.unrolled[loop.axis] = (position - begin, end - 1 - position)
+            self.values.environment[loop.axis] = constant(position)
+            self.statement(loop.body)
+        self.values.unrolled.pop(loop.axis, None)
+        if not self.values.unrolled:
+            self.values.pending.flush()
+
+    def _nested(self, body: Statement) -> None:
+        """A body in blocks of its own: nothing is held back or shared across its edges."""
+        outer, self.values.unrolled = self.values.unrolled, {}
+        self.statement(body)
+        self.values.pending.flush()
+        self.values.unrolled = outer
+
     def _let(self, node: Let) -> None:
         """Name a value; one that is not affine starts a level, as the variable of a loop does.
 
@@ -156,7 +171,11 @@ class StatementWriter:
         form = self.values.affine(node.value)
         if form is not None and not is_symbolic(form.constant):
             self.values.environment[node.axis] = form
+            steps = self._steps(node.value, form)
+            if steps is not None:
+                self.values.unrolled[node.axis] = steps
             self.statement(node.body)
+            self.values.unrolled.pop(node.axis, None)
             return
         value = self.values.evaluate(node.value).text
         name = self.writer.fresh("let")
@@ -168,6 +187,17 @@ class StatementWriter:
         self.statement(node.body)
         self.writer.pop_level()
         self.writer.pop_scope()
+
+    def _steps(self, value: Scalar, form: Affine) -> tuple[int, int] | None:
+        """The steps by one that the unrolled loops around make with a value, if they do."""
+        for axis, steps in self.values.unrolled.items():
+            here = self.values.environment[axis]
+            self.values.environment[axis] = here.shift(1)
+            moved = self.values.affine(value)
+            self.values.environment[axis] = here
+            if moved == form.shift(1):
+                return steps
+        return None
 
     def _literal(self, bound: Scalar) -> int | None:
         if not isinstance(bound, Literal) or not isinstance(bound.value, int):
@@ -195,6 +225,7 @@ class StatementWriter:
         high = w.size(end) if end is not None else self._bound(loop.end)
         if loop.kind is LoopKind.PARALLEL:
             low, high = self._share(low, high)
+        self.values.pending.flush()
         label = w.fresh("loop").removeprefix("%")
         is_open = begin is None or end is None or is_symbolic(end - begin)
         may_be_empty = loop.kind is LoopKind.PARALLEL or is_open
@@ -218,7 +249,7 @@ class StatementWriter:
         most = end - 1 if end is not None else (1 << 40)
         w.bind(index, least, most)
         self.values.environment[loop.axis] = Affine({index: 1})
-        self.statement(loop.body)
+        self._nested(loop.body)
         w.pop_level()
         w.pop_scope()
         latch = w.block
@@ -301,6 +332,7 @@ class StatementWriter:
                 self.statement(chosen)
             return
         w = self.writer
+        self.values.pending.flush()
         condition = self.values.evaluate(node.condition)
         label = w.fresh("if").removeprefix("%")
         w.line(f"br i1 {condition.text}, label %{label}.then, label %{label}.else")
@@ -311,7 +343,7 @@ class StatementWriter:
             self.values.registers = {buffer: dict(cells) for buffer, cells in before.items()}
             w.push_scope()
             if side is not None:
-                self.statement(side)
+                self._nested(side)
             w.pop_scope()
             sides.append((self.values.registers, w.block))
             w.line(f"br label %{label}.end")
@@ -344,6 +376,7 @@ class StatementWriter:
 
     def _while(self, node: While) -> None:
         w = self.writer
+        self.values.pending.flush()
         label = w.fresh("while").removeprefix("%")
         w.line(f"br label %{label}")
         w.start_block(label)
@@ -352,7 +385,7 @@ class StatementWriter:
         condition = self.values.evaluate(node.condition)
         w.line(f"br i1 {condition.text}, label %{label}.body, label %{label}.end")
         w.start_block(f"{label}.body")
-        self.statement(node.body)
+        self._nested(node.body)
         w.pop_scope()
         w.line(f"br label %{label}")
         w.start_block(f"{label}.end")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from relay_tune.codegen.arithmetic import Value
 from relay_tune.codegen.llvm_types import BYTES, memory_type
 from relay_tune.codegen.operations import to_memory
+from relay_tune.codegen.strided_loads import Lanes
 from relay_tune.codegen.value_writer import LANE, ValueWriter
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Tensor
@@ -35,14 +36,16 @@ class StoreWriter:
             return node.buffer
         arithmetic = values.arithmetic(value.dtype, value.lanes)
         stored = replace(value, text=to_memory(arithmetic, value.text, node.buffer.dtype))
+        if not isinstance(offset, Value) and offset.coefficient(LANE) not in (0, 1):
+            self._store_strided(node.buffer, offset, stored)
+            return node.buffer
+        values.pending.flush(node.buffer)
         if isinstance(offset, Value):
             self._scatter(node.buffer, offset, stored)
         elif offset.coefficient(LANE) == 0:
             self._store_at(node.buffer, offset, memory_type(node.buffer.dtype), stored.text)
-        elif offset.coefficient(LANE) == 1:
-            self._store_vector(node.buffer, offset.without(LANE), stored)
         else:
-            self._store_strided(node.buffer, offset, stored)
+            self._store_vector(node.buffer, offset.without(LANE), stored)
         return node.buffer
 
     def prefetch(self, node: Prefetch) -> None:
@@ -86,12 +89,20 @@ class StoreWriter:
         )
 
     def _store_strided(self, buffer: Tensor, offset: Affine, value: Value) -> None:
-        """Lanes that lie apart, stored one by one."""
-        if is_symbolic(self.values.vector.active):
+        """Lanes that lie apart; inside of a tile they wait for their neighbours."""
+        vector, start, stride = self.values.vector, offset.without(LANE), offset.coefficient(LANE)
+        if is_symbolic(vector.active):
+            self.values.pending.flush(buffer)
             self._scatter(buffer, self.values.affine_value(offset), value)
             return
-        stride, start = offset.coefficient(LANE), offset.without(LANE)
-        for lane in range(self.values.vector.active):
+        if not is_symbolic(stride) and not is_symbolic(start.constant):
+            shape = Lanes(vector.lanes, vector.active, stride)
+            self.values.pending.add(buffer, start, shape, value.text)
+            if not self.values.unrolled:
+                self.values.pending.flush(buffer)
+            return
+        self.values.pending.flush(buffer)
+        for lane in range(vector.active):
             text = self._lane(buffer, value, lane)
             place = start.shift(stride * lane)
             self._store_at(buffer, place, memory_type(buffer.dtype), text)

@@ -20,6 +20,9 @@ from relay_tune.codegen.operations import (
     from_memory,
     unary_operation,
 )
+from relay_tune.codegen.pending_stores import PendingStores
+from relay_tune.codegen.strided_loads import Lanes, StridedLoads
+from relay_tune.codegen.transposing import chunks
 from relay_tune.tensor.affine import (
     Affine,
     Variable,
@@ -69,6 +72,9 @@ class ValueWriter:
         environment: each axis in terms of loop variables and LANE.
         registers: the cells of register buffers: buffer -> offset -> value.
         versions: how often each buffer was written; a load is shared only within a version.
+        unrolled: the axes that the unrolled loops around, in this block, step through by ones:
+            axis -> how many steps come before and after.
+        pending: stores that are held back.
     """
 
     writer: FunctionWriter
@@ -77,9 +83,16 @@ class ValueWriter:
     registers: dict[Tensor, dict[int, Value]] = field(default_factory=dict)
     versions: dict[Tensor, int] = field(default_factory=dict)
     vector: VectorContext = field(default_factory=VectorContext)
+    unrolled: dict[Axis, tuple[int, int]] = field(default_factory=dict)
+    pending: PendingStores = field(init=False)
+    _strided: StridedLoads = field(init=False)
     _known: dict[Scalar, Value] = field(default_factory=dict)
     _arithmetic: dict[tuple[str, int], Arithmetic] = field(default_factory=dict)
     _forms: dict[tuple[Tensor, tuple[Scalar, ...]], Affine | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.pending = PendingStores(self.writer, self.pointers)
+        self._strided = StridedLoads(self.writer, self._load_contiguous)
 
     def evaluate(self, expression: Scalar) -> Value:
         """The value of an expression; shared sub-expressions are evaluated once."""
@@ -245,16 +258,17 @@ class ValueWriter:
         offset = self.flat_offset(tensor, load.indices)
         if tensor in self.registers:
             return self._register(tensor, offset)
+        self.pending.flush(tensor)
         if isinstance(offset, Value):
             return self._gather(tensor, offset)
         lane = offset.coefficient(LANE)
         if lane == 0 and (self.vector.mask is None or self._is_inside(tensor, offset)):
-            return self._load_scalar(tensor, offset)
+            return self._load_contiguous(tensor, offset, 0)
         if lane == 0:  # the mask may be false everywhere
             return self._gather(tensor, self.spread(self.affine_value(offset)))
         if lane == 1:
             return self._load_vector(tensor, offset.without(LANE))
-        return self._load_strided(tensor, offset.without(LANE), lane)
+        return self._load_strided(load, offset.without(LANE), lane)
 
     def _is_inside(self, tensor: Tensor, offset: Affine) -> bool:
         """Whether an access is inside its tensor whatever the loop variables are."""
@@ -264,10 +278,6 @@ class ValueWriter:
     def _register(self, tensor: Tensor, offset: Affine | Value) -> Value:
         assert isinstance(offset, Affine) and offset.without(LANE).is_constant
         return self.registers[tensor][offset.constant]
-
-    def _load_scalar(self, tensor: Tensor, offset: Affine) -> Value:
-        pointer = self.writer.address(self.pointers[tensor], offset, BYTES[tensor.dtype])
-        return self._load_from(tensor, pointer, 0)
 
     def _load_from(self, tensor: Tensor, pointer: str, lanes: int) -> Value:
         kind = memory_type(tensor.dtype, lanes)
@@ -279,11 +289,11 @@ class ValueWriter:
         return Value(from_memory(arithmetic, text, tensor.dtype), tensor.dtype, lanes)
 
     def _load_vector(self, tensor: Tensor, offset: Affine) -> Value:
-        pointer = self.writer.address(self.pointers[tensor], offset, BYTES[tensor.dtype])
         lanes = self.vector.lanes
         mask = self.current_mask()
         if mask is None:
-            return self._load_from(tensor, pointer, lanes)
+            return self._load_contiguous(tensor, offset, lanes)
+        pointer = self.writer.address(self.pointers[tensor], offset, BYTES[tensor.dtype])
         kind = memory_type(tensor.dtype, lanes)
         suffix = f"v{lanes}{_suffix(tensor.dtype)}.p0"
         self.writer.declarations.add(
@@ -297,22 +307,37 @@ class ValueWriter:
         arithmetic = self.arithmetic(tensor.dtype, lanes)
         return Value(from_memory(arithmetic, text, tensor.dtype), tensor.dtype, lanes)
 
-    def _load_strided(self, tensor: Tensor, offset: Affine, stride: int) -> Value:
-        """Lanes that are `stride` elements apart, loaded one by one."""
+    def _load_strided(self, load: Load, offset: Affine, stride: int) -> Value:
+        """Lanes that are `stride` elements apart."""
+        tensor, shape = load.tensor, Lanes(self.vector.lanes, self.vector.active, stride)
         if self.vector.mask is not None or is_symbolic(self.vector.active):
             return self._gather(tensor, self.affine_value(offset + Affine({LANE: stride})))
-        elements = [
-            self._load_scalar(tensor, offset.shift(stride * lane))
-            for lane in range(self.vector.active)
-        ]
-        kind = value_type(tensor.dtype, self.vector.lanes)
-        element = value_type(tensor.dtype)
-        vector = "zeroinitializer"
-        for lane, value in enumerate(elements):
-            vector = self.writer.pure(
-                f"insertelement {kind} {vector}, {element} {value.text}, i64 {lane}"
-            )
-        return Value(vector, tensor.dtype, self.vector.lanes)
+        if is_symbolic(stride) or is_symbolic(offset.constant):
+            return self._strided.one_by_one(tensor, offset, shape)
+        if shape.can_skip:
+            return self._strided.skipping(tensor, offset, shape)
+        row = self._row_around(load, offset + Affine({LANE: stride}))
+        if row is None:
+            return self._strided.one_by_one(tensor, offset, shape)
+        return self._strided.column(tensor, offset.shift(-row[0]), shape, *row)
+
+    def _row_around(self, load: Load, offset: Affine) -> tuple[int, int] | None:
+        """(place, size) of a load in the row of neighbours that the unrolled loops load, too."""
+        form = self._form(load.tensor, load.indices)
+        for axis, (before, after) in self.unrolled.items():
+            if form is None or form.coefficient(axis) != 1:
+                continue
+            pieces = chunks(before + 1 + after, self.vector.lanes)
+            begin, size = next(p for p in pieces if p[0] <= before < p[0] + p[1])
+            place = before - begin
+            ends = (offset.shift(-place), offset.shift(size - 1 - place))
+            if size > 1 and all(self._is_inside(load.tensor, end) for end in ends):
+                return place, size
+        return None
+
+    def _load_contiguous(self, tensor: Tensor, offset: Affine, lanes: int) -> Value:
+        pointer = self.writer.address(self.pointers[tensor], offset, BYTES[tensor.dtype])
+        return self._load_from(tensor, pointer, lanes)
 
     def _gather(self, tensor: Tensor, offsets: Value) -> Value:
         lanes = self.vector.lanes
@@ -458,6 +483,7 @@ class ValueWriter:
     def _select_branching(self, node: Select, condition: Value) -> Value:
         """Jump over the loads of the side that is not taken."""
         w = self.writer
+        self.pending.flush()
         number = w.fresh("select").removeprefix("%")
         w.line(f"br i1 {condition.text}, label %{number}.true, label %{number}.false")
         sides: list[tuple[Value, str]] = []
