@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from relay_tune.codegen.function_writer import FunctionWriter
 from relay_tune.codegen.llvm_types import BYTES, memory_type
 from relay_tune.codegen.strided_loads import Lanes
-from relay_tune.codegen.transposing import chunks, piece, transposed
+from relay_tune.codegen.transposing import piece, transposed
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.lane_rows import pieces
 
 
 @dataclass(slots=True)
@@ -69,7 +70,7 @@ class PendingStores:
                 continue
             for shape, vectors in held.vectors.items():
                 for begin, row in _rows(vectors):
-                    for first, size in chunks(len(row), shape.lanes):
+                    for first, size in pieces(len(row), shape.lanes):
                         start = held.start.shift(begin + first)
                         self._write(each, start, shape, row[first : first + size])
 

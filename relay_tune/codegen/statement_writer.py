@@ -147,7 +147,7 @@ class StatementWriter:
                 self._counted(loop, begin, end)
 
     def _unrolled(self, loop: Loop, begin: int, end: int) -> None:
-        """The body for each position; strided stores wait for the end of the outermost such loop."""
+        """The body for each position; strided stores wait for the end of all such loops."""
         for position in range(begin, end):
             self.values.unrolled[loop.axis] = (position - begin, end - 1 - position)
             self.values.environment[loop.axis] = constant(position)

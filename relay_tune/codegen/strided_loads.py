@@ -16,9 +16,7 @@ from relay_tune.codegen.llvm_types import value_type
 from relay_tune.codegen.transposing import joined, shuffled, transposed
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Tensor
-
-MOST_SKIPPED = 4
-"""Lanes that lie farther apart are not picked out of whole vectors."""
+from relay_tune.tensor.lane_rows import MOST_SKIPPED
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,19 +12,9 @@ Computer Method for Matrix Transposing", IEEE Transactions on Computers, 1972).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from relay_tune.codegen.function_writer import FunctionWriter
-
-
-def chunks(count: int, most: int) -> Iterator[tuple[int, int]]:
-    """(begin, size) of pieces of `count` places: powers of two up to `most`, the largest first."""
-    begin, size = 0, most
-    while begin < count:
-        while size > count - begin:
-            size //= 2
-        yield begin, size
-        begin += size
 
 
 def transposed(

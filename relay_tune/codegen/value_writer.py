@@ -22,7 +22,6 @@ from relay_tune.codegen.operations import (
 )
 from relay_tune.codegen.pending_stores import PendingStores
 from relay_tune.codegen.strided_loads import Lanes, StridedLoads
-from relay_tune.codegen.transposing import chunks
 from relay_tune.tensor.affine import (
     Affine,
     Variable,
@@ -45,6 +44,7 @@ from relay_tune.tensor.expression import (
     Unary,
 )
 from relay_tune.tensor.index import decide_difference
+from relay_tune.tensor.lane_rows import pieces
 from relay_tune.tensor.loops import LaneReduce
 from relay_tune.tensor.size import is_symbolic, surely_less
 from relay_tune.tensor.walk import contains_load
@@ -327,8 +327,8 @@ class ValueWriter:
         for axis, (before, after) in self.unrolled.items():
             if form is None or form.coefficient(axis) != 1:
                 continue
-            pieces = chunks(before + 1 + after, self.vector.lanes)
-            begin, size = next(p for p in pieces if p[0] <= before < p[0] + p[1])
+            row = pieces(before + 1 + after, self.vector.lanes)
+            begin, size = next(part for part in row if before < sum(part))
             place = before - begin
             ends = (offset.shift(-place), offset.shift(size - 1 - place))
             if size > 1 and all(self._is_inside(load.tensor, end) for end in ends):

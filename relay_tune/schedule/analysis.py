@@ -6,10 +6,11 @@ features from which the cost model learns the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import product
+from itertools import chain, product
 from math import prod
 from operator import mul
 from types import MappingProxyType
@@ -26,6 +27,7 @@ from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Axis, Scalar, Tensor
 from relay_tune.tensor.index import FlatView
+from relay_tune.tensor.lane_rows import move_instructions
 from relay_tune.tensor.loops import Buffer
 from relay_tune.tensor.walk import loads
 
@@ -53,6 +55,9 @@ EXPOSED_SHARE = 0.5
 
 PREFETCH_COST = 0.05
 """What asking for weights early costs, relative to their transfer."""
+
+LINE_BYTES = 64
+"""Of a cache line."""
 
 PARTIAL_ROW = 1.5
 """How much slower parts of rows come from a cache than whole ones."""
@@ -119,6 +124,8 @@ class NestAnalysis:
         stored_around: the bytes among which the result is stored, lines that are read for it too.
         written_out: axes that a register tile always covers (see `written_out_axes`).
         near: what the nests before have left.
+        beside_windows: the positions of axes that sliding windows do not move along, where no axis
+            uses a window again (a depthwise convolution, a pool): blocks of them keep rows near.
     """
 
     nest: Nest
@@ -131,6 +138,7 @@ class NestAnalysis:
     stored_around: int
     written_out: frozenset[Axis]
     near: Near
+    beside_windows: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +210,19 @@ def analyse(nest: Nest, constants: frozenset[Tensor], near: Near = NOTHING_NEAR)
         stored_around=near.bytes if nest.target in near.tensors else 2 * around,
         written_out=written_out,
         near=near,
+        beside_windows=_beside_windows(nest, body),
     )
+
+
+def _beside_windows(nest: Nest, accesses: Sequence[Access]) -> tuple[int, ...]:
+    for access in accesses:
+        form = access.form
+        if form is None or access.constant or not all(form.coefficient(a) for a in nest.axes):
+            continue
+        moving = [axis for axis in nest.axes if _slides(form, axis, nest.reduction)]
+        if moving:
+            return tuple(n for n, axis in enumerate(nest.axes) if axis not in moving)
+    return ()
 
 
 def _accesses(root: Scalar, constants: frozenset[Tensor], near: Near) -> Iterator[Access]:
@@ -261,7 +281,7 @@ def register_use(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -
     written = _vectors(nest, choice, full)
     held = accumulators(analysis, choice)
     body = _body_loads(analysis, choice, full)
-    in_use, _ = _operands(body, written, machine)
+    in_use, _, _ = _operands(body, written, machine)
     operations = max(written * max(analysis.body_operations, analysis.result_operations), 1.0)
     loaded = sum(body.counts) or _loads(analysis.result_accesses, nest, choice, full)
     code = int((operations + loaded) * max(choice.unroll, 1))
@@ -320,7 +340,7 @@ def _loads(
     extents: dict[Axis, int],
     unrolled: Mapping[Axis, int] = NOTHING_UNROLLED,
 ) -> float:
-    """Load instructions for one pass of a tile's body; a gather counts one for each lane.
+    """Load instructions for one pass of a tile's body; scattered lanes count as they are moved.
 
     With `unrolled` reduction steps the pass covers all of them, and points that read the same
     element (neighbours under a sliding window) share a load.
@@ -333,7 +353,7 @@ def _loads(
             continue
         count = _distinct(access.form, extents, unrolled, vector, choice.lanes)
         if vector is not None and not _is_streamed(access, vector, nest):
-            count *= choice.lanes
+            count *= _moves(access.form, vector, choice.lanes, extents, unrolled)
         total += count
     return total
 
@@ -375,6 +395,19 @@ def _is_streamed(access: Access, vector: Axis, nest: Nest) -> bool:
     return factor in (0, 1) or (access.constant and bool(nest.reduction))
 
 
+def _moves(
+    form: Affine,
+    vector: Axis,
+    lanes: int,
+    extents: Mapping[Axis, int],
+    unrolled: Mapping[Axis, int] = NOTHING_UNROLLED,
+) -> float:
+    """Instructions that move a vector of an access to or from memory."""
+    steps = chain(extents.items(), unrolled.items())
+    row = next((n for axis, n in steps if axis is not vector and form.terms.get(axis, 0) == 1), 1)
+    return move_instructions(form.terms.get(vector, 0), row, lanes)
+
+
 @dataclass(frozen=True, slots=True)
 class _BodyLoads:
     """Load instructions of a tile's reduction body.
@@ -383,11 +416,15 @@ class _BodyLoads:
         counts: of each access in one step.
         together: steps that are written out.
         shared: loads of all of these, where equal elements are loaded once.
+        row: vectors that one row of a sliding window loads, if there are several rows of them.
+        row_steps: the steps of such a row.
     """
 
     counts: tuple[float, ...]
     together: int
     shared: float
+    row: float = 0.0
+    row_steps: int = 1
 
 
 def _body_loads(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, int]) -> _BodyLoads:
@@ -395,26 +432,34 @@ def _body_loads(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, 
     counts = tuple(_loads((access,), nest, choice, extents) for access in accesses)
     if choice.vector == -2 or choice.unroll == 1:
         return _BodyLoads(counts, 1, sum(counts))
-    unrolled = unrolled_extents([nest.reduction[n] for n in choice.reduction_order], choice.unroll)
+    reduction = [nest.reduction[place] for place in choice.reduction_order]
+    unrolled = unrolled_extents(reduction, choice.unroll)
+    together = prod(unrolled.values())
     shared = _loads(accesses, nest, choice, extents, unrolled)
-    return _BodyLoads(counts, prod(unrolled.values()), shared)
+    in_row = {**unrolled, reduction[0]: 1} if len(reduction) > 1 else unrolled
+    vector = _vector_axis(nest, choice)
+    vectors = tuple(a for a in accesses if a.form is None or vector in a.form.terms)
+    row = _loads(vectors, nest, choice, extents, in_row)
+    return _BodyLoads(counts, together, shared, row, prod(in_row.values()))
 
 
-def _operands(loaded: _BodyLoads, vectors: int, machine: Machine) -> tuple[int, float]:
-    """(registers of operands that stay live, loads for want of registers in each step).
+def _operands(loaded: _BodyLoads, vectors: int, machine: Machine) -> tuple[int, float, float]:
+    """(registers of operands that stay live, loads for want of registers, spills) of a step.
 
     Live is the smallest reused set of a reduction step. Where written-out steps share loads (a
-    sliding window), what they share stays live as far as there are registers; the rest costs loads.
+    sliding window), what they share stays live as far as there are registers; the rest costs loads,
+    and of vectors that a row of the window shares spills.
     """
     if not loaded.counts:
-        return 2, 0.0
+        return 2, 0.0, 0.0
     together, shared = loaded.together, loaded.shared
     if together > 1 and shared < 0.9 * together * sum(loaded.counts):
         live = max(min(together, 10), int(shared) - REMATERIALISED_LOADS)
-        free = machine.registers - vectors - 1
-        kept = min(live, max(free, LEAST_OPERANDS))
-        return kept, RELOADS * (live - kept) / together
-    return int(min(min(loaded.counts), 8)), 0.0
+        free = max(machine.registers - vectors - 1, LEAST_OPERANDS)
+        kept = min(live, free)
+        spilled = max(loaded.row - LEAST_OPERANDS - free, 0.0) / loaded.row_steps
+        return kept, RELOADS * (live - kept) / together, spilled
+    return int(min(min(loaded.counts), 8)), 0.0, 0.0
 
 
 def _tile_cycles(
@@ -426,7 +471,7 @@ def _tile_cycles(
 ) -> float:
     nest = analysis.nest
     vectors = _vectors(nest, choice, extents)
-    stored = vectors * (1.0 if _stores_vectors(analysis, choice) else float(choice.lanes))
+    stored = vectors * _stores(analysis, choice, extents)
     epilogue = (
         analysis.result_operations * vectors / machine.fused_per_cycle
         + _loads(analysis.result_accesses, nest, choice, extents) / machine.loads_per_cycle
@@ -439,9 +484,9 @@ def _tile_cycles(
         epilogue += 12.0 * prod(extents.values())
     body = _body_loads(analysis, choice, extents)
     loaded = body.shared / body.together * (choice.unroll if choice.vector == -2 else 1)
-    operands, reloaded = _operands(body, vectors, machine)
+    operands, reloaded, spilled = _operands(body, vectors, machine)
     loaded += reloaded
-    spilled = max(0, vectors + operands - machine.registers)
+    spilled += max(0, vectors + operands - machine.registers)
     step = max(
         vectors * analysis.body_operations / machine.fused_per_cycle,
         loaded / machine.loads_per_cycle,
@@ -452,11 +497,14 @@ def _tile_cycles(
     return 10.0 + epilogue + steps * (step + 0.5 * overhead + 2.0 * spilled)
 
 
-def _stores_vectors(analysis: NestAnalysis, choice: TileChoice) -> bool:
-    vector = _vector_axis(analysis.nest, choice)
-    if vector is None or analysis.store_form is None:
-        return choice.vector == -2
-    return analysis.store_form.coefficient(vector) == 1
+def _stores(analysis: NestAnalysis, choice: TileChoice, extents: Mapping[Axis, int]) -> float:
+    """Instructions that store one vector."""
+    vector, form = _vector_axis(analysis.nest, choice), analysis.store_form
+    if vector is None:
+        return 1.0 if choice.vector == -2 else float(choice.lanes)
+    if form is None or not form.terms.get(vector, 0):
+        return float(choice.lanes)
+    return _moves(form, vector, choice.lanes, extents)
 
 
 def _memory_cycles(
@@ -472,74 +520,110 @@ def _memory_cycles(
     accesses = [*analysis.body_accesses, *analysis.result_accesses]
     reduced = {axis: axis.extent for axis in nest.reduction}
     tile = {axis: min(extent, axis.extent) for axis, extent in _tiled(nest, choice)}
-    footprints = [
-        _footprint(access, tile, reduced) * _scatter(access, nest, tile) for access in accesses
-    ]
+    outer = outer_loops(nest.axes, choice)
+    innermost = next((loop for loop in reversed(outer) if loop.count > 1), None)
+    run = dict(tile)
+    if innermost is not None:
+        run[nest.axes[innermost.place]] *= innermost.count
+    boxes = [_footprints(accesses, tile, reduced)]
     inner = dict(tile)
     ahead = 2 if choice.prefetch else 1  # the next weights come while these are used
     places = [ahead if access.constant else 1 for access in accesses]
-    working_sets = [sum(map(mul, footprints, places))]
     loops: list[tuple[Axis, int]] = []
-    for loop in reversed(outer_loops(nest.axes, choice)):
+    for loop in reversed(outer):
         axis = nest.axes[loop.place]
         loops.append((axis, loop.count))
         if loop.count == 1:
-            working_sets.append(working_sets[-1])
+            boxes.append(boxes[-1])
             continue
         inner[axis] = min(inner[axis] * loop.count, axis.extent)
-        touched = [_footprint(access, inner, reduced) for access in accesses]
-        working_sets.append(sum(map(mul, touched, places)))
+        boxes.append(_footprints(accesses, inner, reduced))
+    working_sets = [sum(map(mul, box, places)) for box in boxes]
     far = sum(a.elements * a.bytes > machine.cache_bytes[1] and not a.is_near for a in accesses)
     crowding = CROWDED_STREAMS if far > FOLLOWED_STREAMS else 1.0
     cycles, exposed = 0.0, 0.0
-    for access, footprint in zip(accesses, footprints, strict=True):
+    for access, touched in zip(accesses, zip(*boxes, strict=True), strict=True):
         again, first, waited = _access_cycles(
-            access, footprint, loops, working_sets, analysis.near, machine
+            access, touched, loops, working_sets, analysis, machine
         )
-        cycles += again + first * (1.0 if access.is_near else crowding)
+        scattered = _scatter(access, nest, run)
+        cycles += scattered * (again + first * (1.0 if access.is_near else crowding))
         if access.constant:
             exposed += (PREFETCH_COST if choice.prefetch else EXPOSED_SHARE) * waited
     stored = prod(axis.extent for axis in nest.axes) * analysis.store_bytes
     is_near = nest.target in analysis.near.tensors
     bandwidth = _kept_bandwidth if is_near else _bandwidth
-    return cycles + 2 * stored / bandwidth(analysis.stored_around, machine), exposed
+    cycles += 2 * stored / bandwidth(analysis.stored_around, machine)
+    return cycles + _torn_lines(analysis, tile, stored) / machine.cache_bandwidth[1], exposed
 
 
-def _scatter(access: Access, nest: Nest, tile: dict[Axis, int]) -> float:
+def _torn_lines(analysis: NestAnalysis, tile: Mapping[Axis, int], stored: int) -> float:
+    """Bytes of cache lines that tiles touch a part of, beyond that part.
+
+    Counted for what is stored, and read without a reduction; other tiles fetch them again.
+    """
+    torn = 0.0
+    if analysis.store_form is not None:
+        torn += _torn(analysis.store_form, analysis.store_bytes, tile) * stored
+    if analysis.nest.body is not None:
+        return torn
+    for access in analysis.result_accesses:
+        if access.form is not None:
+            read = prod(axis.extent for axis in tile if access.form.coefficient(axis))
+            torn += _torn(access.form, access.bytes, tile) * read * access.bytes
+    return torn
+
+
+def _torn(form: Affine, size: int, tile: Mapping[Axis, int]) -> float:
+    """The bytes of the lines that a tile touches beside those that it wants, by the latter."""
+    run = 1
+    for axis in sorted(tile, key=form.coefficient):
+        if form.coefficient(axis) == run:
+            run *= tile[axis]
+            if tile[axis] < axis.extent:
+                break
+    return max(LINE_BYTES / (run * size) - 1.0, 0.0)
+
+
+def _scatter(access: Access, nest: Nest, run: Mapping[Axis, int]) -> float:
     """What a tile pays for taking only a part of each row that a reduction step reads.
 
-    Rows that are read whole follow each other in memory; packed constants always do.
+    Rows that are read whole follow each other in memory; packed constants always do. `run` are the
+    extents of a tile and of those that follow it in the innermost loop.
     """
     if access.form is None or access.constant or nest.body is None:
         return 1.0
     is_part = any(
-        access.form.coefficient(axis) == 1 and extent < axis.extent for axis, extent in tile.items()
+        access.form.coefficient(axis) == 1 and extent < axis.extent for axis, extent in run.items()
     )
     return PARTIAL_ROW if is_part else 1.0
 
 
 def _access_cycles(
     access: Access,
-    footprint: float,
+    touched: Sequence[float],
     loops: list[tuple[Axis, int]],
     working_sets: list[float],
-    near: Near,
+    analysis: NestAnalysis,
     machine: Machine,
 ) -> tuple[float, float, float]:
     """Cycles for one access: reading again, reading first, and what of that may be waited for.
 
-    `footprint` are the bytes that one tile touches through it. `loops` and their counts go from
-    the inside out, `working_sets` are the bytes inside each. Weights are never in the second cache
-    at first: a whole network has run since their last use. Where the nest is repeated, they may be
-    there from the second time on.
+    `touched` are the bytes that it touches in a tile and inside of each loop. `loops` and their
+    counts go from the inside out, `working_sets` are the bytes inside each. What an iteration
+    shares with the one before (rows of a sliding window) costs its loads alone in the first cache;
+    where windows are used several times, arithmetic hides that. Weights are never in the second
+    cache at first: a whole network has run since their last use. Where the nest is repeated, they
+    may be there from the second time on.
     """
-    moved, again, repeated, reused = footprint, 0.0, 1.0, False
+    near, moved, again, repeated, reused = analysis.near, touched[0], 0.0, 1.0, False
     for depth, (axis, count) in enumerate(loops):
         depends = access.form is None or access.form.coefficient(axis) != 0
+        is_kept = bool(analysis.beside_windows) and working_sets[depth] <= machine.cache_bytes[0]
         if reused:
-            repeated *= count
+            repeated *= 1 if is_kept and not depends else count
         elif depends or count == 1:
-            moved *= count
+            moved = min(moved * count, touched[depth + 1] if is_kept else math.inf)
         else:
             reused = True
             again = moved * (count - 1) / _bandwidth(working_sets[depth], machine)
@@ -552,6 +636,22 @@ def _access_cycles(
     around = everything + near.bytes
     warm = moved * repeated / _kept_bandwidth(around, machine) * (1 - 1 / near.repeats)
     return again * repeated, cold + warm, cold + (warm if around >= beyond else 0.0)
+
+
+def _slides(form: Affine, axis: Axis, reduction: Sequence[Axis]) -> bool:
+    """Whether neighbours on an axis read some of the same elements, under a sliding window."""
+    for step in reduction:
+        stride, rest = divmod(form.coefficient(axis), form.coefficient(step) or 1)
+        if form.coefficient(step) and not rest and 0 < stride < step.extent:
+            return True
+    return False
+
+
+def _footprints(
+    accesses: Sequence[Access], extents: dict[Axis, int], reduced: dict[Axis, int]
+) -> list[float]:
+    """Bytes that each access touches over a box."""
+    return [_footprint(access, extents, reduced) for access in accesses]
 
 
 def _footprint(access: Access, extents: dict[Axis, int], reduced: dict[Axis, int]) -> float:

@@ -338,10 +338,20 @@ def _lanes_of_reduction(analysis: NestAnalysis) -> bool:
 
 
 def _tiled_axes(analysis: NestAnalysis) -> list[int]:
-    """Axes that may have several points in a register tile: the last two with reuse."""
+    """Axes that may have several points in a register tile: the last ones with reuse.
+
+    Without a reduction, those along which some elements lie beside each other, if others do not.
+    """
     nest = analysis.nest
     if nest.body is None:
-        return []
+        forms = [analysis.store_form, *(access.form for access in analysis.result_accesses)]
+        contiguous = [
+            place
+            for place, axis in enumerate(nest.axes)
+            if axis not in analysis.written_out
+            and any(form is not None and form.coefficient(axis) == 1 for form in forms)
+        ]
+        return contiguous if len(contiguous) > 1 else []
     reusing = [
         place
         for place, axis in enumerate(nest.axes)
@@ -356,7 +366,8 @@ def _blocked_axes(analysis: NestAnalysis, machine: Machine) -> list[int]:
     read = sum(access.elements * access.bytes for access in analysis.body_accesses)
     if read <= machine.cache_bytes[1] * LEAST_BLOCKED_SHARE:
         return []
-    return [p for p in _tiled_axes(analysis) if len(_block_counts(_extent(analysis, p))) > 1]
+    places = {*_tiled_axes(analysis), *analysis.beside_windows}
+    return [p for p in sorted(places) if len(_block_counts(_extent(analysis, p))) > 1]
 
 
 def _extent(analysis: NestAnalysis, place: int) -> int:
