@@ -26,6 +26,7 @@ from benchmarks.machine import machine_description
 from benchmarks.moving import Mover
 from relay_tune import build, parse, zoo
 from relay_tune.ir.module import Module
+from relay_tune.runtime.aligned_memory import aligned_bytes
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.typing.infer import infer_types
 
@@ -74,6 +75,8 @@ def kernels() -> list[Kernel]:
         *pooling_kernels(),
         *movement_kernels(),
         *reduction_kernels(),
+        *row_kernels(),
+        *product_kernels(),
     ]
 
 
@@ -164,12 +167,33 @@ def reduction_kernels() -> list[Kernel]:
     ]
 
 
+def row_kernels() -> list[Kernel]:
+    """Softmax and layer normalisation of rows."""
+    norm = "nn.layer_norm(%a, %b, %c)"
+    return [
+        Kernel("softmax 1536x128", ((1536, 128),), "nn.softmax(%a)"),
+        Kernel("softmax 64x1000", ((64, 1000),), "nn.softmax(%a)"),
+        Kernel("layer norm 128x768", ((128, 768), (768,), (768,)), norm, weights=2),
+        Kernel("layer norm 512x256", ((512, 256), (256,), (256,)), norm, weights=2),
+    ]
+
+
+def product_kernels() -> list[Kernel]:
+    """Products of a matrix of weights and a vector; the weights count as read."""
+    return [
+        Kernel(f"matrix-vector {rows}x{depth}", ((1, depth), (rows, depth)), "nn.dense(%a, %b)", 1)
+        for rows, depth in ((256, 256), (512, 512), (512, 3136))
+    ]
+
+
 def measure(kernel: Kernel, rounds: int) -> Row:
     """Run the kernel and the plain loop in turns."""
     module, inputs = program(kernel)
+    inputs = [_aligned(array) for array in inputs]
     model = build(module, threads=1)
     outputs = [np.asarray(model(*inputs))]
     read, written = (sum(array.nbytes for array in arrays) for arrays in (inputs, outputs))
+    read += 4 * sum(prod(shape) for shape in kernel.shapes[len(inputs) :])
     limit_rounds = max(1, int(REFERENCE_SECONDS / ((read + written) / REFERENCE_RATE)))
     limit = Mover(read, written, limit_rounds)
     seconds, limits, count = [], [], 0
@@ -183,6 +207,13 @@ def measure(kernel: Kernel, rounds: int) -> Row:
     total = read + written
     level = next((name for name, size in CACHES.items() if total <= size), "memory")
     return Row(kernel.name, total, level, count, median(seconds), median(limits))
+
+
+def _aligned(array: np.ndarray) -> np.ndarray:
+    """A copy that begins on a cache line, as tensors between kernels do."""
+    memory = aligned_bytes(array.nbytes)
+    memory[:] = array.reshape(-1).view(np.uint8)
+    return memory.view(array.dtype).reshape(array.shape)
 
 
 def program(kernel: Kernel) -> tuple[Module, list[np.ndarray]]:

@@ -1,4 +1,5 @@
 import random
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -6,6 +7,7 @@ import pytest
 
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.apply import plan_program
+from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.schedule import misfit
@@ -160,3 +162,59 @@ def test_windows_that_share_more_than_fits_into_registers_stay_in_the_space() ->
     chosen |= {"vector": (2, 16), "vectors": 1, "tile0": 2, "tile1": 7, "unroll": 9}
     assert space.is_sensible(space.decode(chosen))
     assert not space.is_sensible(space.decode(chosen | {"tile0": 7}))
+
+
+def copy(shape: tuple[int, ...], order: tuple[int, ...]) -> Nest:
+    """The nest of a transposed copy."""
+    x = input_tensor("x", shape, "float32")
+    places = [order.index(axis) for axis in range(len(shape))]
+    turned = tuple(shape[axis] for axis in order)
+    return only_nest(compute("t", turned, lambda *at: x[tuple(at[place] for place in places)]))
+
+
+def depthwise(channels: int, size: int) -> Nest:
+    """The nest of a 3x3 depthwise convolution of channels-last data."""
+    x = input_tensor("x", (size + 2, size + 2, channels), "float32")
+    w = input_tensor("w", (3, 3, channels), "float32")
+    kh, kw = Axis("kh", 3), Axis("kw", 3)
+    taps = [kh, kw]
+    shape = (size, size, channels)
+    return only_nest(
+        compute(
+            "d", shape, lambda i, j, c: reduce("sum", taps, x[i + kh, j + kw, c] * w[kh, kw, c])
+        )
+    )
+
+
+@pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
+def test_transposed_copies_take_squares(machine):
+    space = space_of(copy((512, 384), (1, 0)), machine)
+    lanes = machine.vector_bytes // 4
+    chosen = default_choice(space)
+    assert min(chosen.tile) >= min(lanes, 8)
+    assert space.estimate(chosen).cycles < 0.5 * space.estimate(_row_of(chosen)).cycles
+
+
+def _row_of(choice: TileChoice) -> TileChoice:
+    """The choice with one vector as its tile."""
+    tile = tuple(choice.lanes if n == choice.vector else 1 for n in range(len(choice.tile)))
+    return replace(choice, tile=tile)
+
+
+def test_copies_that_are_contiguous_need_no_tile():
+    assert not any(name.startswith("tile") for name in space_of(exp(64, 48)).names)
+
+
+def test_blocks_of_channels_keep_the_rows_of_windows_near():
+    space = space_of(depthwise(192, 28), threads=1)
+    channels = next(n for n, axis in enumerate(space.analysis.nest.axes) if axis.extent == 192)
+    assert f"blocks{channels}" in space.names
+    chosen = replace(default_choice(space), tile=(1, 14, 16), order=(0, 1, 2), unroll=9)
+    costs = [
+        space.estimate(replace(chosen, blocks=(1, 1, count))).memory_cycles for count in (1, 3)
+    ]
+    assert costs[1] < costs[0]
+
+
+def test_products_have_no_blocks_beside_windows():
+    assert space_of(matmul(512, 512, 512)[0]).analysis.beside_windows == ()
