@@ -339,8 +339,12 @@ def _loads(
     choice: TileChoice,
     extents: dict[Axis, int],
     unrolled: Mapping[Axis, int] = NOTHING_UNROLLED,
+    *,
+    values: bool = False,
 ) -> float:
     """Load instructions for one pass of a tile's body; scattered lanes count as they are moved.
+
+    With `values`, the registers that hold what is loaded.
 
     With `unrolled` reduction steps the pass covers all of them, and points that read the same
     element (neighbours under a sliding window) share a load.
@@ -352,7 +356,7 @@ def _loads(
             total += _vectors(nest, choice, extents) * choice.lanes
             continue
         count = _distinct(access.form, extents, unrolled, vector, choice.lanes)
-        if vector is not None and not _is_streamed(access, vector, nest):
+        if not values and vector is not None and not _is_streamed(access, vector, nest):
             count *= _moves(access.form, vector, choice.lanes, extents, unrolled)
         total += count
     return total
@@ -416,6 +420,8 @@ class _BodyLoads:
         counts: of each access in one step.
         together: steps that are written out.
         shared: loads of all of these, where equal elements are loaded once.
+        values: registers that hold what these load.
+        slides: whether the steps load less together than each by itself, as a sliding window does.
         row: vectors that one row of a sliding window loads, if there are several rows of them.
         row_steps: the steps of such a row.
     """
@@ -423,6 +429,8 @@ class _BodyLoads:
     counts: tuple[float, ...]
     together: int
     shared: float
+    values: float = 0.0
+    slides: bool = False
     row: float = 0.0
     row_steps: int = 1
 
@@ -436,11 +444,14 @@ def _body_loads(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, 
     unrolled = unrolled_extents(reduction, choice.unroll)
     together = prod(unrolled.values())
     shared = _loads(accesses, nest, choice, extents, unrolled)
+    values = _loads(accesses, nest, choice, extents, unrolled, values=True)
+    if values >= 0.9 * together * _loads(accesses, nest, choice, extents, values=True):
+        return _BodyLoads(counts, together, shared, values)
     in_row = {**unrolled, reduction[0]: 1} if len(reduction) > 1 else unrolled
     vector = _vector_axis(nest, choice)
     vectors = tuple(a for a in accesses if a.form is None or vector in a.form.terms)
-    row = _loads(vectors, nest, choice, extents, in_row)
-    return _BodyLoads(counts, together, shared, row, prod(in_row.values()))
+    row = _loads(vectors, nest, choice, extents, in_row, values=True)
+    return _BodyLoads(counts, together, shared, values, True, row, prod(in_row.values()))
 
 
 def _operands(loaded: _BodyLoads, vectors: int, machine: Machine) -> tuple[int, float, float]:
@@ -452,14 +463,13 @@ def _operands(loaded: _BodyLoads, vectors: int, machine: Machine) -> tuple[int, 
     """
     if not loaded.counts:
         return 2, 0.0, 0.0
-    together, shared = loaded.together, loaded.shared
-    if together > 1 and shared < 0.9 * together * sum(loaded.counts):
-        live = max(min(together, 10), int(shared) - REMATERIALISED_LOADS)
-        free = max(machine.registers - vectors - 1, LEAST_OPERANDS)
-        kept = min(live, free)
-        spilled = max(loaded.row - LEAST_OPERANDS - free, 0.0) / loaded.row_steps
-        return kept, RELOADS * (live - kept) / together, spilled
-    return int(min(min(loaded.counts), 8)), 0.0, 0.0
+    if not loaded.slides:
+        return int(min(min(loaded.counts), 8)), 0.0, 0.0
+    live = max(min(loaded.together, 10), int(loaded.values) - REMATERIALISED_LOADS)
+    free = max(machine.registers - vectors - 1, LEAST_OPERANDS)
+    kept = min(live, free)
+    spilled = max(loaded.row - LEAST_OPERANDS - free, 0.0) / loaded.row_steps
+    return kept, RELOADS * (live - kept) / loaded.together, spilled
 
 
 def _tile_cycles(
