@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from relay_tune.building.assemble import assemble
 from relay_tune.building.memory_limit import check_storages
 from relay_tune.building.named_sizes import with_named_sizes
 from relay_tune.building.network import input_type, is_static, network_of, output_types
 from relay_tune.building.primitives import (
+    USUAL_SIZES,
     ChooseSchedule,
     Primitive,
     compile_primitives,
@@ -43,6 +44,7 @@ def build(
     threads: int | None = None,
     schedules: ChooseSchedule | None = None,
     report: Report | None = None,
+    sizes: Sequence[int] = USUAL_SIZES,
 ) -> Model | ProgramModel:
     """Compile a module's main function.
 
@@ -55,6 +57,8 @@ def build(
         threads: how many threads the code is made for; by default all processors of this process.
         schedules: gives the schedule of a primitive, or None for the default one.
         report: is told what is being compiled.
+        sizes: sizes of open dimensions for which products with weights get code of their own, with
+            the schedules of these sizes, beside the code for all sizes.
 
     Where sizes of inputs are open (symbols or `?`), the code is for all sizes. Where an operator
     has no such code, code is made when inputs of new shapes first come, and `report` is told why.
@@ -65,7 +69,7 @@ def build(
     typed = infer_types(module)
     tell = report if report is not None else _silent
     if not is_network(typed):
-        return _program_model(typed, chosen, count, schedules, tell)
+        return _program_model(typed, chosen, count, schedules, tell, sizes)
     types = _input_types(typed.main)
     if all(is_static(type_) for type_ in types.values()):
         return Model.from_program(compile_module(typed, chosen, count, schedules, report))
@@ -74,12 +78,17 @@ def build(
         fixed = FixInputShapes(dict(zip(types, shapes, strict=True)))(typed)
         return compile_module(fixed, chosen, count, schedules, report)
 
-    general = _for_all_sizes(typed, chosen, count, schedules, tell)
+    general = _for_all_sizes(typed, chosen, count, schedules, tell, sizes)
     return Model(types, output_types(typed), count, compile_for, general)
 
 
 def _program_model(
-    typed: Module, target: Target, threads: int, schedules: ChooseSchedule | None, report: Report
+    typed: Module,
+    target: Target,
+    threads: int,
+    schedules: ChooseSchedule | None,
+    report: Report,
+    sizes: Sequence[int],
 ) -> ProgramModel:
     def compile_for(shapes: Mapping[str, tuple[int, ...]]) -> CompiledFunctions:
         fixed = infer_types(FixInputShapes(shapes)(typed))
@@ -88,19 +97,25 @@ def _program_model(
     type_ = function_type(typed.main)
     inputs = {param.name: t for param, t in zip(typed.main.params, type_.params, strict=True)}
     if not open_inputs(inputs):
-        compiled = compile_program(program_module(typed), target, threads, schedules, report)
+        module = program_module(typed)
+        compiled = compile_program(module, target, threads, schedules, report, sizes)
         return ProgramModel(inputs, type_.result, compile_for, compiled)
-    general = _for_all_sizes(typed, target, threads, schedules, report)
+    general = _for_all_sizes(typed, target, threads, schedules, report, sizes)
     return ProgramModel(inputs, type_.result, compile_for, general)
 
 
 def _for_all_sizes(
-    typed: Module, target: Target, threads: int, schedules: ChooseSchedule | None, report: Report
+    typed: Module,
+    target: Target,
+    threads: int,
+    schedules: ChooseSchedule | None,
+    report: Report,
+    sizes: Sequence[int],
 ) -> CompiledFunctions | None:
     """Code for all sizes of the inputs, or None where an operator has none."""
     try:
         module = program_module(with_named_sizes(typed))
-        return compile_program(module, target, threads, schedules, report)
+        return compile_program(module, target, threads, schedules, report, sizes)
     except NoNativeCodeError as error:
         report(f"There is no code for all sizes, it is made for those that come: {error}")
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
@@ -109,17 +109,23 @@ class PrimitiveCode:
     schedule: Schedule
 
 
-def primitives_of(functions: Iterable[Function]) -> dict[Function, Primitive]:
-    """The primitive of each function."""
-    return {function: _primitive(function) for function in dict.fromkeys(functions)}
+USUAL_SIZES = (1,)
+"""Sizes of open dimensions that get code of their own: a single sample is the commonest batch."""
 
 
-def _primitive(function: Function) -> Primitive:
+def primitives_of(
+    functions: Iterable[Function], sizes: Sequence[int] = USUAL_SIZES
+) -> dict[Function, Primitive]:
+    """The primitive of each function; `sizes` of open dimensions get code of their own."""
+    return {function: _primitive(function, sizes) for function in dict.fromkeys(functions)}
+
+
+def _primitive(function: Function, sizes: Sequence[int]) -> Primitive:
     if not is_open_primitive(function):
         return Primitive(primitive_key(function), lower_function(function))
     named = open_primitive(function)
     key, program = primitive_key(named.function), open_program(named)
-    cases = _cases(named, key, program)
+    cases = _cases(named, key, program, sizes)
     return Primitive(key, program, open=named, cases=cases, sizes=_size_primitive(named, key))
 
 
@@ -132,24 +138,23 @@ def _size_primitive(named: OpenPrimitive, key: PrimitiveKey) -> Primitive | None
 
 
 def _cases(
-    named: OpenPrimitive, key: PrimitiveKey, program: TensorProgram
+    named: OpenPrimitive, key: PrimitiveKey, program: TensorProgram, sizes: Sequence[int]
 ) -> tuple[PrimitiveCase, ...]:
-    """A single row, and few rows, of a product with weights: reading these takes most of the time.
+    """Some sizes, and few rows, of a product with weights: reading these takes most of the time.
 
-    A single row has a schedule, and a record in the tuning log, of its own.
+    A fixed size has a schedule, and a record in the tuning log, of its own.
     """
     if len(named.symbols) != 1 or not _multiplies_weights(program):
         return ()
     (symbol,) = named.symbols
-    one = with_size(named, symbol, 1)
+    cases = []
+    for size in dict.fromkeys(sizes):
+        fixed = with_size(named, symbol, size)
+        own = Primitive(primitive_key(fixed), lower_function(fixed))
+        cases.append(PrimitiveCase(symbol, size, size, own))
     few = PrimitiveKey(f"{key.digest}f{FEW_ROWS}", key.title)
-    few_program = open_program(named, FEW_ROWS)
-    return (
-        PrimitiveCase(symbol, 1, 1, Primitive(primitive_key(one), lower_function(one))),
-        PrimitiveCase(
-            symbol, 2, FEW_ROWS, Primitive(few, few_program, open=named, example=FEW_ROWS)
-        ),
-    )
+    small = Primitive(few, open_program(named, FEW_ROWS), open=named, example=FEW_ROWS)
+    return (*cases, PrimitiveCase(symbol, 1, FEW_ROWS, small))
 
 
 def _multiplies_weights(program: TensorProgram) -> bool:

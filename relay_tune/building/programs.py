@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from relay_tune.building.constant_block import ConstantBlock
 from relay_tune.building.primitives import (
+    USUAL_SIZES,
     ChooseSchedule,
     compile_primitives,
     primitives_of,
@@ -31,10 +32,14 @@ def compile_program(
     threads: int,
     schedules: ChooseSchedule | None,
     report: Callable[[str], None],
+    sizes: Sequence[int] = USUAL_SIZES,
 ) -> CompiledFunctions:
-    """The compiled program of a fused module; NoNativeCodeError for what has no native form."""
+    """The compiled program of a fused module; NoNativeCodeError for what has no native form.
+
+    `sizes` of open dimensions get code of their own.
+    """
     program = lower_program(module)
-    primitives = primitives_of(program_kernels(program))
+    primitives = primitives_of(program_kernels(program), sizes)
     every = [each for primitive in primitives.values() for each in primitive.with_parts()]
     distinct = {primitive.key.digest: primitive for primitive in every}
     codes, objects = compile_primitives(distinct, target, threads, schedules, report)

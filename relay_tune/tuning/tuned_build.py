@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from relay_tune.building.build import Report
 from relay_tune.building.build import build as build_model
+from relay_tune.building.primitives import USUAL_SIZES
 from relay_tune.codegen.target import Target, parse_target
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.ir.module import Module
@@ -56,6 +58,7 @@ def build(
     accuracy: str = "fast",
     report: Report | None = None,
     coverage: Coverage | None = None,
+    sizes: Sequence[int] = USUAL_SIZES,
 ) -> Model | ProgramModel:
     """Compile a module's main function for a machine.
 
@@ -67,6 +70,8 @@ def build(
         accuracy: `fast`, or `exact` to rule out algorithms that round more than direct ones.
         report: is told, line by line, what is being compiled.
         coverage: is told which primitives were found in the log.
+        sizes: sizes of open dimensions for which products with weights get code of their own, with
+            what the log knows for these sizes, beside the code for all sizes.
 
     Raises BuildError where the program has no native form, InputError for a log that cannot be
     read, RelayError for an ill-typed program.
@@ -86,4 +91,6 @@ def build(
         (covered.untuned if schedule is None else covered.tuned).append(key.title)
         return allowed.default_schedule(machine, count) if schedule is None else schedule
 
-    return build_model(module, target=chosen, threads=count, schedules=schedules, report=report)
+    return build_model(
+        module, target=chosen, threads=count, schedules=schedules, report=report, sizes=sizes
+    )

@@ -4,14 +4,20 @@ import numpy as np
 import pytest
 
 from relay_tune.building.build import build
+from relay_tune.building.primitives import ChooseSchedule
 from relay_tune.errors import InputError, RelayError
 from relay_tune.frontend.relay_text import parse
+from relay_tune.ir.dim import Symbol
+from relay_tune.ir.expr import Constant, Function, Var
 from relay_tune.ir.module import Module
+from relay_tune.ir.operator import find_operator
+from relay_tune.ir.types import TensorType
 from relay_tune.runtime.data_values import list_value
 from relay_tune.runtime.interpreter import interpret
 from relay_tune.runtime.model import Model
 from relay_tune.runtime.program_model import ProgramModel
 from relay_tune.std import prelude
+from relay_tune.transform.fix_input_shapes import FixInputShapes
 from relay_tune.zoo.program_catalogue import PROGRAMS
 from relay_tune.zoo.programs import program_inputs, program_module
 from tests.properties.programs.compare import assert_same_value
@@ -125,6 +131,25 @@ def @main(%p: (Tensor[(?, 4), float32], Tensor[(?, 4), float32])) { %p.0 + %p.1 
     with pytest.raises(RelayError, match="sizes that do not fit"):
         model((floats(3, 4), floats(2, 4)))
     check(module, model, (floats(2, 4), floats(2, 4)))
+
+
+def test_sizes_with_code_of_their_own_have_the_schedules_of_these_sizes() -> None:
+    w = Constant(floats(48, 32))
+    x = Var("x", TensorType((Symbol("n"), 32), "float32"))
+    dense, relu = find_operator("nn.dense"), find_operator("nn.relu")
+    assert dense is not None and relu is not None
+    module = Module.from_function(Function((x,), relu(dense(x, w))))
+    asked: dict[str, set[str]] = {"one": set(), "all": set()}
+
+    def choose(where: str) -> ChooseSchedule:
+        return lambda key, plan: asked[where].add(key.digest)
+
+    fixed = FixInputShapes({"x": (24, 32)})(module)
+    build(fixed, threads=1, schedules=choose("one"))
+    model = build(module, threads=1, schedules=choose("all"), sizes=(1, 24))
+    assert asked["one"] <= asked["all"]
+    for n in (1, 2, 8, 9, 24, 25):
+        check(module, model, floats(n, 32))
 
 
 def integers(*values: int) -> np.ndarray:
