@@ -84,6 +84,8 @@ class _StepWriter:
     def _write_step(self, step: KernelStep) -> None:
         """Workspace and the kernels of a step."""
         objects = self._objects
+        # What another case has computed is not known in the block of this one.
+        self._sizes = SizeWriter(self._symbols, self._writer.pure)
         blocks = [self._workspace_block(size) for size in step.workspace]
         pointers = dict(self._pointers)
         for place, block in enumerate(blocks):
