@@ -8,11 +8,14 @@ import pytest
 import relay_tune.op  # noqa: F401  registers all operators
 from relay_tune.ir.operator import FusionKind, Operator, operators
 
-DYNAMIC = frozenset(
-    "argwhere unique dyn.arange dyn.broadcast_to dyn.full dyn.ones dyn.reshape dyn.strided_slice "
-    "dyn.tile dyn.topk dyn.zeros".split()
+DYNAMIC = frozenset(["unique", "dyn.topk"])
+"""The shape of the result depends on values, and nothing finds it: these run outside of kernels."""
+
+FINDS_SIZES = frozenset(
+    "argwhere dyn.arange dyn.broadcast_to dyn.full dyn.ones dyn.reshape dyn.strided_slice dyn.tile "
+    "dyn.zeros strided_slice".split()
 )
-"""The shape of the result depends on values: these run outside of kernels."""
+"""The shape of the result may depend on values, and the operator finds it."""
 
 NOT_EXPRESSIBLE = frozenset(["reinterpret"])
 """Tensor expressions have no operation for it: these run outside of kernels."""
@@ -32,7 +35,8 @@ def test_a_record_is_complete(operator):
     assert operator.documentation.strip()
     runs_outside = operator.name in DYNAMIC | NOT_EXPRESSIBLE
     assert runs_outside == (operator.compute is None and operator.composition is None)
-    if runs_outside:
+    assert (operator.sizes is not None) == (operator.name in FINDS_SIZES)
+    if runs_outside or operator.name in FINDS_SIZES - {"strided_slice"}:
         assert operator.kind is FusionKind.OPAQUE
 
 
