@@ -17,7 +17,7 @@ from relay_tune.ir.types import FuncType, TensorType, TupleType, Type
 from relay_tune.transform.infer import InferTypes
 from relay_tune.transform.language.propagate_constants import PropagateConstants
 from relay_tune.transform.language.specialize import Specialize
-from relay_tune.transform.pipeline import default_pipeline
+from relay_tune.transform.pipeline import PipelineOptions, default_pipeline
 
 
 def is_network(typed: Module) -> bool:
@@ -52,18 +52,22 @@ def kernel_functions(fused: Module) -> list[Function]:
 
 
 def program_kernels(program: FirstOrderProgram) -> Iterator[Function]:
-    """The primitive function of each kernel that a program runs."""
+    """The primitive function of each kernel that a program runs, for joined calls as well."""
     for function in program.functions.values():
         for block in function.blocks:
             for instruction in block.instructions:
                 is_scalar = isinstance(instruction, ComputeScalars)
                 if isinstance(instruction, RunKernel) and not is_scalar:
-                    yield instruction.primitive
+                    if instruction.primitive not in program.batches:
+                        yield instruction.primitive
+    for batches in program.batches.values():
+        yield from batches.values()
 
 
 def program_module(typed: Module) -> Module:
     """The fused module of a program, every node typed."""
-    return InferTypes()(default_pipeline()(PropagateConstants()(Specialize()(typed))))
+    pipeline = default_pipeline(PipelineOptions(slice_views=False))
+    return InferTypes()(pipeline(PropagateConstants()(Specialize()(typed))))
 
 
 def _is_plain(node: Expr) -> bool:

@@ -77,6 +77,11 @@ class ComputeScalars(RunKernel):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class DeferKernel(RunKernel):
+    """Note that a primitive function is to be run before elements of its outputs are needed."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class LoadConstant(Instruction):
     """A constant: a literal, or the address of a static tensor object."""
 

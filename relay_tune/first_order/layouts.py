@@ -3,7 +3,8 @@
     offset 0   i32   references (negative: a static object, never counted)
            4   i16   size class
            6   i16   layout number; that of a constructor is also its tag
-           8   ptr   link of free lists and of the list of dying objects
+           8   ptr   link of free lists and of the list of dying objects; else null, but for marks
+                     while objects are read, and the depth of a tensor that is still to be computed
           16   fields
 
 The elements of a tensor object begin at TENSOR_DATA, so that they are 64-byte aligned. In a program
@@ -19,6 +20,7 @@ from math import prod
 from relay_tune.first_order.kinds import Kind, ScalarKind, TensorKind, is_counted
 from relay_tune.ir.dtypes import DTYPES
 
+LINK = 8
 HEADER_BYTES = 16
 TENSOR_SHAPE = 16
 TENSOR_DATA = 64

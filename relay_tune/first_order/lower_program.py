@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from relay_tune.errors import NoNativeCodeError
 from relay_tune.first_order.block_builder import BlockBuilder
+from relay_tune.first_order.defer_kernels import with_deferred_kernels
 from relay_tune.first_order.function_table import FunctionTable
 from relay_tune.first_order.instructions import ReadField, Register
 from relay_tune.first_order.kinds import (
@@ -58,7 +59,7 @@ def lower_program(module: Module, entry: str = "main") -> FirstOrderProgram:
     lowering.finish()
     inputs = {param.name: t for param, t in zip(function.params, type_.params, strict=True)}
     has_cells = any(isinstance(node, RefCreate) for node in post_order(*module.functions.values()))
-    return FirstOrderProgram(
+    program = FirstOrderProgram(
         functions=lowering.functions,
         layouts=tuple(lowering.layouts.all),
         data_types=data_types,
@@ -69,6 +70,7 @@ def lower_program(module: Module, entry: str = "main") -> FirstOrderProgram:
         has_cells=has_cells,
         is_open=_is_open(lowering),
     )
+    return with_deferred_kernels(program)
 
 
 def described_program(module: Module, type_: FuncType, inputs: Sequence[str]) -> FirstOrderProgram:

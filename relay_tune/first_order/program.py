@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from relay_tune.first_order.instructions import Instruction, Register
 from relay_tune.first_order.kinds import Kind
 from relay_tune.first_order.layouts import ObjectLayout
 from relay_tune.first_order.terminators import Terminator
-from relay_tune.ir.expr import Constructor
+from relay_tune.ir.expr import Constructor, Function
 from relay_tune.ir.type_data import TypeData
 from relay_tune.ir.types import RefType, Type
 
@@ -72,6 +72,8 @@ class FirstOrderProgram:
         types: the data types as the module defines them.
         has_cells: whether there are references, which alone can form cycles.
         is_open: whether some tensors have sizes that are known at run time only.
+        batches: where kernels are deferred, those of which several calls can be one: by number of
+            calls, the primitive for all of them.
     """
 
     functions: Mapping[str, FirstOrderFunction]
@@ -83,3 +85,4 @@ class FirstOrderProgram:
     types: Mapping[str, TypeData]
     has_cells: bool
     is_open: bool = False
+    batches: Mapping[Function, Mapping[int, Function]] = field(default_factory=dict)

@@ -50,6 +50,9 @@ RELOADS = 2.0
 LOAD_CYCLES = 0.1
 """What a load costs behind arithmetic: energy, so that some processors slow their clock."""
 
+LANE_REDUCTION_CYCLES = 24.0
+"""Combining the lanes of an accumulator, each level of which waits for the one before."""
+
 EXPOSED_SHARE = 0.5
 """How much of the transfer of weights no arithmetic hides, unless it is asked for early."""
 
@@ -491,7 +494,7 @@ def _tile_cycles(
         return epilogue + 1.0
     if choice.vector == -2:
         steps = -(-steps // (choice.lanes * choice.unroll))
-        epilogue += 12.0 * prod(extents.values())
+        epilogue += LANE_REDUCTION_CYCLES * prod(extents.values())
     body = _body_loads(analysis, choice, extents)
     loaded = body.shared / body.together * (choice.unroll if choice.vector == -2 else 1)
     operands, reloaded, spilled = _operands(body, vectors, machine)
@@ -637,6 +640,8 @@ def _access_cycles(
         else:
             reused = True
             again = moved * (count - 1) / _bandwidth(working_sets[depth], machine)
+    if access.form is not None:
+        moved = min(moved, float(access.elements * access.bytes))  # the last tile is a part of one
     everything = access.elements * access.bytes
     if not access.constant:
         bandwidth = _kept_bandwidth if access.is_near else _bandwidth

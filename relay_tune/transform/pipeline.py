@@ -68,11 +68,13 @@ class PipelineOptions:
         layout: "cost", "NHWC" or "NCHW"; see `ChooseLayout`.
         maximum_group_size: the most operator calls in one kernel.
         explicit_padding: whether producers write the padding that consumers need.
+        slice_views: whether slices can be views of planned memory.
     """
 
     layout: str = "cost"
     maximum_group_size: int = 64
     explicit_padding: bool = True
+    slice_views: bool = True
 
 
 def default_pipeline(options: PipelineOptions | None = None) -> Pipeline:
@@ -97,7 +99,7 @@ def default_pipeline(options: PipelineOptions | None = None) -> Pipeline:
             SimplifyExpression(),
             EliminateCommonSubexpressions(),
             EliminateDeadCode(),
-            Fuse(chosen.maximum_group_size),
+            Fuse(chosen.maximum_group_size, chosen.slice_views),
         )
     )
 

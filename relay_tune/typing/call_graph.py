@@ -26,10 +26,11 @@ def recursive_groups(module: Module) -> list[tuple[str, ...]]:
         name: tuple(used for used in used_globals(function) if used in module.functions)
         for name, function in module.functions.items()
     }
-    return _strongly_connected(uses)
+    return strongly_connected(uses)
 
 
-def _strongly_connected(edges: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
+def strongly_connected(edges: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The strongly connected components of a graph, each after all that it has edges to."""
     index: dict[str, int] = {}
     lowest: dict[str, int] = {}
     open_nodes: dict[str, None] = {}

@@ -48,6 +48,7 @@ def entry_text(symbol: str, entry: EntryPoint, module: ModuleWriter) -> str:
     )
     call = f'call tailcc {result_type(outputs)} @"{entry.function}"(ptr %session{arguments})'
     writer.line(f"%result = {call}" if outputs else call)
+    writer.line("call void @run_queue(ptr %session)")
     _write_results(outputs, objects)
     writer.line("ret void")
     module.declarations |= writer.declarations

@@ -233,6 +233,7 @@ done:
 
 define void @relay_tune_reset(ptr %session) nounwind {{
 entry:
+  call void @forget_queue(ptr %session)
   %list = getelementptr i8, ptr %session, i64 {regions}
   %first = load ptr, ptr %list, align 8
   store ptr null, ptr %list, align 8

@@ -18,6 +18,7 @@ from relay_tune.first_order.instructions import (
     CallClosure,
     CallFunction,
     ComputeScalars,
+    DeferKernel,
     Instruction,
     LoadConstant,
     MakeObject,
@@ -56,7 +57,10 @@ class InstructionWriter:
         match instruction:
             case ComputeScalars():
                 write_scalars(instruction, objects)
+            case DeferKernel():
+                self._defer(instruction)
             case RunKernel():
+                self._run_queue()
                 write_kernel_step(instruction, self._module.steps[instruction.primitive], objects)
             case LoadConstant():
                 names[instruction.result] = self._constant(instruction)
@@ -81,6 +85,20 @@ class InstructionWriter:
             case Unpack():
                 fields = dict(instruction.fields)
                 objects.unpack(names[instruction.object], instruction.layout, fields)
+
+    def _run_queue(self) -> None:
+        """Compute all tensors that are still to be computed."""
+        if self._module.program.batches:
+            self._writer.line("call void @run_queue(ptr %session)")
+
+    def _defer(self, instruction: DeferKernel) -> None:
+        names = self._names
+        for output in instruction.outputs:
+            assert isinstance(output.kind, TensorKind)  # what makes numbers does not wait
+            names[output] = self._objects.new_tensor(output.kind)
+        number = self._module.queue_number(instruction.primitive)
+        operands = self._arguments((*instruction.inputs, *instruction.outputs))
+        self._writer.line(f"call void @note.{number}(ptr %session{operands})")
 
     def write_return(self, values: Sequence[Register]) -> None:
         """Return to the caller."""
@@ -135,6 +153,7 @@ class InstructionWriter:
         if isinstance(result, ScalarKind):
             if isinstance(source, ScalarKind):
                 return name
+            self._run_queue()
             return self._objects.load_value(result, self._objects.data(name), 0)
         if isinstance(source, ScalarKind) and isinstance(result, TensorKind):
             tensor = self._objects.new_tensor(result)

@@ -6,7 +6,7 @@ results and workspace get memory for the sizes that they have this time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from relay_tune.codegen.programs.kernel_step import (
     SMALLEST_SHARED_WORK,
@@ -27,12 +27,19 @@ from relay_tune.tensor.size import is_symbolic, surely_less
 
 def write_kernel_step(instruction: RunKernel, step: KernelStep, objects: ObjectWriter) -> None:
     """Run the kernels of a primitive on registers; scalars pass through memory."""
-    _StepWriter(instruction, step, objects).write()
+    _StepWriter(instruction.inputs, step, objects).write(instruction.outputs)
+
+
+def write_step(
+    step: KernelStep, inputs: Sequence[str], outputs: Sequence[str], objects: ObjectWriter
+) -> None:
+    """Run the kernels of a primitive without open sizes on elements at addresses."""
+    _StepWriter((), step, objects).write_on(inputs, outputs)
 
 
 class _StepWriter:
-    def __init__(self, instruction: RunKernel, step: KernelStep, objects: ObjectWriter) -> None:
-        self._instruction = instruction
+    def __init__(self, inputs: Sequence[Register], step: KernelStep, objects: ObjectWriter) -> None:
+        self._inputs = inputs
         self._step = step
         self._objects = objects
         self._writer = objects.writer
@@ -40,22 +47,30 @@ class _StepWriter:
         self._symbols: dict[str, str] = {}
         self._sizes = SizeWriter(self._symbols, self._writer.pure)
 
-    def write(self) -> None:
-        """The whole step."""
-        objects, pointers = self._objects, self._pointers
+    def write(self, outputs: Sequence[Register]) -> None:
+        """The whole step, with memory for its outputs."""
+        objects = self._objects
         if self._step.sizes is not None:
             self._read_sizes(self._step.sizes)
-        for place, register in enumerate(self._instruction.inputs):
-            pointers[Argument(Source.INPUT, place)] = self._input_address(register)
+        self._place(Source.INPUT, [self._input_address(register) for register in self._inputs])
         if self._step.found is not None:
             self._find_sizes(self._step.found)
-        for place, register in enumerate(self._instruction.outputs):
-            pointers[Argument(Source.OUTPUT, place)] = self._output_address(place, register)
+        slots = [self._output_address(place, output) for place, output in enumerate(outputs)]
+        self._place(Source.OUTPUT, slots)
         self._write_cases()
-        for place, register in enumerate(self._instruction.outputs):
+        for slot, register in zip(slots, outputs, strict=True):
             if isinstance(register.kind, ScalarKind):
-                slot = pointers[Argument(Source.OUTPUT, place)]
                 objects.names[register] = objects.load_value(register.kind, slot, 0)
+
+    def write_on(self, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+        """The step on elements at addresses."""
+        self._place(Source.INPUT, inputs)
+        self._place(Source.OUTPUT, outputs)
+        self._write_cases()
+
+    def _place(self, source: Source, addresses: Sequence[str]) -> None:
+        for place, address in enumerate(addresses):
+            self._pointers[Argument(source, place)] = address
 
     def _write_cases(self) -> None:
         """The first case that fits the sizes, or else the step itself."""
@@ -126,7 +141,7 @@ class _StepWriter:
         self._objects.require(fits, message)
 
     def _input_size(self, place: int, axis: int) -> str:
-        return self._objects.size(self._objects.names[self._instruction.inputs[place]], axis)
+        return self._objects.size(self._objects.names[self._inputs[place]], axis)
 
     def _input_address(self, register: Register) -> str:
         objects = self._objects

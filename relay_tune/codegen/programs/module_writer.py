@@ -24,6 +24,7 @@ class ModuleWriter:
         declarations: LLVM declarations that functions need.
         messages: the program's own errors.
         extra_results: the most values that a function returns beyond the first.
+        queued: the numbers of the primitives that wait to be run.
     """
 
     program: FirstOrderProgram
@@ -32,6 +33,11 @@ class ModuleWriter:
     declarations: set[str] = field(default_factory=set)
     messages: list[str] = field(default_factory=list)
     extra_results: int = 0
+    queued: dict[Function, int] = field(default_factory=dict)
+
+    def queue_number(self, primitive: Function) -> int:
+        """The number of a primitive among those that wait to be run."""
+        return self.queued.setdefault(primitive, len(self.queued))
 
     def message_number(self, message: str) -> int:
         """The number of an error."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,14 @@ from relay_tune.codegen.programs.heap_text import heap_text
 from relay_tune.codegen.programs.kernel_step import KernelStep
 from relay_tune.codegen.programs.module_writer import ModuleWriter
 from relay_tune.codegen.programs.open_tensor_text import open_tensor_text
+from relay_tune.codegen.programs.queue_steps import (
+    QueuedKernel,
+    queued_kernel,
+    queued_kernel_text,
+)
+from relay_tune.codegen.programs.queue_text import EMPTY_QUEUE, QueueLayout, queue_text
 from relay_tune.codegen.programs.read_text import read_text
+from relay_tune.codegen.programs.session import session_bytes
 from relay_tune.codegen.programs.session_text import session_text
 from relay_tune.codegen.programs.stack_switch import stack_switch_text
 from relay_tune.first_order.program import FirstOrderProgram
@@ -46,8 +53,12 @@ def program_text(
     offset of a static tensor object in the block of constants.
     """
     module = ModuleWriter(program, steps, constant_object)
+    for primitive in program.batches:
+        module.queue_number(primitive)
     functions = [function_text(function, module) for function in program.functions.values()]
     entries = [entry_text(entry_symbol(n), e, module) for n, e in program.entries.items()]
+    waiting = [queued_kernel(number, f, module) for f, number in module.queued.items()]
+    queue = _queue_texts(waiting, module)
     texts = [
         f'target triple = "{triple}"',
         "@relay_tune_constants = external constant i8",
@@ -58,13 +69,41 @@ def program_text(
         stack_switch_text(triple),
         heap_text(program.layouts),
         open_tensor_text(),
-        session_text(triple, module.extra_results),
+        session_text(triple, _session_bytes(waiting, module)),
+        *queue,
         build_text(program.layouts),
         read_text(program.layouts),
         *functions,
         *entries,
     ]
     return ProgramText("\n".join(texts), tuple(module.messages))
+
+
+def _session_bytes(kernels: Sequence[QueuedKernel], module: ModuleWriter) -> int:
+    if not kernels:
+        return session_bytes(module.extra_results)
+    return _queue_layout(module, kernels).end
+
+
+def _queue_layout(module: ModuleWriter, kernels: Sequence[QueuedKernel]) -> QueueLayout:
+    words = max((len(kernel.kinds) for kernel in kernels), default=0) + 1
+    joined = sum(1 for kernel in kernels if kernel.batches)
+    return QueueLayout(session_bytes(module.extra_results), joined, len(kernels), words)
+
+
+def _queue_texts(kernels: Sequence[QueuedKernel], module: ModuleWriter) -> list[str]:
+    """The functions of the kernels that wait."""
+    if not kernels:
+        return [EMPTY_QUEUE]
+    joined = [kernel for kernel in kernels if kernel.batches]
+    runs = ", ".join(f"ptr @run.{kernel.number}" for kernel in joined)
+    follows = ", ".join("ptr null" if k.batches else f"ptr @one.{k.number}" for k in kernels)
+    return [
+        queue_text(_queue_layout(module, kernels)),
+        *(queued_kernel_text(kernel, module) for kernel in kernels),
+        f"@runs = internal constant [{len(joined)} x ptr] [{runs}]",
+        f"@follows = internal constant [{len(kernels)} x ptr] [{follows}]",
+    ]
 
 
 def _kernel_declarations(steps: Mapping[Function, KernelStep]) -> list[str]:

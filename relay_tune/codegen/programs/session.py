@@ -7,8 +7,10 @@ offset 0     the caller's stack pointer while a program runs
        32    the list of memory regions
        40    inputs, 48 outputs: the tables of the current call
        56    threads
-       64    the free list of each size class
+       64    how many kernels wait, 72 the greatest depth of their results, 80 the results' bytes
+       88    the free list of each size class
        ...   results of a function beyond the first
+       ...   the kernels that wait (`relay_tune.codegen.programs.queue_text`)
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from __future__ import annotations
 from relay_tune.first_order.layouts import SIZE_CLASSES
 
 SAVED_STACK, STACK_TOP, STACK_LIMIT, ERROR, REGIONS, INPUTS, OUTPUTS, THREADS = range(0, 64, 8)
-FREE_LISTS = 64
+QUEUED, DEEPEST, QUEUED_BYTES = range(64, 88, 8)
+FREE_LISTS = 88
 RESULTS = FREE_LISTS + 8 * SIZE_CLASSES
 
 STACK_BYTES = 256 << 20

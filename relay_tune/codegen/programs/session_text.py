@@ -17,7 +17,6 @@ from relay_tune.codegen.programs.session import (
     STACK_RESERVE,
     STACK_TOP,
     THREADS,
-    session_bytes,
 )
 from relay_tune.first_order.layouts import TENSOR_DATA
 
@@ -33,10 +32,10 @@ _LINUX_FLAGS = 0x02 | 0x20 | 0x4000 | 0x20000  # MAP_PRIVATE, ANONYMOUS, NORESER
 _DARWIN_FLAGS = 0x0002 | 0x1000 | 0x0040  # MAP_PRIVATE, MAP_ANON, MAP_NORESERVE
 
 
-def session_text(triple: str, extra_results: int) -> str:
-    """The functions of sessions; functions return up to so many values beyond the first."""
+def session_text(triple: str, session_bytes: int) -> str:
+    """The functions of sessions of so many bytes."""
     return _TEMPLATE.format(
-        session_bytes=session_bytes(extra_results),
+        session_bytes=session_bytes,
         stack=STACK_BYTES,
         reserve=STACK_RESERVE,
         top=STACK_TOP,

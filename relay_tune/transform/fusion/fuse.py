@@ -37,10 +37,15 @@ from relay_tune.transform.rules.shapes import RESHAPES
 
 @dataclass(frozen=True)
 class Fuse:
-    """Partitions every function into kernels of at most `maximum_group_size` calls."""
+    """Partitions every function into kernels of at most `maximum_group_size` calls.
+
+    Slices are views where memory is planned (`slice_views`); elsewhere they would be copies, so
+    that kernels read their part of the whole instead.
+    """
 
     name: ClassVar[str] = "fuse"
     maximum_group_size: int = 64
+    slice_views: bool = True
 
     def __call__(self, module: Module) -> Module:
         """The module in which operators are called in primitive functions only."""
@@ -53,7 +58,8 @@ class Fuse:
         members: dict[CallNode, list[CallNode]] = {}
         for node in nodes:
             members.setdefault(groups.of(node).result, []).append(node)
-        return _with_kernels(body, separate_views(members.values()), in_order=in_order)
+        kernels = separate_views(members.values(), slices=self.slice_views)
+        return _with_kernels(body, kernels, in_order=in_order)
 
 
 def _with_kernels(body: Expr, kernels: Iterable[list[CallNode]], *, in_order: bool) -> Expr:

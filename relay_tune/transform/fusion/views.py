@@ -15,17 +15,18 @@ from relay_tune.transform.matching import operator_name
 from relay_tune.transform.rules.shapes import RESHAPES
 
 
-def separate_views(kernels: Iterable[list[CallNode]]) -> Iterator[list[CallNode]]:
+def separate_views(kernels: Iterable[list[CallNode]], *, slices: bool) -> Iterator[list[CallNode]]:
     """The kernels without views at their borders, and those views as kernels of their own.
 
-    Kernels are lists in order of evaluation; the last call is the result.
+    Kernels are lists in order of evaluation; the last call is the result. Without `slices`, only
+    reshapes are taken for views.
     """
     for kernel in kernels:
         if all(_is_reshape(node) for node in kernel):
             yield kernel
             continue
         core, last = _without_last_reshapes(kernel)
-        core, first = _without_first_views(core)
+        core, first = _without_first_views(core, slices=slices)
         yield from ([node] for node in first)
         yield core
         yield from ([node] for node in last)
@@ -38,14 +39,17 @@ def _without_last_reshapes(kernel: list[CallNode]) -> tuple[list[CallNode], list
     return kernel[:end], kernel[end:]
 
 
-def _without_first_views(kernel: list[CallNode]) -> tuple[list[CallNode], list[CallNode]]:
+def _without_first_views(
+    kernel: list[CallNode], *, slices: bool
+) -> tuple[list[CallNode], list[CallNode]]:
     """Views all of whose arguments come from outside of the kernel."""
     inside = {node.call for node in kernel}
     first: list[CallNode] = []
     for node in kernel[:-1]:
         leaves = argument_leaves(node.call)
         from_outside = not any(leaf in inside or isinstance(leaf, Constant) for leaf in leaves)
-        if from_outside and (_is_reshape(node) or slice_offset(node.call) is not None):
+        is_slice = slices and slice_offset(node.call) is not None
+        if from_outside and (is_slice or _is_reshape(node)):
             first.append(node)
             inside.discard(node.call)
     return [node for node in kernel if node.call in inside], first

@@ -1,0 +1,174 @@
+"""Kernels that wait: so that independent calls of one kernel can run together.
+
+before: encode(node):  ...  p = run dense(x);  ...  h = encode(child);  q = run dense(h)
+after:  encode(node):  ...  p = defer dense(x);  ...  h = encode(child);  q = defer dense(h)
+
+A deferred kernel is only noted, with its arguments and its results, which are objects without
+elements yet; when elements are needed, all that waits is run, what is equally deep in the data
+flow together (`relay_tune.codegen.programs.queue_text`). That pays where recursion leads to many
+calls of a kernel before any result is looked at: over trees, for instance. So kernels wait
+
+- if the program repeats a kernel with large constants whose calls can be joined by rows, and
+- unless the recursion they are part of looks at elements itself: then nothing would ever collect;
+- in programs all of whose sizes are known.
+
+After M. Looks et al., "Deep learning with dynamic computation graphs" (ICLR 2017), and G. Neubig,
+Y. Goldberg and C. Dyer, "On-the-fly operation batching in dynamic computation graphs" (2017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from relay_tune.first_order.instructions import (
+    CallFunction,
+    ComputeScalars,
+    DeferKernel,
+    Instruction,
+    MakeObject,
+    Release,
+    Reshape,
+    RunKernel,
+)
+from relay_tune.first_order.kinds import ScalarKind, function_type, is_counted
+from relay_tune.first_order.program import FirstOrderFunction, FirstOrderProgram
+from relay_tune.first_order.row_batches import with_rows
+from relay_tune.first_order.split_epilogue import (
+    SplitPrimitive,
+    is_worth_joining,
+    split_epilogue,
+)
+from relay_tune.first_order.terminators import TailCall
+from relay_tune.first_order.values import new_registers
+from relay_tune.ir.expr import Function
+from relay_tune.typing.call_graph import strongly_connected
+
+BATCH_ROWS = (16, 4)
+"""How many calls are joined: so many that the arithmetic takes longer than to fetch the weights,
+from the third cache or from the second. Each number has weights packed in an order of its own, so
+there are few of them."""
+
+
+def with_deferred_kernels(program: FirstOrderProgram) -> FirstOrderProgram:
+    """The program with kernels deferred where calls can be joined; else the program itself."""
+    if program.is_open:
+        return program
+    uses = {name: tuple(_uses(f, program)) for name, f in program.functions.items()}
+    groups = strongly_connected(uses)
+    repeated = _reachable((n for g in groups if _is_cycle(g, uses) for n in g), uses)
+    looking = (g for g in groups if _is_cycle(g, uses) and _looks(g, program))
+    eager = _reachable((name for group in looking for name in group), uses)
+    joined = _JoinedKernels()
+    for name in repeated - eager:
+        for instruction in _instructions(program.functions[name]):
+            if isinstance(instruction, RunKernel) and _can_wait(instruction):
+                joined.add(instruction.primitive)
+    if not joined.batches:
+        return program
+    functions = {
+        name: function if name in eager else _deferred(function, joined)
+        for name, function in program.functions.items()
+    }
+    return replace(program, functions=functions, batches=joined.batches)
+
+
+class _JoinedKernels:
+    """Kernels of which several calls can be one, and the primitives that they are parts of."""
+
+    def __init__(self) -> None:
+        self.batches: dict[Function, Mapping[int, Function]] = {}
+        self.splits: dict[Function, SplitPrimitive] = {}
+
+    def add(self, primitive: Function) -> None:
+        """Take a primitive, or its product alone, if it is worth it and possible."""
+        if not is_worth_joining(primitive):
+            return
+        split = split_epilogue(primitive)
+        product = primitive if split is None else split.product
+        found = {rows: with_rows(product, rows) for rows in BATCH_ROWS}
+        batches = {rows: batched for rows, batched in found.items() if batched is not None}
+        if batches:
+            self.batches[product] = batches
+            if split is not None:
+                self.splits[primitive] = split
+
+
+def _uses(function: FirstOrderFunction, program: FirstOrderProgram) -> Iterator[str]:
+    """The functions that a function calls, or makes closures of."""
+    for block in function.blocks:
+        for instruction in block.instructions:
+            match instruction:
+                case CallFunction():
+                    yield instruction.function
+                case MakeObject() if instruction.layout.number in program.closure_code:
+                    yield program.closure_code[instruction.layout.number]
+        if isinstance(block.terminator, TailCall):
+            yield block.terminator.function
+
+
+def _is_cycle(group: tuple[str, ...], uses: Mapping[str, tuple[str, ...]]) -> bool:
+    return len(group) > 1 or group[0] in uses[group[0]]
+
+
+def _reachable(names: Iterable[str], uses: Mapping[str, tuple[str, ...]]) -> set[str]:
+    found: set[str] = set()
+    pending = list(names)
+    while pending:
+        name = pending.pop()
+        if name not in found:
+            found.add(name)
+            pending += uses[name]
+    return found
+
+
+def _looks(group: tuple[str, ...], program: FirstOrderProgram) -> bool:
+    """Whether functions make numbers in registers of the elements of tensors."""
+    return any(
+        any(isinstance(result.kind, ScalarKind) for result in instruction.results)
+        and any(is_counted(operand.kind) for operand in instruction.borrowed)
+        for name in group
+        for instruction in _instructions(program.functions[name])
+        if isinstance(instruction, RunKernel | Reshape)
+    )
+
+
+def _instructions(function: FirstOrderFunction) -> Iterator[Instruction]:
+    return (i for block in function.blocks for i in block.instructions)
+
+
+def _can_wait(instruction: Instruction) -> bool:
+    """Whether an instruction runs a kernel whose results are tensors."""
+    return (
+        isinstance(instruction, RunKernel)
+        and not isinstance(instruction, ComputeScalars)
+        and all(is_counted(output.kind) for output in instruction.outputs)
+    )
+
+
+def _deferred(function: FirstOrderFunction, joined: _JoinedKernels) -> FirstOrderFunction:
+    blocks = tuple(
+        replace(
+            block,
+            instructions=tuple(w for i in block.instructions for w in _waiting(i, joined)),
+        )
+        for block in function.blocks
+    )
+    return replace(function, blocks=blocks)
+
+
+def _waiting(instruction: Instruction, joined: _JoinedKernels) -> Iterator[Instruction]:
+    """An instruction, deferred if it can be; two where its product is a kernel of its own."""
+    if not isinstance(instruction, RunKernel) or not _can_wait(instruction):
+        yield instruction
+        return
+    inputs, outputs = instruction.inputs, instruction.outputs
+    split = joined.splits.get(instruction.primitive)
+    if split is None:
+        yield DeferKernel(instruction.primitive, inputs, outputs)
+        return
+    (product,) = new_registers(function_type(split.product).result)
+    yield DeferKernel(split.product, tuple(inputs[n] for n in split.places), (product,))
+    others = (inputs[n] for n in split.epilogue_places)
+    yield DeferKernel(split.epilogue, (product, *others), outputs)
+    yield Release(product)

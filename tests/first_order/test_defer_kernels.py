@@ -1,0 +1,90 @@
+"""Which programs let kernels wait."""
+
+import numpy as np
+
+from relay_tune.building.program_form import program_kernels, program_module
+from relay_tune.first_order.instructions import DeferKernel, RunKernel
+from relay_tune.first_order.lower_program import lower_program
+from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.ir.parser import parse
+from relay_tune.transform.bind_parameters import BindParameters
+from relay_tune.typing.infer import infer_types
+
+TREE = "type Tree[A] { Leaf(A), Node(Tree[A], Tree[A]), }\n"
+ROW = "Tensor[(1, 96), float32]"
+ENCODE = f"""
+def @encode(%t: Tree[{ROW}], %w: Tensor[(96, 96), float32]) -> {ROW} {{
+  match (%t) {{
+    Leaf(%x) => nn.dense(%x, %w),
+    Node(%l, %r) => tanh(nn.dense(@encode(%l, %w), %w) + @encode(%r, %w)),
+  }}
+}}
+"""
+
+
+def lowered(text: str, size: int = 96) -> FirstOrderProgram:
+    text = text.replace("96", str(size))
+    weights = {"w": np.ones((size, size), np.float32)}
+    typed = infer_types(BindParameters(weights)(parse(TREE + text)))
+    return lower_program(program_module(typed))
+
+
+def kernels(program: FirstOrderProgram, kind: type[RunKernel]) -> list[str]:
+    """The functions that have kernels of exactly this kind, once for each."""
+    return sorted(
+        name
+        for name, function in program.functions.items()
+        for block in function.blocks
+        for instruction in block.instructions
+        if type(instruction) is kind
+    )
+
+
+MAIN = f"def @main(%t: Tree[{ROW}], %w: Tensor[(96, 96), float32]) {{ @encode(%t, %w) }}\n"
+
+
+def test_a_recursion_over_a_tree_lets_its_kernels_wait() -> None:
+    program = lowered(ENCODE + MAIN)
+    # two products, the second of which is split from what also reads the other branch
+    assert kernels(program, DeferKernel) == ["@encode"] * 3
+    assert kernels(program, RunKernel) == []
+    assert [sorted(batches) for batches in program.batches.values()] == [[4, 16], [4, 16]]
+    found = list(program_kernels(program))
+    assert all(batched in found for b in program.batches.values() for batched in b.values())
+    assert not any(primitive in found for primitive in program.batches)
+
+
+def test_small_weights_are_not_waited_for() -> None:
+    program = lowered(ENCODE + MAIN, size=16)
+    assert program.batches == {}
+    assert kernels(program, DeferKernel) == []
+
+
+def test_a_loop_that_looks_at_elements_runs_its_kernels_at_once() -> None:
+    text = f"""
+def @main(%x: {ROW}, %w: Tensor[(96, 96), float32]) {{
+  let %loop = fn (%s: {ROW}) -> {ROW} {{
+    let %next = nn.dense(%s, %w);
+    if (sum(%next) < 1f) {{ %next }} else {{ %loop(%next) }}
+  }};
+  %loop(%x)
+}}
+"""
+    program = lowered(text)
+    assert program.batches == {}
+    assert "@main/loop" in kernels(program, RunKernel)
+
+
+def test_only_the_recursion_that_looks_does_not_wait() -> None:
+    text = f"""
+def @main(%t: Tree[{ROW}], %w: Tensor[(96, 96), float32]) {{
+  let %loop = fn (%s: {ROW}) -> {ROW} {{
+    let %next = nn.dense(%s, %w);
+    if (sum(%next) < 1f) {{ %next }} else {{ %loop(%next) }}
+  }};
+  %loop(@encode(%t, %w))
+}}
+"""
+    program = lowered(ENCODE + text)
+    assert set(kernels(program, DeferKernel)) == {"@encode"}
+    assert set(kernels(program, RunKernel)) == {"@main/loop"}
