@@ -56,10 +56,11 @@ def program_kernels(program: FirstOrderProgram) -> Iterator[Function]:
     for function in program.functions.values():
         for block in function.blocks:
             for instruction in block.instructions:
+                if not isinstance(instruction, RunKernel):
+                    continue
                 is_scalar = isinstance(instruction, ComputeScalars)
-                if isinstance(instruction, RunKernel) and not is_scalar:
-                    if instruction.primitive not in program.batches:
-                        yield instruction.primitive
+                if not is_scalar and instruction.primitive not in program.batches:
+                    yield instruction.primitive
     for batches in program.batches.values():
         yield from batches.values()
 
