@@ -65,6 +65,9 @@ LINE_BYTES = 64
 PARTIAL_ROW = 1.5
 """How much slower parts of rows come from a cache than whole ones."""
 
+LONG_ROW = 1 << 10
+"""Bytes of a part that the processor fetches ahead like a whole row."""
+
 FOLLOWED_STREAMS = 32
 CROWDED_STREAMS = 2.0
 """From beyond the second cache, more streams than the processor follows come so much slower.
@@ -534,10 +537,6 @@ def _memory_cycles(
     reduced = {axis: axis.extent for axis in nest.reduction}
     tile = {axis: min(extent, axis.extent) for axis, extent in _tiled(nest, choice)}
     outer = outer_loops(nest.axes, choice)
-    innermost = next((loop for loop in reversed(outer) if loop.count > 1), None)
-    run = dict(tile)
-    if innermost is not None:
-        run[nest.axes[innermost.place]] *= innermost.count
     boxes = [_footprints(accesses, tile, reduced)]
     inner = dict(tile)
     ahead = 2 if choice.prefetch else 1  # the next weights come while these are used
@@ -559,7 +558,7 @@ def _memory_cycles(
         again, first, waited = _access_cycles(
             access, touched, loops, working_sets, analysis, machine
         )
-        scattered = _scatter(access, nest, run)
+        scattered = _scatter(access, nest, tile, loops)
         cycles += scattered * (again + first * (1.0 if access.is_near else crowding))
         if access.constant:
             exposed += (PREFETCH_COST if choice.prefetch else EXPOSED_SHARE) * waited
@@ -598,18 +597,33 @@ def _torn(form: Affine, size: int, tile: Mapping[Axis, int]) -> float:
     return max(LINE_BYTES / (run * size) - 1.0, 0.0)
 
 
-def _scatter(access: Access, nest: Nest, run: Mapping[Axis, int]) -> float:
+def _scatter(
+    access: Access, nest: Nest, tile: Mapping[Axis, int], loops: Sequence[tuple[Axis, int]]
+) -> float:
     """What a tile pays for taking only a part of each row that a reduction step reads.
 
-    Rows that are read whole follow each other in memory; packed constants always do. `run` are the
-    extents of a tile and of those that follow it in the innermost loop.
+    Rows that are read whole follow each other in memory; packed constants always do. A row goes on
+    in the tiles that follow as far as the innermost loops (`loops`, from the inside out) walk along
+    it; a long part of it is as good as all.
     """
-    if access.form is None or access.constant or nest.body is None:
+    form = access.form
+    if form is None or access.constant or nest.body is None:
         return 1.0
-    is_part = any(
-        access.form.coefficient(axis) == 1 and extent < axis.extent for axis, extent in run.items()
-    )
-    return PARTIAL_ROW if is_part else 1.0
+    axes = sorted((axis for axis in tile if form.coefficient(axis)), key=form.coefficient)
+    if not axes or form.coefficient(axes[0]) != 1:
+        return 1.0
+    run = dict(tile)
+    for axis, count in loops:
+        before = axes[: axes.index(axis)] if axis in axes else axes
+        if count > 1 and (axis not in axes or any(run[a] < a.extent for a in before)):
+            break
+        run[axis] = min(run[axis] * count, axis.extent)
+    length = access.bytes
+    for axis in axes:
+        length *= run[axis]
+        if run[axis] < axis.extent:
+            return PARTIAL_ROW if length < LONG_ROW else 1.0
+    return 1.0
 
 
 def _access_cycles(

@@ -218,3 +218,13 @@ def test_blocks_of_channels_keep_the_rows_of_windows_near():
 
 def test_products_have_no_blocks_beside_windows():
     assert space_of(matmul(512, 512, 512)[0]).analysis.beside_windows == ()
+
+
+def test_windows_from_afar_walk_along_rows():
+    space = space_of(depthwise(32, 224), threads=1)
+    chosen = replace(default_choice(space), tile=(4, 2, 16), blocks=(1, 1, 1), unroll=9)
+    costs = [
+        space.estimate(replace(chosen, order=order)).memory_cycles
+        for order in ((0, 1, 2), (1, 0, 2))
+    ]
+    assert costs[0] < costs[1]
