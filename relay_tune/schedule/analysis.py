@@ -288,7 +288,8 @@ def register_use(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -
     held = accumulators(analysis, choice)
     body = _body_loads(analysis, choice, full)
     in_use, _, _ = _operands(body, written, machine)
-    operations = max(written * max(analysis.body_operations, analysis.result_operations), 1.0)
+    innermost = analysis.result_operations if nest.body is None else analysis.body_operations
+    operations = max(written * innermost, 1.0)
     loaded = sum(body.counts) or _loads(analysis.result_accesses, nest, choice, full)
     code = int((operations + loaded) * max(choice.unroll, 1))
     return RegisterUse(held, held + in_use + 1, code, loaded / operations)

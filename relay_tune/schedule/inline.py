@@ -4,7 +4,9 @@
     after:   z[i] = exp(select(0 < i < 9, x[i - 1], 0) + 1)
 
 A tensor is inlined where that repeats no work worth saving: it is no output, no reduction, and
-either trivial (an access at other indices, a literal) or read once for each of its elements.
+either trivial (an access at other indices, a literal) or read once for each of its elements. What
+several inlined tensors read in common stays one expression: a reduction under x * sigmoid(x) is
+read once and can take both into its loops.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from relay_tune.tensor.expression import (
 from relay_tune.tensor.index import simplify
 from relay_tune.tensor.size import nominal, surely_less
 from relay_tune.tensor.tensor import Computed, ProcedureOutput
-from relay_tune.tensor.walk import loads, sub_expressions, substitute, transform
+from relay_tune.tensor.walk import loads, share_equal, sub_expressions, substitute, transform
 
 MAXIMUM_INLINED_NODES = 150
 """An expression that would grow beyond this many nodes is stored instead."""
@@ -69,7 +71,7 @@ def inline_stages(outputs: Sequence[Tensor]) -> list[Stage | ProcedureOutput]:
         if not isinstance(tensor, Computed):
             continue
         body = _without_empty_reduction(tensor.body)
-        stage = Stage(tensor, tensor.axes, simplify(_inline_loads(body, inlined)))
+        stage = Stage(tensor, tensor.axes, share_equal(simplify(_inline_loads(body, inlined))))
         if _worth_inlining(stage, outputs, readers[tensor]):
             inlined[tensor] = stage
         else:

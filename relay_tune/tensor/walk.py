@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ from relay_tune.tensor.expression import (
     Axis,
     Binary,
     Cast,
+    Literal,
     Load,
     Reduce,
     Scalar,
@@ -85,6 +86,33 @@ def transform(root: Scalar, visit: Callable[[Scalar], Scalar]) -> Scalar:
 def substitute(root: Scalar, axes: Mapping[Axis, Scalar]) -> Scalar:
     """`root` with axes replaced by expressions."""
     return transform(root, lambda node: axes.get(node, node) if isinstance(node, Axis) else node)
+
+
+def share_equal(root: Scalar) -> Scalar:
+    """`root` with one node for all sub-expressions that are equal.
+
+    before:  multiply(add(x[i], 1), exp(add(x[i], 1)))    two loads of x[i], two sums
+    after:   y = add(x[i], 1);  multiply(y, exp(y))
+    """
+    known: dict[tuple[Hashable, ...], Scalar] = {}
+    return transform(root, lambda node: known.setdefault(_content(node), node))
+
+
+def _content(node: Scalar) -> tuple[Hashable, ...]:
+    """What two nodes must have in common to be equal; operands and axes by identity."""
+    inner: tuple[Hashable, ...] = operands(node)
+    match node:
+        case Literal():
+            return "literal", node.dtype, repr(node.value)
+        case Load():
+            return "load", node.tensor, *inner
+        case Unary() | Binary():
+            return node.operation, *inner
+        case Cast():
+            return "cast", node.dtype, *inner
+        case Select():
+            return "select", *inner
+    return (node,)
 
 
 def loads(root: Scalar) -> tuple[Load, ...]:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from relay_tune.schedule.inline import Stage, inline_stages
+from relay_tune.schedule.nest import build_nests
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import (
     Axis,
@@ -18,6 +19,7 @@ from relay_tune.tensor.expression import (
 )
 from relay_tune.tensor.loops import LoopBuilder
 from relay_tune.tensor.tensor import Input, compute, input_tensor, procedure
+from relay_tune.tensor.walk import loads
 
 N = 6
 X = input_tensor("x", (N, N), "float32")
@@ -161,3 +163,16 @@ def test_a_conversion_of_an_access_is_an_access():
         compute("e", (N, N), lambda i, j: halves[i, j] * 2.0),
     ]
     assert [stage.tensor.name for stage in inline_stages(outputs)] == ["r", "e"]
+
+
+def test_a_reduction_that_is_read_through_two_tensors_is_read_by_one_load() -> None:
+    """x * sigmoid(x) of a product plus a number: both take the product into their loops."""
+    total = product(X, X)
+    shifted = compute("shifted", X.shape, lambda i, j: total[i, j] + 1.0)
+    gate = compute("gate", X.shape, lambda i, j: unary("sigmoid", shifted[i, j]))
+    y = compute("y", X.shape, lambda i, j: shifted[i, j] * gate[i, j])
+    _, stage = inline_stages([y])
+    assert isinstance(stage, Stage)
+    assert [load.tensor for load in loads(stage.body)] == [total]
+    (nest,) = build_nests(inline_stages([y]), [y])
+    assert nest.body is not None

@@ -60,11 +60,12 @@ def random_spaces() -> list[NestSpace]:
     return spaces
 
 
-def test_every_point_of_a_space_fits_its_nest():
+def test_every_sensible_point_of_a_space_fits_its_nest():
     rng = random.Random(1)
     for space in random_spaces():
         for _ in range(20):
-            assert misfit(point_of_space(rng, space), space.analysis.nest) is None
+            choice = point_of_space(rng, space)  # one that is not sensible may be too large
+            assert not space.is_sensible(choice) or misfit(choice, space.analysis.nest) is None
 
 
 def test_the_default_choice_is_in_the_space_and_sensible():

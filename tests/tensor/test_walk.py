@@ -10,6 +10,7 @@ from relay_tune.tensor.walk import (
     operands,
     rebuild,
     replace_nodes,
+    share_equal,
     sub_expressions,
     substitute,
     transform,
@@ -101,3 +102,23 @@ def test_tensors_come_after_what_they_read():
     third = compute("third", (4,), lambda i: second[i] + first[i, 2])
     assert tensors_in_order([third, first]) == [A, first, second, third]
     assert dependencies(third) == (second, first)
+
+
+def test_equal_parts_become_one():
+    one, other = A[ROW + 0, COLUMN] * 2.0, A[ROW + 0, COLUMN] * 2.0
+    assert one is not other
+    shared = share_equal(one + unary("exp", other))
+    assert shared.left is shared.right.operand
+    assert len(loads(shared)) == 1
+
+
+def test_what_differs_stays_apart():
+    other_row, b = Axis("i", 4), input_tensor("b", (4, 3), "float32")
+    zero, negative_zero = literal(0.0, "float32"), literal(-0.0, "float32")
+    parts = [A[other_row, COLUMN], b[ROW, COLUMN], zero, negative_zero, cast(X, "float64")]
+    root = X
+    for part in parts:
+        root = select(binary("lt", cast(part, "float32"), X), root, X * 1.0)
+    shared = share_equal(root)
+    assert len(loads(shared)) == 3
+    assert negative_zero in sub_expressions(shared) and zero in sub_expressions(shared)
