@@ -91,8 +91,7 @@ def checked_array(
         type(value) is np.ndarray
         and value.dtype == DTYPES[type_.dtype]
         and value.shape == type_.shape
-        and value.flags.c_contiguous
-        and value.flags.aligned
+        and value.flags.carray
     ):
         return value
     array = _array(value, type_, name)

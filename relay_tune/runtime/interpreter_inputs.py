@@ -30,6 +30,8 @@ def arguments_by_name(
     names: Sequence[str], positional: Sequence[object], named: Mapping[str, object]
 ) -> dict[str, object]:
     """One value for each of `names`; InputError where one is missing, given twice, or unknown."""
+    if not positional and len(named) == len(names) and all(map(named.__contains__, names)):
+        return dict(named)
     expected = f"The inputs are: {', '.join(names) or 'none'}."
     if len(positional) > len(names):
         raise InputError(
