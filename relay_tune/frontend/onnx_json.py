@@ -25,6 +25,7 @@ def read_json(path: Path) -> ModelProto:
         return Parse(text, ModelProto())
     except (ParseError, RecursionError) as error:
         raise ModelError(
-            f"{path} is not an ONNX model in JSON: {error}.",
-            remedy="Write it with onnx.save_model(model, path, format='json').",
+            f"{path} is neither an ONNX model in JSON nor a module of ours.",
+            notes=(f"As an ONNX model: {' '.join(str(error).split())}",),
+            remedy="Write it with onnx.save_model(model, path, format='json') or module.to_json().",
         ) from error

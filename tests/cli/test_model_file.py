@@ -61,7 +61,7 @@ def test_json_that_is_no_model(tmp_path: Path, content: bytes) -> None:
 def test_deep_json_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "m.json"
     path.write_text('{"graph": ' * 100_000)
-    with pytest.raises(ModelError, match="not an ONNX model in JSON"):
+    with pytest.raises(ModelError, match="neither an ONNX model in JSON nor a module of ours"):
         load_model(str(path))
 
 
