@@ -38,6 +38,7 @@ class Space:
     choices: tuple[Choice, ...]
     valid: Callable[[Genome], bool] = accept_all
     _conditions: tuple[tuple[int, int] | None, ...] = field(init=False, repr=False, compare=False)
+    _sizes: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         names = [choice.name for choice in self.choices]
@@ -46,6 +47,8 @@ class Space:
             raise SearchError(f"choices must have distinct names, repeated: {', '.join(repeated)}")
         conditions = tuple(_condition(choice, self.choices) for choice in self.choices)
         object.__setattr__(self, "_conditions", conditions)
+        sizes = tuple(len(choice.values) for choice in self.choices)
+        object.__setattr__(self, "_sizes", sizes)
 
     @property
     def size(self) -> int:
@@ -54,9 +57,8 @@ class Space:
 
     def in_grid(self, genome: Genome) -> bool:
         """Whether a genome has one index in range for each choice."""
-        return len(genome) == len(self.choices) and all(
-            0 <= gene < len(choice.values)
-            for gene, choice in zip(genome, self.choices, strict=True)
+        return len(genome) == len(self._sizes) and all(
+            0 <= gene < size for gene, size in zip(genome, self._sizes, strict=True)
         )
 
     def __contains__(self, genome: Genome) -> bool:
@@ -73,10 +75,11 @@ class Space:
 
     def normal(self, genome: Genome) -> Genome:
         """The genome that stands for all that mean the same as this one of the grid."""
-        return tuple(
-            gene if condition is None or genome[condition[0]] == condition[1] else choice.idle
-            for gene, condition, choice in zip(genome, self._conditions, self.choices, strict=True)
-        )
+        genes = list(genome)
+        for place, condition in enumerate(self._conditions):
+            if condition is not None and genome[condition[0]] != condition[1]:
+                genes[place] = self.choices[place].idle
+        return tuple(genes)
 
     def check(self, genome: Genome) -> None:
         """Raise `SearchError` unless the genome lies in the grid and is normal."""
@@ -128,7 +131,7 @@ class Space:
 
     def random_point(self, rng: Random) -> Genome:
         """The normal genome of a uniform point of the grid, valid or not."""
-        return self.normal(tuple(int(rng.random() * len(choice.values)) for choice in self.choices))
+        return self.normal(tuple([int(rng.random() * size) for size in self._sizes]))
 
     def point(self, position: int) -> Genome:
         """The point of the grid at a position (modulo `size`), last choice running fastest."""
