@@ -1,7 +1,11 @@
 """Measures random schedules of six tasks on this machine and keeps them as search tables.
 
-    python -m benchmarks.search_tables [--rows 1500] [--folder tables] [--match conv] [--seed 0]
+    python -m benchmarks.search_tables measure [--rows 1500] [--folder tables] [--match conv]
     python -m benchmarks.search_quality tables/*.json
+    python -m benchmarks.search_tables describe tables/*.json
+
+`describe` computes the features of measured tables anew, for a version that describes schedules
+otherwise; nothing is measured.
 
 The tasks: convolutions 3x3 and 1x1, a depthwise one, two matrix products, a softmax. Each table has
 `rows` different schedules drawn uniformly from the task's whole space, each measured once on one
@@ -13,6 +17,7 @@ from __future__ import annotations
 import argparse
 import random
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,12 +27,13 @@ from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.expr import Var
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.target_machine import machine_of
+from relay_tune.schedule.features import FEATURE_NAMES
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.runner import NativeRunner
 from relay_tune.tuning.tasks import Task, extract_tasks
-from search import Genome, SearchTable, save_table
+from search import Genome, SearchError, SearchTable, Space, load_table, save_table
 from search.table import TableRow
 
 BATCH = 24
@@ -58,23 +64,80 @@ NETWORKS = {
 
 
 def main() -> None:
-    """Measure and write the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=1500)
-    parser.add_argument("--folder", type=Path, default=Path("tables"))
-    parser.add_argument("--match", default="")
-    parser.add_argument("--seed", type=int, default=0)
+    """Measure and write the tables, or describe them anew."""
+    parser = argparse.ArgumentParser(description="Makes search tables of measured schedules.")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    measured = verbs.add_parser("measure", help="measure schedules and write tables")
+    measured.add_argument("--rows", type=int, default=1500)
+    measured.add_argument("--folder", type=Path, default=Path("tables"))
+    measured.add_argument("--match", default="", help="part of the names of the tasks wanted")
+    measured.add_argument("--seed", type=int, default=0)
+    described = verbs.add_parser("describe", help="compute the features of tables anew")
+    described.add_argument("tables", nargs="+", type=Path)
     arguments = parser.parse_args()
-    arguments.folder.mkdir(parents=True, exist_ok=True)
+    if arguments.verb == "describe":
+        describe(arguments.tables)
+    else:
+        measure(arguments.folder, arguments.match, arguments.rows, arguments.seed)
+
+
+def measure(folder: Path, match: str, rows: int, seed: int) -> None:
+    """Measure and write the tables of the tasks whose names contain `match`."""
+    folder.mkdir(parents=True, exist_ok=True)
     target = native_target()
-    runner = NativeRunner(target, 1, arguments.seed)
+    runner = NativeRunner(target, 1, seed)
     try:
         for name in NETWORKS:
-            if arguments.match in name:
-                table = measured_table(name, runner, target, arguments.rows, arguments.seed)
-                save_table(table, arguments.folder / f"{name}.json")
+            if match in name:
+                table = measured_table(name, runner, target, rows, seed)
+                save_table(table, folder / f"{name}.json")
     finally:
         runner.close()
+
+
+def describe(paths: Sequence[Path]) -> None:
+    """Rewrite tables with the choices and features that this version has for their schedules.
+
+    Rows that this version has no genome for are dropped. SearchError for a table of another task.
+    """
+    machine = machine_of(native_target())
+    for path in paths:
+        table = load_table(path)
+        if table.task not in NETWORKS:
+            raise SearchError(f"{path} is a table of {table.task!r}, none of: {list(NETWORKS)}")
+        space = ProgramSpace(largest_task(table.task, 0).plan, machine, 1)
+        choices = Space(table.choices)
+        rows: dict[Genome, TableRow] = {}
+        for row in table.rows:
+            genome = converted(choices, row.genome, space.space)
+            if genome is not None:
+                features = tuple(space.features(space.schedule(genome)))
+                rows.setdefault(genome, TableRow(genome, features, row.seconds))
+        print(f"{path}: {len(rows)} of {len(table.rows)} rows")
+        save_table(
+            SearchTable(table.task, space.space.choices, tuple(rows.values()), FEATURE_NAMES), path
+        )
+
+
+def converted(source: Space, genome: Genome, wanted: Space) -> Genome | None:
+    """The genome that means the same in another space, or None if that has no such genome.
+
+    Choices mean the same where their names and values do; those that the genome lacks are idle.
+    """
+    counting = {source.choices[place].name: place for place in source.active(genome)}
+    missing = counting.keys() - {choice.name for choice in wanted.choices}
+    genes: list[int] = []
+    for choice in wanted.choices:
+        place = counting.get(choice.name)
+        if place is None:
+            genes.append(choice.idle)
+            continue
+        value = source.choices[place].values[genome[place]]
+        if value not in choice.values:
+            return None
+        genes.append(choice.values.index(value))
+    found = wanted.normal(tuple(genes))
+    return found if not missing and wanted.valid(found) else None
 
 
 def measured_table(
@@ -98,7 +161,7 @@ def measured_table(
     rate, best, middle = len(found) / elapsed, times[0] * 1e6, times[len(times) // 2] * 1e6
     print(f"{name}: {len(found)} schedules of {space.space.size}, {rate:.1f} a second", flush=True)
     print(f"  best {best:.1f} us, median {middle:.1f} us", flush=True)
-    return SearchTable(name, space.space.choices, tuple(found))
+    return SearchTable(name, space.space.choices, tuple(found), FEATURE_NAMES)
 
 
 def different_genomes(space: ProgramSpace, count: int, generator: random.Random) -> list[Genome]:

@@ -5,12 +5,13 @@ A table is a JSON file:
     {"task": "matmul_512x512x512",
      "choices": [{"name": "algorithm", "values": ["direct", "winograd2"]},
                  {"name": "rows", "values": [1, 2, 4], "if": ["algorithm", "direct"]}, ...],
+     "features": ["log_rows", "is_spilling", ...],
      "rows": [[[0, 2, ...], [9.0, 1.0, ...], 0.00105], ...]}
 
 Each row holds a genome (one index for each choice), the features of the candidate and its run
 time in seconds, or null where it failed. An array among the values of a choice stands for a tuple;
 `if` names the choice and the value on which a choice depends, `idle` its index where it does not
-count (0 where that is left out).
+count (0 where that is left out). `features`, the names of the features, may be left out too.
 """
 
 import json
@@ -37,11 +38,12 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class SearchTable:
-    """Measured candidates of one task."""
+    """Measured candidates of one task; `feature_names` is empty where nobody named them."""
 
     task: str
     choices: tuple[Choice, ...]
     rows: tuple[TableRow, ...]
+    feature_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         grid = Space(self.choices)
@@ -49,6 +51,11 @@ class SearchTable:
             grid.check(row.genome)
             if row.seconds is not None and not (math.isfinite(row.seconds) and row.seconds > 0):
                 raise SearchError(f"table {self.task!r}: {row.seconds} seconds in {row.genome}")
+            if len(row.features) != len(self.feature_names or row.features):
+                raise SearchError(
+                    f"table {self.task!r}: {row.genome} has {len(row.features)} features, "
+                    f"but {len(self.feature_names)} are named"
+                )
         if len({row.genome for row in self.rows}) < len(self.rows):
             raise SearchError(f"table {self.task!r} has a genome twice")
         if all(row.seconds is None for row in self.rows):
@@ -76,6 +83,7 @@ def save_table(table: SearchTable, path: str | Path) -> None:
     document = {
         "task": table.task,
         "choices": [_choice_fields(choice) for choice in table.choices],
+        "features": table.feature_names,
         "rows": [[row.genome, row.features, row.seconds] for row in table.rows],
     }
     Path(path).write_text(json.dumps(document), encoding="utf-8")
@@ -87,7 +95,8 @@ def load_table(path: str | Path) -> SearchTable:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
         choices = tuple(_as_choice(**fields) for fields in document["choices"])
         rows = tuple(_as_row(*row) for row in document["rows"])
-        return SearchTable(str(document["task"]), choices, rows)
+        names = tuple(str(name) for name in document.get("features", ()))
+        return SearchTable(str(document["task"]), choices, rows, names)
     except (ValueError, TypeError, KeyError) as error:
         raise SearchError(f"{path} is not a search table: {error!r}") from error
 

@@ -47,17 +47,20 @@ class Ranking:
 
         def score(genomes: Sequence[Genome]) -> Sequence[float]:
             schedules = [state.space.schedule(genome) for genome in genomes]
-            described = [state.space.features(schedule) for schedule in schedules]
-            estimates = [estimated_throughput(features) for features in described]
-            if self._model is None:
-                return estimates
-            try:
-                return [float(value) for value in self._model.predict(described, estimates)]
-            except CostModelError as error:
-                self._give_up(error)
-                return estimates
+            return self.predicted([state.space.features(schedule) for schedule in schedules])
 
         return score
+
+    def predicted(self, described: Sequence[Sequence[float]]) -> Sequence[float]:
+        """How promising schedules of one task are, given their features; higher is better."""
+        estimates = [estimated_throughput(features) for features in described]
+        if self._model is None:
+            return estimates
+        try:
+            return [float(value) for value in self._model.predict(described, estimates)]
+        except CostModelError as error:
+            self._give_up(error)
+            return estimates
 
     def _give_up(self, error: CostModelError) -> None:
         """Go on without the model, and say so once."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from relay_tune.runtime.measurement import Measurement, Outcome
@@ -10,7 +11,7 @@ from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.result import TaskResult
 from relay_tune.tuning.tasks import Task
-from search import GeneticSearch, Genome, Score
+from search import GeneticSearch, Genome, Score, SearchStrategy, Space
 
 POPULATION = 48
 GENERATIONS = 4
@@ -45,7 +46,7 @@ class TaskState:
 
     task: Task
     space: ProgramSpace
-    search: GeneticSearch
+    search: SearchStrategy
     limit_seconds: float | None = None
     limit_name: str = ""
     tried: dict[str, Tried] = field(default_factory=dict)
@@ -142,10 +143,14 @@ def new_state(task: Task, space: ProgramSpace, seed: int) -> TaskState:
     """The state of a task of which nothing is known."""
     defaults = [space.genome(schedule) for schedule in space.defaults]
     initial = [genome for genome in defaults if genome is not None]
-    search = GeneticSearch(
-        space.space, seed, population=POPULATION, generations=GENERATIONS, initial=initial
+    return TaskState(task, space, new_search(space.space, seed, initial))
+
+
+def new_search(space: Space, seed: int, initial: Sequence[Genome] = ()) -> GeneticSearch:
+    """The search as tuning uses it."""
+    return GeneticSearch(
+        space, seed, population=POPULATION, generations=GENERATIONS, initial=initial
     )
-    return TaskState(task, space, search)
 
 
 def _worth(seconds: float | None) -> float | None:

@@ -17,12 +17,18 @@ TABLE = SearchTable(
         TableRow((1, 0), (2.0, 0.5), 1.0),
         TableRow((1, 1), (2.0, 1.5), None),
     ),
+    ("size", "shape"),
 )
 
 
 def test_a_table_survives_its_file(tmp_path: Path) -> None:
     save_table(TABLE, tmp_path / "table.json")
     assert load_table(tmp_path / "table.json") == TABLE
+
+
+def test_each_row_has_the_named_features() -> None:
+    with pytest.raises(SearchError, match="has 2 features, but 1 are named"):
+        replace(TABLE, feature_names=("size",))
 
 
 def test_only_rows_are_in_the_space() -> None:
@@ -47,10 +53,10 @@ def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     "rows",
     [
-        (TableRow((0, 0), (), -1.0),),
-        (TableRow((0, 0), (), float("nan")),),
-        (TableRow((0, 0), (), 1.0), TableRow((0, 0), (), 2.0)),
-        (TableRow((0, 0), (), None),),
+        (TableRow((0, 0), (1.0, 1.0), -1.0),),
+        (TableRow((0, 0), (1.0, 1.0), float("nan")),),
+        (TableRow((0, 0), (1.0, 1.0), 1.0), TableRow((0, 0), (), 2.0)),
+        (TableRow((0, 0), (1.0, 1.0), None),),
     ],
 )
 def test_rows_must_make_sense(rows: tuple[TableRow, ...]) -> None:
