@@ -38,12 +38,22 @@ ROWS = (1, 1, 4, 16, 50, 64, 100, 128, 197, 256)
 MOST_OPERATIONS = 1.2e9
 
 
-def random_blocks(seed: int, count: int) -> list[Module]:
-    """So many blocks, the kinds in turn."""
-    generator = random.Random(seed)
-    weights = Weights(seed)
-    kinds = (_residual, _bottleneck, _inverted, _plain, _feed_forward, _attention, _stem, _dense)
-    return [kinds[number % len(kinds)](generator, weights) for number in range(count)]
+def random_block(seed: int, number: int) -> Module:
+    """A block of an endless series, in which the kinds take turns."""
+    generator = random.Random(f"{seed} {number}")
+    weights = Weights(generator.randrange(1 << 32))
+    kinds = (
+        _residual,
+        _inverted,
+        _attention,
+        _bottleneck,
+        _dense,
+        _stem,
+        _separable,
+        _feed_forward,
+        _plain,
+    )
+    return kinds[number % len(kinds)](generator, weights)
 
 
 def _image(generator: random.Random, kernel: int) -> tuple[Var, int]:
@@ -80,6 +90,17 @@ def _inverted(generator: random.Random, weights: Weights) -> Module:
         weights, value, (wide, wide), kernel, stride=generator.choice((1, 2)), groups=wide
     )
     value = conv(weights, relu6(depthwise), (wide, channels), 1)
+    return network((data,), value)
+
+
+def _separable(generator: random.Random, weights: Weights) -> Module:
+    """Two depthwise convolutions, each with a 1x1 convolution behind it."""
+    data, channels = _image(generator, 3)
+    value: Expr = data
+    for _ in range(2):
+        kernel, stride = generator.choice((3, 3, 5, 7)), generator.choice((1, 1, 2))
+        value = conv(weights, value, (channels, channels), kernel, stride=stride, groups=channels)
+        value = conv_bn_relu(weights, relu(value), (channels, channels), 1)
     return network((data,), value)
 
 

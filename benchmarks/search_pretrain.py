@@ -5,41 +5,51 @@
     python -m benchmarks.search_pretrain train blocks.db [OTHER.db ...] -o cost_model.json
 
 `measure` fills a tuning log with schedules of random blocks of networks (`random_blocks`), which
-are no part of any network that the project measures itself by; half of the schedules are random,
-the others have good estimates. It goes on where it was interrupted. `report` trains on four fifths
-of the tasks and ranks the schedules of the others, each fifth in turn. Features are computed anew
-from the logged schedules, so a log outlives a change of the features.
+are no part of any network that the project measures itself by. A quarter of the schedules are
+those with the best estimates, the others are random ones, drawn the more often the better their
+estimate is. It passes over tasks that the log knows; `--first` begins at a later block. `report`
+trains on four fifths of the tasks and ranks the schedules of the others, each fifth in turn.
+Features are computed anew from the logged schedules, so a log outlives a change of the features.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
 import logs
-from benchmarks.random_blocks import random_blocks
-from cost_model import CostModel, Row, rank_correlation, top_recall
+from benchmarks.random_blocks import random_block
+from cost_model import MANY_GROUPS, CostModel, Row, rank_correlation, top_recall
 from relay_tune.building.primitives import machine_of
 from relay_tune.codegen.target import Target, native_target
 from relay_tune.codegen.version import CODE_VERSION
+from relay_tune.errors import InputError
 from relay_tune.schedule.apply import read_schedule
 from relay_tune.schedule.features import FEATURE_NAMES, estimated_throughput
+from relay_tune.schedule.schedule import Schedule
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.keeper import LogKeeper, Scope
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.runner import NativeRunner
 from relay_tune.tuning.tasks import Task, extract_tasks
-from search import GeneticSearch, Genome
+from search import GeneticSearch, Genome, RandomSearch
 
 SEED = 0
-BLOCKS = 96
+BLOCKS = 108
 SCHEDULES = 32
 """Candidates of a task; fewer where its space has not so many."""
+
+FORESEEN = 8
+"""How many of them are those with the best estimates."""
+
+DRAWN_FROM = 256
+"""Random schedules of which the others are drawn."""
 
 LEAST_BYTES = 100_000
 """Kernels that move less are over before a clock can tell schedules apart."""
@@ -59,19 +69,17 @@ class Described:
     throughputs: list[float | None]
 
 
-def block_tasks(target: Target) -> list[Task]:
-    """The distinct tasks of all blocks, in random order."""
-    found: dict[str, Task] = {}
-    for module in random_blocks(SEED, BLOCKS):
-        for task in extract_tasks(default_pipeline()(module)):
-            if task.bytes >= LEAST_BYTES:
-                found.setdefault(task.key.digest, task)
-    tasks = list(found.values())
-    random.Random(SEED).shuffle(tasks)
-    return tasks
+def block_tasks(first: int = 0) -> Iterator[Task]:
+    """The distinct tasks of all blocks from a number on, each made when it is asked for."""
+    found: set[str] = set()
+    for number in range(first, BLOCKS):
+        for task in extract_tasks(default_pipeline()(random_block(SEED, number))):
+            if task.bytes >= LEAST_BYTES and task.key.digest not in found:
+                found.add(task.key.digest)
+                yield task
 
 
-def measure(path: Path, threads: int, seconds: float) -> None:
+def measure(path: Path, threads: int, seconds: float, first: int) -> None:
     """Measure schedules of tasks that the log does not know, until the time is over."""
     target = native_target()
     keeper = LogKeeper(path, Scope(target.key, threads, CODE_VERSION))
@@ -79,7 +87,7 @@ def measure(path: Path, threads: int, seconds: float) -> None:
     end = time.monotonic() + seconds
     count = 0
     try:
-        for task in block_tasks(target):
+        for task in block_tasks(first):
             if time.monotonic() > end:
                 break
             if not keeper.history(task):
@@ -94,26 +102,46 @@ def _measure_task(task: Task, runner: NativeRunner, keeper: LogKeeper, target: T
     space = ProgramSpace(task.plan, machine_of(target), keeper.scope.threads)
     if space.is_trivial:
         return 0
-
-    def score(genomes: Sequence[Genome]) -> Sequence[float]:
-        return [-space.cycles(space.schedule(genome)) for genome in genomes]
-
-    known = [space.genome(schedule) for schedule in space.defaults]
-    initial = [genome for genome in known if genome is not None]
-    search = GeneticSearch(space.space, SEED, exploration=0.5, initial=initial)
-    genomes = search.propose(SCHEDULES, score)
-    schedules = list(dict.fromkeys(space.schedule(genome) for genome in genomes))
+    schedules = chosen_schedules(space)
     for prepared in runner.prepare(task, schedules):
         found = runner.measure(task, prepared, None)
         keeper.append(task, prepared.schedule, found, [])
     return len(schedules)
 
 
+def chosen_schedules(space: ProgramSpace) -> list[Schedule]:
+    """Different schedules of a task: with good estimates, and at random, rather good than bad."""
+
+    def score(genomes: Sequence[Genome]) -> list[float]:
+        return [-space.cycles(space.schedule(genome)) for genome in genomes]
+
+    known = [space.genome(schedule) for schedule in space.defaults]
+    initial = [genome for genome in known if genome is not None]
+    search = GeneticSearch(space.space, SEED, exploration=0.0, initial=initial)
+    found = dict.fromkeys(space.schedule(g) for g in search.propose(FORESEEN, score))
+    others = random_schedules(space, score)
+    generator = random.Random(SEED)
+    while others and len(found) < SCHEDULES:
+        place = int(math.exp(generator.random() * math.log(len(others) + 1))) - 1
+        found.setdefault(others.pop(place))
+    return list(found)
+
+
+def random_schedules(
+    space: ProgramSpace, score: Callable[[Sequence[Genome]], Sequence[float]]
+) -> list[Schedule]:
+    """Random schedules, the best estimate first."""
+    genomes = RandomSearch(space.space, SEED).propose(DRAWN_FROM)
+    scores = dict(zip(genomes, score(genomes), strict=True))
+    ranked = sorted(genomes, key=scores.__getitem__, reverse=True)
+    return list(dict.fromkeys(space.schedule(genome) for genome in ranked))
+
+
 def described(paths: Sequence[Path]) -> list[Described]:
     """What the logs know of the tasks of all blocks."""
     target = native_target()
     machine = machine_of(target)
-    tasks = {task.key.digest: task for task in block_tasks(target)}
+    tasks = {task.key.digest: task for task in block_tasks()}
     found: list[Described] = []
     for path in paths:
         with logs.open_log(path, create=False, readonly=True) as log:
@@ -128,12 +156,17 @@ def described(paths: Sequence[Path]) -> list[Described]:
 
 
 def _described(task: Task, space: ProgramSpace, records: Sequence[logs.Record]) -> Described:
-    schedules = [read_schedule(record.schedule, task.plan) for record in records]
-    return Described(
-        task.key.digest,
-        [space.features(schedule) for schedule in schedules],
-        [1 / record.seconds if record.seconds else None for record in records],
-    )
+    """Schedules that no longer fit the task are passed over."""
+    features: list[list[float]] = []
+    throughputs: list[float | None] = []
+    for record in records:
+        try:
+            schedule = read_schedule(record.schedule, task.plan)
+        except InputError:
+            continue
+        features.append(space.features(schedule))
+        throughputs.append(1 / record.seconds if record.seconds else None)
+    return Described(task.key.digest, features, throughputs)
 
 
 def folds(groups: Sequence[Described]) -> Iterator[tuple[list[Described], list[Described]]]:
@@ -149,7 +182,7 @@ def folds(groups: Sequence[Described]) -> Iterator[tuple[list[Described], list[D
 
 def trained(groups: Sequence[Described]) -> CostModel:
     """A model that has learned from all groups."""
-    model = CostModel(SEED, feature_names=FEATURE_NAMES)
+    model = CostModel(SEED, feature_names=FEATURE_NAMES, growth=MANY_GROUPS)
     rows = [
         Row(f"{group.task} {number}", features, throughput, estimated_throughput(features))
         for number, group in enumerate(groups)
@@ -194,10 +227,11 @@ def main() -> None:
     parser.add_argument("logs", nargs="+", type=Path)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=5.0)
+    parser.add_argument("--first", type=int, default=0, help="number of the first block")
     parser.add_argument("-o", "--output", type=Path, default=Path("cost_model.json"))
     options = parser.parse_args()
     if options.verb == "measure":
-        measure(options.logs[0], options.threads, 60 * options.minutes)
+        measure(options.logs[0], options.threads, 60 * options.minutes, options.first)
         return
     groups = described(options.logs)
     print(f"{sum(len(g.throughputs) for g in groups)} schedules of {len(groups)} tasks")

@@ -9,7 +9,15 @@ Knows nothing of what the candidates are; a group holds those whose throughputs 
 
 from cost_model.errors import CostModelError
 from cost_model.metrics import rank_correlation, top_recall
-from cost_model.model import CostModel
+from cost_model.model import MANY_GROUPS, CostModel, Growth
 from cost_model.rows import Row
 
-__all__ = ["CostModel", "CostModelError", "Row", "rank_correlation", "top_recall"]
+__all__ = [
+    "MANY_GROUPS",
+    "CostModel",
+    "CostModelError",
+    "Growth",
+    "Row",
+    "rank_correlation",
+    "top_recall",
+]

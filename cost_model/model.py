@@ -7,6 +7,7 @@ figures.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,18 +21,33 @@ PARAMETERS: dict[str, str | int | float] = {
     "objective": "reg:squarederror",
     "tree_method": "hist",
     "max_depth": 6,
-    "eta": 0.15,
-    "max_bin": 64,
-    "min_child_weight": 1,
+    "max_bin": 256,
     "lambda": 0.1,
     "base_score": 0.0,
     "verbosity": 0,
 }
-ROUNDS = 60
-
 RETRAIN_ROWS = 8
 RETRAIN_SHARE = 0.10
 """Trees are grown anew once so many new rows, or such a share of new rows, have come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """How trees are grown.
+
+    Attributes:
+        rounds: trees of a training.
+        rate: how much of what is missing each tree corrects.
+        leaf_weight: rows of full weight that a leaf stands for at least.
+    """
+
+    rounds: int = 60
+    rate: float = 0.15
+    leaf_weight: float = 1.0
+
+
+MANY_GROUPS = Growth(rounds=100, rate=0.1, leaf_weight=4.0)
+"""For a model that is to rank groups which it has not seen: leaves that one group cannot fill."""
 
 
 class CostModel:
@@ -42,10 +58,22 @@ class CostModel:
     rows grow trees on top of it.
     """
 
-    def __init__(self, seed: int, threads: int = 1, feature_names: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        seed: int,
+        threads: int = 1,
+        feature_names: Sequence[str] = (),
+        growth: Growth = Growth(),
+    ) -> None:
         """A model that knows nothing; `feature_names`, if given, are kept in its file."""
-        self._parameters = PARAMETERS | {"seed": seed, "nthread": threads}
+        self._parameters = PARAMETERS | {
+            "seed": seed,
+            "nthread": threads,
+            "eta": growth.rate,
+            "min_child_weight": growth.leaf_weight,
+        }
         self._feature_names = tuple(feature_names)
+        self._rounds = growth.rounds
         self._rows: list[Row] = []
         self._rows_trained = 0
         self._feature_count: int | None = None
@@ -133,7 +161,7 @@ class CostModel:
                 nthread=self._parameters["nthread"],
             )
             self._booster = xgboost.train(
-                self._parameters, data, num_boost_round=ROUNDS, xgb_model=self._loaded
+                self._parameters, data, num_boost_round=self._rounds, xgb_model=self._loaded
             )
         except xgboost.core.XGBoostError as error:
             raise CostModelError(

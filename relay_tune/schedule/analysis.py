@@ -157,6 +157,7 @@ class Estimate:
         memory_cycles: the traffic beyond it alone.
         accumulators: registers of the tile.
         registers: accumulators and operands together.
+        wanted: registers that would hold all that the written-out steps of a tile share, too.
         code: instructions of the innermost loop body.
         waste: computed points over needed points (vector tails count as full).
         loads_per_operation: loads of the innermost body for each arithmetic instruction.
@@ -168,6 +169,7 @@ class Estimate:
     memory_cycles: float
     accumulators: int
     registers: int
+    wanted: int
     code: int
     waste: float
     loads_per_operation: float
@@ -263,6 +265,7 @@ def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Es
         memory_cycles=memory,
         accumulators=use.accumulators,
         registers=use.registers,
+        wanted=use.wanted,
         code=use.code,
         waste=points / needed if choice.vector >= 0 else 1.0,
         loads_per_operation=use.loads_per_operation,
@@ -276,6 +279,7 @@ class RegisterUse:
 
     accumulators: int
     registers: int
+    wanted: int
     code: int
     loads_per_operation: float
 
@@ -292,7 +296,8 @@ def register_use(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -
     operations = max(written * innermost, 1.0)
     loaded = sum(body.counts) or _loads(analysis.result_accesses, nest, choice, full)
     code = int((operations + loaded) * max(choice.unroll, 1))
-    return RegisterUse(held, held + in_use + 1, code, loaded / operations)
+    wanted = held + (int(body.values) if body.slides else in_use) + 1
+    return RegisterUse(held, held + in_use + 1, wanted, code, loaded / operations)
 
 
 def shares_weights(analysis: NestAnalysis, choice: TileChoice) -> bool:

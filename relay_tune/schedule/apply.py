@@ -161,19 +161,24 @@ class Plan:
         return min(rated, key=lambda found: found[0])[1]
 
     def default_under_algorithm(self, machine: Machine, threads: int) -> tuple[float, Schedule]:
-        """The estimated cycles of the best schedule under the plan's own algorithm, and itself.
-
-        Weights are charged as in the run of a whole network, where they come from memory.
-        """
+        """The estimated cycles of the best schedule under the plan's own algorithm, and itself."""
         spaces = self.spaces(machine, threads)
         choices = tuple(default_choice(space) for space in spaces)
         cycles = sum(s.estimate(choice).cycles for s, choice in zip(spaces, choices, strict=True))
-        cycles += KERNEL_CYCLES * len(self.steps)
+        return cycles + self.fixed_cycles(machine), Schedule(choices, self.algorithm)
+
+    def fixed_cycles(self, machine: Machine) -> float:
+        """The estimated cycles that depend on the algorithm alone: kernels, and waiting.
+
+        Weights are charged as in the run of a whole network, where they come from memory.
+        """
         groups = [step for step in self.steps if isinstance(step, RowBlocks)]
-        cycles += sum(waiting_cycles(group) for group in groups)
         weights = sum(data.nbytes for _, data in self.program.constants)
-        cycles += (1 - HIDDEN_SHARE) * weights / machine.cache_bandwidth[-1]
-        return cycles, Schedule(choices, self.algorithm)
+        return (
+            KERNEL_CYCLES * len(self.steps)
+            + sum(waiting_cycles(group) for group in groups)
+            + (1 - HIDDEN_SHARE) * weights / machine.cache_bandwidth[-1]
+        )
 
 
 def plan_program(program: TensorProgram, algorithm: str = DIRECT) -> Plan:

@@ -1,15 +1,16 @@
 """A fixed-length description of a scheduled program, for a cost model to learn from.
 
-The nest with the most estimated cycles is described in full, the others by their sums. All values
-are finite; sizes enter as logarithms, so that doubling is one step everywhere. What depends on the
-machine is told relative to it (bytes by the size of a cache, lanes and registers by what there is),
-so that what was learned on one machine holds on another.
+The nest with the most estimated cycles is described in full, the second one in short, the others by
+their sums. All values are finite; sizes enter as logarithms, so that doubling is one step
+everywhere. What depends on the machine is told relative to it (bytes by the size of a cache, lanes
+and registers by what there is), so that what was learned on one machine holds on another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import log, log2, prod
 
 from relay_tune.schedule.analysis import Access, Estimate, NestAnalysis
@@ -19,6 +20,9 @@ from relay_tune.schedule.space import NestSpace
 from relay_tune.tensor.expression import Axis
 
 FLOAT_BYTES = 4
+
+REMEMBERED = 2048
+"""Values that depend on a nest alone; a search asks for them again and again."""
 
 DESCRIBED_AXES = 4
 """The innermost axes that are described one by one."""
@@ -91,6 +95,7 @@ ESTIMATE_NAMES = (
     "accumulators_by_registers",
     "operands_by_registers",
     "registers_over",
+    "wanted_by_registers",
     "log_code",
     "waste",
     "loads_per_operation",
@@ -98,28 +103,59 @@ ESTIMATE_NAMES = (
     "log_operations_per_tile",
 )
 
+GROUP_NAMES = (
+    "log_repeats",
+    "log_near_by_first_cache",
+    "log_near_by_second_cache",
+)
+
+SECOND_NAMES = (
+    "second_share",
+    "second_vector_of_reduction",
+    "second_log_lanes_by_width",
+    "second_vectors",
+    "second_log_tile_points",
+    "second_log_unroll",
+    "second_log_tiles",
+    "second_loads_per_operation",
+)
+
 PROGRAM_NAMES = (
     "nests",
     "log_other_cycles",
     "other_share",
     "log_other_points",
+    "log_fixed_cycles",
     "log_total_cycles",
 )
 
-FEATURE_NAMES = (*NEST_NAMES, *AXIS_NAMES, *CHOICE_NAMES, *ESTIMATE_NAMES, *PROGRAM_NAMES)
+FEATURE_NAMES = (
+    *NEST_NAMES,
+    *AXIS_NAMES,
+    *CHOICE_NAMES,
+    *ESTIMATE_NAMES,
+    *GROUP_NAMES,
+    *SECOND_NAMES,
+    *PROGRAM_NAMES,
+)
 """The names of the features, in their order."""
 
 TOTAL_CYCLES = FEATURE_NAMES.index("log_total_cycles")
 
 
 def features(
-    spaces: Sequence[NestSpace], choices: Sequence[TileChoice], estimates: Sequence[Estimate]
+    spaces: Sequence[NestSpace],
+    choices: Sequence[TileChoice],
+    estimates: Sequence[Estimate],
+    fixed_cycles: float,
 ) -> list[float]:
     """The features of a program with one choice, and its estimate, for each of its nests.
 
-    `spaces` are those of the program's plan; there must be at least one nest.
+    `spaces` are those of the program's plan; there must be at least one nest. `fixed_cycles` are
+    estimated beside those of the nests.
     """
-    main = max(range(len(spaces)), key=lambda place: estimates[place].cycles)
+    ranked = sorted(range(len(spaces)), key=lambda place: -estimates[place].cycles)
+    main = ranked[0]
     space, choice, found = spaces[main], choices[main], estimates[main]
     total = sum(estimate.cycles for estimate in estimates)
     others = total - found.cycles
@@ -129,11 +165,14 @@ def features(
         *_axis_values(space.analysis, choice),
         *_choice_values(space, choice),
         *_estimate_values(space, choice, found),
+        *_group_values(space),
+        *_second_values(spaces, choices, estimates, ranked),
         float(len(spaces)),
         _log(others),
         others / total if total else 0.0,
         _log(points),
-        _log(total),
+        _log(fixed_cycles),
+        _log(total + fixed_cycles),
     ]
     return [float(value) for value in values]
 
@@ -160,6 +199,7 @@ def _accesses(analysis: NestAnalysis) -> tuple[Access, ...]:
     return (*analysis.body_accesses, *analysis.result_accesses)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def _nest_values(space: NestSpace) -> list[float]:
     analysis, nest = space.analysis, space.analysis.nest
     cache = space.machine.cache_bytes[1]
@@ -207,6 +247,7 @@ def _axis_values(analysis: NestAnalysis, choice: TileChoice) -> list[float]:
     return values
 
 
+@lru_cache(maxsize=REMEMBERED)
 def _reusing(analysis: NestAnalysis, axis: Axis) -> int:
     """How many loads of the body are the same all along an axis."""
     return sum(
@@ -362,9 +403,46 @@ def _estimate_values(space: NestSpace, choice: TileChoice, found: Estimate) -> l
         found.accumulators / space.machine.registers,
         (found.registers - found.accumulators) / space.machine.registers,
         max(0, found.registers - space.machine.registers),
+        found.wanted / space.machine.registers,
         _log(found.code),
         found.waste,
         found.loads_per_operation,
         _log(found.tiles),
         _log(operations / max(found.tiles, 1)),
+    ]
+
+
+def _group_values(space: NestSpace) -> list[float]:
+    """How the nests around share a block of rows; zeros for a nest by itself."""
+    if not space.repeats:
+        return [0.0] * len(GROUP_NAMES)
+    first, second, *_ = space.machine.cache_bytes
+    return [
+        _log(space.repeats),
+        _by(space.analysis.near.bytes, first),
+        _by(space.analysis.near.bytes, second),
+    ]
+
+
+def _second_values(
+    spaces: Sequence[NestSpace],
+    choices: Sequence[TileChoice],
+    estimates: Sequence[Estimate],
+    ranked: Sequence[int],
+) -> list[float]:
+    """The nest with the second most estimated cycles; zeros if there is one nest only."""
+    if len(ranked) < 2:
+        return [0.0] * len(SECOND_NAMES)
+    place = ranked[1]
+    space, choice, found = spaces[place], choices[place], estimates[place]
+    tile = choice.tile[choice.vector] if choice.vector >= 0 else choice.lanes
+    return [
+        found.cycles / max(estimates[ranked[0]].cycles, 1.0),
+        choice.vector == -2,
+        _by(choice.lanes * FLOAT_BYTES, space.machine.vector_bytes),
+        -(-tile // choice.lanes),
+        _log(prod(choice.tile)),
+        _log(choice.unroll),
+        _log(found.tiles),
+        found.loads_per_operation,
     ]

@@ -46,8 +46,10 @@ class PlanSpace:
             space.estimate(choice)
             for space, choice in zip(self._spaces, self._defaults, strict=True)
         )
+        self._fixed_cycles = plan.fixed_cycles(machine)
         self._searched = _searched_nests(self._default_estimates)
-        self._schedules: dict[Genes, Schedule] = {}
+        self._choices: dict[tuple[int, Genes], TileChoice] = {}
+        self._sensible: dict[tuple[int, Genes], bool] = {}
         self.default = Schedule(self._defaults, plan.algorithm)
         spaces = [(place, self._spaces[place]) for place in self._searched]
         self.names = tuple(f"n{place}.{name}" for place, space in spaces for name in space.names)
@@ -60,19 +62,23 @@ class PlanSpace:
 
     def schedule(self, genes: Genes) -> Schedule:
         """The schedule that genes stand for."""
-        known = self._schedules.get(genes)
-        if known is not None:
-            return known
         choices = list(self._defaults)
         for place, (begin, end) in zip(self._searched, self._parts, strict=True):
-            space = self._spaces[place]
-            own = genes[begin:end]
-            values = [options[gene] for options, gene in zip(space.values, own, strict=True)]
-            choices[place] = space.decode(dict(zip(space.names, values, strict=True)))
-        if len(self._schedules) >= REMEMBERED:
-            self._schedules.clear()
-        self._schedules[genes] = Schedule(tuple(choices), self.algorithm)
-        return self._schedules[genes]
+            choices[place] = self._choice(place, genes[begin:end])
+        return Schedule(tuple(choices), self.algorithm)
+
+    def _choice(self, place: int, genes: Genes) -> TileChoice:
+        """What the genes of a nest stand for."""
+        known = self._choices.get((place, genes))
+        if known is not None:
+            return known
+        space = self._spaces[place]
+        values = [options[gene] for options, gene in zip(space.values, genes, strict=True)]
+        choice = space.decode(dict(zip(space.names, values, strict=True)))
+        if len(self._choices) >= REMEMBERED:
+            self._choices.clear()
+        self._choices[place, genes] = choice
+        return choice
 
     def genes(self, schedule: Schedule) -> Genes | None:
         """Genes of a schedule that this space describes, or None if it is not to be searched."""
@@ -91,16 +97,29 @@ class PlanSpace:
         """Whether genes stand for a schedule that can be fast at all."""
         if genes == self.default_genes:
             return True
-        choices = self.schedule(genes).choices
-        return all(self._spaces[place].is_sensible(choices[place]) for place in self._searched)
+        parts = zip(self._searched, self._parts, strict=True)
+        return all(self._is_sensible(place, genes[begin:end]) for place, (begin, end) in parts)
+
+    def _is_sensible(self, place: int, genes: Genes) -> bool:
+        """Whether the genes of a nest stand for a choice that can be fast at all."""
+        known = self._sensible.get((place, genes))
+        if known is not None:
+            return known
+        if len(self._sensible) >= REMEMBERED:
+            self._sensible.clear()
+        found = self._spaces[place].is_sensible(self._choice(place, genes))
+        self._sensible[place, genes] = found
+        return found
 
     def features(self, schedule: Schedule) -> list[float]:
         """The description of a schedule of the plan that a cost model learns from."""
-        return features(self._spaces, schedule.choices, self._estimates(schedule.choices))
+        estimates = self._estimates(schedule.choices)
+        return features(self._spaces, schedule.choices, estimates, self._fixed_cycles)
 
     def cycles(self, schedule: Schedule) -> float:
         """The estimated cycles of one thread for a schedule of the plan."""
-        return sum(estimate.cycles for estimate in self._estimates(schedule.choices))
+        cycles = sum(estimate.cycles for estimate in self._estimates(schedule.choices))
+        return cycles + self._fixed_cycles
 
     def _estimates(self, choices: Sequence[TileChoice]) -> list[Estimate]:
         """The estimates of all nests; those of the nests that are not searched are at hand."""

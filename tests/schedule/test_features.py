@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import pytest
+
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.apply import plan_program
+from relay_tune.schedule.apply import Plan, plan_program
 from relay_tune.schedule.features import FEATURE_NAMES, features
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.space import default_choice
-from relay_tune.tensor.expression import Axis, Tensor, reduce
+from relay_tune.tensor.expression import Axis, Tensor, reduce, unary
 from relay_tune.tensor.tensor import compute, input_tensor
 
 MACHINE = Machine(64, 32)
@@ -26,10 +28,42 @@ def product(rows: int, columns: int, depth: int) -> Tensor:
 
 
 def described(*outputs: Tensor, threads: int = 2, machine: Machine = MACHINE) -> dict[str, float]:
-    spaces = plan_program(TensorProgram((), outputs, ())).spaces(machine, threads)
+    return described_plan(plan_program(TensorProgram((), outputs, ())), threads, machine)
+
+
+def described_plan(
+    plan: Plan, threads: int = 1, machine: Machine = MACHINE, unroll: int = 0
+) -> dict[str, float]:
+    spaces = plan.spaces(machine, threads)
     choices = [default_choice(space) for space in spaces]
+    if unroll:
+        choices = [replace(choice, tile=(1, 4, 16), unroll=unroll) for choice in choices]
     estimates = [space.estimate(choice) for space, choice in zip(spaces, choices, strict=True)]
-    return dict(zip(FEATURE_NAMES, features(spaces, choices, estimates), strict=True))
+    found = features(spaces, choices, estimates, plan.fixed_cycles(machine))
+    return dict(zip(FEATURE_NAMES, found, strict=True))
+
+
+def window(channels: int) -> TensorProgram:
+    """A sliding window of 3 x 3 over each channel by itself."""
+    x = input_tensor("x", (34, 34, channels), "float32")
+    w = input_tensor("w", (3, 3, channels), "float32")
+    p, q = Axis("p", 3), Axis("q", 3)
+    y = compute(
+        "y",
+        (32, 32, channels),
+        lambda i, j, c: reduce("sum", [p, q], x[i + p, j + q, c] * w[p, q, c]),
+    )
+    return TensorProgram((x, w), (y,), ())
+
+
+def shares(rows: int, columns: int) -> TensorProgram:
+    """The quotients of exponentials and their sums."""
+    x = input_tensor("x", (rows, columns), "float32")
+    k = Axis("k", columns)
+    powers = compute("powers", (rows, columns), lambda i, j: unary("exp", x[i, j]))
+    total = compute("total", (rows,), lambda i: reduce("sum", [k], powers[i, k]))
+    y = compute("y", (rows, columns), lambda i, j: powers[i, j] / total[i])
+    return TensorProgram((x,), (y,), ())
 
 
 def test_sizes_enter_as_logarithms() -> None:
@@ -57,6 +91,31 @@ def test_the_heaviest_nest_is_described_the_others_are_summed() -> None:
         assert both[name] == alone[name]
     assert (alone["nests"], both["nests"]) == (1, 2)
     assert alone["other_share"] == 0 < both["other_share"] < 0.5
+
+
+def test_the_second_heaviest_nest_is_described_in_short() -> None:
+    alone, both = described(product(64, 64, 64)), described(product(8, 16, 8), product(64, 64, 64))
+    assert alone["second_share"] == alone["second_vectors"] == 0
+    assert 0 < both["second_share"] < 0.5
+    assert both["second_vectors"] == 1
+
+
+def test_blocks_of_rows_are_told_apart() -> None:
+    direct = plan_program(shares(256, 128))
+    few, many = (described_plan(direct.with_algorithm(name)) for name in ("rows4", "rows16"))
+    assert described_plan(direct)["log_repeats"] == 0
+    assert few["log_repeats"] == math.log2(1 + 256 / 4)
+    assert many["log_repeats"] == math.log2(1 + 256 / 16)
+    grown = many["log_near_by_first_cache"] - few["log_near_by_first_cache"]
+    assert grown == pytest.approx(2.0)
+    assert few["log_fixed_cycles"] > many["log_fixed_cycles"]
+
+
+def test_registers_that_a_window_would_like_are_counted_beyond_what_there_is() -> None:
+    plan = plan_program(window(64))
+    step, row, whole = (described_plan(plan, unroll=unroll) for unroll in (1, 3, 9))
+    assert step["wanted_by_registers"] < row["wanted_by_registers"] < whole["wanted_by_registers"]
+    assert whole["operands_by_registers"] < 1
 
 
 def test_threads_are_told_apart() -> None:
