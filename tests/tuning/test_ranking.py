@@ -9,7 +9,7 @@ from relay_tune.codegen.target import Target
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.features import estimated_throughput
 from relay_tune.tuning.program_space import ProgramSpace
-from relay_tune.tuning.ranking import Ranking
+from relay_tune.tuning.ranking import Ranking, row_of
 from relay_tune.tuning.task_state import TaskState, new_state
 from relay_tune.tuning.tasks import Task
 from search import Genome
@@ -24,7 +24,8 @@ def rows(state: TaskState, genomes: list[Genome]) -> list[Row]:
     """Rows in which a larger first gene is always better."""
     space = state.space
     return [
-        Row("task", space.features(space.schedule(genome)), 1.0 + genome[1]) for genome in genomes
+        row_of("task", space.features(space.schedule(genome)), 1.0 / (1.0 + genome[1]))
+        for genome in genomes
     ]
 
 
