@@ -109,6 +109,9 @@ class PrimitiveCode:
     schedule: Schedule
 
 
+LEAST_WEIGHTS = 32 << 10
+"""Bytes of weights that do not stay in a first cache."""
+
 USUAL_SIZES = (1,)
 """Sizes of open dimensions that get code of their own: a single sample is the commonest batch."""
 
@@ -158,8 +161,8 @@ def _cases(
 
 
 def _multiplies_weights(program: TensorProgram) -> bool:
-    """Whether a reduction reads constants."""
-    known = {tensor for tensor, _ in program.constants}
+    """Whether a reduction reads constants that are not small."""
+    known = {tensor for tensor, data in program.constants if data.nbytes >= LEAST_WEIGHTS}
     return any(
         isinstance(tensor, Computed)
         and isinstance(tensor.body, Reduce)

@@ -14,7 +14,7 @@ from itertools import accumulate
 from operator import mul
 
 from relay_tune.tensor.expression import INDEX, Scalar, Tensor, binary, literal
-from relay_tune.tensor.size import is_multiple, surely_less
+from relay_tune.tensor.size import UndecidedSizeError, is_multiple, surely_less
 from relay_tune.tensor.tensor import Computed, compute
 
 
@@ -37,10 +37,15 @@ def reshaped_tensor(name: str, source: Tensor, shape: Sequence[int]) -> Computed
 def reshape_indices(
     source: Sequence[int], target: Sequence[int], axes: Sequence[Scalar]
 ) -> list[Scalar]:
-    """The indices into a tensor of shape `source` of the element at `axes` of shape `target`."""
+    """The indices into a tensor of shape `source` of the element at `axes` of shape `target`.
+
+    Raises UndecidedSizeError where the shapes have equally many elements at some sizes only.
+    """
     indices: list[Scalar] = [literal(0, INDEX)] * len(source)
     if 0 in source:
         return indices
+    if math.prod(source) != math.prod(target):
+        raise UndecidedSizeError(f"{source} and {target} have equally many elements at times only.")
     for source_axes, target_axes in _groups(source, target):
         digits = flat_index(
             [axes[axis] for axis in target_axes], [target[axis] for axis in target_axes]

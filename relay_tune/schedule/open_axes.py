@@ -4,8 +4,9 @@ An open axis of n points runs in whole tiles and then, for what is left, in tile
 
     n = 29, tile 12:   12 12 5              n = 70, tile 32, lanes 16:   32 32, then 6 lanes of 16
 
-Up to 7 points are one tile, for which there is code for each number; more than that are tiles of
-ever smaller powers of two before it. Vectors that are not full work under a mask.
+Up to 7 points are one tile, for which there is code for each number, unless the axis is long
+anyway; more than that are tiles of ever smaller powers of two before it. Vectors that are not full
+work under a mask.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ from dataclasses import dataclass, replace
 
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.tensor.expression import Axis, Scalar, binary, index_value
-from relay_tune.tensor.size import is_symbolic
+from relay_tune.tensor.size import is_symbolic, surely_less
 
 EXACT = 8
 """Fewer points than this get a tile of exactly their number: what they all read is read once."""
+
+SMALL = 64
+"""An axis that never has fewer points (rows of pixels, say) has no need of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,10 @@ def open_choice(choice: TileChoice, axes: Sequence[Axis], reduction: Sequence[Ax
 def edge_tiles(extent: int, tile: int, lanes: int) -> Iterator[EdgeTile]:
     """The tiles behind the whole ones of an open axis; `lanes` is 1 but on the vector axis."""
     rest = extent % tile
-    part = least = lanes if lanes > 1 else EXACT
+    if rest == 0:
+        return
+    exact = EXACT if _may_be_small(extent) else 1
+    part = least = lanes if lanes > 1 else exact
     while part * 2 < tile:
         part *= 2
     while least <= part < tile:
@@ -63,6 +70,11 @@ def edge_tiles(extent: int, tile: int, lanes: int) -> Iterator[EdgeTile]:
         left = extent % lanes
         yield EdgeTile(extent - left, left, binary("lt", index_value(extent - left), extent))
         return
-    left = rest % EXACT if tile > EXACT else rest
-    for count in range(1, min(tile, EXACT)):
+    left = rest % exact if tile > exact else rest
+    for count in range(1, min(tile, exact)):
         yield EdgeTile(extent - left, count, binary("eq", index_value(left), count))
+
+
+def _may_be_small(extent: int) -> bool:
+    """Whether an extent can have less than SMALL points, if its symbols are positive."""
+    return not surely_less(SMALL - 1, extent)

@@ -108,6 +108,15 @@ def @main(%x: Tensor[(n, 8), float32], %y: Tensor[(2, 8), float32]) {
         check(module, model, floats(n, 8), floats(2, 8))
 
 
+def test_a_shape_with_another_number_of_elements_ends_the_program() -> None:
+    module, model = built(
+        "def @main(%x: Tensor[(n, 6), float32]) { reshape(%x, newshape=[4, -1]) }"
+    )
+    check(module, model, floats(2, 6))
+    with pytest.raises(RelayError, match="not as many elements"):
+        model(floats(3, 6))
+
+
 def test_sizes_with_arithmetic() -> None:
     text = """
 def @main(%x: Tensor[(n, 4), float32], %y: Tensor[(2 * n + 1, 4), float32]) {

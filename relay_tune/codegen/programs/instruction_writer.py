@@ -176,10 +176,20 @@ class InstructionWriter:
             writer = SizeWriter(symbols, self._writer.pure)
             shape = [writer.text(size_value(dim, sizes)) for dim in named.outputs[0]]
         size = objects.product([*shape, str(BYTES[kind.type.dtype])])
+        if instruction.open is not None:
+            self._require_as_many(instruction.source, shape)
         result = self._writer.fresh("o")
         self._writer.line(f"{result} = call ptr @reshaped(ptr %session, ptr {source}, i64 {size})")
         objects.store_shape(result, shape[:MAXIMUM_OPEN_RANK])
         return result
+
+    def _require_as_many(self, source: Register, shape: Sequence[str]) -> None:
+        """Fail unless a shape has as many elements as a tensor."""
+        objects, kind = self._objects, source.kind
+        assert isinstance(kind, TensorKind)  # a scalar has no open size, nor has a view of it
+        given = objects.product(objects.shape(self._names[source], kind))
+        fits = self._writer.pure(f"icmp eq i64 {given}, {objects.product(shape)}")
+        objects.require(fits, "A tensor has not as many elements as the shape that it should get.")
 
     def _new_object(self, instruction: MakeObject) -> str:
         layout = instruction.layout
