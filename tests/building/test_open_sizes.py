@@ -143,8 +143,8 @@ def @main(%p: (Tensor[(?, 4), float32], Tensor[(?, 4), float32])) { %p.0 + %p.1 
 
 
 def test_sizes_with_code_of_their_own_have_the_schedules_of_these_sizes() -> None:
-    w = Constant(floats(48, 32))
-    x = Var("x", TensorType((Symbol("n"), 32), "float32"))
+    w = Constant(floats(128, 96))
+    x = Var("x", TensorType((Symbol("n"), 96), "float32"))
     dense, relu = find_operator("nn.dense"), find_operator("nn.relu")
     assert dense is not None and relu is not None
     module = Module.from_function(Function((x,), relu(dense(x, w))))
@@ -153,12 +153,12 @@ def test_sizes_with_code_of_their_own_have_the_schedules_of_these_sizes() -> Non
     def choose(where: str) -> ChooseSchedule:
         return lambda key, plan: asked[where].add(key.digest)
 
-    fixed = FixInputShapes({"x": (24, 32)})(module)
+    fixed = FixInputShapes({"x": (24, 96)})(module)
     build(fixed, threads=1, schedules=choose("one"))
     model = build(module, threads=1, schedules=choose("all"), sizes=(1, 24))
     assert asked["one"] <= asked["all"]
     for n in (1, 2, 8, 9, 24, 25):
-        check(module, model, floats(n, 32))
+        check(module, model, floats(n, 96))
 
 
 def integers(*values: int) -> np.ndarray:
