@@ -527,7 +527,7 @@ class ValueWriter:
             moved = self.writer.pure(
                 f"shufflevector {kind} {text}, {kind} poison, <{operand.lanes} x i32> <{order}>"
             )
-            text = binary_operation(a, REDUCTION_STEPS[operation], text, moved)
+            text = binary_operation(a, REDUCTION_STEPS[operation], moved, text)
         return self.writer.pure(f"extractelement {kind} {text}, i64 0")
 
 

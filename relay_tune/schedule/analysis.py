@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import chain, product
+from itertools import product
 from math import prod
 from operator import mul
 from types import MappingProxyType
@@ -369,7 +369,7 @@ def _loads(
             continue
         count = _distinct(access.form, extents, unrolled, vector, choice.lanes)
         if not values and vector is not None and not _is_streamed(access, vector, nest):
-            count *= _moves(access.form, vector, choice.lanes, extents, unrolled)
+            count *= _moves(access.form, vector, choice.lanes, extents)
         total += count
     return total
 
@@ -411,17 +411,13 @@ def _is_streamed(access: Access, vector: Axis, nest: Nest) -> bool:
     return factor in (0, 1) or (access.constant and bool(nest.reduction))
 
 
-def _moves(
-    form: Affine,
-    vector: Axis,
-    lanes: int,
-    extents: Mapping[Axis, int],
-    unrolled: Mapping[Axis, int] = NOTHING_UNROLLED,
-) -> float:
-    """Instructions that move a vector of an access to or from memory."""
-    steps = chain(extents.items(), unrolled.items())
-    row = next((n for axis, n in steps if axis is not vector and form.terms.get(axis, 0) == 1), 1)
-    return move_instructions(form.terms.get(vector, 0), row, lanes)
+def _moves(form: Affine, vector: Axis, lanes: int, extents: Mapping[Axis, int]) -> float:
+    """What moving a vector of an access to or from memory costs, in loads.
+
+    Rows along a reduction are not counted: its own lanes are better there.
+    """
+    row = next((n for a, n in extents.items() if a is not vector and form.coefficient(a) == 1), 1)
+    return move_instructions(form.coefficient(vector), row, lanes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -660,7 +656,7 @@ def _access_cycles(
         else:
             reused = True
             again = moved * (count - 1) / _bandwidth(working_sets[depth], machine)
-    if access.form is not None:
+    if access.form is not None and not analysis.beside_windows:
         moved = min(moved, float(access.elements * access.bytes))  # the last tile is a part of one
     everything = access.elements * access.bytes
     if not access.constant:

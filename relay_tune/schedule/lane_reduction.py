@@ -41,10 +41,7 @@ STEPS = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
 def combine(operation: str, accumulated: Scalar, value: Scalar) -> Scalar:
     """One step of a reduction."""
-    step = STEPS[operation]
-    if step in ("max", "min"):
-        return binary(step, value, accumulated)
-    return binary(step, accumulated, value)
+    return binary(STEPS[operation], accumulated, value)
 
 
 @dataclass(frozen=True, slots=True)

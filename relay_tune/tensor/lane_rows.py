@@ -23,13 +23,23 @@ def pieces(count: int, most: int) -> Iterator[tuple[int, int]]:
         begin += size
 
 
+SHUFFLE_LOADS = 2.0
+"""What a shuffle costs in loads: processors do one in a cycle, but two loads."""
+
+
 def move_instructions(stride: int, row: int, lanes: int) -> float:
-    """Instructions to load or store one vector, on average over the vectors of a tile.
+    """What loading or storing one vector costs, in loads, on average over the vectors of a tile.
 
     `stride` are the elements from lane to lane, `row` the neighbours of each lane in the tile.
     """
     if stride in (0, 1):
         return 1.0
     if 1 < stride <= MOST_SKIPPED:
-        return 2.0 * stride - 1.0
-    return sum(lanes + size * log2(size) for _, size in pieces(row, lanes)) / row
+        return stride + SHUFFLE_LOADS * (stride - 1)
+    return sum(_turned(size, lanes) for _, size in pieces(row, lanes)) / row
+
+
+def _turned(size: int, lanes: int) -> float:
+    """Moving `size` vectors as rows of `size` neighbours each, of which several make a vector."""
+    inserted = lanes - size if size > 1 else 0
+    return lanes + inserted + SHUFFLE_LOADS * size * log2(size)
