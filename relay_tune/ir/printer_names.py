@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import count
 
 from relay_tune.ir.expr import Var
 from relay_tune.ir.types import TypeVar
 
+_NUMBER = re.compile(r"(?<=.)_\d+$")
+
 
 class Names:
-    """Gives each variable a name of its own: the one it has, or that with a number behind it."""
+    """Gives each variable a name of its own: the one it has, or that with another number."""
 
     def __init__(self, type_names: Iterable[str]) -> None:
         self._of: dict[Var | TypeVar, str] = {}
@@ -35,10 +38,11 @@ class Names:
         if name not in taken:
             taken.add(name)
             return name
-        for number in count(self._next.get(name, 1)):
-            candidate = f"{name}_{number}"
+        stem = _NUMBER.sub("", name)  # a name that was read may have its number from here
+        for number in count(self._next.get(stem, 1)):
+            candidate = f"{stem}_{number}"
             if candidate not in taken:
-                self._next[name] = number + 1
+                self._next[stem] = number + 1
                 taken.add(candidate)
                 return candidate
         raise AssertionError("count() never ends")

@@ -121,7 +121,7 @@ def test_a_let_that_is_an_argument_stands_in_braces() -> None:
 def test_variables_of_one_name_get_different_ones() -> None:
     first, second, third = Var("x"), Var("x"), Var("x_1")
     function = Function((first, second, third), Tuple((first, second, third)))
-    assert "fn (%x, %x_1, %x_1_1)" in printed(function)
+    assert "fn (%x, %x_1, %x_2)" in printed(function)
 
 
 def test_constants_are_literals_or_metadata_entries() -> None:
