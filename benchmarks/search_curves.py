@@ -9,7 +9,7 @@
 is what `tune run` does, `genetic` gets no predictions, `random` draws uniformly. Each starts with
 the default schedules and spends its trials where they save most. A curve holds, for each trial, the
 seconds since the program began and the sum over the network of the best times so far. The log stays
-beside the curve, so that `benchmarks.search_seeds` can compare what two of them lead to.
+beside the curve, so that networks can be built from two of them and timed in turn.
 
 `report` says when each curve came within a share of the best that any curve of its network found.
 """
