@@ -476,7 +476,7 @@ def _body_loads(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, 
 def _spreads_windows(analysis: NestAnalysis, choice: TileChoice) -> bool:
     """Whether written-out steps of a window read elements that are spread over the lanes."""
     nest = analysis.nest
-    if choice.unroll == 1 or choice.vector == -2:
+    if choice.unroll == 1 or choice.vector == -2 or len(nest.reduction) < 2:
         return False
     unrolled = unrolled_extents([nest.reduction[n] for n in choice.reduction_order], choice.unroll)
     window = [axis for axis, count in unrolled.items() if count > 1 and axis.extent <= MOST_TAPS]
