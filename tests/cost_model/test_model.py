@@ -7,7 +7,7 @@ import pytest
 import xgboost
 from numpy.typing import NDArray
 
-from cost_model import CostModel, CostModelError, Row, rank_correlation, top_recall
+from cost_model import MANY_GROUPS, CostModel, CostModelError, Row, rank_correlation, top_recall
 from cost_model.rows import normalised_throughput
 
 
@@ -205,3 +205,12 @@ def test_what_was_loaded_counts_for_tasks_that_were_never_seen(tmp_path: Path) -
     later.update([Row("new", [0.0, 100.0 + n], 5.0) for n in range(20)])
     scores = later.predict([[0.0, 110.0], [1.0, 110.0]])
     assert scores[1] > scores[0] + 0.3
+
+
+def test_careful_growth_needs_more_good_rows_than_one_leaf_holds() -> None:
+    rows = [Row("a", (float(place > 0),), 1.0 + place) for place in (0, 1)] * 4
+    quick, careful = CostModel(0), CostModel(0, growth=MANY_GROUPS)
+    for model in (quick, careful):
+        model.update(rows)
+    assert quick.predict([[1.0]])[0] > quick.predict([[0.0]])[0]
+    assert careful.predict([[1.0]])[0] == careful.predict([[0.0]])[0]
