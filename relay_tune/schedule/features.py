@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import log, log2, prod
 
-from relay_tune.schedule.analysis import Access, Estimate, NestAnalysis
+from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.estimate import Estimate
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.schedule.space import NestSpace
 from relay_tune.tensor.expression import Axis

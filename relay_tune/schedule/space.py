@@ -14,23 +14,15 @@ from functools import lru_cache
 from itertools import permutations, product
 from math import prod
 
-from relay_tune.schedule.analysis import (
-    NOTHING_NEAR,
-    Estimate,
-    Near,
-    NestAnalysis,
-    accumulators,
-    analyse,
-    element_bytes,
-    estimate,
-    register_use,
-    shares_weights,
-)
+from relay_tune.schedule.analysis import NOTHING_NEAR, Near, NestAnalysis, analyse, element_bytes
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.estimate import Estimate, estimate
 from relay_tune.schedule.exchange import exchange_cycles
 from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.memory_traffic import shares_weights
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import outer_loops
+from relay_tune.schedule.register_use import accumulators, register_use
 from relay_tune.tensor.expression import Axis, Tensor
 
 TILE_EXTENTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16)

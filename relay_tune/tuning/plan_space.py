@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from relay_tune.schedule.analysis import Estimate
 from relay_tune.schedule.apply import Plan
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.estimate import Estimate
 from relay_tune.schedule.features import features
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.schedule import Schedule

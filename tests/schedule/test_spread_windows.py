@@ -2,8 +2,8 @@
 
 import pytest
 
-from relay_tune.schedule.analysis import estimate
 from relay_tune.schedule.apply import plan_program
+from relay_tune.schedule.estimate import estimate
 from relay_tune.schedule.machine import Machine
 from tests.schedule.test_winograd import convolution_program
 

@@ -1,0 +1,231 @@
+"""What a tiled nest reads and writes beyond the first cache, and what waits for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from math import prod
+from operator import mul
+
+from relay_tune.schedule.analysis import Access, NestAnalysis
+from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.load_count import distinct_places, tiled_axes
+from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.outer_loops import outer_loops
+from relay_tune.tensor.affine import Affine
+from relay_tune.tensor.expression import Axis
+
+EXPOSED_SHARE = 0.5
+"""How much of the transfer of weights no arithmetic hides, unless it is asked for early."""
+
+PREFETCH_COST = 0.05
+"""What asking for weights early costs, relative to their transfer."""
+
+LINE_BYTES = 64
+"""Of a cache line."""
+
+PARTIAL_ROW = 1.5
+"""How much slower parts of rows come from a cache than whole ones."""
+
+LONG_ROW = 1 << 10
+"""Bytes of a part that the processor fetches ahead like a whole row."""
+
+FOLLOWED_STREAMS = 32
+
+CROWDED_STREAMS = 2.0
+"""From beyond the second cache, more streams than the processor follows come so much slower.
+
+Measured with the transform of Winograd's products, 36 streams: 1.9 to 2.3 times.
+"""
+
+
+def shares_weights(analysis: NestAnalysis, choice: TileChoice) -> bool:
+    """Whether several tiles in a row read the same weights, while the next can be fetched."""
+    nest = analysis.nest
+    innermost = next(
+        (loop for loop in reversed(outer_loops(nest.axes, choice)) if loop.count > 1), None
+    )
+    if innermost is None:
+        return False
+    axis = nest.axes[innermost.place]
+    weights = [access for access in analysis.body_accesses if access.constant]
+    return any(access.form is not None and not access.form.coefficient(axis) for access in weights)
+
+
+def memory_cycles(
+    analysis: NestAnalysis, choice: TileChoice, machine: Machine
+) -> tuple[float, float]:
+    """Traffic beyond the first cache, and waiting for weights that nothing hides.
+
+    A load is fetched again in each iteration of the loops that it depends on; between two uses
+    lies the data of the innermost loop that it does not depend on, and the smallest cache which
+    holds that serves the load.
+    """
+    nest = analysis.nest
+    accesses = [*analysis.body_accesses, *analysis.result_accesses]
+    reduced = {axis: axis.extent for axis in nest.reduction}
+    tile = {axis: min(extent, axis.extent) for axis, extent in tiled_axes(nest, choice)}
+    outer = outer_loops(nest.axes, choice)
+    boxes = [_footprints(accesses, tile, reduced)]
+    inner = dict(tile)
+    ahead = 2 if choice.prefetch else 1  # the next weights come while these are used
+    places = [ahead if access.constant else 1 for access in accesses]
+    loops: list[tuple[Axis, int]] = []
+    for loop in reversed(outer):
+        axis = nest.axes[loop.place]
+        loops.append((axis, loop.count))
+        if loop.count == 1:
+            boxes.append(boxes[-1])
+            continue
+        inner[axis] = min(inner[axis] * loop.count, axis.extent)
+        boxes.append(_footprints(accesses, inner, reduced))
+    working_sets = [sum(map(mul, box, places)) for box in boxes]
+    far = sum(a.elements * a.bytes > machine.cache_bytes[1] and not a.is_near for a in accesses)
+    crowding = CROWDED_STREAMS if far > FOLLOWED_STREAMS else 1.0
+    cycles, exposed = 0.0, 0.0
+    for access, touched in zip(accesses, zip(*boxes, strict=True), strict=True):
+        again, first, waited = _access_cycles(
+            access, touched, loops, working_sets, analysis, machine
+        )
+        scattered = _scatter(access, nest, tile, loops)
+        cycles += scattered * (again + first * (1.0 if access.is_near else crowding))
+        if access.constant:
+            exposed += (PREFETCH_COST if choice.prefetch else EXPOSED_SHARE) * waited
+    stored = prod(axis.extent for axis in nest.axes) * analysis.store_bytes
+    is_near = nest.target in analysis.near.tensors
+    bandwidth = _kept_bandwidth if is_near else _bandwidth
+    cycles += 2 * stored / bandwidth(analysis.stored_around, machine)
+    return cycles + _torn_lines(analysis, tile, stored) / machine.cache_bandwidth[1], exposed
+
+
+def _torn_lines(analysis: NestAnalysis, tile: Mapping[Axis, int], stored: int) -> float:
+    """Bytes of cache lines that tiles touch a part of, beyond that part.
+
+    Counted for what is stored, and read without a reduction; other tiles fetch them again.
+    """
+    torn = 0.0
+    if analysis.store_form is not None:
+        torn += _torn(analysis.store_form, analysis.store_bytes, tile) * stored
+    if analysis.nest.body is not None:
+        return torn
+    for access in analysis.result_accesses:
+        if access.form is not None:
+            read = prod(axis.extent for axis in tile if access.form.coefficient(axis))
+            torn += _torn(access.form, access.bytes, tile) * read * access.bytes
+    return torn
+
+
+def _torn(form: Affine, size: int, tile: Mapping[Axis, int]) -> float:
+    """The bytes of the lines that a tile touches beside those that it wants, by the latter."""
+    run = 1
+    for axis in sorted(tile, key=form.coefficient):
+        if form.coefficient(axis) == run:
+            run *= tile[axis]
+            if tile[axis] < axis.extent:
+                break
+    return max(LINE_BYTES / (run * size) - 1.0, 0.0)
+
+
+def _scatter(
+    access: Access, nest: Nest, tile: Mapping[Axis, int], loops: Sequence[tuple[Axis, int]]
+) -> float:
+    """What a tile pays for taking only a part of each row that a reduction step reads.
+
+    Rows that are read whole follow each other in memory; packed constants always do. A row goes on
+    in the tiles that follow as far as the innermost loops (`loops`, from the inside out) walk along
+    it; a long part of it is as good as all.
+    """
+    form = access.form
+    if form is None or access.constant or nest.body is None:
+        return 1.0
+    axes = sorted((axis for axis in tile if form.coefficient(axis)), key=form.coefficient)
+    if not axes or form.coefficient(axes[0]) != 1:
+        return 1.0
+    run = dict(tile)
+    for axis, count in loops:
+        before = axes[: axes.index(axis)] if axis in axes else axes
+        if count > 1 and (axis not in axes or any(run[a] < a.extent for a in before)):
+            break
+        run[axis] = min(run[axis] * count, axis.extent)
+    length = access.bytes
+    for axis in axes:
+        length *= run[axis]
+        if run[axis] < axis.extent:
+            return PARTIAL_ROW if length < LONG_ROW else 1.0
+    return 1.0
+
+
+def _access_cycles(
+    access: Access,
+    touched: Sequence[float],
+    loops: list[tuple[Axis, int]],
+    working_sets: list[float],
+    analysis: NestAnalysis,
+    machine: Machine,
+) -> tuple[float, float, float]:
+    """Cycles for one access: reading again, reading first, and what of that may be waited for.
+
+    `touched` are the bytes that it touches in a tile and inside of each loop. `loops` and their
+    counts go from the inside out, `working_sets` are the bytes inside each. What an iteration
+    shares with the one before (rows of a sliding window) costs its loads alone in the first cache;
+    where windows are used several times, arithmetic hides that. Weights are never in the second
+    cache at first: a whole network has run since their last use. Where the nest is repeated, they
+    may be there from the second time on.
+    """
+    near, moved, again, repeated, reused = analysis.near, touched[0], 0.0, 1.0, False
+    for depth, (axis, count) in enumerate(loops):
+        depends = access.form is None or access.form.coefficient(axis) != 0
+        is_kept = bool(analysis.beside_windows) and working_sets[depth] <= machine.cache_bytes[0]
+        if reused:
+            repeated *= 1 if is_kept and not depends else count
+        elif depends or count == 1:
+            moved = min(moved * count, touched[depth + 1] if is_kept else math.inf)
+        else:
+            reused = True
+            again = moved * (count - 1) / _bandwidth(working_sets[depth], machine)
+    if access.form is not None and not analysis.beside_windows:
+        moved = min(moved, float(access.elements * access.bytes))  # the last tile is a part of one
+    everything = access.elements * access.bytes
+    if not access.constant:
+        bandwidth = _kept_bandwidth if access.is_near else _bandwidth
+        return again * repeated, moved * repeated / bandwidth(everything, machine), 0.0
+    beyond = machine.cache_bytes[1] + 1
+    cold = moved * repeated / _bandwidth(max(everything, beyond), machine) / near.repeats
+    around = everything + near.bytes
+    warm = moved * repeated / _kept_bandwidth(around, machine) * (1 - 1 / near.repeats)
+    return again * repeated, cold + warm, cold + (warm if around >= beyond else 0.0)
+
+
+def _footprints(
+    accesses: Sequence[Access], extents: dict[Axis, int], reduced: dict[Axis, int]
+) -> list[float]:
+    """Bytes that each access touches over a box."""
+    return [_footprint(access, extents, reduced) for access in accesses]
+
+
+def _footprint(access: Access, extents: dict[Axis, int], reduced: dict[Axis, int]) -> float:
+    """Bytes that an access touches over a box; a sliding window counts its overlap once."""
+    if access.form is None:
+        return float(access.bytes * prod(extents.values()))
+    points = distinct_places(access.form, extents, reduced, None, 1)
+    return access.bytes * min(points, float(access.elements))
+
+
+def _bandwidth(working_set: float, machine: Machine) -> float:
+    """Bytes a cycle from the smallest cache that holds a working set."""
+    for size, speed in zip(machine.cache_bytes, machine.cache_bandwidth, strict=False):
+        if working_set <= size:
+            return speed
+    return machine.cache_bandwidth[-1]
+
+
+def _kept_bandwidth(working_set: float, machine: Machine) -> float:
+    """The same for what was just touched: of up to twice a cache's bytes a part is still there."""
+    for level, (size, speed) in enumerate(
+        zip(machine.cache_bytes, machine.cache_bandwidth, strict=False)
+    ):
+        if working_set < 2 * size:
+            missing = max(0.0, working_set / size - 1)
+            return 1 / ((1 - missing) / speed + missing / machine.cache_bandwidth[level + 1])
+    return machine.cache_bandwidth[-1]
