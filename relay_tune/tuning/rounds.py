@@ -36,7 +36,7 @@ class RoundPlanner:
 
     def first(self, trials: int) -> Round | None:
         """The round on which time is best spent, of at most so many candidates."""
-        return self._plan(self._states, trials)
+        return self._plan(trials)
 
     def following(self, current: Round, trials: int) -> Round | None:
         """The round after a round that is not measured yet: of another task if there is one.
@@ -44,11 +44,10 @@ class RoundPlanner:
         Planning it while the current one is being compiled costs no time. What is learned from the
         current round does not enter, which matters least where the task is another one.
         """
-        others = [state for state in self._states if state is not current.state]
-        return self._plan(others, trials) or self._plan([current.state], trials)
+        return self._plan(trials, current.state)
 
-    def _plan(self, states: Sequence[TaskState], trials: int) -> Round | None:
-        while trials > 0 and (state := next_task(states)) is not None:
+    def _plan(self, trials: int, but: TaskState | None = None) -> Round | None:
+        while trials > 0 and (state := next_task(self._states, but)) is not None:
             count = min(self._batch, trials)
             schedules = state.propose(count, self._ranking.score(state))
             if schedules:

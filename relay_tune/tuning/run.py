@@ -164,6 +164,14 @@ class TuningRun:
             if following is None or following.state.finished:
                 following = planner.first(budget.remaining_trials)
             current = following
+        if current is None and not budget.is_spent:
+            self._finish_negligible()
+
+    def _finish_negligible(self) -> None:
+        """The tasks that are left are too small; the next run shall not think otherwise."""
+        for state in self._states:
+            if not state.finished and state.best_seconds is not None:
+                self._finish(state, "too small a part of the model")
 
     def _measure_round(self, state: TaskState, candidates: Sequence[Prepared]) -> None:
         key = state.task.key

@@ -27,13 +27,17 @@ RECENT_ROUNDS = 2
 FAILING_ROUNDS = 3
 
 
-def next_task(states: Sequence[TaskState]) -> TaskState | None:
-    """The task to spend the next round on, or None if no task is worth one."""
+def next_task(states: Sequence[TaskState], but: TaskState | None = None) -> TaskState | None:
+    """The task to spend the next round on, or None if no task is worth one.
+
+    `states` are all of a model's tasks; `but` is taken only if no other is worth a round.
+    """
     total = sum(state.model_seconds for state in states)
     open_states = [
         state for state in states if not state.finished and not is_negligible(state, total)
     ]
-    return max(open_states, key=expected_saving, default=None)
+    others = [state for state in open_states if state is not but]
+    return max(others or open_states, key=expected_saving, default=None)
 
 
 def is_negligible(state: TaskState, total: float) -> bool:

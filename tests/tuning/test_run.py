@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from relay_tune.tuning.events import Event, Measured, RunStarted, TaskStarted
 from relay_tune.tuning.keeper import LogKeeper
 from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.result import TuningResult
-from relay_tune.tuning.runner import Runner
+from relay_tune.tuning.runner import Prepared, Runner
 from relay_tune.tuning.tasks import Task
 from relay_tune.tuning.tune import tune_tasks
 from tests.tuning.simulated_runner import SimulatedRunner
@@ -86,6 +87,30 @@ def test_a_second_run_measures_nothing(tasks: list[Task], target: Target, tmp_pa
     assert runner.measured == []
     assert second.measured == 0
     assert second.model_seconds == first.model_seconds
+
+
+def test_what_is_too_small_at_the_end_stays_so(
+    tasks: list[Task], target: Target, tmp_path: Path
+) -> None:
+    """The same log may rate it a little larger later, once the winners were measured again."""
+    runner = Uneven(tasks[0])
+    first = tuned(tasks, runner, tmp_path / "log.db", target, trials=2000)
+    assert "too small a part of the model" in {task.reason for task in first.tasks}
+    assert tuned(tasks, runner, tmp_path / "log.db", target, trials=2000).measured == 0
+
+
+class Uneven(SimulatedRunner):
+    """One task takes a small part of its simulated time."""
+
+    def __init__(self, small: Task, factor: float = 1e-3) -> None:
+        super().__init__()
+        self.small, self.factor = small, factor
+
+    def measure(self, task: Task, prepared: Prepared, best: float | None) -> Measurement:
+        found = super().measure(task, prepared, best)
+        if task is not self.small or found.seconds is None:
+            return found
+        return replace(found, seconds=found.seconds * self.factor)
 
 
 def test_a_larger_budget_goes_on_where_the_last_run_ended(

@@ -52,6 +52,14 @@ def test_negligible_and_finished_tasks_get_nothing(states: list[TaskState]) -> N
     assert next_task(states) is None
 
 
+def test_another_task_is_preferred_but_only_if_it_is_worth_it(states: list[TaskState]) -> None:
+    measured(states[0], 2e-3)
+    measured(states[1], 5e-3)
+    assert next_task(states, but=states[1]) is states[0]
+    measured(states[0], 1e-6)
+    assert next_task(states, but=states[1]) is states[1]
+
+
 def test_a_task_ends_at_the_limit(states: list[TaskState]) -> None:
     assert reason_to_finish(measured(states[0], 1e-3, limit=9.8e-4)).startswith("at 98%")
     assert reason_to_finish(measured(states[1], 1e-3, limit=9e-4)) == ""
