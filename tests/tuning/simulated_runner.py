@@ -34,7 +34,7 @@ class SimulatedRunner:
         return Measurement(Outcome.OK, 1e-4 * (1 + number % 1000 / 1000), 1e-6)
 
     def limits(self) -> MachineLimits:
-        return MachineLimits(1, {"float32": 1e15}, (CacheLimit(1e9, 1e15),), 1e15)
+        return MachineLimits(2, {"float32": 1e15}, (CacheLimit(1e9, 1e15),), 1e15)
 
     def close(self) -> None:
         """Nothing to end."""
