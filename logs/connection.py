@@ -56,9 +56,12 @@ def use_write_ahead_log(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """One write transaction: committed at the end of the block, rolled back on any exception."""
-    retrying(lambda: connection.execute("BEGIN IMMEDIATE"))
+    """One write transaction: committed at the end of the block, rolled back on any exception.
+
+    An interrupt may come as soon as it has begun, so that the beginning is inside of the guard.
+    """
     try:
+        retrying(lambda: connection.execute("BEGIN IMMEDIATE"))
         yield
         retrying(lambda: connection.execute("COMMIT"))
     finally:
@@ -69,8 +72,8 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 @contextmanager
 def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
     """Several reads that see one state of the log, whatever other processes write meanwhile."""
-    connection.execute("BEGIN")
     try:
+        connection.execute("BEGIN")
         yield
     finally:
         if connection.in_transaction:

@@ -1,11 +1,13 @@
 """Many processes on one log, and processes that are killed while they write."""
 
 import random
+import sqlite3
 import time
 
 import pytest
 
 import logs
+from logs.connection import snapshot, transaction
 
 APPEND = """
 import sys, logs
@@ -95,3 +97,28 @@ def test_commits_are_synced(path):
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert connection.execute("PRAGMA busy_timeout").fetchone()[0] >= 30_000
+
+
+class InterruptedConnection:
+    """A connection in which an interrupt arrives right after a transaction has begun."""
+
+    def __init__(self):
+        self.real = sqlite3.connect(":memory:", isolation_level=None)
+
+    def execute(self, statement):
+        found = self.real.execute(statement)
+        if statement.startswith("BEGIN"):
+            raise KeyboardInterrupt
+        return found
+
+    @property
+    def in_transaction(self):
+        return self.real.in_transaction
+
+
+@pytest.mark.parametrize("guard", [transaction, snapshot])
+def test_an_interrupt_at_the_beginning_leaves_no_transaction(guard):
+    connection = InterruptedConnection()
+    with pytest.raises(KeyboardInterrupt), guard(connection):
+        pass
+    assert not connection.in_transaction
