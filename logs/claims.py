@@ -61,9 +61,11 @@ class Claims:
         return True
 
     def release(self, key: Key) -> None:
-        """Give up the claim on `key` without a result."""
+        """Give up this process's claim on `key`, if it has one, without a result."""
         with self._store.writing() as database:
-            drop_claim(database, key)
+            claim = _find(database, key)
+            if claim is not None and claim.process == this_process():
+                drop_claim(database, key)
 
     def all(self) -> list[Claim]:
         """All claims, oldest first."""

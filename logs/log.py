@@ -131,7 +131,7 @@ class TuningLog:
         )
 
     def release(self, key: Key) -> None:
-        """Give up the claim on `key` without a result, as after Ctrl-C."""
+        """Give up this process's claim on `key` without a result, as after Ctrl-C."""
         self._claims.release(key)
 
     def claims(self) -> list[Claim]:

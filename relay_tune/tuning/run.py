@@ -24,6 +24,7 @@ from relay_tune.tuning.events import (
     TaskFinished,
     TaskStarted,
 )
+from relay_tune.tuning.held_interrupts import held_interrupts
 from relay_tune.tuning.keeper import LogKeeper
 from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.ranking import Ranking, row_of
@@ -212,20 +213,25 @@ class TuningRun:
 
     def _measure(self, state: TaskState, prepared: Prepared) -> Measurement | None:
         """Measure and record a candidate; None if another process is or was at it."""
-        schedule = prepared.schedule
         try:
             measurement = self._measure_claimed(state, prepared)
             if measurement is None:
                 return None
-            features = state.space.features(schedule)
-            self._keeper.append(state.task, schedule, measurement, features)
+            self._record(state, prepared.schedule, measurement)
         except (KeyboardInterrupt, TuningError):
-            self._keeper.release(state.task, schedule)
+            self._keeper.release(state.task, prepared.schedule)
             raise
-        state.add(schedule, measurement.outcome, measurement.seconds)
-        state.touched = True
-        self._count(state, measurement)
+        self._report(state, measurement)
         return measurement
+
+    def _record(self, state: TaskState, schedule: Schedule, measurement: Measurement) -> None:
+        """Enter a measurement into the log and the result: into both or, interrupted, neither."""
+        features = state.space.features(schedule)
+        with held_interrupts():
+            self._keeper.append(state.task, schedule, measurement, features)
+            state.add(schedule, measurement.outcome, measurement.seconds)
+            state.touched = True
+            self._count(state, measurement)
 
     def _measure_claimed(self, state: TaskState, prepared: Prepared) -> Measurement | None:
         if self._keeper.claim(state.task, prepared.schedule):
@@ -240,11 +246,14 @@ class TuningRun:
         return None
 
     def _count(self, state: TaskState, measurement: Measurement) -> None:
-        budget, key = self._budget, state.task.key
-        budget.spend()
+        self._budget.spend()
         self._outcomes[measurement.outcome.value] += 1
         if measurement.outcome is not Outcome.OK and len(self._messages) < KEPT_MESSAGES:
-            self._messages.append(f"{key.title}: {measurement.outcome}: {measurement.message}")
+            title = state.task.key.title
+            self._messages.append(f"{title}: {measurement.outcome}: {measurement.message}")
+
+    def _report(self, state: TaskState, measurement: Measurement) -> None:
+        budget, key = self._budget, state.task.key
         self._progress(
             Measured(
                 title=key.title,
@@ -281,8 +290,9 @@ class TuningRun:
                 return
             for tried, measurement in measure_in_turn(self._runner, state, chosen):
                 features = state.space.features(tried.schedule)
-                self._keeper.append(state.task, tried.schedule, measurement, features)
-                state.confirm(tried.schedule, measurement)
+                with held_interrupts():
+                    self._keeper.append(state.task, tried.schedule, measurement, features)
+                    state.confirm(tried.schedule, measurement)
 
     def _check_success(self, interrupted: bool) -> None:
         """TuningError if candidates were measured and none of them ran correctly."""

@@ -106,6 +106,14 @@ def test_release_gives_up(path):
         assert log.claims() == []
 
 
+def test_release_leaves_the_claims_of_others(path):
+    with logs.open_log(path) as log:
+        log.claim(KEY)
+        place(log, started="1")
+        log.release(KEY)
+        assert len(log.stale_claims()) == 1
+
+
 def test_a_damaged_claim_holds_nobody_up(path):
     with logs.open_log(path) as log:
         log.claim(KEY)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -134,6 +136,24 @@ def test_an_interrupted_run_keeps_everything(
         assert [run.state for run in log.runs()] == [logs.RunState.INTERRUPTED]
     resumed = SimulatedRunner()
     assert tuned(tasks, resumed, tmp_path / "log.db", target).measured == 11
+
+
+def test_an_interrupt_between_record_and_count_divides_nothing(
+    tasks: list[Task], target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append = LogKeeper.append
+
+    def append_and_interrupt(*arguments: Any) -> None:
+        append(*arguments)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(LogKeeper, "append", append_and_interrupt)
+    result = tuned(tasks, SimulatedRunner(), tmp_path / "log.db", target)
+    assert result.interrupted
+    assert result.measured == sum(task.trials for task in result.tasks) == 1
+    with logs.open_log(tmp_path / "log.db") as log:
+        assert len(list(log.history())) == 1
+        assert log.claims() == []
 
 
 def test_no_success_at_all_is_an_error_with_a_histogram(

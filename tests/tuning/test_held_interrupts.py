@@ -1,0 +1,57 @@
+"""Ctrl-C waits for the end of a step, and is not lost."""
+
+from __future__ import annotations
+
+import signal
+import threading
+
+import pytest
+
+from relay_tune.tuning.held_interrupts import held_interrupts
+
+
+def test_an_interrupt_is_raised_at_the_end_of_the_block() -> None:
+    steps: list[int] = []
+    with pytest.raises(KeyboardInterrupt), held_interrupts():
+        signal.raise_signal(signal.SIGINT)
+        steps.append(1)
+        signal.raise_signal(signal.SIGINT)
+        steps.append(2)
+    assert steps == [1, 2]
+
+
+def test_an_interrupt_is_not_lost_where_the_block_fails() -> None:
+    with pytest.raises(KeyboardInterrupt) as caught, held_interrupts():
+        signal.raise_signal(signal.SIGINT)
+        raise ValueError("first")
+    assert isinstance(caught.value.__context__, ValueError)
+
+
+def test_the_handler_of_before_is_in_force_again() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with held_interrupts():
+        assert signal.getsignal(signal.SIGINT) is not before
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_ignored_interrupt_stays_ignored() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with held_interrupts():
+            signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_other_threads_have_nothing_to_hold() -> None:
+    done: list[bool] = []
+
+    def step() -> None:
+        with held_interrupts():
+            done.append(True)
+
+    thread = threading.Thread(target=step)
+    thread.start()
+    thread.join()
+    assert done == [True]
