@@ -2,8 +2,8 @@
 
     python -m benchmarks.fuzz_files --count 300 --workers 2 [--seed 0]
 
-What is counted as wrong: an exception that is no RelayError, a process that dies, more than 10
-processor seconds, more than 4 GiB of memory. Each file is handled by a process of its own.
+What is counted as wrong: an exception that is no RelayError, a process that dies or hangs, more
+than 10 processor seconds, more than 4 GiB of memory. Each file is handled by a process of its own.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import numpy as np
 from benchmarks.fuzzing.hostile import hostile_models
 from benchmarks.fuzzing.mutations import mutated_bytes, mutated_model
 from benchmarks.fuzzing.networks import KINDS, random_network
+from benchmarks.fuzzing.patience import has_answered
 from relay_tune.building.build import build
 from relay_tune.errors import NoNativeCodeError, RelayError
 from relay_tune.frontend.onnx_import import from_onnx
@@ -33,8 +34,8 @@ from relay_tune.ir.types import TensorType
 
 MEMORY_LIMIT = 4 << 30
 PROCESSOR_SECONDS = 10
-TIME_LIMIT = 60.0
-"""Seconds until a process is ended that waits for something; work has the limit above."""
+PATIENCE_SECONDS = 60.0
+"""A process that does nothing for so long hangs; work has the limit above."""
 
 MOST_ELEMENTS_TO_RUN = 1 << 20
 MOST_OPERATIONS_TO_RUN = 1 << 28
@@ -107,8 +108,11 @@ def outcome_apart(content: bytes) -> str:
     process = context.Process(target=_handle, args=(content, other))
     process.start()
     other.close()
+    assert process.pid is not None
     try:
-        return str(channel.recv()) if channel.poll(TIME_LIMIT) else "wrong: it takes too long"
+        if not has_answered(channel, process.pid, PATIENCE_SECONDS):
+            return "wrong: it hangs"
+        return str(channel.recv())
     except EOFError:
         return f"wrong: the process died ({_exit_code(process)})"
     finally:
