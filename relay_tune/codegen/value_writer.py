@@ -13,6 +13,11 @@ from math import prod
 
 from relay_tune.codegen.arithmetic import Arithmetic, Value
 from relay_tune.codegen.function_writer import FunctionWriter
+from relay_tune.codegen.index_quotients import (
+    index_range,
+    positive_divisor,
+    unsigned_quotient,
+)
 from relay_tune.codegen.llvm_types import BYTES, is_float, memory_type, value_type
 from relay_tune.codegen.operations import (
     binary_operation,
@@ -408,10 +413,24 @@ class ValueWriter:
             decided = self.decide(node)
             if decided is not None:
                 return Value("true" if decided else "false", "bool")
-        left, right = self.value(node.left), self.value(node.right)
+        left = self.value(node.left)
+        quotient = self._unsigned_quotient(node, left)
+        if quotient is not None:
+            return quotient
+        right = self.value(node.right)
         lanes, (x, y) = self._together(left, right)
         text = binary_operation(self.arithmetic(left.dtype, lanes), node.operation, x, y)
         return Value(text, node.dtype, lanes)
+
+    def _unsigned_quotient(self, node: Binary, left: Value) -> Value | None:
+        """A quotient or remainder of an index that is known not to be negative."""
+        divisor = positive_divisor(node) if node.dtype == INDEX and not left.lanes else None
+        known = None if divisor is None else index_range(node.left, self.affine, self.extent)
+        if divisor is None or known is None or known[0] < 0:
+            return None
+        scalars = self.arithmetic(INDEX, 0)
+        text = unsigned_quotient(scalars, node.operation, left.text, known[1], divisor)
+        return Value(text, INDEX)
 
     def _multiply_add(self, node: Binary) -> Value | None:
         """a * b + c in one instruction, for floats."""
