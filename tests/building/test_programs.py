@@ -360,3 +360,58 @@ def @main(%n: int32, %x: Tensor[(b, 4), float32], %y: Tensor[(b), float32]) {
         assert_same_value(model(2, x, y), interpret(module, 2, x, y))
     with pytest.raises(InputError, match="'y' must be"):
         model(2, np.ones((3, 4), "float32"), np.ones(2, "float32"))
+
+
+def test_arguments_that_do_not_fit_into_registers() -> None:
+    """Tail calls between functions with many and few parameters, all of which change places."""
+    text = """
+def @many(%n: int32, %a: int32, %b: int32, %c: bool, %d: int32, %e: int64, %f: int32, %g: int32)
+    -> (int32, bool, int64) {
+  if (%n < 1) { @few(%a * 1000 + %b * 100 + %d * 10 + %f, %c, %e + cast(%g, dtype="int64")) }
+  else { @many(%n - 1, %b, %g, %a < %b, %f, %e + 1i64, %a, %d) }
+}
+def @few(%x: int32, %y: bool, %z: int64) -> (int32, bool, int64) { (%x, %y, %z) }
+def @main(%n: int32) { @many(%n, 1, 2, True, 3, 40i64, 5, 6) }
+"""
+    module, model = built(text)
+    for turns in range(6):
+        assert_same_value(model(turns), interpret(module, turns))
+
+
+def test_floats_that_do_not_fit_into_registers() -> None:
+    names = "abcdefghijkl"
+    params = ", ".join(f"%{name}: float32" for name in names)
+    turned = ", ".join(f"%{name}" for name in names[1:] + names[:1])
+    weighted = " + ".join(f"%{name} * {1 << place}f" for place, name in enumerate(names))
+    text = f"""
+def @turn(%n: int32, {params}) -> float32 {{
+  if (%n < 1) {{ {weighted} }} else {{ @turn(%n - 1, {turned}) }}
+}}
+def @main(%n: int32) {{ @turn(%n, {", ".join(f"{place}f" for place in range(12))}) }}
+"""
+    module, model = built(text)
+    for turns in range(12):
+        assert_same_value(model(turns), interpret(module, turns))
+
+
+def test_closures_with_many_arguments_end_in_others_with_few() -> None:
+    check(
+        f"""
+def @main(%x: {VECTOR}, %n: int32) {{
+  let %last = fn (%a: {VECTOR}, %k: int32) -> ({VECTOR}, int32) {{ (%a, %k) }};
+  let %step = fn (%a: {VECTOR}, %p: int32, %q: int32, %b: {VECTOR}, %r: int32,
+                  %next: fn ({VECTOR}, int32) -> ({VECTOR}, int32), %s: int32)
+      -> ({VECTOR}, int32) {{ %next(%a - %b, %p * 1000 + %q * 100 + %r * 10 + %s) }};
+  let %chosen = if (%n < 1) {{ %step }} else {{
+    fn (%a: {VECTOR}, %p: int32, %q: int32, %b: {VECTOR}, %r: int32,
+        %next: fn ({VECTOR}, int32) -> ({VECTOR}, int32), %s: int32) -> ({VECTOR}, int32) {{
+      %step(%b, %s, %r, %a, %q, %next, %p)
+    }}
+  }};
+  let %together = (%chosen, %last).0;
+  (%together(%x, 1, 2, %x * 2f, 3, %last, 4), %chosen(%x * 3f, 5, 6, %x, 7, %last, 8))
+}}
+""",
+        np.arange(4, dtype="float32"),
+        1,
+    )

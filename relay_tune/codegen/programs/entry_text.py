@@ -16,15 +16,16 @@ import itertools
 from collections.abc import Callable, Sequence
 
 from relay_tune.codegen.llvm_types import BYTES
+from relay_tune.codegen.programs.arguments import pass_arguments
 from relay_tune.codegen.programs.module_writer import ModuleWriter
 from relay_tune.codegen.programs.object_writer import ObjectWriter
 from relay_tune.codegen.programs.session import (
     ERROR,
     INPUTS,
     OUTPUTS,
-    RESULTS,
+    PASSED,
 )
-from relay_tune.codegen.programs.values import llvm_type, result_type
+from relay_tune.codegen.programs.values import result_type
 from relay_tune.first_order.kinds import Kind, ScalarKind, TensorKind, kinds_of
 from relay_tune.first_order.layouts import element_bytes
 from relay_tune.first_order.program import EntryPoint
@@ -34,8 +35,8 @@ def entry_text(symbol: str, entry: EntryPoint, module: ModuleWriter) -> str:
     """The function `symbol` that calls an entry point."""
     inputs = [kind for type_ in entry.inputs.values() for kind in kinds_of(type_)]
     outputs = kinds_of(entry.output)
-    module.extra_results = max(module.extra_results, len(outputs) - 1)
     objects = ObjectWriter(module)
+    objects.need_passed(len(outputs) - 1)
     writer = objects.writer
     table = objects.load("ptr", "%session", INPUTS)
     words = itertools.count()
@@ -43,9 +44,8 @@ def entry_text(symbol: str, entry: EntryPoint, module: ModuleWriter) -> str:
     def next_word() -> str:
         return objects.load("ptr", table, 8 * next(words))
 
-    arguments = "".join(
-        f", {llvm_type(kind)} {_argument(kind, next_word, objects)}" for kind in inputs
-    )
+    values = [_argument(kind, next_word, objects) for kind in inputs]
+    arguments = pass_arguments(inputs, values, objects)
     call = f'call tailcc {result_type(outputs)} @"{entry.function}"(ptr %session{arguments})'
     writer.line(f"%result = {call}" if outputs else call)
     writer.line("call void @run_queue(ptr %session)")
@@ -84,7 +84,7 @@ def _argument(kind: Kind, next_word: Callable[[], str], objects: ObjectWriter) -
 def _write_results(kinds: Sequence[Kind], objects: ObjectWriter) -> None:
     results = ["%result"] * bool(kinds)
     for place, kind in enumerate(kinds[1:]):
-        results.append(objects.load_value(kind, "%session", RESULTS + 8 * place))
+        results.append(objects.load_value(kind, "%session", PASSED + 8 * place))
     table = objects.load("ptr", "%session", OUTPUTS)
     for place, (kind, result) in enumerate(zip(kinds, results, strict=True)):
         target = objects.load("ptr", table, 8 * place)

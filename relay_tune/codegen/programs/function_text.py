@@ -2,9 +2,9 @@
 
     define internal tailcc R @"name"(ptr %session, parameters...)
 
-R is the first result; further ones are left in the session. Blocks with parameters begin with phi
-instructions. A function that calls others (not in tail position) first looks how much stack there
-is left.
+R is the first result; further ones are left in the session, as are parameters that do not fit into
+registers. Blocks with parameters begin with phi instructions. A function that calls others (not in
+tail position) first looks how much stack there is left.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relay_tune.codegen.function_writer import Lines
+from relay_tune.codegen.programs.arguments import take_parameters
 from relay_tune.codegen.programs.instruction_writer import InstructionWriter
 from relay_tune.codegen.programs.module_writer import ModuleWriter
 from relay_tune.codegen.programs.object_writer import ObjectWriter
@@ -49,10 +50,9 @@ class _FunctionText:
     def text(self) -> str:
         """The whole definition."""
         function = self._function
-        for number, parameter in enumerate(function.parameters):
-            self._names[parameter] = f"%a{number}"
         start: Lines = ["entry:", self._objects.stack_slots]
         self._writer.lines.append(start)
+        parameters = take_parameters(function.parameters, self._objects)
         if any(_is_call(i) for block in function.blocks for i in block.instructions):
             self._write_stack_check()
         self._writer.line(f"br label %b{function.blocks[0].label}")
@@ -65,7 +65,6 @@ class _FunctionText:
             self._write_end(block.terminator)
             self._writer.pop_scope()
         self._module.declarations |= self._writer.declarations
-        parameters = "".join(f", {llvm_type(p.kind)} {self._names[p]}" for p in function.parameters)
         head = (
             f"define internal tailcc {result_type(function.results)} "
             f'@"{function.name}"(ptr %session{parameters}) nounwind {{'

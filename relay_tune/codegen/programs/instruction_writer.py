@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from relay_tune.codegen.llvm_types import BYTES, literal_text
+from relay_tune.codegen.programs.arguments import pass_arguments
 from relay_tune.codegen.programs.kernel_writer import write_kernel_step
 from relay_tune.codegen.programs.module_writer import ModuleWriter
 from relay_tune.codegen.programs.object_writer import ObjectWriter
 from relay_tune.codegen.programs.scalar_writer import write_scalars
-from relay_tune.codegen.programs.session import RESULTS
+from relay_tune.codegen.programs.session import PASSED
 from relay_tune.codegen.programs.values import llvm_type, result_type
 from relay_tune.codegen.size_writer import SizeWriter
 from relay_tune.first_order.instructions import (
@@ -104,14 +105,14 @@ class InstructionWriter:
         """Return to the caller."""
         names = self._names
         for place, value in enumerate(values[1:]):
-            self._objects.store_value(value.kind, names[value], "%session", RESULTS + 8 * place)
-        self._module.extra_results = max(self._module.extra_results, len(values) - 1)
+            self._objects.store_value(value.kind, names[value], "%session", PASSED + 8 * place)
+        self._objects.need_passed(len(values) - 1)
         kind = result_type([value.kind for value in values])
         self._writer.line(f"ret {kind} {names[values[0]]}" if values else "ret void")
 
     def call_text(self, function: str, arguments: Sequence[Register]) -> str:
         """The callee and the arguments of a direct call."""
-        return f'@"{function}"(ptr %session{self._arguments(arguments)})'
+        return f'@"{function}"(ptr %session{self._passed(arguments)})'
 
     def closure_call_text(self, closure: Register, arguments: Sequence[Register]) -> str:
         """The callee and the arguments of a call of a closure."""
@@ -122,7 +123,11 @@ class InstructionWriter:
             f"{place} = getelementptr [{count} x ptr], ptr @closure_code, i64 0, i16 {number}"
         )
         code = self._objects.load("ptr", place, 0)
-        return f"{code}(ptr %session, ptr {self._names[closure]}{self._arguments(arguments)})"
+        return f"{code}(ptr %session{self._passed((closure, *arguments))})"
+
+    def _passed(self, registers: Sequence[Register]) -> str:
+        kinds = [register.kind for register in registers]
+        return pass_arguments(kinds, [self._names[r] for r in registers], self._objects)
 
     def _arguments(self, registers: Sequence[Register]) -> str:
         return "".join(f", {llvm_type(r.kind)} {self._names[r]}" for r in registers)
@@ -137,7 +142,7 @@ class InstructionWriter:
         self._names[outputs[0]] = result
         for place, output in enumerate(outputs[1:]):
             self._names[output] = self._objects.load_value(
-                output.kind, "%session", RESULTS + 8 * place
+                output.kind, "%session", PASSED + 8 * place
             )
 
     def _constant(self, instruction: LoadConstant) -> str:

@@ -23,7 +23,7 @@ class ModuleWriter:
         constant_object: the offset of the static tensor object with some content.
         declarations: LLVM declarations that functions need.
         messages: the program's own errors.
-        extra_results: the most values that a function returns beyond the first.
+        passed: the most values that are passed through the session at a time.
         queued: the numbers of the primitives that wait to be run.
     """
 
@@ -32,7 +32,7 @@ class ModuleWriter:
     constant_object: Callable[[np.ndarray], int]
     declarations: set[str] = field(default_factory=set)
     messages: list[str] = field(default_factory=list)
-    extra_results: int = 0
+    passed: int = 0
     queued: dict[Function, int] = field(default_factory=dict)
 
     def queue_number(self, primitive: Function) -> int:

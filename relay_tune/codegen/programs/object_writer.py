@@ -133,6 +133,10 @@ class ObjectWriter:
         )
         return result
 
+    def need_passed(self, count: int) -> None:
+        """Note that so many values are passed through the session at a time."""
+        self._module.passed = max(self._module.passed, count)
+
     def require(self, fits: str, message: str) -> None:
         """Fail with a message unless a condition holds."""
         writer = self.writer

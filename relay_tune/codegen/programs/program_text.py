@@ -81,14 +81,14 @@ def program_text(
 
 def _session_bytes(kernels: Sequence[QueuedKernel], module: ModuleWriter) -> int:
     if not kernels:
-        return session_bytes(module.extra_results)
+        return session_bytes(module.passed)
     return _queue_layout(module, kernels).end
 
 
 def _queue_layout(module: ModuleWriter, kernels: Sequence[QueuedKernel]) -> QueueLayout:
     words = max((len(kernel.kinds) for kernel in kernels), default=0) + 1
     joined = sum(1 for kernel in kernels if kernel.batches)
-    return QueueLayout(session_bytes(module.extra_results), joined, len(kernels), words)
+    return QueueLayout(session_bytes(module.passed), joined, len(kernels), words)
 
 
 def _queue_texts(kernels: Sequence[QueuedKernel], module: ModuleWriter) -> list[str]:

@@ -9,7 +9,7 @@ offset 0     the caller's stack pointer while a program runs
        56    threads
        64    how many kernels wait, 72 the greatest depth of their results, 80 the results' bytes
        88    the free list of each size class
-       ...   results of a function beyond the first
+       ...   values between functions: results beyond the first, arguments beyond the registers
        ...   the kernels that wait (`relay_tune.codegen.programs.queue_text`)
 """
 
@@ -20,7 +20,7 @@ from relay_tune.first_order.layouts import SIZE_CLASSES
 SAVED_STACK, STACK_TOP, STACK_LIMIT, ERROR, REGIONS, INPUTS, OUTPUTS, THREADS = range(0, 64, 8)
 QUEUED, DEEPEST, QUEUED_BYTES = range(64, 88, 8)
 FREE_LISTS = 88
-RESULTS = FREE_LISTS + 8 * SIZE_CLASSES
+PASSED = FREE_LISTS + 8 * SIZE_CLASSES
 
 STACK_BYTES = 256 << 20
 STACK_RESERVE = 256 << 10
@@ -35,6 +35,6 @@ TOO_DEEP_MESSAGE = (
 )
 
 
-def session_bytes(extra_results: int) -> int:
-    """The size of a session whose functions return so many values beyond the first."""
-    return RESULTS + 8 * extra_results
+def session_bytes(passed: int) -> int:
+    """The size of a session through which functions pass at most so many values at a time."""
+    return PASSED + 8 * passed
