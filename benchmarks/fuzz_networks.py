@@ -16,12 +16,12 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from multiprocessing.connection import Connection
 
 import numpy as np
 import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as capi
 
+from benchmarks.fuzzing.apart import run_apart
 from benchmarks.fuzzing.builder import RandomNetwork
 from benchmarks.fuzzing.networks import KINDS, random_network
 from relay_tune.building.build import compile_fused
@@ -124,25 +124,8 @@ def _error(ours: np.ndarray, theirs: np.ndarray) -> float:
     return 0.0 if a.size == 0 else float(np.abs(a - b).max() / max(np.abs(b).max(), 1e-6))
 
 
-def _run_one(kind: str, seed: int, options: Sequence[str], channel: Connection) -> None:
-    """A process: report one network."""
-    channel.send(list(problems(random_network(kind, seed), options)))
-
-
-def run_apart(kind: str, seed: int, options: Sequence[str], timeout: float) -> list[str]:
-    """The problems of a network that is run in a process of its own."""
-    channel, other = multiprocessing.get_context("spawn").Pipe()
-    context = multiprocessing.get_context("forkserver")
-    process = context.Process(target=_run_one, args=(kind, seed, options, other))
-    process.start()
-    other.close()
-    try:
-        return list(channel.recv()) if channel.poll(timeout) else [f"more than {timeout} s"]
-    except EOFError:
-        return ["the process died"]
-    finally:
-        process.kill()
-        process.join()
+def _problems(kind: str, seed: int) -> Iterator[str]:
+    return problems(random_network(kind, seed), list(PASS_OPTIONS))
 
 
 def main() -> int:
@@ -161,7 +144,7 @@ def main() -> int:
     ]
     bad: Counter[str] = Counter()
     with ThreadPoolExecutor(options.workers) as pool:
-        results = pool.map(lambda job: run_apart(*job, list(PASS_OPTIONS), options.timeout), jobs)
+        results = pool.map(lambda job: run_apart(options.timeout, _problems, *job), jobs)
         for (kind, seed), lines in zip(jobs, results, strict=True):
             for line in lines:
                 print(f"{kind} {seed}: {line}", flush=True)

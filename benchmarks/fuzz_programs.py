@@ -1,40 +1,107 @@
-"""Damaged Relay programs: each must be read and typed, or give an error that says where.
+"""Campaigns over Relay programs: their text, their answers, and damaged ones.
 
-    python -m benchmarks.fuzz_programs --count 500 [--seed 0]
+    python -m benchmarks.fuzz_programs text [--count 2000] [--seed 0]
+    python -m benchmarks.fuzz_programs answers [--count 2000] [--seed 0] [--minutes 30]
+    python -m benchmarks.fuzz_programs damaged [--count 500] [--seed 0]
 
-What is counted as wrong: an exception that is no RelayError, an error without a place, more than
-10 processor seconds, a program that is not the same after it was printed and read.
+`text`: every program of the prelude, the zoo, the documentation and the tests, and random programs,
+are printed and read again; the program, its hash, its text and its types must be the same.
+
+`answers`: random programs must give in native code what the interpreter gives, twice in a row, as
+they are and after each pass of the language. Each runs in a process of its own.
+
+`damaged`: programs with a few changed characters, tokens or lines must be read and typed, or give
+an error that says where. Wrong is an exception that is no RelayError, an error without a place,
+more than 10 processor seconds, and a program that is not the same after it was printed and read.
+
+What is wrong is printed with its seed, from which the program is made again.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import random
 import sys
+import time
 from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
-from benchmarks.fuzzing.programs import mutated, outcome, programs
+from benchmarks.fuzzing.apart import run_apart
+from benchmarks.fuzzing.damaged_programs import mutated, outcome, programs
+from benchmarks.fuzzing.program_answers import check_answers
+from benchmarks.fuzzing.program_texts import check_random_text, check_text, repository_programs
+
+TIME_LIMIT = 300.0
+"""Seconds for one program with all its passes."""
+
+COUNTS = {"text": 2000, "answers": 2000, "damaged": 500}
+
+Finding = tuple[str, list[str]]
+"""The name of a program, and what is wrong with it."""
+
+
+def texts(options: argparse.Namespace) -> Iterator[Finding]:
+    """The text of the repository's programs and of random ones."""
+    for name, module in repository_programs():
+        yield name, list(check_text(module))
+    for seed in _seeds(options):
+        yield f"seed {seed}", list(check_random_text(seed))
+
+
+def answers(options: argparse.Namespace) -> Iterator[Finding]:
+    """Native answers of random programs, until the time is over."""
+    multiprocessing.set_forkserver_preload(["benchmarks.fuzzing.program_answers"])
+    end = time.monotonic() + 60 * options.minutes
+
+    def check(seed: int) -> Finding | None:
+        if time.monotonic() > end:
+            return None
+        return f"seed {seed}", run_apart(TIME_LIMIT, check_answers, seed)
+
+    with ThreadPoolExecutor(options.workers) as pool:
+        yield from filter(None, pool.map(check, _seeds(options)))
+
+
+def damaged(options: argparse.Namespace) -> Iterator[Finding]:
+    """Damaged programs; the outcomes are counted at the end."""
+    texts = list(programs().values())
+    outcomes: Counter[str] = Counter()
+    for seed in _seeds(options):
+        chance = random.Random(seed)
+        found = outcome(mutated(chance.choice(texts), texts, chance))
+        outcomes[found.partition(":")[0]] += 1
+        yield f"seed {seed}", [found] if found.startswith("wrong") else []
+    print(", ".join(f"{count} {name}" for name, count in sorted(outcomes.items())))
+
+
+CAMPAIGNS = {"text": texts, "answers": answers, "damaged": damaged}
+
+
+def _seeds(options: argparse.Namespace) -> range:
+    return range(options.seed, options.seed + (options.count or COUNTS[options.campaign]))
 
 
 def main() -> int:
-    """Runs the campaign; 1 if something was wrong."""
+    """Runs a campaign; 1 if something was wrong."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--count", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("campaign", choices=CAMPAIGNS)
+    parser.add_argument("--count", type=int, help="random programs")
+    parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument("--minutes", type=float, default=30.0, help="most time for `answers`")
+    parser.add_argument("--workers", type=int, default=1, help="programs at a time, of `answers`")
     options = parser.parse_args()
-    texts = list(programs().values())
-    counts: Counter[str] = Counter()
-    for seed in range(options.seed, options.seed + options.count):
-        chance = random.Random(seed)
-        text = mutated(chance.choice(texts), texts, chance)
-        found = outcome(text)
-        counts[found.partition(":")[0]] += 1
-        if found.startswith("wrong"):
-            print(f"seed {seed}: {found}")
-    print(", ".join(f"{count} {name}" for name, count in sorted(counts.items())))
-    return 1 if counts["wrong"] else 0
+    checked = wrong = 0
+    for name, lines in CAMPAIGNS[options.campaign](options):
+        checked += 1
+        wrong += bool(lines)
+        for line in lines:
+            print(f"{name}: {line}", flush=True)
+    print(f"{checked} programs, {wrong} wrong")
+    return int(wrong > 0)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-from benchmarks.fuzzing.programs import mutated, outcome, programs
+from benchmarks.fuzzing.damaged_programs import mutated, outcome, programs
 
 
 def test_mutated_programs_are_typed_or_refused_with_a_place() -> None:
