@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relay_tune.codegen.function_writer import FunctionWriter
-from relay_tune.codegen.llvm_types import VALUE_TYPES, literal_text, value_type
+from relay_tune.codegen.llvm_types import VALUE_TYPES, intrinsic_suffix, literal_text, value_type
 from relay_tune.tensor.size import is_symbolic
 
 
@@ -34,8 +34,7 @@ class Arithmetic:
         self.dtype = dtype
         self.lanes = lanes
         self.type = value_type(dtype, lanes)
-        element = {"float": "f32", "double": "f64"}.get(VALUE_TYPES[dtype], VALUE_TYPES[dtype])
-        self.suffix = f"v{lanes}{element}" if lanes else element
+        self.suffix = intrinsic_suffix(VALUE_TYPES[dtype], lanes)
 
     def number(self, value: float | int | bool) -> str:
         """A constant, or a size."""

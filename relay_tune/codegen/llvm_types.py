@@ -43,6 +43,8 @@ BYTES = {
     "bool": 1,
 }
 
+_INTRINSIC_NAMES = {"float": "f32", "double": "f64", "half": "f16"}
+
 
 def is_float(dtype: str) -> bool:
     """Whether values of this dtype are floating-point."""
@@ -64,6 +66,12 @@ def memory_type(dtype: str, lanes: int = 0) -> str:
     """The LLVM type of stored elements; `lanes` 0 is a scalar."""
     element = MEMORY_TYPES[dtype]
     return f"<{lanes} x {element}>" if lanes else element
+
+
+def intrinsic_suffix(element: str, lanes: int = 0) -> str:
+    """How the names of intrinsics write an LLVM element type, or lanes of it, such as v8f32."""
+    name = _INTRINSIC_NAMES.get(element, element)
+    return f"v{lanes}{name}" if lanes else name
 
 
 def literal_text(value: bool | int | float, dtype: str, lanes: int = 0) -> str:

@@ -16,7 +16,8 @@ from relay_tune.codegen.arithmetic import Arithmetic, Value
 from relay_tune.codegen.function_writer import FunctionWriter, Lines
 from relay_tune.codegen.llvm_types import memory_type
 from relay_tune.codegen.store_writer import StoreWriter
-from relay_tune.codegen.value_writer import LANE, ValueWriter, VectorContext
+from relay_tune.codegen.value_writer import ValueWriter
+from relay_tune.codegen.vector_lanes import LANE, VectorContext
 from relay_tune.tensor.affine import Affine, constant
 from relay_tune.tensor.expression import Literal, Scalar, Tensor
 from relay_tune.tensor.loops import (
@@ -123,7 +124,7 @@ class StatementWriter:
             case Allocate():
                 self._allocate(node.buffer)
                 self.statement(node.body)
-                self.values.registers.pop(node.buffer, None)
+                self.values.loads.registers.pop(node.buffer, None)
             case _:
                 raise TypeError(f"not a statement: {type(node).__name__}")
 
@@ -139,7 +140,7 @@ class StatementWriter:
                 assert begin is not None and end is not None
                 self._vector(loop, begin, end)
             case _ if begin is not None and end == begin + 1 and loop.kind is LoopKind.SERIAL:
-                self.values.environment[loop.axis] = constant(begin)
+                self.values.indices.environment[loop.axis] = constant(begin)
                 self.statement(loop.body)
             case _ if begin is not None and end is not None and surely_less(end, begin + 1):
                 return
@@ -149,33 +150,33 @@ class StatementWriter:
     def _unrolled(self, loop: Loop, begin: int, end: int) -> None:
         """The body for each position; strided stores wait for the end of all such loops."""
         for position in range(begin, end):
-            self.values.unrolled[loop.axis] = (position - begin, end - 1 - position)
-            self.values.environment[loop.axis] = constant(position)
+            self.values.loads.unrolled[loop.axis] = (position - begin, end - 1 - position)
+            self.values.indices.environment[loop.axis] = constant(position)
             self.statement(loop.body)
-        self.values.unrolled.pop(loop.axis, None)
-        if not self.values.unrolled:
-            self.values.pending.flush()
+        self.values.loads.unrolled.pop(loop.axis, None)
+        if not self.values.loads.unrolled:
+            self.values.loads.pending.flush()
 
     def _nested(self, body: Statement) -> None:
         """A body in blocks of its own: nothing is held back or shared across its edges."""
-        outer, self.values.unrolled = self.values.unrolled, {}
+        outer, self.values.loads.unrolled = self.values.loads.unrolled, {}
         self.statement(body)
-        self.values.pending.flush()
-        self.values.unrolled = outer
+        self.values.loads.pending.flush()
+        self.values.loads.unrolled = outer
 
     def _let(self, node: Let) -> None:
         """Name a value; one that is not affine starts a level, as the variable of a loop does.
 
         So does an open size, whose multiples are then computed once.
         """
-        form = self.values.affine(node.value)
+        form = self.values.indices.affine(node.value)
         if form is not None and not is_symbolic(form.constant):
-            self.values.environment[node.axis] = form
+            self.values.indices.environment[node.axis] = form
             steps = self._steps(node.value, form)
             if steps is not None:
-                self.values.unrolled[node.axis] = steps
+                self.values.loads.unrolled[node.axis] = steps
             self.statement(node.body)
-            self.values.unrolled.pop(node.axis, None)
+            self.values.loads.unrolled.pop(node.axis, None)
             return
         value = self.values.evaluate(node.value).text
         name = self.writer.fresh("let")
@@ -183,18 +184,18 @@ class StatementWriter:
         self.writer.push_scope()
         self.writer.push_level()
         self.writer.bind(name, 0, node.axis.extent - 1)
-        self.values.environment[node.axis] = Affine({name: 1})
+        self.values.indices.environment[node.axis] = Affine({name: 1})
         self.statement(node.body)
         self.writer.pop_level()
         self.writer.pop_scope()
 
     def _steps(self, value: Scalar, form: Affine) -> tuple[int, int] | None:
         """The steps by one that the unrolled loops around make with a value, if they do."""
-        for axis, steps in self.values.unrolled.items():
-            here = self.values.environment[axis]
-            self.values.environment[axis] = here.shift(1)
-            moved = self.values.affine(value)
-            self.values.environment[axis] = here
+        for axis, steps in self.values.loads.unrolled.items():
+            here = self.values.indices.environment[axis]
+            self.values.indices.environment[axis] = here.shift(1)
+            moved = self.values.indices.affine(value)
+            self.values.indices.environment[axis] = here
             if moved == form.shift(1):
                 return steps
         return None
@@ -208,16 +209,16 @@ class StatementWriter:
         active = end - begin
         most = loop.axis.extent if is_symbolic(active) else active
         lanes = 1 << max(most - 1, 0).bit_length()
-        outer = self.values.vector
+        outer = self.values.lanes.vector
         if lanes == 1:
-            self.values.environment[loop.axis] = constant(begin)
-            self.values.vector = VectorContext(1, 1)
-            self.values.environment[loop.axis] = Affine({LANE: 1}, begin)
+            self.values.indices.environment[loop.axis] = constant(begin)
+            self.values.lanes.vector = VectorContext(1, 1)
+            self.values.indices.environment[loop.axis] = Affine({LANE: 1}, begin)
         else:
-            self.values.vector = VectorContext(lanes, active)
-            self.values.environment[loop.axis] = Affine({LANE: 1}, begin)
+            self.values.lanes.vector = VectorContext(lanes, active)
+            self.values.indices.environment[loop.axis] = Affine({LANE: 1}, begin)
         self.statement(loop.body)
-        self.values.vector = outer
+        self.values.lanes.vector = outer
 
     def _counted(self, loop: Loop, begin: int | None, end: int | None) -> None:
         w = self.writer
@@ -225,7 +226,7 @@ class StatementWriter:
         high = w.size(end) if end is not None else self._bound(loop.end)
         if loop.kind is LoopKind.PARALLEL:
             low, high = self._share(low, high)
-        self.values.pending.flush()
+        self.values.loads.pending.flush()
         label = w.fresh("loop").removeprefix("%")
         is_open = begin is None or end is None or is_symbolic(end - begin)
         may_be_empty = loop.kind is LoopKind.PARALLEL or is_open
@@ -248,7 +249,7 @@ class StatementWriter:
         least = begin if begin is not None else 0
         most = end - 1 if end is not None else (1 << 40)
         w.bind(index, least, most)
-        self.values.environment[loop.axis] = Affine({index: 1})
+        self.values.indices.environment[loop.axis] = Affine({index: 1})
         self._nested(loop.body)
         w.pop_level()
         w.pop_scope()
@@ -259,7 +260,7 @@ class StatementWriter:
         w.line(f"br i1 {more}, label %{label}, label %{label}.end")
         phis.append(f"  {index} = phi i64 [ {low}, %{before} ], [ {following}, %{latch} ]")
         for (buffer, cell), (name, start) in initial.items():
-            last = self.values.registers[buffer][cell]
+            last = self.values.loads.registers[buffer][cell]
             phis.append(
                 f"  {name} = phi {last.llvm_type} [ {start.text}, %{before} ], "
                 f"[ {last.text}, %{latch} ]"
@@ -274,13 +275,13 @@ class StatementWriter:
     ) -> None:
         """The cells after a loop that may not have run."""
         for (buffer, cell), (_, start) in initial.items():
-            last = self.values.registers[buffer][cell]
+            last = self.values.loads.registers[buffer][cell]
             name = self.writer.fresh("left")
             self.writer.line(
                 f"{name} = phi {last.llvm_type} [ {start.text}, %{before} ], "
                 f"[ {last.text}, %{latch} ]"
             )
-            self.values.registers[buffer][cell] = replace(last, text=name)
+            self.values.loads.registers[buffer][cell] = replace(last, text=name)
 
     def _bound(self, bound: Scalar) -> str:
         return self.values.evaluate(bound).text
@@ -297,7 +298,7 @@ class StatementWriter:
     def _carried(self, body: Statement) -> list[Tensor]:
         """Register buffers from outside that `body` writes: the loop must carry them."""
         written = {store.buffer for store in stores_of(body)}
-        return [buffer for buffer in self.values.registers if buffer in written]
+        return [buffer for buffer in self.values.loads.registers if buffer in written]
 
     def _enter_carried(
         self, carried: Sequence[Tensor]
@@ -305,12 +306,12 @@ class StatementWriter:
         """Replace the cells by phi names; gives the names with the values before the loop."""
         initial: dict[tuple[Tensor, int], tuple[str, Value]] = {}
         for buffer in carried:
-            for cell, value in self.values.registers[buffer].items():
+            for cell, value in self.values.loads.registers[buffer].items():
                 name = self.writer.fresh("acc")
                 initial[buffer, cell] = (name, value)
-            self.values.registers[buffer] = {
+            self.values.loads.registers[buffer] = {
                 cell: replace(value, text=initial[buffer, cell][0])
-                for cell, value in self.values.registers[buffer].items()
+                for cell, value in self.values.loads.registers[buffer].items()
             }
         return initial
 
@@ -320,35 +321,35 @@ class StatementWriter:
             self._written(store.buffer)
 
     def _written(self, buffer: Tensor) -> None:
-        self.values.versions[buffer] = self.values.versions.get(buffer, 0) + 1
+        self.values.loads.versions[buffer] = self.values.loads.versions.get(buffer, 0) + 1
 
     # Other statements ------------------------------------------------------------------------
 
     def _branch(self, node: Branch) -> None:
-        decided = self.values.decide(node.condition)
+        decided = self.values.indices.decide(node.condition)
         if decided is not None:
             chosen = node.then if decided else node.otherwise
             if chosen is not None:
                 self.statement(chosen)
             return
         w = self.writer
-        self.values.pending.flush()
+        self.values.loads.pending.flush()
         condition = self.values.evaluate(node.condition)
         label = w.fresh("if").removeprefix("%")
         w.line(f"br i1 {condition.text}, label %{label}.then, label %{label}.else")
         sides: list[tuple[dict[Tensor, dict[int, Value]], str]] = []
-        before = {buffer: dict(cells) for buffer, cells in self.values.registers.items()}
+        before = {buffer: dict(cells) for buffer, cells in self.values.loads.registers.items()}
         for name, side in (("then", node.then), ("else", node.otherwise)):
             w.start_block(f"{label}.{name}")
-            self.values.registers = {buffer: dict(cells) for buffer, cells in before.items()}
+            self.values.loads.registers = {buffer: dict(cells) for buffer, cells in before.items()}
             w.push_scope()
             if side is not None:
                 self._nested(side)
             w.pop_scope()
-            sides.append((self.values.registers, w.block))
+            sides.append((self.values.loads.registers, w.block))
             w.line(f"br label %{label}.end")
         w.start_block(f"{label}.end")
-        self.values.registers = self._merge(before, sides)
+        self.values.loads.registers = self._merge(before, sides)
         self._bump(node)
 
     def _merge(
@@ -376,7 +377,7 @@ class StatementWriter:
 
     def _while(self, node: While) -> None:
         w = self.writer
-        self.values.pending.flush()
+        self.values.loads.pending.flush()
         label = w.fresh("while").removeprefix("%")
         w.line(f"br label %{label}")
         w.start_block(label)
@@ -393,9 +394,9 @@ class StatementWriter:
 
     def _allocate(self, buffer: Buffer) -> None:
         if buffer.scope is Scope.REGISTER:
-            self.values.registers[buffer] = {}
+            self.values.loads.registers[buffer] = {}
             return
-        if buffer in self.values.pointers:  # the caller gives it
+        if buffer in self.values.loads.pointers:  # the caller gives it
             return
         count = 1
         for extent in buffer.shape:
@@ -406,4 +407,4 @@ class StatementWriter:
         hoisted = self.writer.levels[0].hoisted
         kind = memory_type(buffer.dtype)
         hoisted.insert(0, f"  {name} = alloca [{max(count, 1)} x {kind}], align 64")
-        self.values.pointers[buffer] = name
+        self.values.loads.pointers[buffer] = name

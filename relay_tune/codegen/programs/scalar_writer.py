@@ -16,9 +16,9 @@ def write_scalars(instruction: ComputeScalars, objects: ObjectWriter) -> None:
     program = lower_function(instruction.primitive)
     values = ValueWriter(objects.writer, {})
     for given, register in zip(program.inputs, instruction.inputs, strict=True):
-        values.registers[given] = {0: Value(objects.names[register], given.dtype)}
+        values.loads.registers[given] = {0: Value(objects.names[register], given.dtype)}
     for tensor in tensors_in_order(program.outputs):
         if isinstance(tensor, Computed):
-            values.registers[tensor] = {0: values.evaluate(tensor.body)}
+            values.loads.registers[tensor] = {0: values.evaluate(tensor.body)}
     for tensor, register in zip(program.outputs, instruction.outputs, strict=True):
-        objects.names[register] = values.registers[tensor][0].text
+        objects.names[register] = values.loads.registers[tensor][0].text
