@@ -27,7 +27,7 @@ from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.expr import Var
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.target_machine import machine_of
-from relay_tune.schedule.features import FEATURE_NAMES
+from relay_tune.schedule.feature_names import FEATURE_NAMES
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.program_space import ProgramSpace

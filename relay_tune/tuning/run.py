@@ -12,7 +12,7 @@ from relay_tune.errors import InputError, TuningError
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.measurement import Measurement, Outcome
 from relay_tune.schedule.apply import read_schedule
-from relay_tune.schedule.features import FEATURE_NAMES
+from relay_tune.schedule.feature_names import FEATURE_NAMES
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.budget import Budget
 from relay_tune.tuning.confirm import PASSES, measure_in_turn, next_to_confirm

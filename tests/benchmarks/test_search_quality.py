@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.search_quality import Replay, TuningLearner, read_table, report
-from relay_tune.schedule.features import FEATURE_NAMES, TOTAL_CYCLES
+from relay_tune.schedule.feature_names import FEATURE_NAMES
+from relay_tune.schedule.features import TOTAL_CYCLES
 from search import Choice, SearchError, SearchTable, save_table
 from search.landscapes import matmul_landscape, sample_table
 from search.table import TableRow
