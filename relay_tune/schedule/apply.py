@@ -12,6 +12,7 @@ from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.accuracy import Accuracy, is_allowed
 from relay_tune.schedule.algorithms import algorithms, in_steps, prepared_program
 from relay_tune.schedule.constant_stages import fold_constant_stages
+from relay_tune.schedule.default_choice import default_choice
 from relay_tune.schedule.inline import inline_stages
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest, build_nests
@@ -25,7 +26,7 @@ from relay_tune.schedule.row_blocks import RowBlocks
 from relay_tune.schedule.row_cost import group_spaces, waiting_cycles
 from relay_tune.schedule.row_plans import row_algorithms
 from relay_tune.schedule.schedule import DIRECT, Schedule, algorithm_of
-from relay_tune.schedule.space import NestSpace, default_choice, nest_space
+from relay_tune.schedule.space import NestSpace, nest_space
 from relay_tune.schedule.tile import TiledNest, tile_nest
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Tensor

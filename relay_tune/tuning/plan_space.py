@@ -12,11 +12,12 @@ from itertools import pairwise
 
 from relay_tune.schedule.apply import Plan
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.default_choice import default_choice
 from relay_tune.schedule.estimate import Estimate
 from relay_tune.schedule.features import features
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.schedule.space import NestSpace, default_choice
+from relay_tune.schedule.space import NestSpace
 
 Genes = tuple[int, ...]
 """One index for each choice of a plan."""

@@ -1,0 +1,135 @@
+"""The values that the choices of a nest may have: what could be fast on a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+
+from relay_tune.schedule.analysis import NestAnalysis
+from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.vector_axes import vector_choices
+
+TILE_EXTENTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16)
+VECTOR_COUNTS = (1, 2, 3, 4, 5, 6, 8)
+UNROLLS = (1, 2, 4, 8)
+BLOCK_COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+LEAST_BLOCK = 24
+"""Fewer elements of an axis are no more than a tile or two."""
+LEAST_PREFETCHED = 128 << 10
+"""Bytes of constants; fewer arrive in no time."""
+LEAST_BLOCKED_SHARE = 0.25
+"""Blocks are useless where all that a nest reads takes less than this share of the second cache."""
+MAXIMUM_WINDOW = 49
+
+
+def alternatives(analysis: NestAnalysis, machine: Machine) -> dict[str, tuple[object, ...]]:
+    """The values of each choice of a nest, in an order in which neighbours are similar."""
+    nest = analysis.nest
+    vectors = vector_choices(analysis, machine)
+    choices: dict[str, tuple[object, ...]] = {"vector": tuple(vectors)}
+    longest = max((_vector_extent(nest, v) // v[1] for v in vectors if v[0] >= 0), default=1)
+    choices["vectors"] = tuple(n for n in VECTOR_COUNTS if n <= max(longest, 1))
+    for place in _tiled_axes(analysis):
+        choices[f"tile{place}"] = _tile_extents(nest.axes[place].extent)
+    choices["order"] = tuple(_orders(nest, _tiled_axes(analysis)))
+    for place in _blocked_axes(analysis, machine):
+        choices[f"blocks{place}"] = _block_counts(nest.axes[place].extent)
+    choices["reduction_order"] = tuple(_reduction_orders(nest))
+    choices["unroll"] = _unrolls(nest)
+    choices["prefetch"] = (False, True) if _reads_weights(analysis) else (False,)
+    return choices
+
+
+def _vector_extent(nest: Nest, vector: tuple[int, int]) -> int:
+    return nest.axes[vector[0]].extent if vector[0] >= 0 else 1
+
+
+def _tiled_axes(analysis: NestAnalysis) -> list[int]:
+    """Axes that may have several points in a register tile: the last ones with reuse.
+
+    Without a reduction, those along which some elements lie beside each other, if others do not.
+    """
+    nest = analysis.nest
+    if nest.body is None:
+        forms = [analysis.store_form, *(access.form for access in analysis.result_accesses)]
+        contiguous = [
+            place
+            for place, axis in enumerate(nest.axes)
+            if axis not in analysis.written_out
+            and any(form is not None and form.coefficient(axis) == 1 for form in forms)
+        ]
+        return contiguous if len(contiguous) > 1 else []
+    reusing = [
+        place
+        for place, axis in enumerate(nest.axes)
+        if axis.extent > 1
+        and any(a.form is not None and not a.form.coefficient(axis) for a in analysis.body_accesses)
+    ]
+    return reusing[-3:]
+
+
+def _blocked_axes(analysis: NestAnalysis, machine: Machine) -> list[int]:
+    """Axes whose tiles may run in blocks: those with reuse, if the data outgrow a cache's share."""
+    read = sum(access.elements * access.bytes for access in analysis.body_accesses)
+    if read <= machine.cache_bytes[1] * LEAST_BLOCKED_SHARE:
+        return []
+    places = {*_tiled_axes(analysis), *analysis.beside_windows}
+    return [p for p in sorted(places) if len(_block_counts(_extent(analysis, p))) > 1]
+
+
+def _extent(analysis: NestAnalysis, place: int) -> int:
+    return analysis.nest.axes[place].extent
+
+
+def _reads_weights(analysis: NestAnalysis) -> bool:
+    """Whether a nest reduces over constants that are large enough to be worth a prefetch."""
+    sizes = [a.elements * a.bytes for a in analysis.body_accesses if a.constant]
+    return max(sizes, default=0) >= LEAST_PREFETCHED
+
+
+def _block_counts(extent: int) -> tuple[int, ...]:
+    return tuple(n for n in BLOCK_COUNTS if n == 1 or extent // n >= LEAST_BLOCK)
+
+
+def _tile_extents(extent: int) -> tuple[int, ...]:
+    """Extents to try on an axis: small ones, and divisors up to 28."""
+    found = {n for n in TILE_EXTENTS if n <= extent}
+    found |= {n for n in range(1, min(extent, 28) + 1) if extent % n == 0}
+    return tuple(sorted(found))
+
+
+def _orders(nest: Nest, tiled: list[int]) -> Iterator[tuple[int, ...]]:
+    """Loop orders: the axes as stored, with the ones that have reuse permuted among their places.
+
+    Axes without reuse stay where they are; permuting them changes nothing but strides.
+    """
+    places = tuple(range(len(nest.axes)))
+    moving = tiled if len(tiled) <= 3 else tiled[-3:]
+    seen = set()
+    for arrangement in permutations(moving):
+        order = list(places)
+        for slot, place in zip(moving, arrangement, strict=True):
+            order[slot] = place
+        if tuple(order) not in seen:
+            seen.add(tuple(order))
+            yield tuple(order)
+
+
+def _unrolls(nest: Nest) -> tuple[int, ...]:
+    """Steps to write out: powers of two; of small windows nothing, whole rows, or all."""
+    if not nest.reduction:
+        return (1,)
+    rows, steps = [1], 1
+    for axis in reversed(nest.reduction):
+        steps *= axis.extent
+        rows.append(steps)
+    return tuple(rows) if 1 < steps <= MAXIMUM_WINDOW else UNROLLS
+
+
+def _reduction_orders(nest: Nest) -> Iterator[tuple[int, ...]]:
+    """Orders of the reduction loops: as written, and with each axis in turn as the innermost."""
+    places = list(range(len(nest.reduction)))
+    yield tuple(places)
+    for place in places[:-1]:
+        yield (*(p for p in places if p != place), place)

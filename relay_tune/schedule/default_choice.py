@@ -1,0 +1,113 @@
+"""The choice with the best estimate, which is what a nest gets that was never tuned."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import product
+from math import prod
+
+from relay_tune.schedule.alternatives import MAXIMUM_WINDOW
+from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.exchange import exchange_cycles
+from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.outer_loops import outer_loops
+from relay_tune.schedule.register_use import accumulators
+from relay_tune.schedule.space import MAXIMUM_BODY, NestSpace, integer, pair
+
+REMEMBERED_DEFAULTS = 2048
+ENOUGH_ACCUMULATORS = 8
+"""Two fused operations a cycle at a latency of four cycles keep eight accumulators busy."""
+
+
+@lru_cache(maxsize=REMEMBERED_DEFAULTS)
+def default_choice(space: NestSpace) -> TileChoice:
+    """The combination with the best estimate: coordinate descent from a few starts.
+
+    The descent looks at pairs of the choices that interact (vector and tile), so that it finds
+    the shape of the register tile, and at the others one by one.
+    """
+    best: tuple[float, TileChoice] | None = None
+    for vector in space.values[0]:
+        chosen = {name: values[0] for name, values in zip(space.names, space.values, strict=True)}
+        chosen["vector"] = vector
+        cost = _cost(space, chosen)
+        for _ in range(3):
+            before = cost
+            for group in _groups(space, chosen):
+                cost = _improve(space, chosen, group, cost)
+            if cost >= before:
+                break
+        if best is None or cost < best[0]:
+            best = (cost, space.decode(chosen))
+    assert best is not None
+    return best[1]
+
+
+def _groups(space: NestSpace, chosen: Mapping[str, object]) -> list[tuple[str, ...]]:
+    """Choices to look at together; a window's unrolling decides what its tile can share."""
+    own = f"tile{pair(chosen['vector'])[0]}"
+    tiles = tuple(name for name in space.names if name.startswith("tile") and name != own)
+    steps = prod(axis.extent for axis in space.analysis.nest.reduction)
+    blocks = [("order", name) for name in space.names if name.startswith("blocks")]
+    orders: list[tuple[str, ...]] = [("order", "prefetch"), *blocks, ("reduction_order",)]
+    if 1 < steps <= MAXIMUM_WINDOW:
+        return [("vectors", *tiles, "unroll"), *orders]
+    return [("vectors", *tiles), *orders, ("unroll",)]
+
+
+def _improve(
+    space: NestSpace, chosen: dict[str, object], group: tuple[str, ...], cost: float
+) -> float:
+    """Set the names of a group to their best values together."""
+    index = dict(zip(space.names, space.values, strict=True))
+    best = {name: chosen[name] for name in group}
+    combinations = product(*(index[name] for name in group))
+    for values in _filling(group, combinations, space.machine.registers):
+        candidate = {**chosen, **dict(zip(group, values, strict=True))}
+        found = _cost(space, candidate)
+        if found < cost * 0.999:
+            cost = found
+            best = dict(zip(group, values, strict=True))
+    chosen.update(best)
+    return cost
+
+
+def _filling(
+    group: tuple[str, ...], combinations: Iterator[tuple[object, ...]], registers: int
+) -> list[tuple[object, ...]]:
+    """The combinations whose tile leaves few registers idle; all if the group shapes no tile."""
+    counted = [n for n, name in enumerate(group) if name != "unroll"]
+    if "vectors" not in group:
+        return list(combinations)
+    sized = [(prod(integer(values[n]) for n in counted), values) for values in combinations]
+    fitting = [(points, values) for points, values in sized if points <= registers]
+    enough = min(ENOUGH_ACCUMULATORS, max((points for points, _ in fitting), default=1))
+    return [values for points, values in fitting if points >= enough]
+
+
+def _cost(space: NestSpace, chosen: Mapping[str, object]) -> float:
+    choice = space.decode(chosen)
+    if accumulators(space.analysis, choice) > space.machine.registers + 4:
+        return math.inf
+    found = space.estimate(choice)
+    penalty = 1.0
+    if found.registers > space.machine.registers:
+        penalty += 0.5 * (found.registers - space.machine.registers)
+    if found.code > MAXIMUM_BODY:
+        penalty += found.code / MAXIMUM_BODY
+    exchanged = exchange_cycles(space.analysis, choice, space.machine, space.threads)
+    return found.cycles * penalty * _imbalance(space, choice) + exchanged
+
+
+def _imbalance(space: NestSpace, choice: TileChoice) -> float:
+    """The busiest thread's share over the even share."""
+    if not choice.parallel or space.threads < 2:
+        return 1.0
+    chunks = _chunks(space.analysis.nest, choice)
+    return -(-chunks // space.threads) * space.threads / chunks
+
+
+def _chunks(nest: Nest, choice: TileChoice) -> int:
+    return prod(loop.count for loop in outer_loops(nest.axes, choice)[: choice.parallel])
