@@ -7,6 +7,7 @@ whether the process lives.
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -48,24 +49,22 @@ class Claims:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def claim(self, key: Key, *, lease_seconds: float, max_attempts: int, again: bool) -> bool:
-        """See `TuningLog.claim`."""
+    def claim(
+        self, keys: Sequence[Key], *, lease_seconds: float, max_attempts: int, again: bool
+    ) -> list[bool]:
+        """See `TuningLog.claim_all`."""
         with self._store.writing() as database:
-            if not again and find_row(database, key) is not None:
-                return False
-            attempts = _next_attempt(_find(database, key))
-            if attempts is None or attempts > max_attempts:
-                return False
-            drop_claim(database, key)
-            database["claims"].insert(_row(key, attempts, lease_seconds))
-        return True
+            return [
+                _claimed(database, key, lease_seconds, max_attempts, again=again) for key in keys
+            ]
 
-    def release(self, key: Key) -> None:
-        """Give up this process's claim on `key`, if it has one, without a result."""
+    def release(self, keys: Sequence[Key]) -> None:
+        """Give up this process's claims on `keys`, as far as it has them, without results."""
         with self._store.writing() as database:
-            claim = _find(database, key)
-            if claim is not None and claim.process == this_process():
-                drop_claim(database, key)
+            for key in keys:
+                claim = _find(database, key)
+                if claim is not None and claim.process == this_process():
+                    drop_claim(database, key)
 
     def all(self) -> list[Claim]:
         """All claims, oldest first."""
@@ -77,6 +76,19 @@ class Claims:
 def drop_claim(database: Database, key: Key) -> None:
     """Delete the claim on `key`, if any, inside the transaction of the caller."""
     database["claims"].delete_where(*key_filter(key))
+
+
+def _claimed(
+    database: Database, key: Key, lease_seconds: float, max_attempts: int, *, again: bool
+) -> bool:
+    if not again and find_row(database, key) is not None:
+        return False
+    attempts = _next_attempt(_find(database, key))
+    if attempts is None or attempts > max_attempts:
+        return False
+    drop_claim(database, key)
+    database["claims"].insert(_row(key, attempts, lease_seconds))
+    return True
 
 
 def _next_attempt(claim: Claim | None) -> int | None:

@@ -1,6 +1,6 @@
 """The tuning log as its users see it: one object with all verbs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -127,12 +127,25 @@ class TuningLog:
         `max_attempts` processes have died at it. Claiming what one has renews the lease.
         """
         return self._claims.claim(
-            key, lease_seconds=lease_seconds, max_attempts=max_attempts, again=again
+            [key], lease_seconds=lease_seconds, max_attempts=max_attempts, again=again
+        )[0]
+
+    def claim_all(
+        self,
+        keys: Sequence[Key],
+        *,
+        lease_seconds: float = _LEASE_SECONDS,
+        max_attempts: int = _MAX_ATTEMPTS,
+        again: bool = False,
+    ) -> list[bool]:
+        """`claim` for each of several keys, in one transaction."""
+        return self._claims.claim(
+            keys, lease_seconds=lease_seconds, max_attempts=max_attempts, again=again
         )
 
-    def release(self, key: Key) -> None:
-        """Give up this process's claim on `key` without a result, as after Ctrl-C."""
-        self._claims.release(key)
+    def release(self, *keys: Key) -> None:
+        """Give up this process's claims on `keys` without results, as after Ctrl-C."""
+        self._claims.release(keys)
 
     def claims(self) -> list[Claim]:
         """All claims, oldest first."""
@@ -141,7 +154,7 @@ class TuningLog:
     def stale_claims(self) -> list[Claim]:
         """The claims whose processes died, oldest first.
 
-        Release such a claim to try again, or append a record with status ``crash`` to give up.
+        Claim such a key to try again, or append a record with status ``crash`` to give up.
         """
         return [claim for claim in self.claims() if claim.is_stale]
 

@@ -1,6 +1,6 @@
 """A process that compiles: IR text on standard input, object files on standard output.
 
-    python -m relay_tune.codegen.compile_worker '{"triple": ..., "cpu": ..., ...}'
+    python -m relay_tune.codegen.compile_worker '{"triple": ..., "cpu": ..., ...}' NICENESS
 
 A request is its length (8 bytes, little-endian) and the text; a reply is one byte (0: an object,
 1: an error message), the length, and the content. The process ends with its input.
@@ -9,6 +9,7 @@ A request is its length (8 bytes, little-endian) and the text; a reply is one by
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import BinaryIO
 
@@ -41,4 +42,5 @@ def _compiled(text: str, target: Target) -> tuple[bytes, bytes]:
 
 if __name__ == "__main__":
     die_with_parent()
+    os.nice(int(sys.argv[2]))
     serve(sys.stdin.buffer, sys.stdout.buffer, Target(**json.loads(sys.argv[1])))

@@ -19,6 +19,9 @@ from relay_tune.codegen.target import Target
 from relay_tune.codegen.worker_process import kill_worker, start_worker
 from relay_tune.errors import BuildError
 
+YIELDING = 10
+"""The niceness of processes that yield."""
+
 REMEMBERED_OBJECTS = 256
 """Objects that a pool keeps for texts that come again: schedules often share kernels."""
 
@@ -26,12 +29,16 @@ REMEMBERED_OBJECTS = 256
 class CompilerPool:
     """Compiles texts in `workers` processes, which start when the first text comes.
 
+    Those of a pool that `yields` leave the processor to the caller's process where there is too
+    little for both: the caller then writes the next text while they compile.
+
     with CompilerPool(target, 4) as pool:
         objects = [future.result() for future in [pool.submit(text) for text in texts]]
     """
 
-    def __init__(self, target: Target, workers: int) -> None:
+    def __init__(self, target: Target, workers: int, *, yields: bool = False) -> None:
         self._target = target
+        self._niceness = YIELDING if yields else 0
         self._objects: dict[str, Future[bytes]] = {}
         self._threads = ThreadPoolExecutor(max_workers=max(1, workers))
         self._local = threading.local()
@@ -92,7 +99,8 @@ class CompilerPool:
         process: subprocess.Popen[bytes] | None = getattr(self._local, "process", None)
         if process is None or process.poll() is not None:
             process = start_worker(
-                "relay_tune.codegen.compile_worker", [json.dumps(asdict(self._target))]
+                "relay_tune.codegen.compile_worker",
+                [json.dumps(asdict(self._target)), str(self._niceness)],
             )
             self._local.process = process
             self._processes.append(process)

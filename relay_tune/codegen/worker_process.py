@@ -16,6 +16,13 @@ from pathlib import Path
 
 PACKAGE_PARENT = Path(__file__).resolve().parents[2]
 
+KEEP_MEMORY = {
+    "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
+}
+"""Has glibc keep what is freed: workers allocate the same large blocks again for each request, and
+memory that is new to a process costs more than the work on it."""
+
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
@@ -25,7 +32,11 @@ def start_worker(module: str, arguments: Sequence[str] = ()) -> subprocess.Popen
     The child imports the same packages as this process, whatever the current folder holds.
     """
     paths = [str(PACKAGE_PARENT), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+    environment = {
+        **KEEP_MEMORY,
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(path for path in paths if path),
+    }
     return subprocess.Popen(
         [sys.executable, "-P", "-m", module, *arguments],
         stdin=subprocess.PIPE,

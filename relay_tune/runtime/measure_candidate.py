@@ -56,13 +56,22 @@ class CandidateRun:
         )
         self._repeat = self._code.address(REPEAT_SYMBOL)
 
+    @property
+    def bytes(self) -> int:
+        """The memory that is this candidate's own, and its packed constants."""
+        own = sum(slot.bytes for slot in self._slots if slot.kind is SlotKind.SCRATCH)
+        return own + sum(array.nbytes for array in self._constants)
+
     def _use_tables(self, count: int) -> None:
-        """Let the runs use so many tables in turn, each with its own copy of the constants."""
+        """Let the runs use so many tables in turn, each with its own copy of the constants.
+
+        The run before used the first one, so that they begin with the next.
+        """
         copies = self._copies.copy(self._constants, count)
         addresses = [place for constants in copies for place in self._addresses(constants)]
         self._tables = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
         self._context = RepeatContext(
-            ctypes.addressof(self._tables), 1, 0, len(self._slots), count, 0
+            ctypes.addressof(self._tables), 1, 0, len(self._slots), count, 1 % count
         )
 
     def _addresses(self, constants: Sequence[int]) -> list[int]:
@@ -88,18 +97,17 @@ class CandidateRun:
         self._context.first = (self._context.first + count) % self._context.number
         return float(self._context.nanoseconds) * 1e-9
 
-    def check(self) -> float:
-        """Run once on poisoned outputs and give the seconds; WrongAnswerError if it is wrong."""
+    def check(self) -> None:
+        """Run once on poisoned outputs; WrongAnswerError if the answer is wrong."""
         for buffer in (*self._memory.outputs, *self._scratch):
             buffer.poison()
-        seconds = self.run(1)
+        self.run(1)
         self.check_zones()
         for number, expected in enumerate(self._memory.data.expected):
             found = self._memory.outputs[number].content.view(expected.dtype)
             reason = difference(found.reshape(expected.shape), expected)
             if reason is not None:
                 raise WrongAnswerError(f"output {number}: {reason}")
-        return seconds
 
     def check_zones(self) -> None:
         """OutOfBoundsError if the candidate wrote outside of its buffers."""
@@ -113,12 +121,14 @@ class CandidateRun:
                 if not buffer.intact:
                     raise OutOfBoundsError(f"wrote outside of {name} {number}")
 
-    def time(self, cold: float, best: float | None) -> Timing:
+    def time(self, best: float | None) -> Timing:
         """How long the candidate takes; WrongAnswerError if the clock stood still.
 
-        `cold` is what `check` gave, `best` the best time known for the task. Each run has another
-        copy of the constants, so that they come from where they come from in a network.
+        `best` is the best time known for the task. Each run but the first has another copy of the
+        constants, so that they come from where they come from in a network.
         """
+        self._use_tables(1)
+        cold = self.run(1)
         size = sum(array.nbytes for array in self._constants)
         self._use_tables(copies_wanted(size, self._memory.data.other_bytes, cold, self._threads))
         timing = time_runs(self.run, cold, best)

@@ -16,6 +16,9 @@ from relay_tune.schedule.packing import PackedAxis, PackRecipe
 
 LENGTH_BYTES = 8
 
+FORGOTTEN = "forgotten"
+"""The status of a candidate that the worker no longer holds."""
+
 
 class SlotKind(StrEnum):
     """What a slot of a candidate's table of addresses points to."""

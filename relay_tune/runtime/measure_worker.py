@@ -2,10 +2,15 @@
 
     python -m relay_tune.runtime.measure_worker '{"memory_bytes": ...}'
 
-It answers two kinds of messages (`measure_message`): `load` brings the data of a task, `measure`
-the object files of a candidate of a task; the answer has its status, its time, and the names of
-the tasks whose data is still held. Candidates can print: the real output of the process is kept
-apart from theirs. The process ends with its input.
+It answers three kinds of messages (`measure_message`):
+
+- `load` brings the data of a task,
+- `check` the object files of a candidate of a task, which are linked, run once and compared with
+  the reference; this may happen while other processes are busy,
+- `time` times a candidate that was checked, which is best done while nothing else runs.
+
+An answer has a status and the names of the tasks whose data is still held. Candidates can print:
+the real output of the process is kept apart from theirs. The process ends with its input.
 """
 
 from __future__ import annotations
@@ -13,15 +18,18 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import IO, Any
 
 from relay_tune.codegen.worker_process import die_with_parent
 from relay_tune.errors import BuildError
 from relay_tune.runtime.address_limit import limit_address_space
 from relay_tune.runtime.cold_constants import ConstantCopies
+from relay_tune.runtime.held_candidates import HeldCandidates
 from relay_tune.runtime.measure_candidate import CandidateRun, OutOfBoundsError, WrongAnswerError
 from relay_tune.runtime.measure_inputs import load_inputs
-from relay_tune.runtime.measure_message import Slot, read_message, write_message
+from relay_tune.runtime.measure_message import FORGOTTEN, Slot, read_message, write_message
 from relay_tune.runtime.task_memory import HeldTasks
 
 OUT_OF_BOUNDS_EXIT = 70
@@ -32,19 +40,21 @@ def main(arguments: dict[str, Any]) -> None:
     """Serve the parent until it goes away."""
     die_with_parent()
     requests, replies = _own_streams()
-    tasks, copies = HeldTasks(), ConstantCopies()
+    held = _Held(HeldTasks(), HeldCandidates(), ConstantCopies())
     while (message := read_message(requests)) is not None:
-        header, blobs = message
-        if header["kind"] == "load":
-            limit_address_space(arguments["memory_bytes"])
-            tasks.put(header["task"], load_inputs(header["data"]))
-            limit_address_space(arguments["memory_bytes"])
-            write_message(replies, {"status": "loaded", "held": tasks.names})
-            continue
-        reply = _measured(header, blobs, tasks, copies)
-        write_message(replies, {**reply, "held": tasks.names})
+        reply = _answer(*message, held, arguments["memory_bytes"])
+        write_message(replies, {**reply, "held": held.tasks.names})
         if reply.get("damaged"):
             os._exit(OUT_OF_BOUNDS_EXIT)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Held:
+    """What stays from message to message."""
+
+    tasks: HeldTasks
+    candidates: HeldCandidates
+    copies: ConstantCopies
 
 
 def _own_streams() -> tuple[IO[bytes], IO[bytes]]:
@@ -56,28 +66,57 @@ def _own_streams() -> tuple[IO[bytes], IO[bytes]]:
     return requests, replies
 
 
-def _measured(
-    header: dict[str, Any], blobs: list[bytes], tasks: HeldTasks, copies: ConstantCopies
+def _answer(
+    header: dict[str, Any], blobs: list[bytes], held: _Held, memory_bytes: int
 ) -> dict[str, Any]:
+    match header["kind"]:
+        case "load":
+            limit_address_space(memory_bytes)
+            held.tasks.put(header["task"], load_inputs(header["data"]))
+            limit_address_space(memory_bytes)
+            return {"status": "loaded"}
+        case "check":
+            return _outcome(lambda: _checked(header, blobs, held))
+        case _:
+            return _outcome(lambda: _timed(header, held))
+
+
+def _outcome(action: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What comes of something done with a candidate, failures included."""
     try:
-        slots = [Slot.from_json(item) for item in header["slots"]]
-        run = CandidateRun(blobs, slots, tasks.use(header["task"]), copies, header["threads"])
-    except MemoryError:
-        return {"status": "memory", "message": "no memory for the candidate's buffers"}
-    except BuildError as error:
-        reason = " ".join((error.message, *error.notes))
-        return {"status": "compile_error", "message": f"linking failed: {reason}"[:500]}
-    try:
-        timing = run.time(run.check(), header["best"])
+        return action()
     except OutOfBoundsError as error:
         return {"status": "wrong", "message": str(error), "damaged": True}
     except WrongAnswerError as error:
         return {"status": "wrong", "message": str(error)[:500]}
     except MemoryError:
-        return {"status": "memory", "message": "no memory left while checking the answer"}
+        return {"status": "memory", "message": "no memory for the candidate's buffers"}
+    except BuildError as error:
+        reason = " ".join((error.message, *error.notes))
+        return {"status": "compile_error", "message": f"linking failed: {reason}"[:500]}
+
+
+def _checked(header: dict[str, Any], blobs: list[bytes], held: _Held) -> dict[str, Any]:
+    slots = [Slot.from_json(item) for item in header["slots"]]
+    memory = held.tasks.use(header["task"])
+    run = CandidateRun(blobs, slots, memory, held.copies, header["threads"])
+    is_right = False
+    try:
+        run.check()
+        is_right = True
     finally:
-        run.close()
-        tasks.shrink()
+        held.tasks.shrink()
+        if not is_right:
+            run.close()
+    held.candidates.put(header["number"], run)
+    return {"status": "ok", "message": ""}
+
+
+def _timed(header: dict[str, Any], held: _Held) -> dict[str, Any]:
+    run = held.candidates.get(header["number"])
+    if run is None:
+        return {"status": FORGOTTEN, "message": ""}
+    timing = run.time(header["best"])
     return {"status": "ok", "message": "", "seconds": timing.seconds, "spread": timing.spread}
 
 

@@ -2,41 +2,36 @@
 
     with Measurer(target, threads) as measurer:
         measurer.load("task", data)
-        measurement = measurer.measure(candidate, best=None)
+        checked = measurer.check(candidate, best=None)
+        measurement = measurer.time(checked, best=None)
 
-A candidate that crashes its worker or does not come back costs a new worker, nothing else.
+Checking an answer takes longer than timing, and bears that other processes are busy. A candidate
+that crashes its worker or does not come back costs a new worker, nothing else.
 """
 
 from __future__ import annotations
 
-import json
 import queue
 import signal
-import subprocess
 import threading
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import Any
 
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.native_runtime import runtime_text
 from relay_tune.codegen.repeat_function import repeat_text
 from relay_tune.codegen.target import Target
-from relay_tune.codegen.worker_process import kill_worker, start_worker
 from relay_tune.errors import TuningError
 from relay_tune.runtime.measure_inputs import MeasureInputs, save_inputs
-from relay_tune.runtime.measure_message import Slot, read_message, write_message
+from relay_tune.runtime.measure_message import FORGOTTEN, Slot
 from relay_tune.runtime.measurement import Measurement, Outcome
+from relay_tune.runtime.measuring_process import MeasuringProcess
 
 START_SECONDS = 60.0
 """How long a worker may take to start and to load a task's data."""
-
-END_SECONDS = 5.0
-"""How long a worker that has closed its output may take to end."""
-
-Reply = dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -59,14 +54,15 @@ class MeasureLimits:
     """What a candidate may use.
 
     Attributes:
-        first_seconds: time for linking, checking and timing while no time is known for the task.
+        first_seconds: time for linking and checking, and again for timing, while no time is known
+            for the task.
         least_seconds: the same at least, once a time is known.
         times_best: and so many times the best known time on top.
         memory_bytes: memory beyond the task's data.
     """
 
     first_seconds: float = 60.0
-    least_seconds: float = 1.5
+    least_seconds: float = 4.0
     times_best: float = 40.0
     memory_bytes: int = 4 << 30
 
@@ -77,8 +73,32 @@ class MeasureLimits:
         return min(self.first_seconds, self.least_seconds + self.times_best * best)
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Checked:
+    """A candidate and what came of checking it.
+
+    Attributes:
+        candidate: the code.
+        task: the name of its task.
+        data: that it was checked on.
+        failure: why there is nothing to time; None if its answer is right.
+        number: under which `worker` knows it.
+        worker: the process that holds it ready.
+    """
+
+    candidate: Candidate
+    task: str
+    data: MeasureInputs
+    failure: Measurement | None
+    number: int
+    worker: MeasuringProcess
+
+
 class Measurer:
-    """Measures candidates one by one in a worker process, which it restarts where needed."""
+    """Measures candidates one by one in a worker process, which it restarts where needed.
+
+    Threads take turns; `close` waits for none of them.
+    """
 
     def __init__(self, target: Target, threads: int, limits: MeasureLimits | None = None) -> None:
         self._threads = threads
@@ -86,7 +106,11 @@ class Measurer:
         self._common = tuple(
             compile_text(text(target.triple), target) for text in (runtime_text, repeat_text)
         )
-        self._worker: _Worker | None = None
+        self._numbers = count()
+        self._worker: MeasuringProcess | None = None
+        self._turn = threading.Lock()
+        self._changing = threading.Lock()
+        self._is_closed = False
         self._task = ""
         self._data: MeasureInputs | None = None
         self._held: frozenset[str] = frozenset()
@@ -103,80 +127,136 @@ class Measurer:
         self.close()
 
     def load(self, task: str, data: MeasureInputs) -> None:
-        """Measure on this data from now on; a task is known by its name, and so is its data."""
+        """Check on this data from now on; a task is known by its name, and so is its data."""
         self._task, self._data = task, data
 
-    def measure(self, candidate: Candidate, best: float | None) -> Measurement:
-        """Check and time a candidate.
+    def check(self, candidate: Candidate, best: float | None) -> Checked:
+        """Link a candidate and compare its answer with the reference.
 
-        One that crashes the worker gets a second chance in a fresh one: an earlier candidate may
-        have been to blame. TuningError if workers do not even start.
+        One that ends the worker gets a second chance in a fresh one: an earlier candidate may have
+        been to blame. TuningError if workers do not even start, or after `close`.
         """
-        is_fresh = self._worker is None
-        measurement = self._attempt(candidate, best)
-        if measurement.outcome is Outcome.CRASH and not is_fresh:
-            return self._attempt(candidate, best)
-        return measurement
+        assert self._data is not None, "load must be called before check"
+        with self._turn:
+            return self._check(candidate, self._task, self._data, best)
+
+    def time(self, checked: Checked, best: float | None) -> Measurement:
+        """Time a candidate, as often as wanted; its failure if it has one.
+
+        One that the worker no longer holds, or that ends it, is checked again in a fresh one.
+        TuningError as for `check`.
+        """
+        if checked.failure is not None:
+            return checked.failure
+        with self._turn:
+            found = self._time_once(checked, best)
+            if found is not None and not _may_be_innocent(found):
+                return found
+            again = self._check(checked.candidate, checked.task, checked.data, best)
+            if again.failure is not None:
+                return again.failure
+            return self._time_once(again, best) or Measurement(Outcome.ERROR, message="lost twice")
+
+    def measure(self, candidate: Candidate, best: float | None) -> Measurement:
+        """Check and time a candidate; TuningError as for `check`."""
+        return self.time(self.check(candidate, best), best)
 
     def close(self) -> None:
-        """End the worker."""
-        if self._worker is not None:
-            self._worker.kill()
-            self._worker = None
-        self._held = frozenset()
+        """End the worker; who waits for it is told that it is gone."""
+        with self._changing:
+            self._is_closed = True
+        self._end_worker()
 
-    def _attempt(self, candidate: Candidate, best: float | None) -> Measurement:
-        worker = self._loaded_worker()
-        seconds = self._limits.seconds(best)
+    def _check(
+        self, candidate: Candidate, task: str, data: MeasureInputs, best: float | None
+    ) -> Checked:
+        is_fresh = self._worker is None
+        checked = self._check_once(candidate, task, data, best)
+        if checked.failure is None or is_fresh or not _may_be_innocent(checked.failure):
+            return checked
+        self._end_worker()
+        return self._check_once(candidate, task, data, best)
+
+    def _check_once(
+        self, candidate: Candidate, task: str, data: MeasureInputs, best: float | None
+    ) -> Checked:
+        worker = self._loaded_worker(task, data)
+        number = next(self._numbers)
         header = {
-            "kind": "measure",
-            "task": self._task,
+            "kind": "check",
+            "number": number,
+            "task": task,
             "slots": [slot.to_json() for slot in candidate.slots],
             "threads": 1 if candidate.is_serial else self._threads,
-            "best": best,
         }
         worker.send(header, (*candidate.objects, *self._common))
+        found = self._outcome(worker, best)
+        failure = None if found is not None and found.outcome is Outcome.OK else found
+        return Checked(candidate, task, data, failure, number, worker)
+
+    def _time_once(self, checked: Checked, best: float | None) -> Measurement | None:
+        """What timing gives; None if the worker does not hold the candidate."""
+        if checked.worker is not self._worker:
+            return None
+        checked.worker.send({"kind": "time", "number": checked.number, "best": best}, ())
+        return self._outcome(checked.worker, best)
+
+    def _outcome(self, worker: MeasuringProcess, best: float | None) -> Measurement | None:
+        """What a worker answers about a candidate, or has died of; None if it does not hold it."""
+        seconds = self._limits.seconds(best)
         try:
             reply = worker.receive(seconds)
         except queue.Empty:
-            self.close()
+            self._end_worker()
             return Measurement(Outcome.TIMEOUT, message=f"no answer within {seconds:.1f} s")
         if reply is None:
             return self._post_mortem(worker)
         self._held = frozenset(reply["held"])
+        if reply["status"] == FORGOTTEN:
+            return None
         if reply.get("damaged"):
-            self.close()
+            self._end_worker()
         return Measurement(
             Outcome(reply["status"]), reply.get("seconds"), reply.get("spread"), reply["message"]
         )
 
-    def _post_mortem(self, worker: _Worker) -> Measurement:
+    def _post_mortem(self, worker: MeasuringProcess) -> Measurement:
         """What a worker died of whose output has ended."""
         code = worker.exit_code()
-        self.close()
+        self._end_worker()
         if code == -signal.SIGKILL:
             return Measurement(Outcome.MEMORY, message="killed by the system, out of memory")
         if code < 0:
             return Measurement(Outcome.CRASH, message=f"signal {signal.Signals(-code).name}")
         return Measurement(Outcome.CRASH, message=f"ended the process with exit code {code}")
 
-    def _loaded_worker(self) -> _Worker:
-        """A worker that has the task's data."""
-        if self._worker is None:
-            self._worker = _Worker(self._limits.memory_bytes)
-        if self._task not in self._held:
-            assert self._data is not None, "load must be called before measure"
-            self._send_data(self._worker, self._data)
-        return self._worker
+    def _end_worker(self) -> None:
+        with self._changing:
+            worker, self._worker = self._worker, None
+            self._held = frozenset()
+        if worker is not None:
+            worker.kill()
 
-    def _send_data(self, worker: _Worker, data: MeasureInputs) -> None:
+    def _loaded_worker(self, task: str, data: MeasureInputs) -> MeasuringProcess:
+        """A worker that has a task's data."""
+        with self._changing:
+            if self._is_closed:
+                raise TuningError("Measuring was ended.")
+            if self._worker is None:
+                self._worker = MeasuringProcess(self._limits.memory_bytes)
+            worker = self._worker
+        if task not in self._held:
+            self._send_data(worker, task, data)
+        return worker
+
+    def _send_data(self, worker: MeasuringProcess, task: str, data: MeasureInputs) -> None:
         """Hand over the data in files, which are gone as soon as the worker has mapped them."""
         with TemporaryDirectory(prefix="relay_tune_", ignore_cleanup_errors=True) as folder:
             saved = save_inputs(data, Path(folder))
-            worker.send({"kind": "load", "task": self._task, "data": saved}, ())
+            worker.send({"kind": "load", "task": task, "data": saved}, ())
             self._held = frozenset(self._await_loaded(worker))
 
-    def _await_loaded(self, worker: _Worker) -> list[str]:
+    def _await_loaded(self, worker: MeasuringProcess) -> list[str]:
         """The names of the tasks that the worker holds once it has loaded one."""
         try:
             reply = worker.receive(START_SECONDS)
@@ -184,7 +264,7 @@ class Measurer:
             reply = None
         if reply is None:
             code = worker.exit_code()
-            self.close()
+            self._end_worker()
             raise TuningError(
                 "The process that measures candidates did not start.",
                 notes=(f"Its exit code is {code}.",),
@@ -194,56 +274,6 @@ class Measurer:
         return held
 
 
-class _Worker:
-    """A worker process; a thread reads its replies so that waiting for one can time out."""
-
-    def __init__(self, memory_bytes: int) -> None:
-        arguments = json.dumps({"memory_bytes": memory_bytes})
-        self._process: subprocess.Popen[bytes] = start_worker(
-            "relay_tune.runtime.measure_worker", [arguments]
-        )
-        self._replies: queue.Queue[Reply | None] = queue.Queue()
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def send(self, header: dict[str, Any], blobs: tuple[bytes, ...]) -> None:
-        """Send a message; that the worker is dead shows when its reply is read."""
-        assert self._process.stdin is not None
-        try:
-            write_message(self._process.stdin, header, blobs)
-        except OSError:
-            self._replies.put(None)
-
-    def receive(self, seconds: float) -> Reply | None:
-        """The next reply; None if the worker died; queue.Empty if none comes in time."""
-        return self._replies.get(timeout=seconds)
-
-    def exit_code(self) -> int:
-        """The exit code of a worker that ends by itself; negative for a signal."""
-        try:
-            return self._process.wait(END_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            return self._process.wait()
-
-    def kill(self) -> None:
-        """End the process and wait until it is gone."""
-        kill_worker(self._process)
-        self._process.wait()
-        self._reader.join()
-        for stream in (self._process.stdin, self._process.stdout):
-            assert stream is not None
-            _close(stream)
-
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        while (message := read_message(self._process.stdout)) is not None:
-            self._replies.put(message[0])
-        self._replies.put(None)
-
-
-def _close(stream: Any) -> None:
-    try:
-        stream.close()
-    except OSError:
-        return  # unsent bytes of a message to a dead worker
+def _may_be_innocent(failure: Measurement) -> bool:
+    """Whether another candidate, which the worker ran or holds, may be to blame."""
+    return failure.outcome in (Outcome.CRASH, Outcome.MEMORY)

@@ -41,7 +41,8 @@ def measure_in_turn(
     runner: Runner, state: TaskState, chosen: Sequence[Tried]
 ) -> list[tuple[Tried, Measurement]]:
     """One measurement for each schedule: the best of several rounds through all of them."""
-    prepared = list(runner.prepare(state.task, [tried.schedule for tried in chosen]))
+    drafts = [runner.draft(state.task, tried.schedule) for tried in chosen]
+    prepared = list(runner.prepare(state.task, drafts, state.best_seconds))
     rounds = [
         [runner.measure(state.task, item, state.best_seconds) for item in prepared]
         for _ in range(ROUNDS)

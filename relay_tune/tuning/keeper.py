@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
@@ -18,8 +18,10 @@ from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.kept_schedules import KeptSchedule, kept_of, with_kept
 from relay_tune.tuning.tasks import Task
 
-GIVE_UP_ATTEMPTS = 2
-"""A candidate that so many tuning processes have died at is not tried again."""
+GIVE_UP_ATTEMPTS = 4
+"""A candidate in whose round so many tuning processes have died is not tried again.
+
+A round has several candidates: a smaller number would too often blame one that only stood by."""
 
 
 @contextmanager
@@ -85,12 +87,11 @@ class LogKeeper:
             found = list(self._log.history(None, scope.target, scope.threads, scope.code_version))
         return [record for record in found if record.workload not in digests]
 
-    def claim(self, task: Task, schedule: Schedule, *, again: bool = False) -> bool:
-        """Note that a candidate is about to be measured; False if another process is at it."""
+    def claim(self, task: Task, schedules: Sequence[Schedule]) -> list[bool]:
+        """Note that candidates are about to run; False for each that another process is at."""
+        keys = [self._key(task, schedule.to_json()) for schedule in schedules]
         with log_errors():
-            return self._log.claim(
-                self._key(task, schedule), max_attempts=GIVE_UP_ATTEMPTS, again=again
-            )
+            return self._log.claim_all(keys, max_attempts=GIVE_UP_ATTEMPTS)
 
     def record(self, task: Task, schedule: Schedule) -> logs.Record | None:
         """The record of a schedule, which another process may just have written."""
@@ -100,21 +101,21 @@ class LogKeeper:
 
     def killed_its_measurers(self, task: Task, schedule: Schedule) -> bool:
         """Whether as many processes as are allowed have died at a candidate."""
-        key = self._key(task, schedule)
+        key = self._key(task, schedule.to_json())
         with log_errors():
             stale = self._log.stale_claims()
         return any(claim.key == key and claim.attempts >= GIVE_UP_ATTEMPTS for claim in stale)
 
-    def release(self, task: Task, schedule: Schedule) -> None:
-        """Take back a claim."""
+    def release(self, claimed: Iterable[tuple[Task, str]]) -> None:
+        """Take back claims on schedules, which are given by their JSON texts."""
         with log_errors():
-            self._log.release(self._key(task, schedule))
+            self._log.release(*(self._key(task, text) for task, text in claimed))
 
     def append(
         self, task: Task, schedule: Schedule, measurement: Measurement, features: list[float]
     ) -> None:
         """Store a measurement; it is on disk when this returns."""
-        key = self._key(task, schedule)
+        key = self._key(task, schedule.to_json())
         with log_errors():
             self._log.append(
                 logs.Record(
@@ -195,11 +196,9 @@ class LogKeeper:
         with log_errors():
             self._log.end_run(run, state)
 
-    def _key(self, task: Task, schedule: Schedule) -> logs.Key:
+    def _key(self, task: Task, schedule: str) -> logs.Key:
         scope = self.scope
-        return logs.Key(
-            task.key.digest, scope.target, scope.threads, scope.code_version, schedule.to_json()
-        )
+        return logs.Key(task.key.digest, scope.target, scope.threads, scope.code_version, schedule)
 
     def _put_description(self, task: Task, known: dict[str, Any], new: dict[str, Any]) -> None:
         if new != known:

@@ -1,12 +1,12 @@
-"""Rounds of a tuning run: which task is next, and which of its schedules to measure."""
+"""Rounds of a tuning run: which task is next, which of its schedules to measure, their code."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.ranking import Ranking
+from relay_tune.tuning.runner import Draft, Runner
 from relay_tune.tuning.scheduler import next_task
 from relay_tune.tuning.task_state import TaskState
 
@@ -16,7 +16,7 @@ class Round:
     """Candidates of one task that are measured one after the other."""
 
     state: TaskState
-    schedules: Sequence[Schedule]
+    drafts: Sequence[Draft]
 
 
 class RoundPlanner:
@@ -26,11 +26,13 @@ class RoundPlanner:
         self,
         states: Sequence[TaskState],
         ranking: Ranking,
+        runner: Runner,
         batch: int,
         finish: Callable[[TaskState, str], None],
     ) -> None:
         self._states = states
         self._ranking = ranking
+        self._runner = runner
         self._batch = batch
         self._finish = finish
 
@@ -41,7 +43,7 @@ class RoundPlanner:
     def following(self, current: Round, trials: int) -> Round | None:
         """The round after a round that is not measured yet: of another task if there is one.
 
-        Planning it while the current one is being compiled costs no time. What is learned from the
+        Planning it while the current one is being prepared costs no time. What is learned from the
         current round does not enter, which matters least where the task is another one.
         """
         return self._plan(trials, current.state)
@@ -51,6 +53,7 @@ class RoundPlanner:
             count = min(self._batch, trials)
             schedules = state.propose(count, self._ranking.score(state))
             if schedules:
-                return Round(state, schedules)
+                drafts = [self._runner.draft(state.task, schedule) for schedule in schedules]
+                return Round(state, drafts)
             self._finish(state, "every schedule was measured")
         return None

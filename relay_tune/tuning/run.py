@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 
 import logs
 from cost_model import CostModelError, Row
 from relay_tune.errors import InputError, TuningError
 from relay_tune.runtime.machine_limits import MachineLimits
-from relay_tune.runtime.measurement import Measurement, Outcome
+from relay_tune.runtime.measurement import Outcome
 from relay_tune.schedule.apply import read_schedule
 from relay_tune.schedule.feature_names import FEATURE_NAMES
 from relay_tune.schedule.schedule import Schedule
@@ -18,7 +17,6 @@ from relay_tune.tuning.budget import Budget
 from relay_tune.tuning.confirm import PASSES, measure_in_turn, next_to_confirm
 from relay_tune.tuning.events import (
     CostModelFailed,
-    Measured,
     Progress,
     RunStarted,
     TaskFinished,
@@ -28,16 +26,15 @@ from relay_tune.tuning.held_interrupts import held_interrupts
 from relay_tune.tuning.keeper import LogKeeper
 from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.ranking import Ranking, row_of
+from relay_tune.tuning.recorder import Recorder, UnderWay
 from relay_tune.tuning.result import TuningResult
 from relay_tune.tuning.rounds import RoundPlanner
-from relay_tune.tuning.runner import Prepared, Runner
+from relay_tune.tuning.runner import Runner
 from relay_tune.tuning.scheduler import next_task, reason_to_finish
 from relay_tune.tuning.task_state import TaskState
 
 OTHER_ROWS = 2000
 """At most so many records of other models teach the cost model."""
-
-KEPT_MESSAGES = 3
 
 IMPOSSIBLE_SHARE = 1.02
 """A kernel that is so much faster than the machine's limit proves that the limit is wrong."""
@@ -67,8 +64,7 @@ class TuningRun:
         self._options = options
         self._progress = progress
         self._ranking = Ranking(options.seed, lambda text: progress(CostModelFailed(text)))
-        self._outcomes: Counter[str] = Counter()
-        self._messages: list[str] = []
+        self._recorder = Recorder(states, runner, keeper, budget, progress)
         self._corrections = LIMIT_CORRECTIONS
         self._share = budget.trials / max(len(states), 1)
 
@@ -85,13 +81,15 @@ class TuningRun:
                 self._confirm_winners()
         except KeyboardInterrupt:
             interrupted = True
+        finally:
+            self._recorder.release()
         self._check_success(interrupted)
         return TuningResult(
             tuple(state.result() for state in self._states),
             measured=self._budget.measured,
             seconds=self._budget.elapsed,
             interrupted=interrupted,
-            outcomes=dict(self._outcomes),
+            outcomes=dict(self._recorder.outcomes),
         )
 
     def _learn_from_log(self) -> None:
@@ -146,22 +144,28 @@ class TuningRun:
         """The default schedule of every task comes first: a run can only improve on it."""
         new = [state for state in self._states if state.default_tried is None]
         new = new[: self._budget.remaining_trials]
-        under_way = [self._runner.prepare(each.task, [each.space.default]) for each in new]
-        for state, prepared in zip(new, [list(each) for each in under_way], strict=True):
-            if self._budget.is_spent:
-                return
-            self._measure_round(state, prepared)
+        for first in range(0, len(new), self._options.batch):
+            states = new[first : first + self._options.batch]
+            drafts = [self._runner.draft(each.task, each.space.default) for each in states]
+            under_way = [
+                self._recorder.begin(state, [draft])
+                for state, draft in zip(states, drafts, strict=True)
+            ]
+            for ready in [each.ready() for each in under_way]:
+                self._finish_round(ready)
 
     def _measure_rounds(self) -> None:
-        """Measure round after round; the next one is planned while the current one is compiled."""
+        """Measure round after round; the next one is planned while the current one is prepared."""
         budget = self._budget
-        planner = RoundPlanner(self._states, self._ranking, self._options.batch, self._finish)
+        planner = RoundPlanner(
+            self._states, self._ranking, self._runner, self._options.batch, self._finish
+        )
         current = None if budget.is_spent else planner.first(budget.remaining_trials)
         while current is not None and not budget.is_spent:
-            under_way = self._runner.prepare(current.state.task, current.schedules)
-            trials = budget.remaining_trials - len(current.schedules)
+            under_way = self._recorder.begin(current.state, current.drafts)
+            trials = budget.remaining_trials - len(current.drafts)
             following = planner.following(current, trials)
-            self._measure_round(current.state, list(under_way))
+            self._finish_round(under_way.ready())
             if following is None or following.state.finished:
                 following = planner.first(budget.remaining_trials)
             current = following
@@ -174,12 +178,14 @@ class TuningRun:
             if not state.finished and state.best_seconds is not None:
                 self._finish(state, "too small a part of the model")
 
-    def _measure_round(self, state: TaskState, candidates: Sequence[Prepared]) -> None:
+    def _finish_round(self, ready: UnderWay) -> None:
+        """Measure a round that is ready, unless the budget is spent, and learn from it."""
+        state = ready.state
         key = state.task.key
         number = self._states.index(state) + 1
         self._progress(TaskStarted(key.title, key.digest, number, len(self._states)))
         known = len(state.tried)
-        self._measure_batch(state, candidates)
+        self._ranking.learn(self._recorder.finish(ready))
         self._end_round(state, known)
 
     def _end_round(self, state: TaskState, known_before: int) -> None:
@@ -200,83 +206,6 @@ class TuningRun:
         self._keeper.describe(state.task, self._share)
         key = state.task.key
         self._progress(TaskFinished(key.title, key.digest, reason, state.best_seconds))
-
-    def _measure_batch(self, state: TaskState, candidates: Sequence[Prepared]) -> None:
-        rows = []
-        for prepared in candidates:
-            if self._budget.is_spent:
-                break
-            measurement = self._measure(state, prepared)
-            if measurement is not None:
-                rows.append(_row(state, prepared.schedule, measurement.seconds))
-        self._ranking.learn(rows)
-
-    def _measure(self, state: TaskState, prepared: Prepared) -> Measurement | None:
-        """Measure and record a candidate; None if another process is or was at it."""
-        try:
-            measurement = self._measure_claimed(state, prepared)
-            if measurement is None:
-                return None
-            self._record(state, prepared.schedule, measurement)
-        except (KeyboardInterrupt, TuningError):
-            self._keeper.release(state.task, prepared.schedule)
-            raise
-        self._report(state, measurement)
-        return measurement
-
-    def _record(self, state: TaskState, schedule: Schedule, measurement: Measurement) -> None:
-        """Enter a measurement into the log and the result: into both or, interrupted, neither."""
-        features = state.space.features(schedule)
-        with held_interrupts():
-            self._keeper.append(state.task, schedule, measurement, features)
-            state.add(schedule, measurement.outcome, measurement.seconds)
-            state.touched = True
-            self._count(state, measurement)
-
-    def _measure_claimed(self, state: TaskState, prepared: Prepared) -> Measurement | None:
-        if self._keeper.claim(state.task, prepared.schedule):
-            return self._runner.measure(state.task, prepared, state.best_seconds)
-        record = self._keeper.record(state.task, prepared.schedule)
-        if record is not None:
-            state.add(prepared.schedule, Outcome(record.status.value), record.seconds)
-            self._budget.used += 1
-            return None
-        if self._keeper.killed_its_measurers(state.task, prepared.schedule):
-            return Measurement(Outcome.CRASH, message="the tuning process died at it, twice")
-        return None
-
-    def _count(self, state: TaskState, measurement: Measurement) -> None:
-        self._budget.spend()
-        self._outcomes[measurement.outcome.value] += 1
-        if measurement.outcome is not Outcome.OK and len(self._messages) < KEPT_MESSAGES:
-            title = state.task.key.title
-            self._messages.append(f"{title}: {measurement.outcome}: {measurement.message}")
-
-    def _report(self, state: TaskState, measurement: Measurement) -> None:
-        budget, key = self._budget, state.task.key
-        self._progress(
-            Measured(
-                title=key.title,
-                digest=key.digest,
-                outcome=measurement.outcome,
-                seconds=measurement.seconds,
-                message=measurement.message,
-                best=state.best_seconds,
-                model_seconds=self._model_seconds(),
-                limit_share=_at_most_one(state.limit_share),
-                limit_name=state.limit_name,
-                operations=state.task.operations,
-                bytes=state.task.bytes,
-                trials=budget.used,
-                rate=budget.rate,
-                eta_seconds=budget.eta_seconds,
-            )
-        )
-
-    def _model_seconds(self) -> float | None:
-        if any(state.best_seconds is None for state in self._states):
-            return None
-        return sum(state.model_seconds for state in self._states)
 
     def _confirm_winners(self) -> None:
         for state in self._states:
@@ -299,16 +228,14 @@ class TuningRun:
         failed = all(state.best_seconds is None for state in self._states)
         if interrupted or not failed or not self._budget.measured:
             return
-        histogram = ", ".join(f"{count} {name}" for name, count in self._outcomes.most_common())
+        histogram = ", ".join(
+            f"{count} {name}" for name, count in self._recorder.outcomes.most_common()
+        )
         raise TuningError(
             f"None of {self._budget.measured} candidates ran correctly: {histogram}.",
-            notes=tuple(self._messages),
+            notes=tuple(self._recorder.messages),
             remedy="The reasons are in the log; building without a log uses the same kernels.",
         )
-
-
-def _at_most_one(share: float | None) -> float | None:
-    return None if share is None else min(share, 1.0)
 
 
 def _row(state: TaskState, schedule: Schedule, seconds: float | None) -> Row:

@@ -1,14 +1,15 @@
 """Who compiles and measures the candidates of a tuning run.
 
-Tuning knows runners by their protocol only; the real one compiles in parallel, then measures one
-candidate after the other, and never does both at once.
+Tuning knows runners by their protocol only. A candidate goes through three hands: it is *drafted*
+(its code is written, here), *prepared* (compiled, and its answer checked, in other processes, so
+that other candidates can be drafted meanwhile), and *measured* (timed, while nothing else runs).
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -21,7 +22,7 @@ from relay_tune.runtime.measure_inputs import MeasureInputs, measure_inputs
 from relay_tune.runtime.measure_limits import measure_limits
 from relay_tune.runtime.measure_message import Slot, SlotKind
 from relay_tune.runtime.measurement import Measurement, Outcome
-from relay_tune.runtime.measurer import Candidate, MeasureLimits, Measurer
+from relay_tune.runtime.measurer import Candidate, Checked, MeasureLimits, Measurer
 from relay_tune.schedule.apply import Plan
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.candidates import CandidateText, candidate_text
@@ -32,32 +33,52 @@ COMPILE_SECONDS = 30.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Prepared:
-    """A schedule that is ready to be measured, or why it is not.
+class Draft:
+    """A schedule and its code.
 
     Attributes:
         schedule: the schedule.
-        candidate: its code, for runners that run code.
-        failure: the outcome, where there is nothing to measure.
+        text: its code, for runners that run code; None if there is none.
+        failure: why there is none.
     """
 
     schedule: Schedule
-    candidate: Candidate | None = None
+    text: CandidateText | None = None
+    failure: Measurement | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Prepared:
+    """A schedule that is ready to be timed, or why it is not.
+
+    Attributes:
+        schedule: the schedule.
+        checked: its code, which gives right answers, for runners that run code.
+        failure: the outcome, where there is nothing to time.
+    """
+
+    schedule: Schedule
+    checked: Checked | None = None
     failure: Measurement | None = None
 
 
 class Runner(Protocol):
     """Turns schedules into measurements."""
 
-    def prepare(self, task: Task, schedules: Sequence[Schedule]) -> Iterable[Prepared]:
-        """Begin to make schedules of a task ready, as many at once as the machine can.
+    def draft(self, task: Task, schedule: Schedule) -> Draft:
+        """Write the code of a schedule of a task; nothing else is begun."""
+
+    def prepare(
+        self, task: Task, drafts: Sequence[Draft], best: float | None
+    ) -> Iterable[Prepared]:
+        """Begin to compile and check drafts; `best` is the best time known, in seconds.
 
         The work goes on while the caller does other things; iterating waits for its end. Nothing
         should be measured before.
         """
 
     def measure(self, task: Task, prepared: Prepared, best: float | None) -> Measurement:
-        """Measure one of them; `best` is the best time known for the task, in seconds."""
+        """Time one of them, as often as wanted."""
 
     def limits(self) -> MachineLimits:
         """What the machine can reach."""
@@ -84,25 +105,34 @@ class NativeRunner:
         self._seed = seed
         self._network_bytes = network_bytes
         self._measurer = Measurer(target, threads, limits)
-        self._pool = CompilerPool(target, os.cpu_count() or 1)
+        self._pool = CompilerPool(target, os.cpu_count() or 1, yields=True)
+        self._checking = ThreadPoolExecutor(max_workers=1)
         self._data: dict[str, MeasureInputs] = {}
-        self._loaded = ""
 
-    def prepare(self, task: Task, schedules: Sequence[Schedule]) -> Iterable[Prepared]:
-        """See `Runner.prepare`."""
-        started = [self._start(task, schedule) for schedule in schedules]
-        return map(self._finish, started)
+    def draft(self, task: Task, schedule: Schedule) -> Draft:
+        """See `Runner.draft`."""
+        try:
+            text = candidate_text(task.plan, schedule, self._target)
+        except BuildError as error:
+            failed = Measurement(Outcome.COMPILE_ERROR, message=error.message[:500])
+            return Draft(schedule, failure=failed)
+        slots = _slots_of_all(task, schedule.algorithm, text.slots)
+        return Draft(schedule, replace(text, slots=slots))
+
+    def prepare(
+        self, task: Task, drafts: Sequence[Draft], best: float | None
+    ) -> Iterable[Prepared]:
+        """See `Runner.prepare`; the answer is compared with the operators' references."""
+        started = [self._compiling(draft) for draft in drafts]
+        checks = [self._checking.submit(self._check, task, each, best) for each in started]
+        return (check.result() for check in checks)
 
     def measure(self, task: Task, prepared: Prepared, best: float | None) -> Measurement:
-        """See `Runner.measure`; the answer is compared with the operators' references."""
+        """See `Runner.measure`."""
         if prepared.failure is not None:
             return prepared.failure
-        assert prepared.candidate is not None
-        try:
-            self._load(task)
-        except RelayError as error:
-            return Measurement(Outcome.ERROR, message=f"no reference: {error.message}"[:500])
-        return self._measurer.measure(prepared.candidate, best)
+        assert prepared.checked is not None
+        return self._measurer.time(prepared.checked, best)
 
     def limits(self) -> MachineLimits:
         """See `Runner.limits`."""
@@ -110,48 +140,55 @@ class NativeRunner:
 
     def close(self) -> None:
         """See `Runner.close`."""
+        self._checking.shutdown(wait=False, cancel_futures=True)
         self._measurer.close()
         self._pool.abort()
+        self._checking.shutdown()
         self._pool.close()
 
-    def _load(self, task: Task) -> None:
-        """Have the measurer hold a task's data, with the constants of all of its algorithms."""
-        digest = task.key.digest
-        if self._loaded == digest:
-            return
-        if digest not in self._data:
-            self._data[digest] = measure_inputs(task.function, (), self._seed)
-        constants = tuple(data for plan in _plans(task) for _, data in plan.program.constants)
-        others = max(0, self._network_bytes - task.bytes)
-        data = replace(self._data[digest], constants=constants, other_bytes=others)
-        self._measurer.load(digest, data)
-        self._loaded = digest
+    def _compiling(self, draft: Draft) -> _Compiling:
+        modules = () if draft.text is None else draft.text.modules
+        return _Compiling(draft, tuple(self._pool.submit(module) for module in modules))
 
-    def _start(self, task: Task, schedule: Schedule) -> _Started:
+    def _check(self, task: Task, compiling: _Compiling, best: float | None) -> Prepared:
+        """Wait for a candidate's compilation and check its answer."""
+        schedule = compiling.draft.schedule
+        candidate = self._compiled(compiling)
+        if isinstance(candidate, Measurement):
+            return Prepared(schedule, failure=candidate)
         try:
-            text = candidate_text(task.plan, schedule, self._target)
-        except BuildError as error:
-            failed = Measurement(Outcome.COMPILE_ERROR, message=error.message[:500])
-            return _Started(schedule, None, (), failed)
-        text = replace(text, slots=_slots_of_all(task, schedule.algorithm, text.slots))
-        futures = tuple(self._pool.submit(module) for module in text.modules)
-        return _Started(schedule, text, futures, None)
+            self._measurer.load(task.key.digest, self._task_data(task))
+        except RelayError as error:
+            reason = f"no reference: {error.message}"[:500]
+            return Prepared(schedule, failure=Measurement(Outcome.ERROR, message=reason))
+        checked = self._measurer.check(candidate, best)
+        return Prepared(schedule, checked, checked.failure)
 
-    def _finish(self, started: _Started) -> Prepared:
-        if started.text is None:
-            return Prepared(started.schedule, failure=started.failure)
+    def _compiled(self, compiling: _Compiling) -> Candidate | Measurement:
+        """The candidate, or why there is none."""
+        text = compiling.draft.text
+        if text is None:
+            return compiling.draft.failure or Measurement(Outcome.ERROR)
         try:
-            objects = tuple(future.result(COMPILE_SECONDS) for future in started.futures)
+            objects = tuple(future.result(COMPILE_SECONDS) for future in compiling.objects)
         except BuildError as error:
             reason = " ".join((error.message, *error.notes))[:500]
         except FutureTimeoutError:
             self._pool.abort()
             reason = f"not compiled within {COMPILE_SECONDS:.0f} s"
         else:
-            text = started.text
-            return Prepared(started.schedule, Candidate(objects, text.slots, text.is_serial))
-        failed = Measurement(Outcome.COMPILE_ERROR, message=reason)
-        return Prepared(started.schedule, failure=failed)
+            return Candidate(objects, text.slots, text.is_serial)
+        return Measurement(Outcome.COMPILE_ERROR, message=reason)
+
+    def _task_data(self, task: Task) -> MeasureInputs:
+        """A task's data, with the constants of all of its algorithms."""
+        digest = task.key.digest
+        if digest not in self._data:
+            data = measure_inputs(task.function, (), self._seed)
+            constants = tuple(data for plan in _plans(task) for _, data in plan.program.constants)
+            others = max(0, self._network_bytes - task.bytes)
+            self._data[digest] = replace(data, constants=constants, other_bytes=others)
+        return self._data[digest]
 
 
 def _plans(task: Task) -> list[Plan]:
@@ -172,10 +209,8 @@ def _slots_of_all(task: Task, algorithm: str, slots: tuple[Slot, ...]) -> tuple[
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Started:
-    """A candidate that is being compiled."""
+class _Compiling:
+    """A draft whose modules become objects."""
 
-    schedule: Schedule
-    text: CandidateText | None
-    futures: tuple[Future[bytes], ...]
-    failure: Measurement | None
+    draft: Draft
+    objects: tuple[Future[bytes], ...]

@@ -1,4 +1,5 @@
 import os
+from dataclasses import replace
 
 import logs
 from logs.process import ProcessIdentity, this_process
@@ -34,6 +35,18 @@ def test_what_is_measured_is_claimed_only_on_purpose(path, record):
         log.append(record())
         assert not log.claim(record().key)
         assert log.claim(record().key, again=True)
+
+
+def test_several_keys_are_claimed_and_released_at_once(path, record, start):
+    others, mine = replace(KEY, schedule="[1]"), replace(KEY, schedule="[2]")
+    with logs.open_log(path) as log:
+        measured = replace(record(), schedule="[]")
+        log.append(measured)
+        other = start(DIE_MEASURING, path)
+        assert other.stdout.readline() == "True\n"
+        assert log.claim_all([measured.key, KEY, others, mine]) == [False, False, True, True]
+        log.release(KEY, others, mine)
+        assert [claim.key for claim in log.claims()] == [KEY]
 
 
 def test_a_living_process_keeps_its_claim_past_the_lease(path, start):

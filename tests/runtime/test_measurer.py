@@ -10,6 +10,8 @@ import pytest
 
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.target import native_target
+from relay_tune.errors import TuningError
+from relay_tune.runtime.held_candidates import MOST_HELD
 from relay_tune.runtime.measure_inputs import MeasureInputs
 from relay_tune.runtime.measure_message import Slot, SlotKind
 from relay_tune.runtime.measurement import Outcome
@@ -17,7 +19,7 @@ from relay_tune.runtime.measurer import Candidate, MeasureLimits, Measurer
 
 COUNT = 1000
 SLOTS = (Slot(SlotKind.INPUT), Slot(SlotKind.OUTPUT), Slot(SlotKind.SCRATCH, bytes=256))
-LIMITS = MeasureLimits(first_seconds=20.0, least_seconds=0.5, memory_bytes=1 << 30)
+LIMITS = MeasureLimits(first_seconds=20.0, least_seconds=1.5, memory_bytes=1 << 30)
 
 DOUBLE = """
   %in_at = getelementptr ptr, ptr %table, i64 0
@@ -124,6 +126,39 @@ def test_a_fault_is_named_and_the_next_candidate_is_measured(measurer: Measurer,
     assert measurer.measure(candidate(doubling()), None).outcome is Outcome.OK
 
 
+def test_checked_candidates_wait_until_they_are_timed(measurer: Measurer) -> None:
+    checked = [measurer.check(candidate(doubling()), None) for _ in range(3)]
+    wrong = measurer.check(candidate(FAULTS["wrong numbers"][0]), None)
+    for each in (*reversed(checked), checked[0]):
+        assert measurer.time(each, None).outcome is Outcome.OK
+    assert measurer.time(wrong, None).outcome is Outcome.WRONG
+
+
+@pytest.mark.parametrize("name", ["null store", "endless loop", "one element too many"])
+def test_a_fault_costs_those_that_wait_nothing(measurer: Measurer, name: str) -> None:
+    waiting = measurer.check(candidate(doubling()), None)
+    body, declarations, *_ = FAULTS[name]
+    assert measurer.check(candidate(body, declarations), 1e-6).failure is not None
+    assert waiting.worker is not measurer._worker
+    assert measurer.time(waiting, None).outcome is Outcome.OK
+
+
+def test_more_candidates_than_the_worker_holds_are_timed_all_the_same(measurer: Measurer) -> None:
+    good = candidate(doubling())
+    checked = [measurer.check(good, None) for _ in range(MOST_HELD + 1)]
+    assert measurer.time(checked[0], None).outcome is Outcome.OK
+    assert checked[0].worker is checked[-1].worker
+
+
+def test_nothing_is_checked_after_the_end() -> None:
+    values = np.ones(COUNT, np.float32)
+    own = Measurer(native_target(), 1, LIMITS)
+    own.load("doubling", MeasureInputs((values,), (), (values + values,)))
+    own.close()
+    with pytest.raises(TuningError, match="ended"):
+        own.check(candidate(doubling()), None)
+
+
 def test_endless_allocation_ends_at_the_limit(measurer: Measurer) -> None:
     body = """
   br label %loop
@@ -177,7 +212,7 @@ SAME_CONSTANT = """
 """
 """Divides by zero where more than one run found the constants where the run before did.
 
-The first run that is timed does: it follows the one that is checked.
+One does: the run that tells how many copies are worth making follows the one that is checked.
 """
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.runtime.measurement import Measurement, Outcome
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.tuning.runner import Prepared
+from relay_tune.tuning.runner import Draft, Prepared
 from relay_tune.tuning.tasks import Task
 
 
@@ -20,8 +20,13 @@ class SimulatedRunner:
         self.failing = failing
         self.interrupt_after = interrupt_after
 
-    def prepare(self, task: Task, schedules: Sequence[Schedule]) -> Sequence[Prepared]:
-        return [Prepared(schedule) for schedule in schedules]
+    def draft(self, task: Task, schedule: Schedule) -> Draft:
+        return Draft(schedule)
+
+    def prepare(
+        self, task: Task, drafts: Sequence[Draft], best: float | None
+    ) -> Sequence[Prepared]:
+        return [Prepared(draft.schedule) for draft in drafts]
 
     def measure(self, task: Task, prepared: Prepared, best: float | None) -> Measurement:
         if self.interrupt_after is not None and len(self.measured) >= self.interrupt_after:

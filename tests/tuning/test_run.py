@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -188,12 +189,12 @@ def test_records_that_do_not_fit_are_passed_over(
     assert result.tasks[0].best_seconds > 1e-9
 
 
-def test_a_candidate_that_two_processes_died_at_is_recorded_as_crash(
+def test_a_candidate_that_processes_died_at_again_and_again_is_recorded_as_crash(
     tasks: list[Task], target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "log.db"
     tuned(tasks, SimulatedRunner(), path, target, 0)
-    monkeypatch.setattr(LogKeeper, "claim", lambda *_: False)
+    monkeypatch.setattr(LogKeeper, "claim", lambda _, __, schedules: [False] * len(schedules))
     monkeypatch.setattr(LogKeeper, "killed_its_measurers", lambda *_: True)
     with pytest.raises(TuningError, match="crash"):
         tuned(tasks, SimulatedRunner(), path, target, 4)
@@ -204,10 +205,11 @@ def test_what_another_process_measured_meanwhile_is_taken_over(
 ) -> None:
     claim = LogKeeper.claim
 
-    def too_late(keeper: LogKeeper, task: Task, schedule: Schedule) -> bool:
-        assert claim(keeper, task, schedule)
-        keeper.append(task, schedule, Measurement(Outcome.OK, 2e-3), [])
-        return claim(keeper, task, schedule)
+    def too_late(keeper: LogKeeper, task: Task, schedules: Sequence[Schedule]) -> list[bool]:
+        assert all(claim(keeper, task, schedules))
+        for schedule in schedules:
+            keeper.append(task, schedule, Measurement(Outcome.OK, 2e-3), [])
+        return claim(keeper, task, schedules)
 
     monkeypatch.setattr(LogKeeper, "claim", too_late)
     runner = SimulatedRunner()
@@ -219,7 +221,7 @@ def test_what_another_process_measured_meanwhile_is_taken_over(
 def test_tasks_that_others_are_at_are_left_to_them(
     tasks: list[Task], target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(LogKeeper, "claim", lambda *_: False)
+    monkeypatch.setattr(LogKeeper, "claim", lambda _, __, schedules: [False] * len(schedules))
     result = tuned(tasks, SimulatedRunner(), tmp_path / "log.db", target)
     assert result.measured == 0
     assert {task.reason for task in result.tasks} == {"another process is tuning it"}

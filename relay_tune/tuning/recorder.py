@@ -1,0 +1,168 @@
+"""From drafted candidates to records: claimed, prepared, measured, entered into the log.
+
+    under_way = recorder.begin(state, drafts)  # compiling and checking go on by themselves
+    rows = recorder.finish(under_way.ready())  # while nothing else runs
+
+All candidates of a round are claimed before any of their code runs. If the process dies, each of
+them may be to blame; what is to blame in truth is found in every such round.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, compress
+
+from cost_model import Row
+from relay_tune.runtime.measurement import Measurement, Outcome
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.tuning.budget import Budget
+from relay_tune.tuning.events import Measured, Progress
+from relay_tune.tuning.held_interrupts import held_interrupts
+from relay_tune.tuning.keeper import GIVE_UP_ATTEMPTS, LogKeeper
+from relay_tune.tuning.ranking import row_of
+from relay_tune.tuning.runner import Draft, Prepared, Runner
+from relay_tune.tuning.task_state import TaskState
+
+KEPT_MESSAGES = 3
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class UnderWay:
+    """Candidates of a task that are claimed and being prepared."""
+
+    state: TaskState
+    prepared: Iterable[Prepared]
+
+    def ready(self) -> UnderWay:
+        """The same once all of them are prepared."""
+        return UnderWay(self.state, list(self.prepared))
+
+
+class Recorder:
+    """Has the candidates of one run measured, and tells log, budget and progress of them.
+
+    Attributes:
+        outcomes: how often each outcome came.
+        messages: of the first failures.
+    """
+
+    def __init__(
+        self,
+        states: Sequence[TaskState],
+        runner: Runner,
+        keeper: LogKeeper,
+        budget: Budget,
+        progress: Progress,
+    ) -> None:
+        self._states = states
+        self._runner = runner
+        self._keeper = keeper
+        self._budget = budget
+        self._progress = progress
+        self._claimed: dict[tuple[str, str], TaskState] = {}
+        self.outcomes: Counter[str] = Counter()
+        self.messages: list[str] = []
+
+    def begin(self, state: TaskState, drafts: Sequence[Draft]) -> UnderWay:
+        """Claim candidates of a task and begin to compile and check them."""
+        schedules = [draft.schedule for draft in drafts]
+        with held_interrupts():
+            is_mine = self._keeper.claim(state.task, schedules)
+            for schedule in compress(schedules, is_mine):
+                self._claimed[state.task.key.digest, schedule.to_json()] = state
+        deadly = [
+            Prepared(each, failure=_DEADLY)
+            for each, mine in zip(schedules, is_mine, strict=True)
+            if not mine and self._is_deadly(state, each)
+        ]
+        best = state.best_seconds
+        prepared = self._runner.prepare(state.task, list(compress(drafts, is_mine)), best)
+        return UnderWay(state, chain(deadly, prepared))
+
+    def finish(self, ready: UnderWay) -> list[Row]:
+        """Measure and record candidates, until the budget is spent; what they teach."""
+        state, rows = ready.state, []
+        for prepared in ready.prepared:
+            if self._budget.is_spent:
+                break
+            measurement = prepared.failure or self._runner.measure(
+                state.task, prepared, state.best_seconds
+            )
+            features = state.space.features(prepared.schedule)
+            self._record(state, prepared.schedule, measurement, features)
+            self._report(state, measurement)
+            rows.append(row_of(state.task.key.digest, features, measurement.seconds))
+        return rows
+
+    def release(self) -> None:
+        """Give up what is claimed and not recorded."""
+        self._keeper.release((state.task, text) for (_, text), state in self._claimed.items())
+        self._claimed.clear()
+
+    def _is_deadly(self, state: TaskState, schedule: Schedule) -> bool:
+        """Why a candidate cannot be claimed: processes died at it, or another one was faster."""
+        record = self._keeper.record(state.task, schedule)
+        if record is None:
+            return self._keeper.killed_its_measurers(state.task, schedule)
+        state.add(schedule, Outcome(record.status.value), record.seconds)
+        self._budget.used += 1
+        return False
+
+    def _record(
+        self,
+        state: TaskState,
+        schedule: Schedule,
+        measurement: Measurement,
+        features: list[float],
+    ) -> None:
+        """Enter a measurement into the log and the result: into both or, interrupted, neither."""
+        with held_interrupts():
+            self._keeper.append(state.task, schedule, measurement, features)
+            self._claimed.pop((state.task.key.digest, schedule.to_json()), None)
+            state.add(schedule, measurement.outcome, measurement.seconds)
+            state.touched = True
+            self._count(state, measurement)
+
+    def _count(self, state: TaskState, measurement: Measurement) -> None:
+        self._budget.spend()
+        self.outcomes[measurement.outcome.value] += 1
+        if measurement.outcome is not Outcome.OK and len(self.messages) < KEPT_MESSAGES:
+            title = state.task.key.title
+            self.messages.append(f"{title}: {measurement.outcome}: {measurement.message}")
+
+    def _report(self, state: TaskState, measurement: Measurement) -> None:
+        budget, key = self._budget, state.task.key
+        self._progress(
+            Measured(
+                title=key.title,
+                digest=key.digest,
+                outcome=measurement.outcome,
+                seconds=measurement.seconds,
+                message=measurement.message,
+                best=state.best_seconds,
+                model_seconds=self._model_seconds(),
+                limit_share=_at_most_one(state.limit_share),
+                limit_name=state.limit_name,
+                operations=state.task.operations,
+                bytes=state.task.bytes,
+                trials=budget.used,
+                rate=budget.rate,
+                eta_seconds=budget.eta_seconds,
+            )
+        )
+
+    def _model_seconds(self) -> float | None:
+        if any(state.best_seconds is None for state in self._states):
+            return None
+        return sum(state.model_seconds for state in self._states)
+
+
+_DEADLY = Measurement(
+    Outcome.CRASH, message=f"{GIVE_UP_ATTEMPTS} tuning processes died while they measured it"
+)
+
+
+def _at_most_one(share: float | None) -> float | None:
+    return None if share is None else min(share, 1.0)
