@@ -15,8 +15,10 @@ from relay_tune.codegen.index_quotients import (
     positive_divisor,
     unsigned_quotient,
 )
+from relay_tune.codegen.repeated_lanes import RepeatedLanes
 from relay_tune.codegen.vector_lanes import LANE, VectorLanes
 from relay_tune.tensor.affine import (
+    ZERO,
     Affine,
     Variable,
     axis_affine,
@@ -34,6 +36,7 @@ from relay_tune.tensor.expression import (
     Tensor,
 )
 from relay_tune.tensor.index import decide_difference
+from relay_tune.tensor.repeated import repeated_form
 from relay_tune.tensor.size import is_symbolic
 
 
@@ -128,6 +131,30 @@ class IndexWriter:
         if access not in self._forms:
             self._forms[access] = flat_form(tensor.shape, indices)
         return self._forms[access]
+
+    def repeated(
+        self, tensor: Tensor, indices: tuple[Scalar, ...]
+    ) -> tuple[Affine, RepeatedLanes] | None:
+        """What the first lane reads, and how lanes share elements; None where they do not.
+
+        Lanes must count what is divided, from a multiple of the divisor on.
+        """
+        if len(indices) != 1 or self.form(tensor, indices) is not None:
+            return None
+        found, vector = repeated_form(indices[0]), self.lanes.vector
+        if found is None or vector.mask is not None or is_symbolic(vector.active):
+            return None
+        plain = found.plain.substituted(self.environment)
+        divided = found.divided.substituted(self.environment)
+        if plain is None or divided is None or is_symbolic(plain.constant):
+            return None
+        if plain.coefficient(LANE) or divided.coefficient(LANE) != 1:
+            return None
+        parts = split_quotient(divided.without(LANE), found.divisor, self.extent)
+        shape = RepeatedLanes(vector.lanes, vector.active, found.factor, found.divisor)
+        if parts is None or parts[1] != ZERO or not shape.fits:
+            return None
+        return plain + parts[0].scale(found.factor), shape
 
     def _summed_offset(self, tensor: Tensor, indices: tuple[Scalar, ...]) -> Affine | Value:
         """The offset of an access some of whose indices are not affine over its axes."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from relay_tune.codegen.arithmetic import Value
 from relay_tune.codegen.function_writer import FunctionWriter
 from relay_tune.codegen.index_writer import IndexWriter
-from relay_tune.codegen.llvm_types import BYTES, intrinsic_suffix, memory_type
+from relay_tune.codegen.llvm_types import BYTES, intrinsic_suffix, memory_type, value_type
 from relay_tune.codegen.operations import from_memory
 from relay_tune.codegen.pending_stores import PendingStores
+from relay_tune.codegen.repeated_lanes import RepeatedLanes
 from relay_tune.codegen.strided_loads import Lanes, StridedLoads
+from relay_tune.codegen.transposing import shuffled
 from relay_tune.codegen.vector_lanes import LANE, VectorLanes
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import INDEX, Axis, Load, Tensor
@@ -51,10 +53,13 @@ class LoadWriter:
 
     def load(self, load: Load) -> Value:
         tensor = load.tensor
-        offset = self.indices.flat_offset(tensor, load.indices)
         if tensor in self.registers:
-            return self._register(tensor, offset)
+            return self._register(tensor, self.indices.flat_offset(tensor, load.indices))
         self.pending.flush(tensor)
+        repeated = self.indices.repeated(tensor, load.indices)
+        if repeated is not None:
+            return self._load_repeated(tensor, *repeated)
+        offset = self.indices.flat_offset(tensor, load.indices)
         if isinstance(offset, Value):
             return self._gather(tensor, offset)
         lane = offset.coefficient(LANE)
@@ -80,6 +85,10 @@ class LoadWriter:
         mask = self.lanes.mask()
         if mask is None:
             return self._load_contiguous(tensor, offset, lanes)
+        return self._load_masked(tensor, offset, mask)
+
+    def _load_masked(self, tensor: Tensor, offset: Affine, mask: str) -> Value:
+        lanes = self.lanes.vector.lanes
         pointer = self.writer.address(self.pointers[tensor], offset, BYTES[tensor.dtype])
         kind = memory_type(tensor.dtype, lanes)
         name = f"llvm.masked.load.{intrinsic_suffix(memory_type(tensor.dtype), lanes)}.p0"
@@ -90,6 +99,19 @@ class LoadWriter:
             f"<{lanes} x i1> {mask}, {kind} zeroinitializer)",
             lanes,
         )
+
+    def _load_repeated(self, tensor: Tensor, offset: Affine, shape: RepeatedLanes) -> Value:
+        """Elements from an offset on, each of which several lanes share, out of a whole vector."""
+        place = offset.constant % shape.factor
+        begin = offset.shift(-place)
+        if all(self._is_inside(tensor, begin.shift(n)) for n in (0, shape.lanes - 1)):
+            found = self._load_contiguous(tensor, begin, shape.lanes)
+        else:
+            place = 0
+            found = self._load_masked(tensor, offset, self.lanes.first_lanes(shape.reach))
+        pair, order = (found.text, "poison"), shape.order(place)
+        text = shuffled(self.writer, value_type(found.dtype), shape.lanes, pair, order)
+        return replace(found, text=text)
 
     def _load_strided(self, load: Load, offset: Affine, stride: int) -> Value:
         """Lanes that are `stride` elements apart."""

@@ -72,8 +72,9 @@ class VectorLanes:
             return None
         if is_symbolic(self.vector.active):
             return self.writer.start_mask(self.vector.active, self.vector.lanes)
-        bits = ", ".join(
-            f"i1 {'true' if lane < self.vector.active else 'false'}"
-            for lane in range(self.vector.lanes)
-        )
-        return f"<{bits}>"
+        return self.first_lanes(self.vector.active)
+
+    def first_lanes(self, count: int) -> str:
+        """The mask of so many lanes."""
+        lanes = range(self.vector.lanes)
+        return "<" + ", ".join(f"i1 {'true' if n < count else 'false'}" for n in lanes) + ">"

@@ -17,6 +17,7 @@ from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Axis, Scalar, Tensor
 from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.loops import Buffer
+from relay_tune.tensor.repeated import repeated_form
 from relay_tune.tensor.walk import loads
 
 ELEMENT_BYTES = {"64": 8, "32": 4, "16": 2, "t8": 1, "ol": 1}
@@ -29,11 +30,12 @@ class Access:
     """One load of a nest's reduction body or epilogue.
 
     Attributes:
-        form: of the flat index, if it is affine.
+        form: of the flat index, if it is affine; of one whose elements repeat, a smooth one.
         bytes: of one element.
         constant: whether it reads a constant.
         elements: those that it is among.
         is_near: whether a nest before has touched what it reads.
+        repeats: whether neighbours share elements, so that a vector is shuffled as well as loaded.
     """
 
     form: Affine | None
@@ -41,6 +43,7 @@ class Access:
     constant: bool
     elements: int
     is_near: bool = False
+    repeats: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -145,7 +148,14 @@ def _accesses(root: Scalar, constants: frozenset[Tensor], near: Near) -> Iterato
             is_constant = isinstance(tensor, FlatView) and tensor.viewed in constants
             is_near = tensor in near.tensors
             among = near.bytes // size if is_near else prod(tensor.shape)
-            yield Access(axis_affine(load.indices[0]), size, is_constant, among, is_near)
+            yield _access(load.indices[0], size, is_constant, among, is_near)
+
+
+def _access(index: Scalar, size: int, is_constant: bool, elements: int, is_near: bool) -> Access:
+    form = axis_affine(index)
+    if form is None and (repeated := repeated_form(index)) is not None:
+        return Access(repeated.smooth, size, is_constant, elements, is_near, repeats=True)
+    return Access(form, size, is_constant, elements, is_near)
 
 
 def _slides(form: Affine, axis: Axis, reduction: Sequence[Axis]) -> bool:

@@ -20,6 +20,7 @@ from relay_tune.schedule.nominal_nest import nominal_nest
 from relay_tune.schedule.packing import PackedConstant
 from relay_tune.schedule.panels import with_panels
 from relay_tune.schedule.program import ScheduledProgram
+from relay_tune.schedule.repeated_axes import fuse_repeated
 from relay_tune.schedule.row_block_loops import points as row_block_points
 from relay_tune.schedule.row_block_loops import row_block_loops
 from relay_tune.schedule.row_blocks import RowBlocks
@@ -192,7 +193,8 @@ def plan_program(program: TensorProgram, algorithm: str = DIRECT) -> Plan:
     program = replace(program, outputs=_own_outputs(program.outputs))
     constants = frozenset(tensor for tensor, _ in program.constants)
     stages = with_panels(inline_stages(program.outputs), constants)
-    nests = build_nests(stages, program.outputs)
+    steps = build_nests(stages, program.outputs)
+    nests = [fuse_repeated(step) if isinstance(step, Nest) else step for step in steps]
     return Plan(program, in_steps(nests, program.outputs, algorithm), algorithm, source)
 
 

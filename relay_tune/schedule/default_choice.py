@@ -46,14 +46,19 @@ def default_choice(space: NestSpace) -> TileChoice:
 
 
 def _groups(space: NestSpace, chosen: Mapping[str, object]) -> list[tuple[str, ...]]:
-    """Choices to look at together; a window's unrolling decides what its tile can share."""
+    """Choices to look at together; a window's unrolling decides what its tile can share.
+
+    Beside channels, so does the axis that is innermost.
+    """
     own = f"tile{pair(chosen['vector'])[0]}"
     tiles = tuple(name for name in space.names if name.startswith("tile") and name != own)
     steps = prod(axis.extent for axis in space.analysis.nest.reduction)
     blocks = [("order", name) for name in space.names if name.startswith("blocks")]
     orders: list[tuple[str, ...]] = [("order", "prefetch"), *blocks, ("reduction_order",)]
     if 1 < steps <= MAXIMUM_WINDOW:
-        return [("vectors", *tiles, "unroll"), *orders]
+        has_channels = len(space.analysis.nest.reduction) > 2
+        inside = [("reduction_order", "unroll")] if has_channels else []
+        return [("vectors", *tiles, "unroll"), *inside, *orders]
     return [("vectors", *tiles), *orders, ("unroll",)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from types import MappingProxyType
@@ -12,7 +12,7 @@ from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.nest import Nest
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
-from relay_tune.tensor.lane_rows import move_instructions
+from relay_tune.tensor.lane_rows import SHUFFLE_LOADS, move_instructions
 
 NOTHING_UNROLLED: Mapping[Axis, int] = MappingProxyType({})
 
@@ -24,10 +24,11 @@ class BodyLoads:
     Attributes:
         counts: of each access in one step.
         together: steps that are written out.
-        shared: loads of all of these, where equal elements are loaded once.
+        shared: loads of all of these, where equal elements are loaded once; shuffles as loads.
         values: registers that hold what these load.
+        live: registers that hold what the steps load between two uses of an element.
         slides: whether the steps load less together than each by itself, as a sliding window does.
-        row: vectors that one row of a sliding window loads, if there are several rows of them.
+        row: vectors that the steps along the innermost axis of a window load.
         row_steps: the steps of such a row.
     """
 
@@ -35,6 +36,7 @@ class BodyLoads:
     together: int
     shared: float
     values: float = 0.0
+    live: float = 0.0
     slides: bool = False
     row: float = 0.0
     row_steps: int = 1
@@ -92,20 +94,63 @@ def body_loads(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, i
     """The loads of a tile's reduction body; `extents` are those of its axes."""
     nest, accesses = analysis.nest, analysis.body_accesses
     counts = tuple(load_count((access,), nest, choice, extents) for access in accesses)
+    shuffled = tuple(access for access in accesses if access.repeats)
     if choice.vector == -2 or choice.unroll == 1:
-        return BodyLoads(counts, 1, sum(counts))
+        moved = SHUFFLE_LOADS * load_count(shuffled, nest, choice, extents)
+        return BodyLoads(counts, 1, sum(counts) + moved)
     reduction = [nest.reduction[place] for place in choice.reduction_order]
     unrolled = unrolled_extents(reduction, choice.unroll)
     together = prod(unrolled.values())
-    shared = load_count(accesses, nest, choice, extents, unrolled)
+    moved = SHUFFLE_LOADS * load_count(shuffled, nest, choice, extents, unrolled)
+    shared = load_count(accesses, nest, choice, extents, unrolled) + moved
     values = load_count(accesses, nest, choice, extents, unrolled, values=True)
     if values >= 0.9 * together * load_count(accesses, nest, choice, extents, values=True):
-        return BodyLoads(counts, together, shared, values)
-    in_row = {**unrolled, reduction[0]: 1} if len(reduction) > 1 else unrolled
+        return BodyLoads(counts, together, shared, values, values)
+    windows = _window_places(accesses, reduction, unrolled, extents)
+    between, in_row = (_inner_steps(reduction, unrolled, place) for place in windows)
+    live = load_count(accesses, nest, choice, extents, between, values=True)
     vector = vector_axis(nest, choice)
     vectors = tuple(a for a in accesses if a.form is None or vector in a.form.terms)
     row = load_count(vectors, nest, choice, extents, in_row, values=True)
-    return BodyLoads(counts, together, shared, values, True, row, prod(in_row.values()))
+    return BodyLoads(counts, together, shared, values, live, True, row, prod(in_row.values()))
+
+
+def _window_places(
+    accesses: Sequence[Access],
+    reduction: Sequence[Axis],
+    unrolled: Mapping[Axis, int],
+    extents: Mapping[Axis, int],
+) -> tuple[int, int]:
+    """The outermost and the innermost place of an axis along which written-out steps share loads.
+
+    What they share waits for the steps of all axes further in.
+    """
+    sliding = [
+        place
+        for place, axis in enumerate(reduction)
+        if unrolled[axis] > 1 and any(_shares(a, axis, unrolled, extents) for a in accesses)
+    ]
+    return (min(sliding), max(sliding)) if sliding else (0, 0)
+
+
+def _shares(
+    access: Access, step: Axis, unrolled: Mapping[Axis, int], extents: Mapping[Axis, int]
+) -> bool:
+    """Whether points of a tile read in one step what their neighbours read in another."""
+    if access.form is None or not access.form.coefficient(step):
+        return False
+    for axis, extent in extents.items():
+        stride, rest = divmod(access.form.coefficient(axis), access.form.coefficient(step))
+        if extent > 1 and not rest and 0 < stride < unrolled[step]:
+            return True
+    return False
+
+
+def _inner_steps(
+    reduction: Sequence[Axis], unrolled: Mapping[Axis, int], place: int
+) -> dict[Axis, int]:
+    """The written-out steps of the axes from a place on; one of those further out."""
+    return {axis: unrolled[axis] if n >= place else 1 for n, axis in enumerate(reduction)}
 
 
 def distinct_places(

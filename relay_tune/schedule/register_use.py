@@ -72,7 +72,7 @@ def operands_in_use(loaded: BodyLoads, vectors: int, machine: Machine) -> tuple[
         return 2, 0.0, 0.0
     if not loaded.slides:
         return int(min(min(loaded.counts), 8)), 0.0, 0.0
-    live = max(min(loaded.together, 10), int(loaded.values) - REMATERIALISED_LOADS)
+    live = max(min(loaded.together, 10), int(loaded.live) - REMATERIALISED_LOADS)
     free = max(machine.registers - vectors - 1, LEAST_OPERANDS)
     kept = min(live, free)
     spilled = max(loaded.row - LEAST_OPERANDS - free, 0.0) / loaded.row_steps

@@ -1,0 +1,33 @@
+"""Indices with one division."""
+
+from itertools import product
+
+import pytest
+
+from relay_tune.tensor.affine import Affine
+from relay_tune.tensor.expression import Axis, index_value
+from relay_tune.tensor.repeated import Repeated, repeated_form
+
+I, O = Axis("i", 4), Axis("o", 32)  # noqa: E741
+
+
+def test_a_division_in_a_sum():
+    found = repeated_form((O // 4) * 4 + I * 3 + 7)
+    assert found == Repeated(Affine({I: 3}, 7), 4, Affine({O: 1}), 4)
+    assert found.smooth == Affine({I: 3, O: 1}, 7)
+
+
+def test_it_is_what_the_index_is():
+    index = ((O + 8) // 4 + I) * 2 + 1
+    found = repeated_form(index)
+    for i, o in product(range(I.extent), range(O.extent)):
+        plain = found.plain.constant + found.plain.coefficient(I) * i
+        quotient = (found.divided.constant + o) // found.divisor
+        assert plain + found.factor * quotient == ((o + 8) // 4 + i) * 2 + 1
+
+
+@pytest.mark.parametrize(
+    "index", [I + O, O // 4 + O // 2, O % 4, index_value(3) - O // 4, (O // 4) // 2]
+)
+def test_others_are_none(index):
+    assert repeated_form(index) is None
