@@ -72,8 +72,9 @@ def _function_call(
     for place, (wanted, given) in enumerate(zip(instance.params, arguments, strict=True)):
         context = f"Argument {place} of {callee_name(call.callee)}"
         remedy = "Pass a value of the parameter's type, the first one, or change the parameter."
-        state.unify(call, context, wanted, given, remedy)
         _require_polymorphic(state, call, context, wanted, given)
+        state.unify(call, context, wanted, given, remedy)
+        _require_polymorphic(state, call, context, wanted, given)  # if it was not known before
     settle_sizes(state, call, _context(call))
     return state.solver.resolve(instance.result)
 
@@ -83,7 +84,7 @@ def _require_polymorphic(
 ) -> None:
     """A function that its callee uses at several types must be polymorphic itself."""
     given = state.solver.resolve(given)
-    if _is_polymorphic(wanted) and not _is_polymorphic(given):
+    if _is_polymorphic(wanted) and isinstance(given, FuncType) and not given.type_params:
         raise state.places.error(
             call,
             f"{context}: a polymorphic function is needed, but {type_text(given)} is given.",

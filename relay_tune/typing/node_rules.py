@@ -53,7 +53,7 @@ def node_type(state: InferenceState, node: Expr) -> Type:
         case If():
             return _conditional(state, node)
         case RefCreate():
-            return RefType(state.types[node.value])
+            return RefType(state.solver.monotype(state.types[node.value]))
         case RefRead():
             return _cell(state, node, node.ref, state.solver.fresh())
         case RefWrite():

@@ -195,18 +195,18 @@ class Unifier:
         return left if not unified else TypeCall(head, tuple(unified))
 
     def _unify_functions(self, left: FuncType, right: FuncType) -> Type:
-        """If both are polymorphic, the right one must be at least as general as the left one.
+        """The right one must be at least as general as the left one.
 
-        If only one of them is, it is used at the instance that the other one is.
+        If only the right one is polymorphic, it is used at the instance that the left one is.
         """
+        if left.type_params and not right.type_params:
+            raise self._error(left, right, "the second one can be used at one type only")
         if len(left.params) != len(right.params):
             detail = f"they take {len(left.params)} and {len(right.params)} arguments"
             raise self._error(left, right, detail)
-        kept = left.type_params if right.type_params else ()
-        first = FuncType(left.params, left.result) if kept else self.instance(left)
-        second = self.instance(right)
+        first, second = FuncType(left.params, left.result), self.instance(right)
         unified = [self.unify(a, b) for a, b in zip(parts(first), parts(second), strict=True)]
-        return FuncType(tuple(unified[:-1]), unified[-1], kept)
+        return FuncType(tuple(unified[:-1]), unified[-1], left.type_params)
 
     def instance(self, function: FuncType) -> FuncType:
         """The type of a use of a polymorphic function: holes stand for its type parameters."""

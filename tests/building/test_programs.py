@@ -415,3 +415,13 @@ def @main(%x: {VECTOR}, %n: int32) {{
         np.arange(4, dtype="float32"),
         1,
     )
+
+
+def test_closures_of_several_types_from_one_function() -> None:
+    check(
+        """
+def @keep(%n: int32) -> fn [S](S) -> (S, int32) { fn [S](%x: S) -> (S, int32) { (%x, %n) } }
+def @main(%n: int32) { let %f = @keep(%n); (%f(True), %f(2f), %f(ones(shape=[3]))) }
+""",
+        7,
+    )

@@ -117,8 +117,14 @@ def test_a_hole_stands_for_one_instance_of_a_polymorphic_function(unifier):
 def test_surplus_type_parameters_are_instantiated(unifier):
     a = TypeVar("a")
     hole = unifier.fresh()
-    unifier.unify(FuncType((a,), a, (a,)), FuncType((INT,), hole))
+    unifier.unify(FuncType((INT,), hole), FuncType((a,), a, (a,)))
     assert unifier.resolve(hole) == INT
+
+
+def test_a_function_for_one_type_is_not_a_polymorphic_one(unifier):
+    a = TypeVar("a")
+    with pytest.raises(UnificationError, match="at one type only"):
+        unifier.unify(FuncType((a,), a, (a,)), FuncType((INT,), INT))
 
 
 def test_symbol_bound_through_a_polynomial():

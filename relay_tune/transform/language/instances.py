@@ -7,7 +7,7 @@ which instance, and the expression is copied for that one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from relay_tune.errors import BuildError
 from relay_tune.ir.expr import (
@@ -34,14 +34,28 @@ from relay_tune.ir.expr import (
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.trampoline import Recursive, run
 from relay_tune.ir.traversal import map_pattern_vars
-from relay_tune.ir.types import UNIT, FuncType, TupleType, Type
+from relay_tune.ir.types import UNIT, FuncType, RefType, TupleType, Type
 from relay_tune.transform.language.polymorphism import is_polymorphic, settled, type_arguments
 from relay_tune.typing.type_terms import substitute_vars
 from relay_tune.typing.type_text import type_text
 
-Arguments = tuple[Type, ...]
 Copying = Recursive[Expr]
-UseGlobal = Callable[[GlobalVar, Arguments], GlobalVar]
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """At which types a function is used.
+
+    Attributes:
+        arguments: what its type parameters stand for.
+        result: what it returns, where that is polymorphic in turn; else None.
+    """
+
+    arguments: tuple[Type, ...] = ()
+    result: Type | None = None
+
+
+UseGlobal = Callable[[GlobalVar, Instance], GlobalVar]
 
 
 class InstanceCopy:
@@ -54,32 +68,33 @@ class InstanceCopy:
     def __init__(
         self,
         use_global: UseGlobal,
+        has_effect: Callable[[Expr], bool],
         types: Mapping[Type, Type] | None = None,
         outer: InstanceCopy | None = None,
     ) -> None:
         self._use_global = use_global
+        self._has_effect = has_effect
         self._types = {} if types is None else types
         self._outer = outer
         self._variables: dict[Var, Var] = {}
         self._copies: dict[Var, dict[Type, Var]] = {}
         self._done: dict[tuple[Expr, Type | None], Expr] = {}
 
-    def function(self, function: Function, arguments: Arguments) -> Function:
-        """The copy of a function for these type arguments."""
-        copied = run(self._instance(function, arguments))
+    def function(self, function: Function, instance: Instance) -> Function:
+        """The copy of a function for these types."""
+        copied = run(self._instance(function, instance))
         assert isinstance(copied, Function)
         return copied
 
-    def _instance(self, function: Function, arguments: Arguments) -> Copying:
+    def _instance(self, function: Function, instance: Instance) -> Copying:
         types = dict(self._types)
-        types.update(zip(function.type_params, arguments, strict=True))
-        inside = InstanceCopy(self._use_global, types, self)
-        return inside._monomorphic(function)
+        types.update(zip(function.type_params, instance.arguments, strict=True))
+        inside = InstanceCopy(self._use_global, self._has_effect, types, self)
+        return inside._monomorphic(function, instance.result)
 
-    def _monomorphic(self, function: Function) -> Copying:
+    def _monomorphic(self, function: Function, result: Type | None) -> Copying:
         params = tuple(self._bind(param, annotated=True) for param in function.params)
-        result = None
-        if isinstance(function.type, FuncType):
+        if result is None and isinstance(function.type, FuncType):
             result = self._concrete(function.type.result)
         body = yield self._copy(function.body, result)
         written = function.result_type is not None or function.type_params
@@ -108,11 +123,11 @@ class InstanceCopy:
             case Var():
                 return self._use(node, wanted)
             case GlobalVar():
-                return self._use_global(node, _arguments(node, wanted))
+                return self._use_global(node, _instance_of(node, wanted))
             case Function():
-                return (yield self._instance(node, _arguments(node, wanted)))
+                return (yield self._instance(node, _instance_of(node, wanted)))
             case Call():
-                return (yield self._call(node))
+                return (yield self._call(node, wanted))
             case Let():
                 return (yield self._let(node, wanted))
             case If():
@@ -143,22 +158,26 @@ class InstanceCopy:
                 value = yield self._copy(node.tuple_value, whole)
                 return TupleGetItem(value, node.index, span=node.span)
             case RefCreate():
-                return RefCreate((yield self._copy(node.value)), span=node.span)
+                held = self._held_type(node)
+                return RefCreate((yield self._copy(node.value, held)), span=node.span)
             case RefRead():
                 return RefRead((yield self._copy(node.ref)), span=node.span)
             case RefWrite():
                 ref = yield self._copy(node.ref)
-                return RefWrite(ref, (yield self._copy(node.value)), span=node.span)
+                value = yield self._copy(node.value, self._held_type(node.ref))
+                return RefWrite(ref, value, span=node.span)
             case _:
                 return node
 
-    def _call(self, call: Call) -> Copying:
+    def _call(self, call: Call, wanted: Type | None) -> Copying:
         given = tuple(map(self._concrete, call.type_arguments))
-        wanted = self._callee_type(call, given)
+        used_as = self._callee_type(call, given)
         callee = call.callee
         if not isinstance(callee, Operator | Constructor):
-            callee = yield self._copy(callee, wanted)
-        params = wanted.params if wanted is not None else (None,) * len(call.arguments)
+            if used_as is not None and wanted is not None:
+                used_as = FuncType(used_as.params, wanted)
+            callee = yield self._copy(callee, used_as)
+        params = used_as.params if used_as is not None else (None,) * len(call.arguments)
         arguments = []
         for argument, type_ in zip(call.arguments, params, strict=True):
             arguments.append((yield self._copy(argument, type_)))
@@ -170,7 +189,7 @@ class InstanceCopy:
             span=call.span,
         )
 
-    def _callee_type(self, call: Call, given: Arguments) -> FuncType | None:
+    def _callee_type(self, call: Call, given: tuple[Type, ...]) -> FuncType | None:
         """The type at which a call uses its callee; None for operators."""
         type_ = call.callee.type
         if not isinstance(type_, FuncType):
@@ -192,9 +211,17 @@ class InstanceCopy:
         return Let(var, value, body, span=let.span)
 
     def _general_let(self, let: Let, wanted: Type | None) -> Copying:
-        """One binding for each instance at which the body uses the variable; perhaps none."""
+        """One binding for each instance at which the body uses the variable; perhaps none.
+
+        What may have an effect is evaluated once, and so has one instance.
+        """
         copies = self._copies[let.var] = {}
         result = yield self._copy(let.body, wanted or self._type(let))
+        if self._has_effect(let.value):
+            if len(copies) > 1:
+                raise _no_instance(let.var)
+            if not copies:
+                copies[settled(self._type(let.var))] = Var(let.var.name)
         needed = list(copies.items())
         for used_as, var in reversed(needed):
             value = yield self._copy(let.value, used_as)
@@ -256,15 +283,20 @@ class InstanceCopy:
     def _type(self, node: Expr) -> Type:
         return UNIT if node.type is None else self._concrete(node.type)
 
+    def _held_type(self, cell: Expr) -> Type | None:
+        type_ = self._type(cell)
+        return type_.value if isinstance(type_, RefType) else None
+
     def _concrete(self, type_: Type) -> Type:
         return substitute_vars(type_, self._types)
 
 
-def _arguments(node: Expr, wanted: Type | None) -> Arguments:
-    """The type arguments for which a function is used at a type."""
-    if isinstance(node.type, FuncType) and isinstance(wanted, FuncType):
-        return type_arguments(node.type, wanted)
-    return ()
+def _instance_of(node: Expr, wanted: Type | None) -> Instance:
+    """At which types a function is used where its type is `wanted`."""
+    if not isinstance(node.type, FuncType) or not isinstance(wanted, FuncType):
+        return Instance()
+    result = wanted.result if is_polymorphic(node.type.result) else None
+    return Instance(type_arguments(node.type, wanted), result)
 
 
 def _field_types(type_: Type, count: int) -> tuple[Type | None, ...]:

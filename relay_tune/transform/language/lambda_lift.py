@@ -22,7 +22,8 @@ after:
 
 The parameters of a lifted function are the variables that the closure captured; it returns the
 closure. One that captures nothing is lifted as it is. In its own body, a recursive closure is made
-anew. The transformation is that of T. Johnsson, "Lambda lifting", 1985.
+anew, and so is a polymorphic closure where another one captures it, since parameters have one type.
+The transformation is that of T. Johnsson, "Lambda lifting", 1985.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import free_vars, post_order, rewrite
 from relay_tune.ir.types import Type, TypeVar
 from relay_tune.transform.language.fresh_copy import fresh_copy
+from relay_tune.transform.language.polymorphism import is_polymorphic
 from relay_tune.transform.language.type_variables import free_type_variables
 from relay_tune.transform.matching import is_opaque_function
 from relay_tune.transform.module_pass import same_scope, with_body
@@ -68,6 +70,8 @@ class _Lifting:
 
     names: set[str]
     lifted: dict[str, Function] = field(default_factory=dict)
+    polymorphic: dict[Var, Expr] = field(default_factory=dict)
+    """How closures that are used at several types are made."""
 
     def take_lifted(self) -> dict[str, Function]:
         """What was lifted since the last time."""
@@ -90,6 +94,19 @@ class _Lifting:
 
     def _lift(self, title: str, var: Var | None, function: Function) -> Expr:
         """Make a function of a closure that is bound to `var`; what stands in its place."""
+        made = self._make(title, var, self._with_polymorphic(function))
+        if var is not None and is_polymorphic(function.type):
+            self.polymorphic[var] = made
+        return made
+
+    def _with_polymorphic(self, function: Function) -> Function:
+        """A function that makes the polymorphic closures which it would capture."""
+        if not any(free in self.polymorphic for free in free_vars(function)):
+            return function
+        known: dict[Expr, Expr] = {**self.polymorphic}
+        return with_body(function, rewrite(function.body, lambda node: known.get(node, node)))
+
+    def _make(self, title: str, var: Var | None, function: Function) -> Expr:
         captured = tuple(free for free in free_vars(function) if free is not var)
         variables = free_type_variables(function, captured)
         target = GlobalVar(self._new_name(title))

@@ -11,10 +11,11 @@ from relay_tune.typing.type_terms import parts, substitute_vars
 
 
 def is_polymorphic(type_: Type | None) -> bool:
-    """Whether a type is that of a polymorphic function, or of a tuple with one in it."""
+    """Whether a type is that of a polymorphic function, of one that returns such a function, or of
+    a tuple with one in it."""
     match type_:
         case FuncType():
-            return bool(type_.type_params)
+            return bool(type_.type_params) or is_polymorphic(type_.result)
         case TupleType():
             return any(map(is_polymorphic, type_.fields))
         case _:
@@ -49,7 +50,8 @@ def settled(type_: Type) -> Type:
     """A type without type parameters; those that nothing has decided stand for the unit type."""
     match type_:
         case FuncType():
-            return instance(type_, (UNIT,) * len(type_.type_params))
+            body = instance(type_, (UNIT,) * len(type_.type_params))
+            return FuncType(body.params, settled(body.result))
         case TupleType():
             return TupleType(tuple(map(settled, type_.fields)))
         case _:

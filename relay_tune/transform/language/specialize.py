@@ -38,13 +38,12 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from relay_tune.errors import BuildError
-from relay_tune.ir.expr import Function, GlobalVar
+from relay_tune.ir.expr import Expr, Function, GlobalVar
 from relay_tune.ir.module import Module
-from relay_tune.ir.types import Type
-from relay_tune.transform.language.instances import InstanceCopy
+from relay_tune.transform.effects import closure_makers, effectful_nodes, module_has_effects
+from relay_tune.transform.language.instances import Instance, InstanceCopy
+from relay_tune.transform.language.polymorphism import is_polymorphic
 from relay_tune.typing.infer import infer_types
-
-Arguments = tuple[Type, ...]
 
 
 @dataclass(frozen=True)
@@ -76,43 +75,50 @@ class Specialize:
 
 
 class _Instances:
-    """The copies that are needed, found from the functions that have no type parameters."""
+    """The copies that are needed, found from the functions that are not polymorphic."""
 
     def __init__(self, module: Module, maximum: int) -> None:
         self._module = module
         self._maximum = maximum
-        self._names: dict[str, dict[Arguments, str]] = {name: {} for name in module.functions}
-        self._pending: deque[tuple[str, Arguments]] = deque()
+        self._names: dict[str, dict[Instance, str]] = {name: {} for name in module.functions}
+        self._has_effects = module_has_effects(module)
+        self._harmless = closure_makers(module)
+        self._pending: deque[tuple[str, Instance]] = deque()
 
     def all(self) -> dict[str, Function]:
         """The functions of the specialised module by name, copies of one beside each other."""
         for name, function in self._module.functions.items():
-            if not function.type_params:
-                self._names[name][()] = name
-                self._pending.append((name, ()))
-        made: dict[tuple[str, Arguments], Function] = {}
+            if not is_polymorphic(function.type):
+                self._names[name][Instance()] = name
+                self._pending.append((name, Instance()))
+        made: dict[tuple[str, Instance], Function] = {}
         while self._pending:
-            name, arguments = key = self._pending.popleft()
-            made[key] = InstanceCopy(self.use).function(self._module[name], arguments)
+            name, instance = key = self._pending.popleft()
+            made[key] = InstanceCopy(self.use, self._has_effect).function(
+                self._module[name], instance
+            )
         return {
-            copy: made[name, arguments]
+            copy: made[name, instance]
             for name, copies in self._names.items()
-            for arguments, copy in copies.items()
+            for instance, copy in copies.items()
         }
 
-    def use(self, var: GlobalVar, arguments: tuple[Type, ...]) -> GlobalVar:
-        """The name of the copy of a function for these type arguments."""
+    def _has_effect(self, value: Expr) -> bool:
+        return self._has_effects and value in effectful_nodes(value, self._harmless)
+
+    def use(self, var: GlobalVar, instance: Instance) -> GlobalVar:
+        """The name of the copy of a function for these types."""
         copies = self._names[var.name]
-        if arguments not in copies:
+        if instance not in copies:
             if len(copies) >= self._maximum:
                 raise BuildError(
                     f"@{var.name} is used at more than {self._maximum} types.",
                     where=var.span,
                     notes=("A function that calls itself at ever larger types has no last copy.",),
                 )
-            copies[arguments] = self._free_name(var.name, len(copies))
-            self._pending.append((var.name, arguments))
-        return GlobalVar(copies[arguments], span=var.span)
+            copies[instance] = self._free_name(var.name, len(copies))
+            self._pending.append((var.name, instance))
+        return GlobalVar(copies[instance], span=var.span)
 
     def _free_name(self, name: str, count: int) -> str:
         if count == 0:

@@ -11,6 +11,7 @@ from relay_tune.transform.language.defunctionalize import Defunctionalize
 from relay_tune.transform.language.eta_expand import EtaExpand
 from relay_tune.transform.language.lambda_lift import LambdaLift
 from relay_tune.transform.language.partial_evaluate import PartialEvaluate
+from relay_tune.transform.language.specialize import Specialize
 from relay_tune.transform.language.to_cps import ToCps
 from relay_tune.transform.language.un_cps import UnCps
 from relay_tune.typing.infer import infer_types
@@ -95,6 +96,17 @@ def test_closures_without_captures_are_lifted_as_they_are(answer_kept: Check) ->
         LambdaLift(), "def @main(%x: int32) { let %f = fn (%a: int32) { %a + 1 }; %f(%x) }", 5
     )
     assert "Closure=1" not in after and "def @main_f(%a: int32)" in after
+
+
+def test_polymorphic_closures_are_not_passed_to_lifted_functions(answer_kept: Check) -> None:
+    """What uses one at several types makes it anew, so that each use can have its own copy."""
+    text = (
+        "def @main(%x: int32) { let %pair = fn [A](%a: A) -> (A, int32) { (%a, %x) };"
+        " let %use = fn (%n: int32) { (%pair(%n), %pair(True)) }; (%use(1), %pair(2f)) }"
+    )
+    after = answer_kept(LambdaLift(), text, 5)
+    assert "def @main_use(%x: int32, Closure=1)" in after
+    Specialize()(infer_types(parse(after)))
 
 
 def test_eta_expansion_of_functions_and_constructors(answer_kept: Check) -> None:

@@ -5,8 +5,10 @@ import pytest
 from relay_tune.errors import BuildError
 from relay_tune.ir.module import Module
 from relay_tune.ir.parser import parse
+from relay_tune.runtime.interpreter import interpret
 from relay_tune.transform.language.specialize import Specialize
 from relay_tune.typing.infer import infer_types
+from tests.properties.programs.compare import assert_same_value
 
 LIST = "type List[A] { Cons(A, List[A]), Nil }\n"
 MAP = (
@@ -82,3 +84,46 @@ def test_ever_larger_types_end_in_an_error() -> None:
 def test_new_names_do_not_clash() -> None:
     module = specialized(ID + "def @id_1() { 0 }\ndef @main() { (@id(1), @id(2f), @id_1()) }")
     assert sorted(module.functions) == ["id", "id_1", "id_2", "main"]
+
+
+MAKER = "def @keep[T](%n: T) -> fn [S](S) -> (S, T) { fn [S](%x: S) -> (S, T) { (%x, %n) } }\n"
+COUNTING = (
+    "def @keep(%c: ref(int32)) -> fn [S](S) -> S {"
+    " ref_write(%c, ref_read(%c) + 1); fn [S](%x: S) -> S { %x } }\n"
+)
+
+
+def same_answer(text: str) -> None:
+    module = infer_types(parse(text))
+    assert_same_value(interpret(Specialize()(module)), interpret(module))
+
+
+def test_functions_that_return_polymorphic_functions_are_copied_for_what_they_return() -> None:
+    text = MAKER + "def @main() { let %f = @keep(1); (%f(2f), %f(True), @keep(2f)(3)) }"
+    assert sorted(specialized(text).functions) == ["keep", "keep_1", "keep_2", "main"]
+    same_answer(text)
+
+
+def test_closures_that_return_polymorphic_functions_are_copied_for_what_they_return() -> None:
+    same_answer(
+        "def @main() { let %make = fn (%n: int32) -> fn [S](S) -> (S, int32) {"
+        " fn [S](%x: S) -> (S, int32) { (%x, %n) } };"
+        " let %f = %make(1); (%f(2f), %f(True), %make(2)(3)) }"
+    )
+
+
+def test_a_cell_holds_a_polymorphic_function_at_one_type() -> None:
+    same_answer("def @main() { let %cell = ref(fn [A](%x: A) -> A { %x }); ref_read(%cell)(1) }")
+
+
+def test_what_has_an_effect_is_evaluated_once() -> None:
+    same_answer(
+        COUNTING + "def @main() { let %c = ref(0); let %f = @keep(%c); (%f(1), ref_read(%c)) }"
+    )
+    same_answer(COUNTING + "def @main() { let %c = ref(0); let %f = @keep(%c); ref_read(%c) }")
+
+
+def test_what_has_an_effect_is_not_copied() -> None:
+    text = COUNTING + "def @main() { let %c = ref(0); let %f = @keep(%c); (%f(1), %f(True)) }"
+    with pytest.raises(BuildError, match="used at several types"):
+        specialized(text)
