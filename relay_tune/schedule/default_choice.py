@@ -29,9 +29,9 @@ def default_choice(space: NestSpace) -> TileChoice:
     the shape of the register tile, and at the others one by one.
     """
     best: tuple[float, TileChoice] | None = None
-    for vector in space.values[0]:
-        chosen = {name: values[0] for name, values in zip(space.names, space.values, strict=True)}
-        chosen["vector"] = vector
+    first = {name: values[0] for name, values in zip(space.names, space.values, strict=True)}
+    for vector, start in product(space.values[0], _starts(space)):
+        chosen = {**first, "vector": vector, **start}
         cost = _cost(space, chosen)
         for _ in range(3):
             before = cost
@@ -43,6 +43,19 @@ def default_choice(space: NestSpace) -> TileChoice:
             best = (cost, space.decode(chosen))
     assert best is not None
     return best[1]
+
+
+def _starts(space: NestSpace) -> list[dict[str, object]]:
+    """Where the descent begins: with no blocks, and with many if tiles want other shapes then.
+
+    Small tiles are good where blocks keep the rows of a sliding window in the first cache.
+    """
+    starts: list[dict[str, object]] = [{}]
+    if space.analysis.beside_windows:
+        choices = zip(space.names, space.values, strict=True)
+        blocks = [(name, values) for name, values in choices if name.startswith("blocks")]
+        starts += [{name: values[-1]} for name, values in blocks]
+    return starts
 
 
 def _groups(space: NestSpace, chosen: Mapping[str, object]) -> list[tuple[str, ...]]:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.window_values import Carried, carried_values
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.lane_rows import SHUFFLE_LOADS, move_instructions
@@ -30,6 +31,9 @@ class BodyLoads:
         slides: whether the steps load less together than each by itself, as a sliding window does.
         row: vectors that the steps along the innermost axis of a window load.
         row_steps: the steps of such a row.
+        carried: where nothing but the window uses an element again: for each axis of the window
+            that is written out, the values that one of its steps leaves for later ones, and how
+            often it does so. Empty for other nests.
     """
 
     counts: tuple[float, ...]
@@ -40,6 +44,7 @@ class BodyLoads:
     slides: bool = False
     row: float = 0.0
     row_steps: int = 1
+    carried: tuple[Carried, ...] = ()
 
 
 def tiled_axes(nest: Nest, choice: TileChoice) -> list[tuple[Axis, int]]:
@@ -112,7 +117,13 @@ def body_loads(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, i
     vector = vector_axis(nest, choice)
     vectors = tuple(a for a in accesses if a.form is None or vector in a.form.terms)
     row = load_count(vectors, nest, choice, extents, in_row, values=True)
-    return BodyLoads(counts, together, shared, values, live, True, row, prod(in_row.values()))
+    carried: tuple[Carried, ...] = ()
+    if analysis.beside_windows:
+        points = {a: -(-n // choice.lanes) if a is vector else n for a, n in extents.items()}
+        forms = [access.form for access in vectors if access.form is not None]
+        carried = carried_values(forms, points, unrolled)
+    steps = prod(in_row.values())
+    return BodyLoads(counts, together, shared, values, live, True, row, steps, carried)
 
 
 def _window_places(

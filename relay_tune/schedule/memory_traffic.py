@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from math import prod
 from operator import mul
 
 from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.line_conflicts import reloaded_bytes
 from relay_tune.schedule.load_count import distinct_places, tiled_axes
 from relay_tune.schedule.machine import Machine
-from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
@@ -31,6 +30,13 @@ PARTIAL_ROW = 1.5
 LONG_ROW = 1 << 10
 """Bytes of a part that the processor fetches ahead like a whole row."""
 
+LONG_FAR_ROW = 1 << 14
+"""The same where it comes from beyond the second cache, under sliding windows.
+
+Measured with depthwise convolutions of 144 channels, 56x56, tiles of 7 or 8 columns one below the
+other (4 kB of each row) against tiles beside each other: 1.1 to 1.3 times.
+"""
+
 FOLLOWED_STREAMS = 32
 
 CROWDED_STREAMS = 2.0
@@ -38,6 +44,17 @@ CROWDED_STREAMS = 2.0
 
 Measured with the transform of Winograd's products, 36 streams: 1.9 to 2.3 times.
 """
+
+FOLLOWED_PLACES, CROWDED_PLACE = 32.0, 1 / 200
+"""Places of a tile under a window that come as fast as one, and how much slower each one beyond
+makes what comes from beyond the second cache.
+
+Measured with a depthwise convolution of 32 channels, 112x112, from the third cache: tiles of 2x4
+points (32 places) 126 to 140 us, 4x4 (52) 142, 14x1 (62) 149, 7x4 (82) 154, 28x1 (118) 165.
+"""
+
+EXPOSED_REREADS = 0.25
+"""What reading the rows of a window again from the second cache costs behind slower transfers."""
 
 
 def shares_weights(analysis: NestAnalysis, choice: TileChoice) -> bool:
@@ -81,14 +98,13 @@ def memory_cycles(
         inner[axis] = min(inner[axis] * loop.count, axis.extent)
         boxes.append(_footprints(accesses, inner, reduced))
     working_sets = [sum(map(mul, box, places)) for box in boxes]
-    far = sum(a.elements * a.bytes > machine.cache_bytes[1] and not a.is_near for a in accesses)
-    crowding = CROWDED_STREAMS if far > FOLLOWED_STREAMS else 1.0
+    crowding = _crowding(analysis, tile, machine)
     cycles, exposed = 0.0, 0.0
     for access, touched in zip(accesses, zip(*boxes, strict=True), strict=True):
         again, first, waited = _access_cycles(
             access, touched, loops, working_sets, analysis, machine
         )
-        scattered = _scatter(access, nest, tile, loops)
+        scattered = _scatter(access, analysis, tile, loops, machine)
         cycles += scattered * (again + first * (1.0 if access.is_near else crowding))
         if access.constant:
             exposed += (PREFETCH_COST if choice.prefetch else EXPOSED_SHARE) * waited
@@ -96,7 +112,33 @@ def memory_cycles(
     is_near = nest.target in analysis.near.tensors
     bandwidth = _kept_bandwidth if is_near else _bandwidth
     cycles += 2 * stored / bandwidth(analysis.stored_around, machine)
-    return cycles + _torn_lines(analysis, tile, stored) / machine.cache_bandwidth[1], exposed
+    wasted = _torn_lines(analysis, tile, stored) + reloaded_bytes(analysis, choice)
+    return cycles + wasted / machine.cache_bandwidth[1], exposed
+
+
+def _crowding(analysis: NestAnalysis, tile: Mapping[Axis, int], machine: Machine) -> float:
+    """How much slower data come from afar because a tile reads and writes in many places.
+
+    Under a sliding window each point of a tile, and of its surroundings, is a place of its own,
+    from which the innermost loop walks along the vector axis.
+    """
+    accesses = (*analysis.body_accesses, *analysis.result_accesses)
+    far = [a for a in accesses if a.elements * a.bytes > machine.cache_bytes[1] and not a.is_near]
+    if not far or not analysis.beside_windows:
+        return CROWDED_STREAMS if len(far) > FOLLOWED_STREAMS else 1.0
+    window = {axis: axis.extent for axis in analysis.nest.reduction}
+    places = float(_points(analysis, tile))
+    for access in far:
+        if access.form is not None:
+            apart = {axis: n for axis, n in tile.items() if access.form.coefficient(axis) != 1}
+            places += distinct_places(access.form, apart, window, None, 1)
+    return 1.0 + CROWDED_PLACE * max(places - FOLLOWED_PLACES, 0.0)
+
+
+def _points(analysis: NestAnalysis, tile: Mapping[Axis, int]) -> int:
+    """The points of a tile, those beside each other in memory counting once."""
+    form = analysis.store_form
+    return prod(n for axis, n in tile.items() if form is None or form.coefficient(axis) != 1)
 
 
 def _torn_lines(analysis: NestAnalysis, tile: Mapping[Axis, int], stored: int) -> float:
@@ -128,7 +170,11 @@ def _torn(form: Affine, size: int, tile: Mapping[Axis, int]) -> float:
 
 
 def _scatter(
-    access: Access, nest: Nest, tile: Mapping[Axis, int], loops: Sequence[tuple[Axis, int]]
+    access: Access,
+    analysis: NestAnalysis,
+    tile: Mapping[Axis, int],
+    loops: Sequence[tuple[Axis, int]],
+    machine: Machine,
 ) -> float:
     """What a tile pays for taking only a part of each row that a reduction step reads.
 
@@ -137,11 +183,13 @@ def _scatter(
     it; a long part of it is as good as all.
     """
     form = access.form
-    if form is None or access.constant or nest.body is None:
+    if form is None or access.constant or analysis.nest.body is None:
         return 1.0
     axes = sorted((axis for axis in tile if form.coefficient(axis)), key=form.coefficient)
     if not axes or form.coefficient(axes[0]) != 1:
         return 1.0
+    is_far = access.elements * access.bytes > machine.cache_bytes[1]
+    long = LONG_FAR_ROW if is_far and analysis.beside_windows else LONG_ROW
     run = dict(tile)
     for axis, count in loops:
         before = axes[: axes.index(axis)] if axis in axes else axes
@@ -152,7 +200,7 @@ def _scatter(
     for axis in axes:
         length *= run[axis]
         if run[axis] < axis.extent:
-            return PARTIAL_ROW if length < LONG_ROW else 1.0
+            return PARTIAL_ROW if length < long else 1.0
     return 1.0
 
 
@@ -168,25 +216,31 @@ def _access_cycles(
 
     `touched` are the bytes that it touches in a tile and inside of each loop. `loops` and their
     counts go from the inside out, `working_sets` are the bytes inside each. What an iteration
-    shares with the one before (rows of a sliding window) costs its loads alone in the first cache;
-    where windows are used several times, arithmetic hides that. Weights are never in the second
+    shares with the one before (rows of a sliding window) comes from the cache that holds an
+    iteration, and costs its loads alone in the first one; where windows are used several times,
+    arithmetic hides that. Weights are never in the second
     cache at first: a whole network has run since their last use. Where the nest is repeated, they
     may be there from the second time on.
     """
     near, moved, again, repeated, reused = analysis.near, touched[0], 0.0, 1.0, False
+    everything = access.elements * access.bytes
+    exposed = 1.0 if everything <= machine.cache_bytes[1] else EXPOSED_REREADS
     for depth, (axis, count) in enumerate(loops):
         depends = access.form is None or access.form.coefficient(axis) != 0
         is_kept = bool(analysis.beside_windows) and working_sets[depth] <= machine.cache_bytes[0]
         if reused:
             repeated *= 1 if is_kept and not depends else count
         elif depends or count == 1:
-            moved = min(moved * count, touched[depth + 1] if is_kept else math.inf)
+            moved, again = moved * count, again * count
+            if analysis.beside_windows and moved > touched[depth + 1]:
+                shared = 0.0 if is_kept else exposed * (moved - touched[depth + 1])
+                again += shared / _bandwidth(working_sets[depth], machine)
+                moved = touched[depth + 1]
         else:
             reused = True
-            again = moved * (count - 1) / _bandwidth(working_sets[depth], machine)
+            again += moved * (count - 1) / _bandwidth(working_sets[depth], machine)
     if access.form is not None and not analysis.beside_windows:
-        moved = min(moved, float(access.elements * access.bytes))  # the last tile is a part of one
-    everything = access.elements * access.bytes
+        moved = min(moved, float(everything))  # the last tile is a part of one
     if not access.constant:
         bandwidth = _kept_bandwidth if access.is_near else _bandwidth
         return again * repeated, moved * repeated / bandwidth(everything, machine), 0.0

@@ -25,6 +25,10 @@ RELOADS = 2.0
 """Accesses to memory for a shared value that finds no register: written once, read once more."""
 
 
+EXPOSED_RELOADS = 0.15
+"""How many of these a window's own values cost beyond that: arithmetic hides most."""
+
+
 @dataclass(frozen=True, slots=True)
 class RegisterUse:
     """What the innermost loop body of a choice takes; see the attributes of `Estimate`."""
@@ -66,14 +70,20 @@ def operands_in_use(loaded: BodyLoads, vectors: int, machine: Machine) -> tuple[
 
     Live is the smallest reused set of a reduction step. Where written-out steps share loads (a
     sliding window), what they share stays live as far as there are registers; the rest costs loads,
-    and of vectors that a row of the window shares spills.
+    and of vectors that a row of the window shares spills. Where nothing but the window uses an
+    element again, what its steps leave for each other stays live.
     """
     if not loaded.counts:
         return 2, 0.0, 0.0
     if not loaded.slides:
         return int(min(min(loaded.counts), 8)), 0.0, 0.0
-    live = max(min(loaded.together, 10), int(loaded.live) - REMATERIALISED_LOADS)
     free = max(machine.registers - vectors - 1, LEAST_OPERANDS)
+    if loaded.carried:
+        again = max(max(values - free, 0.0) * times for values, times in loaded.carried)
+        live = int(max(values for values, _ in loaded.carried))
+        reloaded = RELOADS * again / loaded.together
+        return min(live, free), reloaded, EXPOSED_RELOADS * reloaded
+    live = max(min(loaded.together, 10), int(loaded.live) - REMATERIALISED_LOADS)
     kept = min(live, free)
     spilled = max(loaded.row - LEAST_OPERANDS - free, 0.0) / loaded.row_steps
     return kept, RELOADS * (live - kept) / loaded.together, spilled

@@ -9,6 +9,7 @@ from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.apply import plan_program
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.default_choice import default_choice
+from relay_tune.schedule.line_conflicts import reloaded_bytes
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.schedule import misfit
@@ -174,16 +175,21 @@ def copy(shape: tuple[int, ...], order: tuple[int, ...]) -> Nest:
     return only_nest(compute("t", turned, lambda *at: x[tuple(at[place] for place in places)]))
 
 
-def depthwise(channels: int, size: int) -> Nest:
-    """The nest of a 3x3 depthwise convolution of channels-last data."""
-    x = input_tensor("x", (size + 2, size + 2, channels), "float32")
+def depthwise(channels: int, size: int, stride: int = 1) -> Nest:
+    """The nest of a 3x3 depthwise convolution of channels-last data, `size` the output's."""
+    rows = (size - 1) * stride + 3
+    x = input_tensor("x", (rows, rows, channels), "float32")
     w = input_tensor("w", (3, 3, channels), "float32")
     kh, kw = Axis("kh", 3), Axis("kw", 3)
     taps = [kh, kw]
     shape = (size, size, channels)
     return only_nest(
         compute(
-            "d", shape, lambda i, j, c: reduce("sum", taps, x[i + kh, j + kw, c] * w[kh, kw, c])
+            "d",
+            shape,
+            lambda i, j, c: reduce(
+                "sum", taps, x[i * stride + kh, j * stride + kw, c] * w[kh, kw, c]
+            ),
         )
     )
 
@@ -229,3 +235,42 @@ def test_windows_from_afar_walk_along_rows():
         for order in ((0, 1, 2), (1, 0, 2))
     ]
     assert costs[0] < costs[1]
+
+
+def test_rows_of_windows_that_share_places_of_the_cache_are_read_once():
+    def reread(channels: int, unroll: int) -> float:
+        space = space_of(depthwise(channels, 7, stride=2), threads=1)
+        chosen = replace(default_choice(space), tile=(4, 7, 16), unroll=unroll)
+        return reloaded_bytes(space.analysis, chosen)
+
+    assert reread(576, 1) > 2 * reread(592, 1)
+    assert reread(576, 9) == 0
+    assert default_choice(space_of(depthwise(576, 7, stride=2), threads=1)).unroll == 9
+
+
+def test_small_tiles_are_found_where_only_blocks_make_them_good():
+    space = space_of(depthwise(480, 14), threads=1)
+    chosen = default_choice(space)
+    assert chosen.blocks[2] > 1
+    whole = replace(chosen, tile=(2, 14, 16), blocks=(1, 1, 1), unroll=1)
+    assert space.estimate(chosen).cycles < space.estimate(whole).cycles
+
+
+def test_tall_tiles_of_windows_are_slow_from_afar():
+    space = space_of(depthwise(32, 112), threads=1)
+    chosen = replace(default_choice(space), order=(0, 1, 2), blocks=(1, 1, 1), unroll=9)
+    costs = [
+        space.estimate(replace(chosen, tile=tile)).cycles for tile in ((4, 4, 16), (28, 1, 16))
+    ]
+    assert costs[0] < costs[1]
+
+
+def test_what_windows_share_comes_from_where_it_was_read_before():
+    """Rows that the tile above has read are near, however far the whole image is."""
+    space = space_of(depthwise(32, 448), threads=1)
+    chosen = replace(default_choice(space), order=(0, 1, 2), blocks=(1, 1, 1), unroll=9)
+    one, four = (
+        space.estimate(replace(chosen, tile=tile)).memory_cycles
+        for tile in ((1, 4, 16), (4, 4, 16))
+    )
+    assert one < 1.5 * four
