@@ -10,6 +10,9 @@ tiles are one block unless `tiles` says how many a block has (see winograd_block
 9 / ((m + 2) / m)^2 times fewer multiplications: 2.25 for m = 2, 4 for m = 4, where the result
 differs from the direct one by about 1e-5 of the largest element. A NaN or an infinity in a window
 spoils the whole tile.
+
+A convolution over volumes is filtered in its last two dimensions, and summed over the taps of the
+others: with d among the places of v and t, t[.., d, .., o] = sum(kd, c) v[.., d + kd, ..] u[k, kd].
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ from relay_tune.tensor.expression import (
     select,
 )
 from relay_tune.tensor.tensor import Computed, Input, compute, input_tensor
+from relay_tune.tensor.walk import substitute
 
 LINE = 16
 """Elements of a cache line."""
@@ -82,30 +86,38 @@ def _stages(
 ) -> Computed:
     """The result of a convolution, by way of the transformed data and the products."""
     blocks = tile_blocks(convolution, filtering, tiles)
-    places, size = filtering.window**2, filtering.outputs
-    inputs, outputs = taps.shape[1:]
-    plane_bytes = prod(blocks.counts) * inputs * 4
+    size, depths = filtering.outputs, convolution.depths
+    inputs, outputs = taps.shape[-2:]
+    plane_bytes = prod(blocks.counts) * prod(depths[0]) * inputs * 4
     stored = inputs + (_spare_channels(plane_bytes) if blocks.block == blocks.counts else 0)
 
     def element(*at: Scalar) -> Scalar:
-        k, c = at[3], at[7]
-        value = _transformed_data(filtering, data, k, blocks.tile(at[:3], at[4:7]), c)
+        k, image, depth, c = at[3], at[4], at[5:-3], at[-1]
+        tile = blocks.tile(at[:3], (image, *at[-3:-1]))
+        value = _transformed_data(filtering, data, k, tile, depth, c)
         return select(binary("lt", c, inputs), value, 0.0)
 
-    shape = (*blocks.blocks, places, *blocks.block)
-    transformed = compute("winograd_data", (*shape, stored), element)
-    channel = Axis("c", inputs)
-    products = compute(
-        "winograd_products",
-        (*shape, outputs),
-        lambda *at: reduce(
-            "sum", [channel], transformed[(*at[:7], channel)] * taps[at[3], channel, at[7]]
-        ),
-    )
+    def shape(depth: Sequence[int], channels: int) -> list[int]:
+        images, *tile = blocks.block
+        return [*blocks.blocks, filtering.window**2, images, *depth, *tile, channels]
 
-    def result(n: Scalar, h: Scalar, w: Scalar, o: Scalar) -> Scalar:
-        outer, inner = blocks.place((n, h // size, w // size))
-        return _result(filtering, lambda k: products[(*outer, k, *inner, o)], (h % size, w % size))
+    transformed = compute("winograd_data", shape(depths[0], stored), element)
+    summed = [Axis(axis.name, axis.extent) for axis in convolution.tap_axes[2:]]
+    renamed: dict[Axis, Scalar] = dict(zip(convolution.tap_axes[2:], summed, strict=True))
+
+    def product(*at: Scalar) -> Scalar:
+        places = dict(zip(convolution.stage.axes[1:-3], at[5:-3], strict=True))
+        depth = [substitute(index, {**renamed, **places}) for index in convolution.slices]
+        read = transformed[(*at[:5], *depth, *at[-3:-1], summed[-1])]
+        return reduce("sum", summed, read * taps[(at[3], *summed, at[-1])])
+
+    products = compute("winograd_products", shape(depths[1], outputs), product)
+
+    def result(n: Scalar, *at: Scalar) -> Scalar:
+        *depth, h, w, o = at
+        outer, (image, *tile) = blocks.place((n, h // size, w // size))
+        inner = (image, *depth, *tile, o)
+        return _result(filtering, lambda k: products[(*outer, k, *inner)], (h % size, w % size))
 
     return compute(convolution.stage.name, convolution.stage.shape, result)
 
@@ -120,16 +132,21 @@ def _spare_channels(plane_bytes: int) -> int:
 
 
 def _transformed_data(
-    filtering: Filtering, data: Tensor, k: Scalar, tile: Sequence[Scalar], c: Scalar
+    filtering: Filtering,
+    data: Tensor,
+    k: Scalar,
+    tile: Sequence[Scalar],
+    depth: Sequence[Scalar],
+    c: Scalar,
 ) -> Scalar:
     """Element k of B^T d B; what a window reads beyond the data is zero."""
     n, ty, tx = tile
     window = filtering.window
-    rows, in_rows = _window_places(filtering, ty, data.shape[1])
-    columns, in_columns = _window_places(filtering, tx, data.shape[2])
+    rows, in_rows = _window_places(filtering, ty, data.shape[-3])
+    columns, in_columns = _window_places(filtering, tx, data.shape[-2])
 
     def load(row: int, column: int) -> Scalar:
-        value: Scalar = data[n, rows[row], columns[column], c]
+        value: Scalar = data[(n, *depth, rows[row], columns[column], c)]
         for inside in (in_columns[column], in_rows[row]):
             value = value if inside is None else select(inside, value, 0.0)
         return value

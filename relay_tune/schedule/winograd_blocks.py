@@ -5,14 +5,15 @@ some tiles, then for the next ones, and what they leave each other stays where i
 
     v[block, k, tile, c], t[block, k, tile, o]     a block is a row of the groups of nests
 
-A block is a part of a row of tiles, or some whole rows. The counts of tiles divide those of the
-image, so that all blocks are alike.
+A block is a part of a row of tiles, or some whole rows; of a volume, that part of all its slices.
+The counts of tiles divide those of the image, so that all blocks are alike.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from relay_tune.schedule.row_blocks import MAXIMUM_LOCAL_BYTES
 from relay_tune.schedule.winograd_match import Convolution
@@ -20,7 +21,7 @@ from relay_tune.schedule.winograd_transforms import Filtering
 from relay_tune.tensor.expression import Scalar
 
 LEAST_TILES, MOST_TILES = 12, 40
-"""Fewer tiles fill no register tile twice; for more the nearest caches have no place.
+"""Fewer tiles, of all slices, fill no register tile twice; more have no place in near caches.
 
 Measured with 64 to 128 channels: blocks of 14, 28 and 56 tiles differ by 5 %.
 """
@@ -72,13 +73,14 @@ def tile_blocks(convolution: Convolution, filtering: Filtering, tiles: int | Non
 
 def tile_counts(convolution: Convolution, filtering: Filtering) -> list[int]:
     """The tiles of the blocks that are worth a look, the largest first."""
-    channels = convolution.data.shape[3] + convolution.stage.shape[3]
+    read, written = map(prod, convolution.depths)
+    values = read * convolution.data.shape[-1] + written * convolution.stage.shape[-1]
     found = sorted(
         (
             tiles
             for tiles, _ in _shapes(convolution, filtering)
-            if LEAST_TILES <= tiles <= MOST_TILES
-            and tiles * filtering.window**2 * channels * 4 <= MAXIMUM_LOCAL_BYTES
+            if LEAST_TILES <= tiles * written <= MOST_TILES
+            and tiles * filtering.window**2 * values * 4 <= MAXIMUM_LOCAL_BYTES
         ),
         reverse=True,
     )
@@ -87,8 +89,7 @@ def tile_counts(convolution: Convolution, filtering: Filtering) -> list[int]:
 
 def _shapes(convolution: Convolution, filtering: Filtering) -> Iterator[tuple[int, Tile]]:
     """Tiles and shape of each block that divides the image; none where tiles reach beyond it."""
-    extents = convolution.stage.shape[1:3]
-    if any(extent % filtering.outputs for extent in extents):
+    if any(extent % filtering.outputs for extent in convolution.image[1:]):
         return
     images, rows, columns = _counts(convolution, filtering)
     for part in range(1, columns):
@@ -100,6 +101,6 @@ def _shapes(convolution: Convolution, filtering: Filtering) -> Iterator[tuple[in
 
 
 def _counts(convolution: Convolution, filtering: Filtering) -> Tile:
-    images, rows, columns, _ = convolution.stage.shape
+    images, rows, columns = convolution.image
     size = filtering.outputs
     return images, -(-rows // size), -(-columns // size)

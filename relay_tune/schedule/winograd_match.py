@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,26 +19,42 @@ TAPS = 3
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Convolution:
-    """A 3 x 3 convolution of stride 1: result[n, h, w, o] from data[n, h + kh, w + kw, c].
+    """A convolution with 3 x 3 taps, stride 1: result[n, h, w, o] from data[n, h + kh, w + kw, c].
+
+    Between the batch and the rows there may be other axes, of windows of any kind, over whose taps
+    the result is summed: slices[s] of the data is what the result's d reads there.
 
     Attributes:
         stage: the result.
-        data: what is convolved, (batch, rows + 2 or more, columns + 2 or more, channels).
+        data: what is convolved, (batch, .., rows + 2 or more, columns + 2 or more, channels).
         weight: the load of the taps, over the axes of `tap_axes` and the last axis of `stage`.
-        tap_axes: the reduction axes (rows of the taps, columns of the taps, channels).
+        tap_axes: the reduction axes (rows of the taps, columns of the taps, .., channels).
+        slices: the indices of the data between the batch and the rows.
     """
 
     stage: Computed
     data: Tensor
     weight: Load
-    tap_axes: tuple[Axis, Axis, Axis]
+    tap_axes: tuple[Axis, ...]
+    slices: tuple[Scalar, ...] = ()
+
+    @property
+    def image(self) -> tuple[int, int, int]:
+        """How many images, rows and columns the result has."""
+        shape = self.stage.shape
+        return shape[0], shape[-3], shape[-2]
+
+    @property
+    def depths(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The extents between the batch and the rows: of the data, and of the result."""
+        return self.data.shape[1:-3], self.stage.shape[1:-3]
 
     def taps(self, constants: Mapping[Tensor, np.ndarray]) -> np.ndarray:
-        """The taps as an array (3, 3, channels, outputs)."""
-        axes = (*self.tap_axes, self.stage.axes[3])
+        """The taps as an array (3, 3, .., channels, outputs)."""
+        axes = (*self.tap_axes, self.stage.axes[-1])
         shape = tuple(axis.extent for axis in axes)
         grid = {
-            axis: np.arange(axis.extent).reshape((-1,) + (1,) * (3 - place))
+            axis: np.arange(axis.extent).reshape((-1,) + (1,) * (len(axes) - 1 - place))
             for place, axis in enumerate(axes)
         }
         return np.broadcast_to(scalar_value(self.weight, grid, constants), shape)
@@ -46,10 +62,10 @@ class Convolution:
 
 def match_convolution(stage: Tensor, constants: Mapping[Tensor, np.ndarray]) -> Convolution | None:
     """The convolution that a stage computes, or None if it is none that can be replaced."""
-    if not isinstance(stage, Computed) or len(stage.shape) != 4 or stage.dtype != "float32":
+    if not isinstance(stage, Computed) or len(stage.shape) < 4 or stage.dtype != "float32":
         return None
     body = stage.body
-    if not isinstance(body, Reduce) or body.operation != "sum" or len(body.axes) != 3:
+    if not isinstance(body, Reduce) or body.operation != "sum" or len(body.axes) < 3:
         return None
     product = body.body
     if not isinstance(product, Binary) or product.operation != "mul":
@@ -63,21 +79,35 @@ def match_convolution(stage: Tensor, constants: Mapping[Tensor, np.ndarray]) -> 
 
 
 def _matched(stage: Computed, body: Reduce, data: Load, weight: Load) -> Convolution | None:
-    if len(data.indices) != 4 or min(stage.shape[1:3]) < 2:
+    rank = len(stage.shape)
+    if len(data.indices) != rank or min(stage.shape[-3:-1]) < 2:
         return None
-    axes = [_tap_axis(data.indices[place], stage.axes[place], body) for place in (1, 2)]
+    axes = [_tap_axis(data.indices[place], stage.axes[place], body) for place in (-3, -2)]
     rows, columns = axes
-    channel = data.indices[3]
+    channel = data.indices[-1]
     if rows is None or columns is None or not isinstance(channel, Axis):
         return None
-    if {rows, columns, channel} != set(body.axes) or channel.extent < FEWEST_CHANNELS:
+    others = tuple(axis for axis in body.axes if axis not in (rows, columns, channel))
+    if len(others) != len(body.axes) - 3 or channel.extent < FEWEST_CHANNELS:
+        return None
+    slices = data.indices[1:-3]
+    if any(not _is_slice(index, stage.axes[1:-3], others) for index in slices):
+        return None
+    if not set(others) <= set(axes_of(*slices)):
         return None
     batch = data.indices[0]
     if batch is not stage.axes[0] and not (stage.shape[0] == 1 and _is_zero(batch)):
         return None
-    if not set(axes_of(weight)) <= {*body.axes, stage.axes[3]}:
+    if not set(axes_of(weight)) <= {*body.axes, stage.axes[-1]}:
         return None
-    return Convolution(stage, data.tensor, weight, (rows, columns, channel))
+    taps = (rows, columns, *others, channel)
+    return Convolution(stage, data.tensor, weight, taps, slices)
+
+
+def _is_slice(index: Scalar, places: Sequence[Axis], taps: Sequence[Axis]) -> bool:
+    """Whether an index is affine in the places and taps between the batch and the rows."""
+    form = axis_affine(index)
+    return form is not None and form.terms.keys() <= {*places, *taps}
 
 
 def _tap_axis(index: Scalar, output: Axis, body: Reduce) -> Axis | None:

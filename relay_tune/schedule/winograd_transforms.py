@@ -98,7 +98,7 @@ FILTERINGS = {
 
 
 def transformed_taps(filtering: Filtering, taps: np.ndarray) -> np.ndarray:
-    """G g G^T of `taps` (3, 3, inputs, outputs), as (window * window, inputs, outputs)."""
+    """G g G^T of `taps` (3, 3, .., inputs, outputs), as (window * window, .., inputs, outputs)."""
     matrix = filtering.taps.astype(taps.dtype)
     rows = np.tensordot(matrix, taps, (1, 0))
     both = np.tensordot(matrix, rows, (1, 1))
