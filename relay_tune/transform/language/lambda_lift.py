@@ -103,7 +103,7 @@ class _Lifting:
         """A function that makes the polymorphic closures which it would capture."""
         if not any(free in self.polymorphic for free in free_vars(function)):
             return function
-        known: dict[Expr, Expr] = {**self.polymorphic}
+        known: dict[Expr, Expr] = dict(self.polymorphic.items())
         return with_body(function, rewrite(function.body, lambda node: known.get(node, node)))
 
     def _make(self, title: str, var: Var | None, function: Function) -> Expr:
