@@ -10,6 +10,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,9 +28,11 @@ from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import RefType, TensorType, TupleType, Type
 from relay_tune.runtime.call_inputs import address_of, checked_array
-from relay_tune.runtime.interpreter_values import ConstructorValue, ReferenceCell, Value
+from relay_tune.runtime.interpreter_values import ConstructorValue, ReferenceCell
 from relay_tune.runtime.native_session import NativeSession
 from relay_tune.typing.type_text import type_text
+
+SHAPE_OF, DTYPE_OF = attrgetter("shape"), attrgetter("dtype")
 
 
 @dataclass(eq=False, slots=True)
@@ -51,13 +55,31 @@ class _OpenLeafForm(_Form):
     """Tensors of a type with open sizes; those of each shape have a column of their own."""
 
 
+class _Leaf:
+    """A kind of leaf: tensors of a type.
+
+    Attributes:
+        type: this type.
+        words: the words of `leaves` for it, after the first.
+    """
+
+    def __init__(self, type_: TensorType, program: FirstOrderProgram) -> None:
+        self.type = type_
+        self._sizes = np.zeros(MAXIMUM_OPEN_RANK, np.int64)  # as a tensor's object has them
+        known = [dim for dim in type_.shape if isinstance(dim, int)][:MAXIMUM_OPEN_RANK]
+        self._sizes[: len(known)] = known
+        sizes = address_of(self._sizes) if program.is_open and type_.shape else 0
+        self.words = (*_element_words(type_), sizes)
+
+
 @dataclass(eq=False, slots=True)
 class _Description:
     """A value so far: its codes, and columns with the types of their tensors."""
 
     codes: list[int]
     columns: list[list[object]]
-    leaves: list[TensorType]
+    leaves: list[_Leaf]
+    program: FirstOrderProgram
     open_columns: dict[TensorType, int] = field(default_factory=dict)
 
     def add_open(self, tensor: np.ndarray, dtype: str) -> None:
@@ -65,7 +87,7 @@ class _Description:
         type_ = TensorType(tensor.shape, dtype)
         if type_ not in self.open_columns:
             self.open_columns[type_] = len(self.leaves)
-            self.leaves.append(type_)
+            self.leaves.append(_Leaf(type_, self.program))
             self.columns.append([])
         self.codes.append(FIRST_LEAF + self.open_columns[type_])
         self.columns[self.open_columns[type_]].append(tensor)
@@ -86,36 +108,43 @@ class _CellForm(_Form):
     value: _Form
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Constructor:
+class _Constructor(NamedTuple):
     """How the values of a constructor are described.
 
     Attributes:
-        code: the layout number.
-        count: the number of fields.
-        leaves: the fields that are leaves, up to the first that is none.
-        later: the fields after that, last one first.
-        first: the first field that is no leaf.
+        arity: the number of fields.
+        codes: the layout number, and the codes of the fields that are leaves, up to the first that
+            is none.
+        leaves: the places of these fields, with their columns.
+        later: the fields after the first that is no leaf, last one first.
+        first: the place of that field.
+        form: its form; None if there is none.
     """
 
-    code: int
-    count: int
-    leaves: tuple[tuple[int, _LeafForm], ...]
+    arity: int
+    codes: tuple[int, ...]
+    leaves: tuple[tuple[int, int], ...]
     later: tuple[tuple[int, _Form], ...]
-    first: tuple[int, _Form] | None
+    first: int
+    form: _Form | None
 
     @staticmethod
     def of(code: int, fields: Sequence[_Form]) -> _Constructor:
         """The constructor of a layout whose fields have these forms."""
-        numbered = list(enumerate(fields))
-        leaves: list[tuple[int, _LeafForm]] = []
-        for place, form in numbered:
+        leaves: list[_LeafForm] = []
+        for form in fields:
             if not isinstance(form, _LeafForm):
                 break
-            leaves.append((place, form))
-        others = numbered[len(leaves) :]
-        later = tuple(reversed(others[1:]))
-        return _Constructor(code, len(fields), tuple(leaves), later, others[0] if others else None)
+            leaves.append(form)
+        first = len(leaves)
+        return _Constructor(
+            len(fields),
+            (code, *(leaf.code for leaf in leaves)),
+            tuple((place, leaf.column) for place, leaf in enumerate(leaves)),
+            tuple(reversed(list(enumerate(fields))[first + 1 :])),
+            first,
+            fields[first] if first < len(fields) else None,
+        )
 
 
 @dataclass(eq=False, slots=True)
@@ -131,7 +160,7 @@ class ValueWriter:
     def __init__(self, program: FirstOrderProgram, session: NativeSession) -> None:
         self._session = session
         self._program = program
-        self._leaves: list[TensorType] = []
+        self._leaves: list[_Leaf] = []
         self._forms: dict[Type, _Form] = {}
         known = {type_: _DataForm(type_, {}) for type_ in program.data_types}
         self._forms.update(known)
@@ -146,22 +175,28 @@ class ValueWriter:
         form = self._form(type_)
         codes: list[int] = []
         columns: list[list[object]] = [[] for _ in self._leaves]
-        described = _Description(codes, columns, list(self._leaves))
+        described = _Description(codes, columns, list(self._leaves), self._program)
         todo: list[tuple[object, _Form]] = [(value, form)]
         while todo:
             part, form = todo.pop()
             while form.__class__ is _DataForm:  # along the first fields, without the stack
-                fields, made = _opened(part, form, name)
-                codes.append(made.code)
-                for place, leaf in made.leaves:
-                    codes.append(leaf.code)
-                    columns[leaf.column].append(fields[place])
-                for place, later in made.later:
-                    todo.append((fields[place], later))
-                if made.first is None:
+                if part.__class__ is not ConstructorValue:
+                    raise _no_value_of(form, name)
+                made = form.constructors.get(part.constructor.name)
+                if made is None:
+                    raise _no_value_of(form, name)
+                arity, new_codes, leaves, later, first, next_form = made
+                fields = part.fields
+                if len(fields) != arity:
+                    raise _does_not_fit(name, form.type, f"{arity} fields")
+                codes += new_codes
+                for place, column in leaves:
+                    columns[column].append(fields[place])
+                for place, later_form in later:
+                    todo.append((fields[place], later_form))
+                if next_form is None:
                     break
-                place, form = made.first
-                part = fields[place]
+                part, form = fields[first], next_form
             else:
                 todo += _described(part, form, name, described)
         return self._build(described, name)
@@ -169,12 +204,11 @@ class ValueWriter:
     def _build(self, described: _Description, name: str) -> int:
         kept: list[np.ndarray] = []
         words = array("Q")
-        for values, type_ in zip(described.columns, described.leaves, strict=True):
-            column = _column(values, type_, name)
-            sizes = _header_sizes(type_)
-            kept += [column, sizes]
-            has_sizes = self._program.is_open and type_.shape
-            words.extend((*_leaf_words(column, type_), address_of(sizes) if has_sizes else 0))
+        for values, leaf in zip(described.columns, described.leaves, strict=True):
+            column = _column(values, leaf.type, name)
+            kept.append(column)
+            words.append(address_of(column) + column.nbytes)
+            words.extend(leaf.words)
         return self._session.build(array("H", described.codes), words)
 
     def _form(self, type_: Type) -> _Form:
@@ -188,7 +222,7 @@ class ValueWriter:
             case TensorType() if is_open_type(type_):
                 return _OpenLeafForm(type_)
             case TensorType():
-                self._leaves.append(type_)
+                self._leaves.append(_Leaf(type_, self._program))
                 column = len(self._leaves) - 1
                 return _LeafForm(type_, FIRST_LEAF + column, column)
             case TupleType():
@@ -197,18 +231,6 @@ class ValueWriter:
                 return _CellForm(type_, self._program.cells[type_].number, self._form(type_.value))
             case _:
                 return self._forms[type_]
-
-
-def _opened(value: object, form: _DataForm, name: str) -> tuple[tuple[Value, ...], _Constructor]:
-    """The fields of a value of a data type, and how its constructor is described."""
-    if value.__class__ is ConstructorValue:
-        made = form.constructors.get(value.constructor.name)
-        if made is not None:
-            fields = value.fields
-            if len(fields) == made.count:
-                return fields, made
-            raise _does_not_fit(name, form.type, f"{made.count} fields")
-    raise _does_not_fit(name, form.type, f"a ConstructorValue: {', '.join(form.constructors)}")
 
 
 def _described(
@@ -248,26 +270,23 @@ def _column(values: Sequence[object], type_: TensorType, name: str) -> np.ndarra
 
 
 def _are_exact(values: Sequence[object], type_: TensorType) -> bool:
-    found = {(value.dtype, value.shape) for value in values}  # type: ignore[attr-defined]
-    return found == {(DTYPES[type_.dtype], type_.shape)}
+    """Whether arrays have this type."""
+    if {*map(SHAPE_OF, values)} != {type_.shape}:
+        return False
+    return {*map(DTYPE_OF, values)} == {DTYPES[type_.dtype]}
 
 
-def _leaf_words(column: np.ndarray, type_: TensorType) -> tuple[int, ...]:
-    """The words of `leaves` for a kind of leaf, but the last."""
-    end = address_of(column) + column.nbytes
+def _element_words(type_: TensorType) -> tuple[int, int, int]:
+    """The bytes of an element of a column, and the size class of its objects with its bytes."""
     if not type_.shape:
-        return end, column.itemsize, 0, 0
+        return DTYPES[type_.dtype].itemsize, 0, 0
     kind = TensorKind(type_)
     number = size_class(tensor_bytes(kind))
-    return end, element_bytes(kind), number, class_bytes(number)
+    return element_bytes(kind), number, class_bytes(number)
 
 
-def _header_sizes(type_: TensorType) -> np.ndarray:
-    """The sizes of a tensor as its object has them."""
-    sizes = np.zeros(MAXIMUM_OPEN_RANK, np.int64)
-    known = [dim for dim in type_.shape if isinstance(dim, int)][:MAXIMUM_OPEN_RANK]
-    sizes[: len(known)] = known
-    return sizes
+def _no_value_of(form: _DataForm, name: str) -> InputError:
+    return _does_not_fit(name, form.type, f"a ConstructorValue: {', '.join(form.constructors)}")
 
 
 def _does_not_fit(name: str, type_: Type, wanted: str) -> InputError:
