@@ -83,6 +83,13 @@ def fit_exp() -> None:
     show("EXP", *polynomial_fit(x, np.exp(x), weights, 6, fixed=(1.0, 1.0)))
 
 
+def fit_exp2() -> None:
+    """2^f for rests of rounding to the nearest integer, beyond the largest too, and downward."""
+    for name, low, degree in (("EXP2", -0.5, 6), ("EXP2_ABOVE", 0.0, 5)):
+        x = chebyshev_points(low, 1.0)
+        show(name, *polynomial_fit(x, np.exp2(x), np.exp2(-x), degree, fixed=(1.0,)))
+
+
 def fit_log() -> None:
     """(log(1 + f) - f) / f^2, with the error relative to log(1 + f)."""
     f = chebyshev_points(-1 / 3, 1 / 3)
@@ -159,7 +166,7 @@ def _inverse_tangent(one: int, inverse: int) -> int:
 
 def main() -> None:
     """Print all tables."""
-    for fit in (fit_exp, fit_log, fit_tanh, fit_erf, fit_wide, fit_trigonometry):
+    for fit in (fit_exp, fit_exp2, fit_log, fit_tanh, fit_erf, fit_wide, fit_trigonometry):
         fit()
     print_two_over_pi()
 

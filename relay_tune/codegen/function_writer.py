@@ -26,10 +26,14 @@ class Level:
 class FunctionWriter:
     """One function under construction.
 
-    `size_symbols` are the parameters that the symbols of sizes are.
+    `size_symbols` are the parameters that the symbols of sizes are; `scales_powers` is of the
+    target.
     """
 
-    def __init__(self, size_symbols: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, size_symbols: Mapping[str, str] | None = None, *, scales_powers: bool = False
+    ) -> None:
+        self.scales_powers = scales_powers
         self.size_symbols = dict(size_symbols or {})
         self._sizes = SizeWriter(self.size_symbols, self._at_start)
         self.body: Lines = []

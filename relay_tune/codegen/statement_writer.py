@@ -48,17 +48,21 @@ class FunctionText:
 
 
 @lru_cache(maxsize=512)
-def write_kernel(kernel: Kernel) -> FunctionText:
-    """The LLVM function of a kernel."""
-    return StatementWriter(kernel).write()
+def write_kernel(kernel: Kernel, scales_powers: bool = False) -> FunctionText:
+    """The LLVM function of a kernel.
+
+    `scales_powers` says that the machine has the instructions of `Target.scales_powers`.
+    """
+    return StatementWriter(kernel, scales_powers).write()
 
 
 class StatementWriter:
     """Writes the body of one kernel."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, scales_powers: bool) -> None:
         self.kernel = kernel
-        self.writer = FunctionWriter({name: f"%n{n}" for n, name in enumerate(kernel.sizes)})
+        sizes = {name: f"%n{n}" for n, name in enumerate(kernel.sizes)}
+        self.writer = FunctionWriter(sizes, scales_powers=scales_powers)
         pointers = {tensor: f"%arg{n}" for n, tensor in enumerate(kernel.parameters)}
         self.values = ValueWriter(self.writer, pointers)
         self.stores = StoreWriter(self.values)

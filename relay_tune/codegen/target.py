@@ -42,6 +42,14 @@ class Target:
         """What tells this target's kernels from others in a tuning log."""
         return f"{self.triple}:{self.cpu}:v{self.vector_bits}"
 
+    @property
+    def scales_powers(self) -> bool:
+        """Whether vectors of floats are split and scaled by powers of two at once (AVX-512DQ)."""
+        given = self.features.split(",")
+        if self.vector_bits < 512 or "-avx512dq" in given:
+            return False
+        return "+avx512dq" in given or _is_wide(self.cpu)
+
     def lanes(self, dtype: str) -> int:
         """Elements of a type in one vector register."""
         return max(1, self.vector_bits // (8 * BYTES[dtype]))
@@ -98,10 +106,14 @@ def _vector_shape(triple: str, features: frozenset[str]) -> tuple[int, int]:
 def _named_vector_shape(triple: str, cpu: str, features: str) -> tuple[int, int]:
     """Bits and number of vector registers of a processor that is known by name."""
     chosen = {name[1:] for name in features.split(",") if name.startswith("+")}
-    wide = cpu in ("znver4", "znver5", "x86-64-v4") or cpu.startswith(WIDE_VECTOR_CPUS)
     narrow = cpu in ("haswell", "broadwell", "skylake", "x86-64-v3", "alderlake", "raptorlake")
-    if wide and "-avx512f" not in features:
+    if _is_wide(cpu) and "-avx512f" not in features:
         chosen |= {"avx512f", "avx512vl", "avx2"}
     elif narrow or cpu.startswith("znver"):
         chosen.add("avx2")
     return _vector_shape(triple, frozenset(chosen))
+
+
+def _is_wide(cpu: str) -> bool:
+    """Whether a processor is known by name to have vectors of 512 bits."""
+    return cpu in ("znver4", "znver5", "x86-64-v4") or cpu.startswith(WIDE_VECTOR_CPUS)

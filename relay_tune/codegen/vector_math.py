@@ -1,8 +1,8 @@
 """Mathematical functions of floats on scalars and vectors.
 
-float32 values (and 16-bit floats, which are computed as float32) take polynomials: exp, log, tanh,
-erf and sigmoid have their own, the others compute in float64. float64 values call the C library
-lane by lane, save the few functions that it lacks.
+float32 values (and 16-bit floats, which are computed as float32) take polynomials: exp, exp2, log,
+tanh, erf and sigmoid have their own, the others compute in float64. float64 values call the C
+library lane by lane, save the few functions that it lacks.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from relay_tune.codegen import vector_math_trigonometry as trigonometry
 from relay_tune.codegen.arithmetic import Arithmetic
 from relay_tune.codegen.library_call import call_library, library_function
 from relay_tune.codegen.vector_math_erf import erf
+from relay_tune.codegen.vector_math_exp2 import exp2
 from relay_tune.codegen.vector_math_power import power as float32_power
 from relay_tune.codegen.vector_math_wide import in_float64
 
@@ -23,6 +24,7 @@ UnaryFunction = Callable[[Arithmetic, str], str]
 
 FLOAT32_FUNCTIONS: dict[str, UnaryFunction] = {
     "exp": exponential.exp,
+    "exp2": exp2,
     "tanh": exponential.tanh,
     "sigmoid": exponential.sigmoid,
     "log": logarithm.log,

@@ -50,10 +50,10 @@ def exp(a: Arithmetic, x: str) -> str:
     n = a.binary("fsub", biased, a.number(BIASED_ROUNDER))
     r = a.multiply_add(n, a.number(-LN2_HIGH), x)
     r = a.multiply_add(n, a.number(-LN2_LOW), r)
-    return a.binary("fmul", a.polynomial(r, *EXP), _power_of_two(a, biased))
+    return a.binary("fmul", a.polynomial(r, *EXP), power_of_two(a, biased))
 
 
-def _power_of_two(a: Arithmetic, biased: str) -> str:
+def power_of_two(a: Arithmetic, biased: str) -> str:
     """2^n: the low bits of the rounded number moved to the place of the exponent."""
     words = a.of("int32")
     bits = a.convert("bitcast", biased, "int32")
@@ -77,7 +77,7 @@ def tanh(a: Arithmetic, x: str) -> str:
     r = a.multiply_add(n, a.number(-LN2_HIGH / 2), magnitude)
     r = a.multiply_add(n, a.number(-LN2_LOW / 2), r)
     near_zero = a.multiply_add(a.binary("fmul", r, r), a.polynomial(r, *TANH), r)
-    scale = _power_of_two(a, biased)
+    scale = power_of_two(a, biased)
     rest = a.multiply_add(scale, a.number(0.5), a.number(-0.5))
     u = a.multiply_add(scale, near_zero, rest)
     quotient = a.binary("fdiv", u, a.binary("fadd", u, a.number(1.0)))

@@ -2,7 +2,8 @@
 
     partial[way, lane] = neutral element                      `ways` independent vectors
     for blocks of ways * lanes elements: partial = combine(partial, body)
-    total = combine(all of partial, the elements that fill no block)
+    partial = combine(partial, the elements that fill no block), the last vector under a mask
+    total = combine(all of partial)
 
 This is for axes that only the reduction runs along, such as the row of a softmax.
 """
@@ -71,17 +72,19 @@ class LaneReduction:
             name="partial", shape=(self.ways, self.lanes), dtype=dtype, scope=Scope.REGISTER
         )
         total = Buffer(name="total", shape=(), dtype=dtype, scope=Scope.REGISTER)
-        neutral = literal(neutral_element(self.operation, dtype), dtype)
         way, lane = Axis("way", self.ways), Axis("lane", self.lanes)
         parts: list[Statement] = [
-            over_lanes(way, lane, Store(partial, (way, lane), neutral)),
-            Store(total, (), neutral),
-            self._over_outer_axes(self._inner(values, partial, total)),
+            over_lanes(way, lane, Store(partial, (way, lane), self._neutral)),
+            self._over_outer_axes(self._inner(values, partial)),
+            Store(total, (), self._over_lane(partial)),
+            finish(total[()]),
         ]
-        if self._blocks:
-            parts.append(self._combine_ways(partial, total))
-        parts.append(finish(total[()]))
         return Allocate(partial, Allocate(total, Block(tuple(parts))))
+
+    @property
+    def _neutral(self) -> Scalar:
+        dtype = self.body.dtype
+        return literal(neutral_element(self.operation, dtype), dtype)
 
     @property
     def _blocks(self) -> int:
@@ -92,67 +95,87 @@ class LaneReduction:
             body = loop_over(axis, body)
         return body
 
-    def _inner(self, values: Mapping[Axis, Scalar], partial: Buffer, total: Buffer) -> Statement:
-        """All of the innermost axis: whole blocks into `partial`, the rest into `total`.
-
-        The rest of an open axis goes into the first vector of `partial`, under masks.
-        """
+    def _inner(self, values: Mapping[Axis, Scalar], partial: Buffer) -> Statement:
+        """All of the innermost axis: whole blocks, whole vectors, and the rest under a mask."""
         axis, step = self.axes[-1], self.lanes * self.ways
-        tail = (
-            [self._open_tail(values, self._blocks * step, partial)]
-            if is_symbolic(axis.extent)
-            else self._tail(values, self._blocks * step, total)
-        )
-        if not self._blocks:
-            return Block(tuple(tail))
+        begin = self._blocks * step
         way, lane = Axis("way", self.ways), Axis("lane", self.lanes)
         block = Axis(f"{axis.name}_b", self._blocks)
         place = block * step + way * self.lanes + lane
-        at = substitute(self.body, {**values, axis: place})
-        update = Store(partial, (way, lane), self._combined(partial[way, lane], at))
-        return Block((loop_over(block, over_lanes(way, lane, update)), *tail))
+        update = self._update(values, partial, (way, lane), place)
+        parts: list[Statement] = []
+        if self._blocks:
+            parts.append(loop_over(block, over_lanes(way, lane, update)))
+        if is_symbolic(axis.extent):
+            parts.append(self._open_rest(values, begin, partial))
+        elif begin < axis.extent:
+            parts += self._rest(values, begin, partial)
+        return Block(tuple(parts))
 
-    def _tail(
-        self, values: Mapping[Axis, Scalar], begin: int, total: Buffer
+    def _rest(
+        self, values: Mapping[Axis, Scalar], begin: int, partial: Buffer
     ) -> Sequence[Statement]:
-        """The elements that fill no block, in ever smaller vectors added to the total."""
-        axis, width = self.axes[-1], self.lanes
-        statements: list[Statement] = []
-        while begin < axis.extent:
-            while begin + width > axis.extent:
-                width //= 2
-            lane = Axis("tail", width)
-            at = substitute(self.body, {**values, axis: lane + begin})
-            value = self._over_lane(lane, at)
-            statements.append(Store(total, (), self._combined(total[()], value)))
-            begin += width
-        return statements
+        """The elements from `begin` on, which fill less than a block."""
+        whole, rest = divmod(self.axes[-1].extent - begin, self.lanes)
+        parts: list[Statement] = []
+        if whole:
+            way, lane = Axis("way", whole), Axis("lane", self.lanes)
+            place = way * self.lanes + lane + begin
+            parts.append(over_lanes(way, lane, self._update(values, partial, (way, lane), place)))
+        if rest:
+            number = literal(whole, INDEX)
+            parts.append(self._masked(values, partial, number, number, begin))
+        return parts
 
-    def _open_tail(self, values: Mapping[Axis, Scalar], begin: int, partial: Buffer) -> Statement:
-        """The elements of an open axis from `begin` on, which fill less than a block."""
-        axis, dtype = self.axes[-1], self.body.dtype
-        vectors = ceiling_quotient(axis.extent - begin, self.lanes)
-        number, lane = Axis("tail", vectors), Axis("lane", self.lanes)
+    def _open_rest(self, values: Mapping[Axis, Scalar], begin: int, partial: Buffer) -> Statement:
+        """The same for an open axis: all into the first vector."""
+        vectors = ceiling_quotient(self.axes[-1].extent - begin, self.lanes)
+        number = Axis("rest", vectors)
+        return loop_over(number, self._masked(values, partial, number, literal(0, INDEX), begin))
+
+    def _masked(
+        self,
+        values: Mapping[Axis, Scalar],
+        partial: Buffer,
+        number: Scalar,
+        way: Scalar,
+        begin: int,
+    ) -> Statement:
+        """A vector of the rest that may reach beyond the end, into a vector of `partial`."""
+        axis, lane = self.axes[-1], Axis("lane", self.lanes)
         place = number * self.lanes + lane + begin
         at = substitute(self.body, {**values, axis: place})
-        neutral = literal(neutral_element(self.operation, dtype), dtype)
-        value = select(binary("lt", place, axis.extent), at, neutral)
-        cell = (literal(0, INDEX), lane)
-        update = Store(partial, cell, self._combined(partial[cell], value))
-        return loop_over(number, loop_over(lane, update, LoopKind.VECTOR))
+        value = select(binary("lt", place, axis.extent), at, self._neutral)
+        update = Store(partial, (way, lane), self._combined(partial[way, lane], value))
+        return loop_over(lane, update, LoopKind.VECTOR)
 
-    def _combine_ways(self, partial: Buffer, total: Buffer) -> Statement:
+    def _update(
+        self,
+        values: Mapping[Axis, Scalar],
+        partial: Buffer,
+        cell: tuple[Scalar, Scalar],
+        place: Scalar,
+    ) -> Statement:
+        at = substitute(self.body, {**values, self.axes[-1]: place})
+        return Store(partial, cell, self._combined(partial[cell], at))
+
+    def _over_lane(self, partial: Buffer) -> Scalar:
+        """All vectors of `partial` that were written to, and their lanes, as one."""
         lane = Axis("lane", self.lanes)
-        combined: Scalar = partial[0, lane]
-        for way in range(1, self.ways):
-            combined = self._combined(combined, partial[way, lane])
-        value = self._over_lane(lane, combined)
-        return Store(total, (), self._combined(total[()], value))
-
-    def _over_lane(self, lane: Axis, value: Scalar) -> Scalar:
+        found: list[Scalar] = [partial[way, lane] for way in range(self._ways_in_use)]
+        while len(found) > 1:  # pairs, so that few wait for each other
+            pairs = zip(found[::2], found[1::2], strict=False)
+            odd = found[-1:] if len(found) % 2 else []
+            found = [self._combined(left, right) for left, right in pairs] + odd
         if lane.extent == 1:
-            return substitute(value, {lane: literal(0, INDEX)})
-        return LaneReduce(self.operation, lane, value, dtype=self.body.dtype)
+            return substitute(found[0], {lane: literal(0, INDEX)})
+        return LaneReduce(self.operation, lane, found[0], dtype=self.body.dtype)
+
+    @property
+    def _ways_in_use(self) -> int:
+        if is_symbolic(self.axes[-1].extent):
+            return self.ways
+        return min(self.ways, -(-self.axes[-1].extent // self.lanes))
 
     def _combined(self, accumulated: Scalar, value: Scalar) -> Scalar:
         return combine(self.operation, accumulated, value)

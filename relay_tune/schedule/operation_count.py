@@ -48,6 +48,8 @@ def operation_count(root: Scalar, *, reduced: bool) -> float:
 def _instructions(node: Scalar) -> float:
     """Vector instructions of a node by itself."""
     match node:
+        case Unary(operation="exp2"):
+            return 10.0
         case Unary():
             return 1.0 if node.operation in CHEAP_UNARY else 16.0
         case Binary(operation="div" | "pow" | "truncdiv" | "floordiv"):

@@ -19,7 +19,8 @@ INDEX = "int64"
 
 UNARY_OPERATIONS = frozenset(
     "neg abs exp log sqrt rsqrt tanh erf sigmoid sin cos tan asin acos atan sinh cosh asinh acosh "
-    "atanh floor ceil round trunc sign not isnan isinf log2 log1p expm1 bitnot".split()
+    "atanh floor ceil round trunc sign not isnan isinf exp2 log2 log1p expm1 "
+    "bitnot".split()
 )
 """`round` is half to even; `not` is logical, `bitnot` bitwise; `isnan`/`isinf` give bool."""
 

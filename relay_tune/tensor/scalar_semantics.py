@@ -155,6 +155,7 @@ _UNARY: dict[str, Callable[..., Any]] = {
     "not": np.logical_not,
     "isnan": np.isnan,
     "isinf": np.isinf,
+    "exp2": np.exp2,
     "log2": np.log2,
     "log1p": np.log1p,
     "expm1": np.expm1,

@@ -46,3 +46,19 @@ def test_unknown_machines_are_refused(text):
     with pytest.raises(InputError, match="not known") as caught:
         parse_target(text)
     assert caught.value.remedy and "x86_64-linux-gnu:haswell" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("name", "scales"),
+    [
+        ("x86_64-linux-gnu:skylake-avx512", True),
+        ("x86_64-linux-gnu:znver5", True),
+        ("x86_64-linux-gnu:skylake-avx512:-avx512dq", False),
+        ("x86_64-linux-gnu:x86-64:+avx512f,+avx512vl", False),
+        ("x86_64-linux-gnu:x86-64:+avx512f,+avx512vl,+avx512dq", True),
+        ("x86_64-linux-gnu:haswell", False),
+        ("aarch64-linux-gnu:cortex-a72", False),
+    ],
+)
+def test_machines_that_scale_by_powers_of_two(name, scales):
+    assert parse_target(name).scales_powers == scales

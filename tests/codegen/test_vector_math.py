@@ -41,7 +41,7 @@ REFERENCES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     **{
         name: getattr(np, name)
-        for name in "exp log tanh sin cos tan sinh cosh log2 log1p expm1".split()
+        for name in "exp exp2 log tanh sin cos tan sinh cosh log2 log1p expm1".split()
     },
     **{f"a{name}": getattr(np, f"arc{name}") for name in "sin cos tan sinh cosh tanh".split()},
 }
@@ -112,7 +112,14 @@ def samples(name: str, dtype: type) -> np.ndarray:
     generator = np.random.default_rng(7)
     bits = generator.integers(0, 1 << 32, 12000, dtype=np.uint32)
     spread = np.nan_to_num(bits.view(np.float32))
-    limit = {"exp": 105.0, "sinh": 90.0, "cosh": 90.0, "expm1": 90.0, "sigmoid": 105.0}.get(name)
+    limit = {
+        "exp": 105.0,
+        "exp2": 150.0,
+        "sinh": 90.0,
+        "cosh": 90.0,
+        "expm1": 90.0,
+        "sigmoid": 105.0,
+    }.get(name)
     wide = generator.uniform(-(limit or 10.0), limit or 10.0, 12000)
     near = generator.uniform(-1.5, 1.5, 7000)
     turns = np.arange(1, 1000) * (np.pi / 2)
@@ -168,7 +175,7 @@ def test_sign_of_zero(name: str, target: str, lanes: int) -> None:
     assert np.array_equal(np.signbit(got)[is_zero], np.signbit(expected)[is_zero])
 
 
-@pytest.mark.parametrize("name", ["exp", "log", "tanh", "erf", "sigmoid", "log2"])
+@pytest.mark.parametrize("name", ["exp", "exp2", "log", "tanh", "erf", "sigmoid", "log2"])
 def test_common_float32_functions_call_nothing(name: str) -> None:
     kernel = elementwise("f", "float32", 16, 1, lambda x: unary(name, x))
     code = compile_text(module_text([kernel], TARGETS["haswell"]), TARGETS["haswell"])
@@ -189,6 +196,7 @@ def test_compiles_for_arm() -> None:
 def test_exact_results() -> None:
     x = np.array([0.0, -0.0, 100.0, -100.0], np.float32)
     assert run("native", 16, "float32", "exp", x).tolist() == [1, 1, math.inf, 0]
+    assert run("native", 16, "float32", "exp2", x[:2]).tolist() == [1, 1]
     assert run("native", 16, "float32", "tanh", x).tolist() == [0, 0, 1, -1]
     assert run("native", 16, "float32", "erf", x).tolist() == [0, 0, 1, -1]
     powers = np.exp2(np.arange(-149, 128)).astype(np.float32)
