@@ -167,8 +167,6 @@ class LaneReduction:
             pairs = zip(found[::2], found[1::2], strict=False)
             odd = found[-1:] if len(found) % 2 else []
             found = [self._combined(left, right) for left, right in pairs] + odd
-        if lane.extent == 1:
-            return substitute(found[0], {lane: literal(0, INDEX)})
         return LaneReduce(self.operation, lane, found[0], dtype=self.body.dtype)
 
     @property
