@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Build and export."""
     output = Path(arguments.output)
-    require_writable(output)
+    require_writable(output, arguments.model, arguments.log)
     linker_command(parse_target(arguments.target).triple)
     coverage = Coverage()
     module = load_model(arguments.model, shapes_of(arguments))

@@ -98,7 +98,7 @@ def _merge(arguments: argparse.Namespace) -> int:
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    require_writable(Path(arguments.file))
+    require_writable(Path(arguments.file), arguments.log)
     with opened(arguments.log) as log:
         log.export_json(arguments.file)
     return 0
@@ -106,7 +106,9 @@ def _export(arguments: argparse.Namespace) -> int:
 
 def _import(arguments: argparse.Namespace) -> int:
     if not Path(arguments.file).is_file():
-        raise InputError(f"There is no file {arguments.file}.")
+        raise InputError(
+            f"There is no file {arguments.file}.", remedy="Name one that `tune log export` wrote."
+        )
     with opened(arguments.log, readonly=False, create=True) as log:
         print(f"{arguments.file}: {_joined_text(log.import_json(arguments.file))}")
     return 0

@@ -9,11 +9,14 @@ from relay_tune import zoo
 from relay_tune.errors import InputError
 from relay_tune.frontend.onnx_import import from_onnx
 from relay_tune.frontend.onnx_json import read_json
+from relay_tune.frontend.onnx_model import CHECK_PATH
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.json_form import from_json, read_document
 from relay_tune.ir.module import Module
 
 ZOO = "zoo:"
+
+_KINDS = f"Give a .onnx, .relay or .json file, or {ZOO}NAME for a built-in network."
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -28,6 +31,8 @@ def load_model(name: str, shapes: Shapes | None = None) -> Module:
         _refuse_shapes(shapes, "A built-in network")
         return zoo.build(name.removeprefix(ZOO))
     path = Path(name)
+    if path.is_dir():
+        raise InputError(f"{name} is a folder, not a model.", remedy=_KINDS)
     match path.suffix.lower():
         case ".onnx":
             return from_onnx(path, shapes=shapes)
@@ -42,8 +47,8 @@ def load_model(name: str, shapes: Shapes | None = None) -> Module:
             return parse(read_text(path), str(path))
     raise InputError(
         f"{name!r} is no model that can be read.",
-        remedy=f"Give a .onnx, .relay or .json file, or {ZOO}NAME with one of "
-        f"{', '.join((*zoo.names(), *zoo.program_names()))}.",
+        notes=(f"The built-in ones are: {', '.join((*zoo.names(), *zoo.program_names()))}.",),
+        remedy=_KINDS,
     )
 
 
@@ -57,9 +62,13 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise InputError(f"The file {path} cannot be read: {error.strerror}.") from error
+        raise InputError(
+            f"The file {path} cannot be read: {error.strerror}.", remedy=CHECK_PATH
+        ) from error
     except ValueError as error:  # bytes that are not UTF-8, or a path with a null character
-        raise InputError(f"The file {path} is no text: {error}.") from error
+        raise InputError(
+            f"The file {path} is no text: {error}.", remedy="Give a file with UTF-8 text."
+        ) from error
 
 
 def _refuse_shapes(shapes: Shapes | None, what: str) -> None:

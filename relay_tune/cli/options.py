@@ -61,17 +61,32 @@ def add_json(parser: ArgumentParser) -> None:
 
 def positive(text: str) -> int:
     """A whole number above 0; argparse reports the error."""
-    value = int(text)
-    if value < 1:
-        raise ArgumentTypeError(f"{text} is not at least 1")
+    return _whole(text, 1)
+
+
+def seed(text: str) -> int:
+    """A whole number that is not negative; argparse reports the error."""
+    return _whole(text, 0)
+
+
+def _whole(text: str, least: int) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a whole number") from None
+    if value < least:
+        raise ArgumentTypeError(f"{text} is not at least {least}")
     return value
 
 
 def positive_real(text: str) -> float:
     """A finite number above 0; argparse reports the error."""
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a number") from None
     if not 0 < value < float("inf"):
-        raise ArgumentTypeError(f"{text} is not above 0")
+        raise ArgumentTypeError(f"{text} is not a finite number above 0")
     return value
 
 

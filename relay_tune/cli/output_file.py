@@ -8,16 +8,35 @@ from pathlib import Path
 
 from relay_tune.errors import InputError
 
+OTHER_NAME = "Give the output another name."
+OTHER_FOLDER = "Name a file in a folder that exists and can be written."
 
-def require_writable(path: Path) -> None:
-    """Raise InputError, before any work is done, where a file cannot be written later."""
+
+def require_writable(path: Path, *needed: str | None) -> None:
+    """Raise InputError, before any work is done, where a file cannot be written later.
+
+    `needed` are the files that the command reads or adds to: none of them is overwritten.
+    """
     folder = path.parent
     if path.is_dir():
-        raise InputError(f"{path} cannot be written: it is a folder.")
+        raise _refused(path, "it is a folder", OTHER_NAME)
+    if path.exists() and not path.is_file():
+        raise _refused(path, "it is no regular file", OTHER_NAME)
     if not folder.is_dir():
-        raise InputError(f"{path} cannot be written: there is no folder {folder}.")
+        raise _refused(path, f"there is no folder {folder}", OTHER_FOLDER)
     if not os.access(folder, os.W_OK):
-        raise InputError(f"{path} cannot be written: the folder {folder} is read-only.")
+        raise _refused(path, f"the folder {folder} is read-only", OTHER_FOLDER)
+    if any(_is_same(path, Path(name)) for name in needed if name is not None):
+        raise _refused(path, "this command also needs it as it is", OTHER_NAME)
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    """Whether two names stand for one file, there or not."""
+    return path.resolve() == other.resolve()
+
+
+def _refused(path: Path, reason: str, remedy: str) -> InputError:
+    return InputError(f"{path} cannot be written: {reason}.", remedy=remedy)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -38,7 +57,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def _unwritable(path: Path, error: OSError) -> InputError:
-    return InputError(f"{path} cannot be written: {error.strerror}.")
+    return _refused(path, error.strerror or str(error), OTHER_FOLDER)
 
 
 def _umask() -> int:

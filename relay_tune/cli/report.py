@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the page."""
     default = Path(arguments.log).with_suffix(".html").name
     output = Path(arguments.output or default)
-    require_writable(output)
+    require_writable(output, arguments.log)
     with opened(arguments.log) as log:
         text = page(Path(arguments.log).name, task_reports(log))
     write_text(output, text)

@@ -19,6 +19,7 @@ from relay_tune.cli.options import (
     add_model,
     positive,
     positive_real,
+    seed,
     shapes_of,
 )
 from relay_tune.cli.output_file import require_writable
@@ -53,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--minutes", type=positive_real, metavar="M", help="stop after M minutes (default: 3)"
     )
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="S", help="of the search (default: 0)"
+        "--seed", type=seed, default=0, metavar="S", help="of the search (default: 0)"
     )
     add_machine(parser)
     add_accuracy(parser)
@@ -63,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Tune, print what was reached, build and export."""
     output = Path(arguments.output or f"{stem(arguments.model)}.so")
-    require_writable(output)
+    require_writable(output, arguments.model, arguments.log)
     if arguments.output is not None:  # without a linker, better fail before the work than after
         linker_command(parse_target(arguments.target).triple)
     module = load_model(arguments.model, shapes_of(arguments))

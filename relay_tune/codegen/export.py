@@ -62,6 +62,9 @@ def publish(path: Path, triple: str, header_text: str, link: Callable[[Path], Pa
     header = path.with_suffix(".h")
     if path.suffix == ".h" or not path.name:
         raise InputError(f"{path} is no name for a library.", remedy="Write it as NAME.so.")
+    for file in (path, header):
+        if file.exists() and not file.is_file():
+            raise InputError(f"{file} cannot be written: it is no regular file.")
     if "linux" not in triple:
         raise BuildError(f"Libraries are written for Linux, not for {triple}.")
     linker_command(triple)

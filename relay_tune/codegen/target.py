@@ -11,9 +11,15 @@ from functools import cache
 import llvmlite.binding as llvm
 
 from relay_tune.codegen.llvm_types import BYTES
+from relay_tune.codegen.target_check import unknown_parts
 from relay_tune.errors import InputError
 
 WIDE_VECTOR_CPUS = ("skylake-avx512", "cascadelake", "cooperlake", "icelake", "sapphirerapids")
+
+_HOW_TO_WRITE = (
+    "Write native, or TRIPLE[:CPU[:+feature,...]], "
+    "such as x86_64-linux-gnu:haswell or aarch64-linux-gnu:cortex-a72."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +89,18 @@ def parse_target(text: str) -> Target:
     triple, _, rest = text.partition(":")
     cpu, _, features = rest.partition(":")
     try:
-        machine = llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features)
+        unknown = unknown_parts(triple, cpu, features)
     except RuntimeError as error:
         raise InputError(
-            f"The target {text!r} is not known: {error}.",
-            remedy="Write native, or TRIPLE[:CPU[:+feature,...]], "
-            "such as x86_64-linux-gnu:haswell or aarch64-linux-gnu:cortex-a72.",
+            f"The target {text!r} is not known: {error}.", remedy=_HOW_TO_WRITE
         ) from error
-    bits, registers = _named_vector_shape(machine.triple, cpu, features)
+    if unknown:
+        raise InputError(
+            f"The target {text!r} is not known: LLVM has no {' and no '.join(unknown)} for "
+            f"{triple}.",
+            remedy=_HOW_TO_WRITE,
+        )
+    bits, registers = _named_vector_shape(triple, cpu, features)
     return Target(triple, cpu, features, bits, registers)
 
 

@@ -8,6 +8,7 @@ from google.protobuf.json_format import Parse, ParseError  # type: ignore[import
 from onnx import ModelProto
 
 from relay_tune.errors import InputError, ModelError
+from relay_tune.frontend.onnx_model import CHECK_PATH
 
 
 def read_json(path: Path) -> ModelProto:
@@ -18,9 +19,13 @@ def read_json(path: Path) -> ModelProto:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise InputError(f"The model file {path} cannot be read: {error.strerror}.") from error
+        raise InputError(
+            f"The model file {path} cannot be read: {error.strerror}.", remedy=CHECK_PATH
+        ) from error
     except ValueError as error:
-        raise ModelError(f"{path} is not JSON: {error}.") from error
+        raise ModelError(
+            f"{path} is not JSON: {error}.", remedy="Give a file with UTF-8 text."
+        ) from error
     try:
         return Parse(text, ModelProto())
     except (ParseError, RecursionError) as error:

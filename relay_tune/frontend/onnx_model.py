@@ -17,6 +17,9 @@ OLDEST_OPSET = 6
 NEWEST_OPSET = 28
 MAXIMUM_BYTES = 2**31 - 1
 
+CHECK_PATH = "Check the path, and that the file may be read."
+CHECK_CONTENT = "Check that the file is complete and was written in ONNX's binary format."
+
 ModelSource: TypeAlias = str | os.PathLike[str] | bytes | ModelProto
 FunctionKey: TypeAlias = tuple[str, str, str]
 """Domain, name and overload of a function."""
@@ -45,11 +48,16 @@ def read_model(source: ModelSource) -> OnnxModel:
     Raises InputError if the file cannot be read, ModelError if it is no ONNX model.
     """
     if isinstance(source, ModelProto):
-        return _checked(source, None)
+        return _checked(source, "The given model", None)
     if isinstance(source, bytes):
-        return _checked(_parsed(source, "The given bytes"), None)
+        return _checked(_parsed(source, "The given value"), "The given value", None)
+    if not isinstance(source, str | os.PathLike):
+        raise InputError(
+            f"An ONNX model cannot be read from a value of type {type(source).__name__}.",
+            remedy="Give a path, the bytes of a file, or an onnx.ModelProto.",
+        )
     path = Path(source)
-    return _checked(_parsed(_content(path), str(path)), path.parent)
+    return _checked(_parsed(_content(path), str(path)), str(path), path.parent)
 
 
 def opset_versions(imports: Iterable[Any]) -> dict[str, int]:
@@ -87,7 +95,9 @@ def _content(path: Path) -> bytes:
         return path.read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"The model file {path} cannot be read: {reason}.") from error
+        raise InputError(
+            f"The model file {path} cannot be read: {reason}.", remedy=CHECK_PATH
+        ) from error
 
 
 def _parsed(content: bytes, what: str) -> ModelProto:
@@ -96,15 +106,14 @@ def _parsed(content: bytes, what: str) -> ModelProto:
     except DecodeError as error:
         raise ModelError(
             f"{what} is not an ONNX model: the content cannot be decoded.",
-            remedy="Check that the file is complete and was written in ONNX's binary format.",
+            remedy=CHECK_CONTENT,
         ) from error
 
 
-def _checked(model: ModelProto, folder: Path | None) -> OnnxModel:
+def _checked(model: ModelProto, what: str, folder: Path | None) -> OnnxModel:
     if not model.HasField("graph"):
         raise ModelError(
-            "The file holds no graph, so it is not an ONNX model.",
-            remedy="Check that the file is complete and was written in ONNX's binary format.",
+            f"{what} holds no graph, so it is not an ONNX model.", remedy=CHECK_CONTENT
         )
     opsets = opset_versions(model.opset_import)
     version = opsets.get("")

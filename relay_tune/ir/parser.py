@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from relay_tune.errors import InputError
 from relay_tune.ir.cursor import Cursor
 from relay_tune.ir.expr import Expr
 from relay_tune.ir.lexer import TokenKind
@@ -25,8 +26,13 @@ def parse(text: str, source_name: str = "from_string", base: Module | None = Non
     """The module that `text` describes, and that spans call `source_name`.
 
     The definitions of `base` are visible to the text and become part of the result. Raises
-    ParseError.
+    ParseError; InputError for what is no text.
     """
+    if not isinstance(text, str):
+        raise InputError(
+            f"Relay text must be a str, but a value of type {type(text).__name__} was given.",
+            remedy="Decode bytes with .decode(); read files with Path(name).read_text().",
+        )
     return DefinitionParser(Cursor(Source(text, source_name)), base).module()
 
 

@@ -7,9 +7,10 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from numbers import Integral
 
 from relay_tune.codegen.compiler import LoadedCode, compile_text
-from relay_tune.codegen.native_runtime import RUNTIME_SYMBOLS, runtime_text
+from relay_tune.codegen.native_runtime import MAXIMUM_THREADS, RUNTIME_SYMBOLS, runtime_text
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import InputError
 
@@ -22,12 +23,18 @@ def available_processors() -> int:
 
 
 def thread_count(threads: int | None) -> int:
-    """The number of threads that is meant; InputError if it is not positive."""
+    """The number of threads that is meant, all processors for None.
+
+    Raises InputError unless it is a whole number that the pool can have.
+    """
     if threads is None:
         return available_processors()
-    if threads < 1:
-        raise InputError(f"{threads} threads were asked for; at least 1 is needed.")
-    return threads
+    if not isinstance(threads, Integral) or not 1 <= threads <= MAXIMUM_THREADS:
+        raise InputError(
+            f"threads is {threads!r}, but must be a whole number from 1 to {MAXIMUM_THREADS}.",
+            remedy="Leave it away to use all processors.",
+        )
+    return int(threads)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 
 from relay_tune.errors import InputError
 
@@ -73,10 +74,16 @@ def make_budget(
     trials: int | None, minutes: float | None, tasks: int, used: int, clock: Clock = time.monotonic
 ) -> Budget:
     """The budget that a user asks for; None takes the default. InputError for a senseless one."""
-    if trials is not None and trials < 0:
-        raise InputError(f"trials is {trials}, but must be at least 0.")
+    if trials is not None and not (isinstance(trials, Integral) and trials >= 0):
+        raise InputError(
+            f"trials is {trials!r}, but must be a whole number of at least 0.",
+            remedy=f"Leave it away for {TRIALS_PER_TASK} candidates a kernel.",
+        )
     chosen = DEFAULT_MINUTES if minutes is None else minutes
-    if not math.isfinite(chosen) or chosen < 0:
-        raise InputError(f"minutes is {minutes}, but must be a number of at least 0.")
+    if not isinstance(chosen, Real) or not 0 <= chosen < math.inf:
+        raise InputError(
+            f"minutes is {minutes!r}, but must be a finite number of at least 0.",
+            remedy=f"Leave it away for {DEFAULT_MINUTES:.0f} minutes.",
+        )
     count = TRIALS_PER_TASK * tasks if trials is None else trials
     return Budget(count, chosen * 60.0, used, clock=clock)

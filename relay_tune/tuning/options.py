@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
+
+from relay_tune.errors import InputError
+
+SEEDS = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +17,7 @@ class TuningOptions:
     Attributes:
         trials: candidates in all, those that the log already holds included; None for 64 a task.
         minutes: time to spend; None for 3.
-        seed: of all random choices.
+        seed: of all random choices; InputError unless it is from 0 to 2**31 - 1.
         batch: candidates of one task that are compiled together.
     """
 
@@ -20,3 +25,10 @@ class TuningOptions:
     minutes: float | None = None
     seed: int = 0
     batch: int = 8
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.seed, Integral) or not 0 <= self.seed < SEEDS:
+            raise InputError(
+                f"seed is {self.seed!r}, but must be a whole number from 0 to {SEEDS - 1}.",
+                remedy="Leave it away for 0.",
+            )

@@ -66,12 +66,13 @@ def tune(
         seed: of all random choices.
         progress: is called with each event (`relay_tune.tuning.events`).
 
-    Raises RelayError for an ill-typed model, InputError for a target, log or budget that cannot be
-    used, TuningError if nothing could be measured.
+    Raises RelayError for an ill-typed model, InputError for a target, log, budget or seed that
+    cannot be used, TuningError if nothing could be measured.
     """
     chosen = parse_target(target) if isinstance(target, str) else target
     _check_native(chosen)
     count = thread_count(threads)
+    options = TuningOptions(trials, minutes, seed)
     fused = fused_module(infer_types(module))
     tasks = extract_tasks(fused, parse_accuracy(accuracy))
     network_bytes = sum(task.weight * max(size for _, size in task.works) for task in tasks)
@@ -81,7 +82,7 @@ def tune(
             tasks,
             runner,
             log=log,
-            options=TuningOptions(trials, minutes, seed),
+            options=options,
             target=chosen,
             threads=count,
             progress=progress if progress is not None else ignore,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from relay_tune.errors import RelayError
+from relay_tune.errors import InputError, RelayError
 from relay_tune.ir.expr import Call, Expr, Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import Type
@@ -29,8 +29,14 @@ def infer_types(module: Module) -> Module:
     """The module with the type of every expression filled in; what was typed already is kept.
 
     Type parameters that were not written are found and added to functions, type arguments to
-    calls. Raises TypeInferenceError with the place, the types and what to do.
+    calls. Raises TypeInferenceError with the place, the types and what to do; InputError for what
+    is no module.
     """
+    if not isinstance(module, Module):
+        raise InputError(
+            f"A Module is needed here, but a value of type {type(module).__name__} was given.",
+            remedy="Read a model with from_onnx(path) or parse(text) first.",
+        )
     state = InferenceState(module)
     _check_data_types(state)
     for group in recursive_groups(module):

@@ -80,7 +80,7 @@ def test_a_folder_is_no_model(tune: Tune, tmp_path: Path, ending: str) -> None:
     folder.mkdir()
     outcome = tune("show", folder)
     assert outcome.code == 1
-    assert "Is a directory" in outcome.err
+    assert "is a folder, not a model" in outcome.err
 
 
 def test_a_null_character_in_a_name(tune: Tune) -> None:

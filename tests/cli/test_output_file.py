@@ -45,3 +45,12 @@ def test_folders_cannot_be_written(tmp_path: Path) -> None:
         require_writable(tmp_path)
     with pytest.raises(InputError, match="there is no folder"):
         require_writable(tmp_path / "no" / "file")
+
+
+def test_files_that_are_needed_are_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "model.onnx")
+    for name in ("model.onnx", "link", "folder/../model.onnx"):
+        with pytest.raises(InputError, match="also needs it"):
+            require_writable(tmp_path / "model.onnx", None, str(tmp_path / name))
+    require_writable(tmp_path / "model.so", None, str(tmp_path / "model.onnx"))

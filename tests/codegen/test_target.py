@@ -1,5 +1,10 @@
+from __future__ import annotations
+
+import os
+
 import pytest
 
+from relay_tune.codegen import target_check
 from relay_tune.codegen.target import native_target, parse_target
 from relay_tune.errors import InputError
 
@@ -62,3 +67,24 @@ def test_unknown_machines_are_refused(text):
 )
 def test_machines_that_scale_by_powers_of_two(name, scales):
     assert parse_target(name).scales_powers == scales
+
+
+@pytest.mark.parametrize("unknown", ["nonsense", "haswell:+nonsense", "cortex-a72"])
+def test_processors_and_features_that_llvm_would_ignore(
+    unknown: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(InputError, match="LLVM has no "):
+        parse_target(f"x86_64-linux-gnu:{unknown}")
+    assert capfd.readouterr().err == ""
+
+
+def test_what_others_write_while_llvm_is_asked_is_kept(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class LoudTarget:
+        def create_target_machine(self, cpu: str, features: str) -> None:
+            os.write(2, b"of another thread\n'x' is not a recognized processor\n")
+
+    monkeypatch.setattr(target_check.llvm.Target, "from_triple", lambda triple: LoudTarget())
+    assert target_check.unknown_parts("loud", "x", "") == ("'x'",)
+    assert capfd.readouterr().err == "of another thread\n"
