@@ -40,6 +40,8 @@ class LoadedProgram:
         self.inputs: Mapping[str, Type] = dict(entry.inputs)
         self.output = entry.output
         self._names = list(self.inputs)
+        self._parts = [part for n, type_ in entry.inputs.items() for part in _named_parts(type_, n)]
+        self._has_tuples = any(isinstance(type_, TupleType) for type_ in entry.inputs.values())
         self._has_cells = program.has_cells
         self._session = NativeSession(functions, threads)
         self._writer = ValueWriter(program, self._session)
@@ -51,16 +53,17 @@ class LoadedProgram:
 
     def __call__(self, *inputs: object, **named: object) -> Value:
         """The value of the program; InputError if an input does not fit, RelayError if it fails."""
-        values: Sequence[object] = inputs
         if named or len(inputs) != len(self._names):
-            bound = arguments_by_name(self._names, inputs, named)
-            values = [bound[name] for name in self._names]
+            return self.run(arguments_by_name(self._names, inputs, named))
         with self._lock:
-            return self._call(values)
+            return self._call(inputs)
 
     def run(self, inputs: Mapping[str, object]) -> Value:
         """The value of the program for inputs by name."""
-        return self(**inputs)
+        if inputs.keys() != self.inputs.keys():
+            inputs = arguments_by_name(self._names, (), inputs)
+        with self._lock:
+            return self._call([inputs[name] for name in self._names])
 
     def benchmark(
         self, *inputs: object, repeat: int = 30, warmup: int = 5, **named: object
@@ -100,25 +103,34 @@ class LoadedProgram:
         symbols: dict[Symbol, int] = {}
         place = 0
         try:
-            for name, value in zip(self._names, values, strict=True):
-                for part, type_, part_name in _components(value, self.inputs[name], name):
-                    if not isinstance(type_, TensorType):
-                        self._inputs[place] = self._writer.new_object(part, type_, part_name)
-                        place += 1
-                        continue
-                    kept.append(checked_array(part, type_, part_name, symbols))
+            for part, (name, type_, is_open) in zip(
+                self._components(values), self._parts, strict=True
+            ):
+                if not isinstance(type_, TensorType):
+                    self._inputs[place] = self._writer.new_object(part, type_, name)
+                    place += 1
+                    continue
+                array = checked_array(part, type_, name, symbols)
+                kept.append(array)
+                self._inputs[place] = address_of(array)
+                place += 1
+                if is_open:
+                    opened.append((array, type_, name))
+                    kept.append(np.array(array.shape, np.int64))
                     self._inputs[place] = address_of(kept[-1])
                     place += 1
-                    if is_open_type(type_):
-                        opened.append((kept[-1], type_, part_name))
-                        kept.append(np.array(kept[-1].shape, np.int64))
-                        self._inputs[place] = address_of(kept[-1])
-                        place += 1
             check_open_sizes(opened, symbols)
         except RelayError:
             self._session.reset()
             raise
         return kept
+
+    def _components(self, values: Sequence[object]) -> Sequence[object]:
+        """The components of the inputs; InputError where one should be a tuple and is none."""
+        if not self._has_tuples:
+            return values
+        pairs = zip(values, self.inputs.items(), strict=True)
+        return [part for value, (name, type_) in pairs for part in _parts(value, type_, name)]
 
 
 class _Result:
@@ -151,15 +163,24 @@ def _word_count(*types: Type) -> int:
     return sum(2 if is_open_type(part) else 1 for part in parts)
 
 
-def _components(value: object, type_: Type, name: str) -> Iterator[tuple[object, Type, str]]:
-    """The components of a value with their types and names; InputError where it is no tuple."""
+def _parts(value: object, type_: Type, name: str) -> Iterator[object]:
+    """The components of a value; InputError where it is no tuple."""
     if not isinstance(type_, TupleType):
-        yield value, type_, name
+        yield value
         return
     if not isinstance(value, tuple | list) or len(value) != len(type_.fields):
         raise InputError(f"Input {name!r} must be a tuple of {len(type_.fields)} values.")
     for index, (part, field) in enumerate(zip(value, type_.fields, strict=True)):
-        yield from _components(part, field, f"{name}.{index}")
+        yield from _parts(part, field, f"{name}.{index}")
+
+
+def _named_parts(type_: Type, name: str) -> Iterator[tuple[str, Type, bool]]:
+    """The components of an input with their names and types, and whether their sizes are open."""
+    if not isinstance(type_, TupleType):
+        yield name, type_, is_open_type(type_)
+        return
+    for index, field in enumerate(type_.fields):
+        yield from _named_parts(field, f"{name}.{index}")
 
 
 def _assembled(type_: Type, components: Iterator[Value]) -> Value:

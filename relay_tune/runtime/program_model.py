@@ -72,7 +72,7 @@ class ProgramModel:
 
     def run(self, inputs: Mapping[str, object]) -> Value:
         """The value of the program for inputs by name."""
-        return self(**inputs)
+        return self._program((), inputs).run(inputs)
 
     def benchmark(
         self, *inputs: object, repeat: int = 30, warmup: int = 5, **named: object

@@ -8,8 +8,9 @@ of a layout are then read together, field by field.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from struct import Struct
 
 import numpy as np
@@ -29,14 +30,31 @@ _set_fields = vars(ConstructorValue)["fields"].__set__
 
 _Object = ConstructorValue | ReferenceCell
 
+Columns = Iterator[np.ndarray]
+"""The components of objects of a layout that are still to be read, int64 [objects] each."""
+
+ReadColumn = Callable[["_Reading", Columns, int], Sequence[Value]]
+"""Takes the next components of so many objects and gives the values of a field."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Form:
-    """What the objects of a layout stand for; a cell has no constructor."""
+    """What the objects of a layout stand for; a cell has no constructor.
+
+    `columns` read each field in all objects of the layout.
+    """
 
     constructor: Constructor | None
     fields: tuple[Type, ...]
     layout: ObjectLayout
+    columns: tuple[ReadColumn, ...]
+
+    @staticmethod
+    def of(
+        constructor: Constructor | None, fields: tuple[Type, ...], layout: ObjectLayout
+    ) -> _Form:
+        """What the objects of a layout with fields of these types stand for."""
+        return _Form(constructor, fields, layout, tuple(map(_column_reader, fields)))
 
 
 class ValueReader:
@@ -45,8 +63,8 @@ class ValueReader:
     def __init__(self, program: FirstOrderProgram, session: NativeSession) -> None:
         self._session = session
         made = [made for listed in program.data_types.values() for made in listed]
-        forms = [_Form(each.constructor, each.fields, each.layout) for each in made]
-        forms += [_Form(None, (type_.value,), layout) for type_, layout in program.cells.items()]
+        forms = [_Form.of(each.constructor, each.fields, each.layout) for each in made]
+        forms += [_Form.of(None, (type_.value,), layout) for type_, layout in program.cells.items()]
         self._forms = {form.layout.number: form for form in forms}
         count = max(self._forms, default=0) + 1
         self._width = max((len(form.layout.fields) for form in forms), default=0)
@@ -78,7 +96,8 @@ class ValueReader:
 class _Reading:
     """The reading of described objects.
 
-    `_objects` has their values by number and, from its end, those of static objects.
+    Attributes:
+        objects: their values by number and, from its end, those of static objects.
     """
 
     def __init__(
@@ -90,51 +109,39 @@ class _Reading:
     ) -> None:
         self._session = session
         self._description = description
-        self._made = [object.__new__(classes[n]) for n in description.layouts.tolist()]
-        self._objects: list[Value] = [*self._made, *static]
+        self._layouts = description.layouts.tolist()
+        self._made = [object.__new__(classes[number]) for number in self._layouts]
+        self.objects: list[Value] = [*self._made, *static]
         self._tensors: dict[TensorType, dict[int, np.ndarray]] = {}
 
     def values(self, forms: Mapping[int, _Form]) -> list[Value]:
         """The values of the roots, all objects filled."""
-        layouts = self._description.layouts
-        numbers = set(layouts.tolist())
+        numbers = set(self._layouts)
         for number in numbers:
             if len(numbers) == 1:  # lists, mostly: a third of the time
                 self._fill(forms[number], self._made, self._description.fields)
                 continue
-            places = np.flatnonzero(layouts == number)
+            places = np.flatnonzero(self._description.layouts == number)
             made = [self._made[place] for place in places.tolist()]
             self._fill(forms[number], made, self._description.fields[places])
-        return [self._objects[word] for word in self._description.roots]
+        return [self.objects[word] for word in self._description.roots]
 
     def _fill(self, form: _Form, made: Sequence[_Object], components: np.ndarray) -> None:
         """Give objects of one layout their fields, whose components are int64 [objects, fields]."""
         columns = iter(components.T)
-        fields = [self._column(type_, columns, len(made)) for type_ in form.fields]
-        for value, row in zip(made, zip(*fields, strict=True), strict=True):
-            if form.constructor is None:
-                assert isinstance(value, ReferenceCell)
-                value.value = row[0]
-            else:
-                _set_constructor(value, form.constructor)
-                _set_fields(value, row)
+        fields = [read(self, columns, len(made)) for read in form.columns]
+        rows = zip(*fields, strict=True)
+        if form.constructor is None:
+            for cell, (value,) in zip(made, rows, strict=True):
+                assert isinstance(cell, ReferenceCell)
+                cell.value = value
+            return
+        constructor = form.constructor
+        for made_value, row in zip(made, rows, strict=True):
+            _set_constructor(made_value, constructor)
+            _set_fields(made_value, row)
 
-    def _column(self, type_: Type, columns: Iterator[np.ndarray], count: int) -> Sequence[Value]:
-        """The values of one field in all objects, whose components are the next columns."""
-        match type_:
-            case TupleType(fields=()):
-                return [()] * count
-            case TupleType():
-                parts = [self._column(field, columns, count) for field in type_.fields]
-                return list(zip(*parts, strict=True))
-            case TensorType(shape=()):
-                return _scalars(next(columns), DTYPES[type_.dtype])
-            case TensorType():
-                return self._tensor_values(next(columns).tolist(), type_)
-            case _:
-                return list(map(self._objects.__getitem__, next(columns).tolist()))
-
-    def _tensor_values(self, addresses: list[int], type_: TensorType) -> Sequence[Value]:
+    def tensors(self, addresses: list[int], type_: TensorType) -> Sequence[Value]:
         """The tensors at addresses, copied together."""
         known = self._tensors.setdefault(type_, {})
         new = [address for address in dict.fromkeys(addresses) if address not in known]
@@ -146,6 +153,32 @@ class _Reading:
         self._session.gather(new, block)
         known.update(zip(new, block, strict=True))
         return [known[address] for address in addresses]
+
+
+def _column_reader(type_: Type) -> ReadColumn:
+    """What gives the values of fields of a type."""
+    match type_:
+        case TupleType(fields=()):
+            return lambda reading, columns, count: [()] * count
+        case TupleType():
+            return partial(_read_tuples, tuple(map(_column_reader, type_.fields)))
+        case TensorType(shape=()):
+            dtype = DTYPES[type_.dtype]
+            return lambda reading, columns, count: _scalars(next(columns), dtype)
+        case TensorType():
+            return lambda reading, columns, count: reading.tensors(next(columns).tolist(), type_)
+        case _:
+            return _read_objects
+
+
+def _read_objects(reading: _Reading, columns: Columns, count: int) -> Sequence[Value]:
+    return list(map(reading.objects.__getitem__, next(columns).tolist()))
+
+
+def _read_tuples(
+    fields: Sequence[ReadColumn], reading: _Reading, columns: Columns, count: int
+) -> Sequence[Value]:
+    return list(zip(*(read(reading, columns, count) for read in fields), strict=True))
 
 
 def _open_tensor(session: NativeSession, address: int, type_: TensorType) -> np.ndarray:
