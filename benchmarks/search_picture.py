@@ -11,14 +11,10 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-matplotlib.use("svg")
-
-from matplotlib import pyplot  # noqa: E402  # the back end is chosen first
-from matplotlib.axes import Axes  # noqa: E402
-
-from benchmarks.search_curves import Curve, read_curve  # noqa: E402
+from benchmarks.search_curves import Curve, read_curve
 
 LABELS = {"model": "with cost model", "genetic": "genetic, no model", "random": "random"}
 COLOURS = {"model": "tab:blue", "genetic": "tab:orange", "random": "tab:grey"}
@@ -29,9 +25,8 @@ def draw(curves: Sequence[Curve], path: Path) -> None:
     """Write the picture of all curves."""
     networks = list(dict.fromkeys(curve.network for curve in curves))
     width, height = PANEL_INCHES
-    figure, panels = pyplot.subplots(
-        1, len(networks), figsize=(width * len(networks), height), squeeze=False
-    )
+    figure = Figure(figsize=(width * len(networks), height))
+    panels = figure.subplots(1, len(networks), squeeze=False)
     for panel, network in zip(panels[0], networks, strict=True):
         _draw_network(panel, [curve for curve in curves if curve.network == network])
     figure.tight_layout()

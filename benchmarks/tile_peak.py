@@ -16,14 +16,18 @@ from functools import partial
 import numpy as np
 
 from benchmarks.interleave import interleaved_medians
+from benchmarks.multiply_add_loop import (
+    ITERATIONS,
+    fused_multiply_add,
+    loop_text,
+    parallel_run,
+    vector_type,
+)
 from benchmarks.peak import operations as register_operations
 from benchmarks.peak import peak_run
-from relay_tune.codegen.compiler import LoadedCode, compile_text
 from relay_tune.codegen.target import Target, native_target
-from relay_tune.runtime.threads import thread_pool
 
 SYMBOL = "register_tile_loop"
-ITERATIONS = 100_000
 STEPS = 32
 """Different steps; their operands take a few kilobytes."""
 
@@ -50,68 +54,53 @@ def tile_text(target: Target) -> str:
     row in the end.
     """
     lanes, columns = target.lanes("float32"), columns_of(target)
-    vector = f"<{lanes} x float>"
-    fused = f"@llvm.fma.v{lanes}f32"
+    vector = vector_type(target)
     cells = [(row, column) for row in range(ROWS) for column in range(columns)]
-    loads = []
+    sums = [
+        f"%s{r}_{c} = phi {vector} [ zeroinitializer, %entry ], [ %t{r}_{c}, %loop ]"
+        for r, c in cells
+    ]
+    entry = [f"%rows = getelementptr float, ptr %mine, i64 {COLUMN_FLOATS}"]
+    step = [
+        f"%step = and i64 %i, {STEPS - 1}",
+        "%column = getelementptr float, ptr %mine, i64 %step",
+        f"%start = mul i64 %step, {columns * lanes}",
+        "%row = getelementptr float, ptr %rows, i64 %start",
+    ]
+    products = [
+        f"%t{r}_{c} = {fused_multiply_add(target, f'%c{r}', f'%r{c}', f'%s{r}_{c}')}"
+        for r, c in cells
+    ]
+    body = [*sums, *step, *_loads(vector, lanes, columns), *products]
+    end = [f"store {vector} %t{r}_{c}, ptr %rows, align {4 * lanes}" for r, c in cells]
+    return loop_text(target, SYMBOL, BUFFER_FLOATS, entry, body, end)
+
+
+def _loads(vector: str, lanes: int, columns: int) -> list[str]:
+    """A row of the one operand, and the elements of a column of the other, each over all lanes."""
+    lines = []
     for column in range(columns):
-        loads += [
-            f"  %rp{column} = getelementptr {vector}, ptr %row, i64 {column}",
-            f"  %r{column} = load {vector}, ptr %rp{column}, align {4 * lanes}",
+        lines += [
+            f"%rp{column} = getelementptr {vector}, ptr %row, i64 {column}",
+            f"%r{column} = load {vector}, ptr %rp{column}, align {4 * lanes}",
         ]
     for row in range(ROWS):
-        loads += [
-            f"  %cp{row} = getelementptr float, ptr %column, i64 {row * STEPS}",
-            f"  %e{row} = load float, ptr %cp{row}, align 4",
-            f"  %i{row} = insertelement {vector} poison, float %e{row}, i64 0",
-            f"  %c{row} = shufflevector {vector} %i{row}, {vector} poison, "
+        lines += [
+            f"%cp{row} = getelementptr float, ptr %column, i64 {row * STEPS}",
+            f"%e{row} = load float, ptr %cp{row}, align 4",
+            f"%i{row} = insertelement {vector} poison, float %e{row}, i64 0",
+            f"%c{row} = shufflevector {vector} %i{row}, {vector} poison, "
             f"<{lanes} x i32> zeroinitializer",
         ]
-    lines = [
-        f'target triple = "{target.triple}"',
-        f"declare {vector} {fused}({vector}, {vector}, {vector})",
-        "declare void @relay_tune_barrier(i64)",
-        f"define void @{SYMBOL}(ptr %numbers, i64 %thread, i64 %threads) {{",
-        "entry:",
-        "  call void @relay_tune_barrier(i64 %threads)",
-        f"  %place = mul i64 %thread, {BUFFER_FLOATS}",
-        "  %columns = getelementptr float, ptr %numbers, i64 %place",
-        f"  %rows = getelementptr float, ptr %columns, i64 {COLUMN_FLOATS}",
-        "  br label %loop",
-        "loop:",
-        "  %i = phi i64 [ 0, %entry ], [ %next, %loop ]",
-        *[f"  %s{r}_{c} = phi {vector} [ zeroinitializer, %entry ], [ %t{r}_{c}, %loop ]"
-          for r, c in cells],
-        f"  %step = and i64 %i, {STEPS - 1}",
-        "  %column = getelementptr float, ptr %columns, i64 %step",
-        f"  %start = mul i64 %step, {columns * lanes}",
-        "  %row = getelementptr float, ptr %rows, i64 %start",
-        *loads,
-        *[f"  %t{r}_{c} = call {vector} {fused}({vector} %c{r}, {vector} %r{c}, "
-          f"{vector} %s{r}_{c})" for r, c in cells],
-        "  %next = add i64 %i, 1",
-        f"  %more = icmp slt i64 %next, {ITERATIONS}",
-        "  br i1 %more, label %loop, label %exit",
-        "exit:",
-        *[f"  store {vector} %t{r}_{c}, ptr %rows, align {4 * lanes}" for r, c in cells],
-        "  ret void",
-        "}",
-    ]  # fmt: skip
-    return "\n".join(lines)
+    return lines
 
 
 def tile_peak_run(threads: int) -> partial[None]:
     """A function that runs the loop on `threads` cores at once, `operations` on each."""
-    target = native_target()
-    code = LoadedCode([compile_text(tile_text(target), target)], [SYMBOL], thread_pool().imports)
     room = np.zeros(threads * BUFFER_FLOATS + 16, np.float32)
     skipped = -room.ctypes.data % 64 // 4
     buffers = room[skipped : skipped + threads * BUFFER_FLOATS]
-    return partial(_run, code, buffers, threads)
-
-
-def _run(code: LoadedCode, buffers: np.ndarray, threads: int) -> None:
-    thread_pool().run(code.address(SYMBOL), buffers.ctypes.data, threads)
+    return parallel_run(SYMBOL, tile_text(native_target()), buffers, threads)
 
 
 def main() -> int:

@@ -33,22 +33,27 @@ class Register:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Instruction:
-    """Base of instructions."""
-
-    @property
-    def results(self) -> tuple[Register, ...]:
-        """The registers that are assigned."""
-        return ()
+class Operation:
+    """What instructions and terminators say of their operands."""
 
     @property
     def consumed(self) -> tuple[Register, ...]:
-        """Operands whose references pass to the instruction."""
+        """Operands whose references pass on."""
         return ()
 
     @property
     def borrowed(self) -> tuple[Register, ...]:
         """Operands that are only looked at."""
+        return ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Instruction(Operation):
+    """Base of instructions."""
+
+    @property
+    def results(self) -> tuple[Register, ...]:
+        """The registers that are assigned."""
         return ()
 
 

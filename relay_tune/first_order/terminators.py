@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from relay_tune.first_order.instructions import Register
+from relay_tune.first_order.instructions import Operation, Register
 from relay_tune.first_order.layouts import ObjectLayout
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Terminator:
+class Terminator(Operation):
     """Base of what a block ends with."""
-
-    @property
-    def consumed(self) -> tuple[Register, ...]:
-        """Operands whose references pass on."""
-        return ()
-
-    @property
-    def borrowed(self) -> tuple[Register, ...]:
-        """Operands that are only looked at."""
-        return ()
 
     @property
     def targets(self) -> tuple[int, ...]:

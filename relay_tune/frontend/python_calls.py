@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
@@ -42,7 +42,7 @@ _REFERENCES = {"ref": (RefCreate, 1), "ref_read": (RefRead, 1), "ref_write": (Re
 _CASTS = {float: "float32", int: "int32", bool: "bool"}
 
 
-class Calls(Values):
+class Calls(Values, ABC):
     """Translates calls."""
 
     @abstractmethod

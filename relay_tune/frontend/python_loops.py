@@ -9,6 +9,7 @@ while i < n:           let %loop = fn (%i, %s) {
 from __future__ import annotations
 
 import ast
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -175,9 +176,9 @@ class Loops(Branches):
         names = tuple(target_names(node.target))
         return Loop(node, (left,), (items,), (rest,), test, names)
 
+    @abstractmethod
     def assign(self, target: ast.expr, value: Meaning, scope: Scope, lets: Lets) -> Scope:
         """Give the names of a target their values."""
-        raise NotImplementedError
 
 
 def _range_arguments(node: ast.expr) -> list[ast.expr] | None:

@@ -3,7 +3,8 @@ from __future__ import annotations
 import llvmlite.binding as llvm
 import numpy as np
 
-from benchmarks.peak import ITERATIONS, chain_count, operations, peak_run, peak_text
+from benchmarks.multiply_add_loop import ITERATIONS
+from benchmarks.peak import chain_count, operations, peak_run, peak_text
 from relay_tune.codegen.target import native_target, parse_target
 
 

@@ -72,7 +72,9 @@ def test_defunctionalisation(name: str, answer_kept: Check) -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_continuation_passing_there_and_back(name: str, answer_kept: Check) -> None:
-    answer_kept(lambda module: UnCps()(ToCps()(module)), PROGRAMS[name], 5)
+    after = parse(answer_kept(lambda module: UnCps()(ToCps()(module)), PROGRAMS[name], 5))
+    assert [param.name for param in after["main_cps"].params] == ["x", "k"]
+    assert [param.name for param in after.main.params] == ["x"]  # no continuation is left
 
 
 @pytest.mark.parametrize("name", ["identity", "double", "captures", "closure of a closure"])
