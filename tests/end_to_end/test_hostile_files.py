@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.fuzz_files import damaged, outcome
+from benchmarks.fuzz_files import damaged
+from benchmarks.fuzzing.file_outcome import outcome
 from benchmarks.fuzzing.hostile import hostile_models
 
 HOSTILE = hostile_models()
