@@ -18,8 +18,9 @@ from search.strategy import Score
 class GeneticSearch:
     """Proposes what evolves best on a predicted worth, and a share of pure exploration.
 
-    Each proposal starts a new evolution, from the best measured genomes and random ones. Without
-    a score the measured genomes are the parents, and their unmeasured children the proposals.
+    Each proposal starts from the best measured genomes, the most promising ones of the evolution
+    before, which go on evolving under a score that has learned since, and random ones. Without a
+    score the measured genomes are the parents, and their unmeasured children the proposals.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class GeneticSearch:
         mutation: float = 0.7,
         exploration: float = 0.2,
         elite: float = 0.1,
+        carried: float = 0.4,
         initial: Sequence[Genome] = (),
     ) -> None:
         """A search over a space.
@@ -39,15 +41,19 @@ class GeneticSearch:
         population, generations, crossover, mutation: see `EvolutionSettings`.
         exploration: probability that a proposal is a random genome.
         elite: share of the population that starts from the best measured genomes.
+        carried: share that starts from the most promising genomes of the evolution before.
         initial: genomes to propose first, such as defaults or the best of an earlier search.
         """
         check_share("exploration", exploration)
         check_share("elite", elite)
+        check_share("carried", carried)
         self._space = space
         self._settings = EvolutionSettings(population, generations, crossover, mutation)
         self._exploration = exploration
         self._elites = max(1, round(elite * population))
         self._initial = _checked_initial(space, initial)
+        self._evolved: list[Genome] = []
+        self._carried = round(carried * population)
         self._rng = random.Random(seed)
         self._history = History(space)
         self._sampler = FreshSampler(space, self._history, self._rng)
@@ -92,13 +98,16 @@ class GeneticSearch:
     def _predicted_best(self, score: Score) -> list[Genome]:
         """Genomes met by an evolution on the score, the most promising first."""
         elite = [genome for genome, _ in self._history.ranked()[: self._elites]]
-        fill = self._settings.population - len(elite)
-        parents = list(dict.fromkeys(elite + random_genomes(self._space, fill, self._rng)))
+        carried = [genome for genome in self._evolved if genome not in self._history]
+        kept = elite + carried[: self._carried]
+        fill = max(0, self._settings.population - len(kept))
+        parents = list(dict.fromkeys(kept + random_genomes(self._space, fill, self._rng)))
         if not parents:
             return []
         with module_random(self._rng):
             known = evolve(self._space, parents, _finite(score), self._settings)
-        return sorted(known, key=known.__getitem__, reverse=True)
+        self._evolved = sorted(known, key=known.__getitem__, reverse=True)
+        return self._evolved
 
     def _offspring(self) -> list[Genome]:
         """Children of measured genomes, in random order, for nothing tells them apart."""

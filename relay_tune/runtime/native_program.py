@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from time import perf_counter
 
 import numpy as np
@@ -60,16 +62,15 @@ class NativeProgram:
     ) -> list[list[float]]:
         """The times of each step, `repeat` of them; the steps run one by one, in order."""
         outputs = [np.empty(shape, dtype) for shape, dtype in self._outputs]
-        code, addresses = self._step_functions()
-        seconds: list[list[float]] = [[] for _ in addresses]
         with self._lock:
+            addresses = self._step_functions.addresses
+            seconds: list[list[float]] = [[] for _ in addresses]
             self._fill_table(inputs, outputs)
             for _ in range(repeat):
                 for address, times in zip(addresses, seconds, strict=True):
                     start = perf_counter()
                     self._pool.run(address, self._table, threads)
                     times.append(perf_counter() - start)
-        del code
         return seconds
 
     def _fill_table(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
@@ -77,7 +78,8 @@ class NativeProgram:
         for slot, array in enumerate((*inputs, *outputs)):
             table[slot] = address_of(array)
 
-    def _step_functions(self) -> tuple[LoadedCode, list[int]]:
+    @cached_property
+    def _step_functions(self) -> _StepFunctions:
         """One function for each step, for measuring; they call the kernels that are loaded."""
         program = self._program
         names = [f"relay_tune_step{number}" for number in range(len(program.steps))]
@@ -87,4 +89,12 @@ class NativeProgram:
         ]
         kernels = {symbol: self._code.address(symbol) for symbol in program.kernel_symbols}
         code = LoadedCode(objects, names, {**self._pool.imports, **kernels})
-        return code, [code.address(name) for name in names]
+        return _StepFunctions(code, [code.address(name) for name in names])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _StepFunctions:
+    """Their addresses are good as long as the code lives."""
+
+    code: LoadedCode
+    addresses: list[int]

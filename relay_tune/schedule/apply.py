@@ -68,6 +68,7 @@ class Plan:
     _others: dict[str, Plan] = field(default_factory=dict)
     _spaces: dict[tuple[Machine, int], tuple[NestSpace, ...]] = field(default_factory=dict)
     _algorithms: list[str] = field(default_factory=list)
+    _defaults: dict[tuple[Machine, int], Schedule] = field(default_factory=dict)
 
     @property
     def nests(self) -> tuple[Nest, ...]:
@@ -137,7 +138,7 @@ class Plan:
         direct = self.with_algorithm(DIRECT)
         if accuracy is self.accuracy:
             return direct
-        return replace(direct, accuracy=accuracy, _others={}, _algorithms=[])
+        return replace(direct, accuracy=accuracy, _others={}, _algorithms=[], _defaults={})
 
     def with_algorithm(self, algorithm: str) -> Plan:
         """The plan of the same program under an algorithm.
@@ -156,11 +157,13 @@ class Plan:
 
     def default_schedule(self, machine: Machine, threads: int) -> Schedule:
         """The schedule with the best estimate of all algorithms."""
-        rated = [
-            self.with_algorithm(name).default_under_algorithm(machine, threads)
-            for name in self.algorithms
-        ]
-        return min(rated, key=lambda found: found[0])[1]
+        if (machine, threads) not in self._defaults:
+            rated = [
+                self.with_algorithm(name).default_under_algorithm(machine, threads)
+                for name in self.algorithms
+            ]
+            self._defaults[machine, threads] = min(rated, key=lambda found: found[0])[1]
+        return self._defaults[machine, threads]
 
     def default_under_algorithm(self, machine: Machine, threads: int) -> tuple[float, Schedule]:
         """The estimated cycles of the best schedule under the plan's own algorithm, and itself."""

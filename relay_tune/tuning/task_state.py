@@ -14,7 +14,9 @@ from relay_tune.tuning.tasks import Task
 from search import GeneticSearch, Genome, Score, SearchStrategy, Space
 
 POPULATION = 48
-GENERATIONS = 4
+GENERATIONS = 2
+"""For each round: what is promising goes on evolving in the next one."""
+
 PROPOSAL_ATTEMPTS = 4
 """How often more genomes are asked for when some mean schedules that were measured before."""
 

@@ -21,6 +21,20 @@ def test_a_true_score_leads_to_the_peak_at_once() -> None:
     assert PEAK in search.propose(8, nearness)
 
 
+def test_what_was_promising_goes_on_evolving() -> None:
+    """One generation a proposal, and nothing is ever measured."""
+
+    def best_of_sixth_proposal(carried: float) -> float:
+        search = GeneticSearch(
+            SPACE, seed=0, population=32, generations=1, exploration=0.0, carried=carried
+        )
+        for _ in range(5):
+            search.propose(2, nearness)
+        return max(nearness(search.propose(2, nearness)))
+
+    assert best_of_sixth_proposal(0.5) >= -1 > best_of_sixth_proposal(0.0)
+
+
 def test_measured_fitness_alone_leads_uphill() -> None:
     search = GeneticSearch(SPACE, seed=0)
     for _ in range(40):
@@ -91,7 +105,7 @@ def test_exploration_one_is_random_and_ignores_the_score() -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"exploration": 1.5}, {"elite": -0.1}, {"mutation": 2.0}, {"population": 0}],
+    [{"exploration": 1.5}, {"elite": -0.1}, {"carried": 1.1}, {"mutation": 2.0}, {"population": 0}],
 )
 def test_settings_out_of_range_are_refused(settings: dict[str, float]) -> None:
     with pytest.raises(SearchError, match=next(iter(settings))):
