@@ -13,7 +13,7 @@ from relay_tune.codegen.index_writer import IndexWriter
 from relay_tune.codegen.llvm_types import is_float
 from relay_tune.codegen.load_writer import LoadWriter
 from relay_tune.codegen.operations import binary_operation, cast_value, unary_operation
-from relay_tune.codegen.reduce_lanes import reduce_lanes
+from relay_tune.codegen.reduce_lanes import reduce_lanes, reduce_rows
 from relay_tune.codegen.vector_lanes import LANE, VectorContext, VectorLanes
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import (
@@ -186,11 +186,15 @@ class ValueWriter:
         return Value(result, node.dtype, sides[0][0].lanes)
 
     def _lane_reduce(self, node: LaneReduce) -> Value:
-        """The reduction of an operand over the lanes of a vector axis of its own."""
+        """The reduction of operands over the lanes of a vector axis of their own."""
         outer_vector, outer_known = self.lanes.vector, self._known
         self.lanes.vector, self._known = VectorContext(node.axis.extent, node.axis.extent), {}
         self.indices.environment[node.axis] = Affine({LANE: 1})
-        operand = self.lanes.spread(self.value(node.operand))
+        rows = [self.lanes.spread(self.value(row)) for row in node.rows]
         self.lanes.vector, self._known = outer_vector, outer_known
-        arithmetic = self.lanes.arithmetic(operand.dtype, operand.lanes)
-        return Value(reduce_lanes(arithmetic, node.operation, operand), node.dtype)
+        arithmetic = self.lanes.arithmetic(node.dtype, node.axis.extent)
+        texts = [row.text for row in rows]
+        if outer_vector.lanes:
+            found = reduce_rows(arithmetic, node.operation, texts, outer_vector.lanes)
+            return Value(found, node.dtype, outer_vector.lanes)
+        return Value(reduce_lanes(arithmetic, node.operation, texts[0]), node.dtype)

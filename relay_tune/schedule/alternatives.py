@@ -13,6 +13,8 @@ from relay_tune.schedule.vector_axes import vector_choices
 TILE_EXTENTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16)
 VECTOR_COUNTS = (1, 2, 3, 4, 5, 6, 8)
 UNROLLS = (1, 2, 4, 8)
+ROW_COUNTS = (1, 2, 4, 8, 16)
+"""Rows that are reduced along the lanes together."""
 BLOCK_COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 LEAST_BLOCK = 24
 """Fewer elements of an axis are no more than a tile or two."""
@@ -32,6 +34,10 @@ def alternatives(analysis: NestAnalysis, machine: Machine) -> dict[str, tuple[ob
     choices["vectors"] = tuple(n for n in VECTOR_COUNTS if n <= max(longest, 1))
     for place in _tiled_axes(analysis):
         choices[f"tile{place}"] = _tile_extents(nest.axes[place].extent)
+    if nest.axes and any(place == -2 for place, _ in vectors):
+        last = len(nest.axes) - 1
+        rows = tuple(n for n in ROW_COUNTS if n <= max(nest.axes[last].extent, 1))
+        choices.setdefault(f"tile{last}", rows)
     choices["order"] = tuple(_orders(nest, _tiled_axes(analysis)))
     for place in _blocked_axes(analysis, machine):
         choices[f"blocks{place}"] = _block_counts(nest.axes[place].extent)

@@ -24,6 +24,7 @@ from relay_tune.schedule.load_count import (
 )
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.memory_traffic import memory_cycles
+from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.register_use import operands_in_use, register_use
 from relay_tune.tensor.expression import Axis
 
@@ -46,6 +47,9 @@ LOAD_CYCLES = 0.1
 
 LANE_REDUCTION_CYCLES = 24.0
 """Combining the lanes of an accumulator, each level of which waits for the one before."""
+
+LANE_ROW_CYCLES = 3.0
+"""What each further accumulator adds whose lanes are combined with those of others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +150,7 @@ def _tile_cycles(
         return epilogue + 1.0
     if choice.vector == -2:
         steps = -(-steps // (choice.lanes * choice.unroll))
-        epilogue += LANE_REDUCTION_CYCLES * prod(extents.values())
+        epilogue += _lane_reductions(nest, choice, extents)
     body = body_loads(analysis, choice, extents)
     loaded = body.shared / body.together * (choice.unroll if choice.vector == -2 else 1)
     operands, reloaded, spilled = operands_in_use(body, vectors, machine)
@@ -162,6 +166,15 @@ def _tile_cycles(
         step *= SPREAD_WINDOW
     overhead = 1.0 / max(choice.unroll, 1) if choice.vector != -2 else 0.5
     return 10.0 + epilogue + steps * (step + 0.5 * overhead + 2.0 * spilled)
+
+
+def _lane_reductions(nest: Nest, choice: TileChoice, extents: Mapping[Axis, int]) -> float:
+    """Combining the lanes of a tile's results, those along its last axis together."""
+    rows = extents[nest.axes[-1]] if nest.axes else 1
+    together = rows if 1 < rows <= choice.lanes else 1
+    times = prod(extents.values()) / together
+    filled = 1 << (together - 1).bit_length()
+    return times * (LANE_REDUCTION_CYCLES + LANE_ROW_CYCLES * (filled - 1))
 
 
 def _spreads_windows(analysis: NestAnalysis, choice: TileChoice) -> bool:

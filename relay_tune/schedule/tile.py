@@ -13,9 +13,10 @@ are packed in the order of consumption.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from types import MappingProxyType
 
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.lane_reduction import LaneReduction, combine
@@ -42,6 +43,7 @@ from relay_tune.tensor.loops import (
     Block,
     Branch,
     Buffer,
+    LaneReduce,
     Let,
     Loop,
     LoopKind,
@@ -53,6 +55,8 @@ from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.walk import loads, replace_nodes, substitute
 
 REMEMBERED = 1024
+
+NOTHING_KNOWN: Mapping[Axis, Scalar] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -188,7 +192,7 @@ class _Tiler:
 
     def _tile(self, bindings: dict[Axis, _Binding]) -> Statement:
         if self.choice.vector == -2:
-            return self._over_tile(bindings, self._lane_element)
+            return self._lane_tile(bindings)
         if self.nest.body is None:
             return self._over_tile(bindings, lambda point: self._store(point, None))
         accumulators = self._accumulators(bindings)
@@ -239,15 +243,21 @@ class _Tiler:
         )
 
     def _over_tile(
-        self, bindings: dict[Axis, _Binding], write: Callable[[_Point], Statement]
+        self,
+        bindings: dict[Axis, _Binding],
+        write: Callable[[_Point], Statement],
+        known: Mapping[Axis, Scalar] = NOTHING_KNOWN,
     ) -> Statement:
-        """`write` for each point of the tile, unrolled, vectors on the vector axis."""
+        """`write` for each point of the tile, unrolled, vectors on the vector axis.
+
+        `known` are axes that have values already.
+        """
         inner = {
             axis: Axis(f"{axis.name}_i", binding.extent)
             for axis, binding in bindings.items()
             if axis is not self.vector_axis
         }
-        values: dict[Axis, Scalar] = {}
+        values: dict[Axis, Scalar] = dict(known)
         for axis, position in inner.items():
             values[axis] = bindings[axis].base + position
         cell: tuple[Scalar, ...] = tuple(inner[axis] for axis in self.nest.axes if axis in inner)
@@ -332,14 +342,50 @@ class _Tiler:
         }
         return substitute(replace_nodes(self.nest.body, replaced), point.values)
 
-    def _lane_element(self, point: _Point) -> Statement:
-        """An element whose reduction runs along the lanes."""
+    def _lane_tile(self, bindings: dict[Axis, _Binding]) -> Statement:
+        """A tile whose reduction runs along the lanes."""
         nest = self.nest
         assert nest.body is not None and nest.operation is not None
         reduction = LaneReduction(
-            nest.operation, nest.body, self.reduction, self.choice.lanes, self.choice.unroll
+            nest.operation,
+            nest.body,
+            self.reduction,
+            self.choice.lanes,
+            self.choice.unroll,
+            tuple(bindings[axis].extent for axis in nest.axes),
+            lambda write: self._over_tile(bindings, lambda point: write(point.values, point.cell)),
         )
-        return reduction.statement(point.values, lambda total: self._store(point, total))
+        return reduction.statement(lambda partial: self._lane_results(bindings, reduction, partial))
+
+    def _lane_results(
+        self, bindings: dict[Axis, _Binding], reduction: LaneReduction, partial: Buffer
+    ) -> Statement:
+        """The results of such a tile; those along its last axis as one vector, if it is long."""
+        lane = Axis("lane", self.choice.lanes)
+        last = self.nest.axes[-1] if self.nest.axes else None
+        rows = bindings[last].extent if last is not None else 1
+        together = last is not None and 1 < rows <= self.choice.lanes
+        row = Axis("row", rows)
+
+        def finish(point: _Point) -> Statement:
+            cells = [point.cell]
+            if together:
+                cells = [(*point.cell, literal(number, INDEX)) for number in range(rows)]
+            operands = tuple(reduction.lanes_of(partial, cell, lane) for cell in cells)
+            shape = (rows,) if together else ()
+            total = Buffer(name="total", shape=shape, dtype=partial.dtype, scope=Scope.REGISTER)
+            place = (row,) if together else ()
+            value = LaneReduce(reduction.operation, lane, operands, dtype=partial.dtype)
+            stored = Block((Store(total, place, value), self._store(point, total[place])))
+            body = loop_over(row, stored, LoopKind.VECTOR) if together else stored
+            return Allocate(total, body)
+
+        if not together:
+            return self._over_tile(bindings, finish)
+        assert last is not None
+        base = bindings[last].base
+        others = {axis: binding for axis, binding in bindings.items() if axis is not last}
+        return self._over_tile(others, finish, {last: base + row})
 
     def _store(self, point: _Point, reduced: Scalar | None) -> Statement:
         result = self.nest.result

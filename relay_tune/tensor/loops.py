@@ -46,11 +46,14 @@ class Buffer(Tensor):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LaneReduce(Scalar):
-    """The reduction of `operand` over the lanes of `axis`, a vector axis that it alone binds."""
+    """The reduction of each operand over the lanes of `axis`, a vector axis that it alone binds.
+
+    Several operands give the lanes of a vector, in the vector loop around.
+    """
 
     operation: str
     axis: Axis
-    operand: Scalar
+    rows: tuple[Scalar, ...]
 
 
 @dataclass(frozen=True, eq=False, slots=True)

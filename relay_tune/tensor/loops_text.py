@@ -81,7 +81,8 @@ def _store(store: Store, indent: str) -> Lines:
 
 
 def _reduced(value: LaneReduce) -> str:
-    return f"{value.operation} over lanes of {value.axis.name}: {scalar_text(value.operand).text}"
+    rows = "; ".join(scalar_text(row).text for row in value.rows)
+    return f"{value.operation} over lanes of {value.axis.name}: {rows}"
 
 
 def _index(value: Scalar) -> str:

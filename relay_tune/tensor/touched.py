@@ -122,4 +122,5 @@ def _loaded(root: Scalar) -> Iterator[Tensor]:
         if isinstance(node, Load):
             yield node.tensor
         elif isinstance(node, LaneReduce):
-            yield from _loaded(node.operand)
+            for row in node.rows:
+                yield from _loaded(row)

@@ -143,12 +143,25 @@ REDUCED = [
 def test_reductions_along_the_lanes(operation, dtype, lanes):
     row, lane = Axis("row", 5), Axis("lane", lanes)
     x, y = argument("x", (5, lanes), dtype), argument("y", 5, dtype)
-    total = LaneReduce(operation, lane, x[row, lane], dtype=dtype)
+    total = LaneReduce(operation, lane, (x[row, lane],), dtype=dtype)
     values = data(5 * lanes, dtype).reshape(5, lanes)
     values[4] = neutral_element(operation, dtype)
     arrays = {x: values, y: np.zeros(5, numpy_dtype(dtype))}
     found = run_native(loop(row, Store(y, (row,), total)), arrays)[y]
     np.testing.assert_array_equal(found, apply_reduction(operation, values, (1,)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize(("count", "lanes"), [(2, 4), (3, 8), (8, 8), (5, 16)])
+def test_rows_are_reduced_to_the_lanes_of_a_vector(count, lanes, dtype):
+    row, lane = Axis("row", count), Axis("lane", lanes)
+    x, y = argument("x", (count, lanes), dtype), argument("y", count, dtype)
+    rows = tuple(x[number(place), lane] for place in range(count))
+    store = Store(y, (row,), LaneReduce("sum", lane, rows, dtype=dtype))
+    values = data(count * lanes, dtype).reshape(count, lanes)
+    arrays = {x: values, y: np.zeros(count, numpy_dtype(dtype))}
+    found = run_native(loop(row, store, kind=LoopKind.VECTOR), arrays)[y]
+    np.testing.assert_array_equal(found, values.sum(1))
 
 
 def test_products_are_added_as_they_stand():

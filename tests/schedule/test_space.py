@@ -274,3 +274,13 @@ def test_what_windows_share_comes_from_where_it_was_read_before():
         for tile in ((1, 4, 16), (4, 4, 16))
     )
     assert one < 1.5 * four
+
+
+def test_short_rows_are_reduced_several_at_a_time():
+    space = space_of(sums(2048, 49), threads=1)
+    chosen = default_choice(space)
+    assert chosen.vector == -2 and chosen.tile[0] >= 4
+    one = replace(chosen, tile=(1,))
+    assert space.estimate(chosen).compute_cycles < 0.5 * space.estimate(one).compute_cycles
+    odd = space.estimate(replace(chosen, tile=(9,))).compute_cycles  # as many shuffles as 16
+    assert space.estimate(replace(chosen, tile=(8,))).compute_cycles < odd

@@ -60,5 +60,5 @@ def test_own_buffers_are_not_touched_tensors():
 
 def test_what_a_lane_reduction_reads_is_touched():
     x, y, lane = argument("x", 4), argument("y", 1), Axis("lane", 4)
-    total = LaneReduce("sum", lane, x[lane], dtype="int64")
+    total = LaneReduce("sum", lane, (x[lane],), dtype="int64")
     assert touched_tensors(Store(y, (literal(0, "int64"),), total)) == (x, y)
