@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+
 import numpy as np
 
 ALIGNMENT = 64
@@ -18,3 +21,8 @@ def aligned_bytes(count: int) -> np.ndarray:
     memory = np.zeros(count + ALIGNMENT, dtype=np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
     return memory[start : start + count]
+
+
+def aligned_array(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
+    """An array of zeros that begins on a boundary."""
+    return aligned_bytes(prod(shape) * dtype.itemsize).view(dtype).reshape(shape)

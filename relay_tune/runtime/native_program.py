@@ -15,7 +15,7 @@ from relay_tune.codegen.compiled_program import MAIN_SYMBOL, CompiledProgram
 from relay_tune.codegen.compiler import LoadedCode, compile_text
 from relay_tune.codegen.main_function import main_text
 from relay_tune.ir.dtypes import DTYPES
-from relay_tune.runtime.aligned_memory import aligned_bytes
+from relay_tune.runtime.aligned_memory import aligned_array, aligned_bytes
 from relay_tune.runtime.call_inputs import address_of
 from relay_tune.runtime.processor_check import check_processor
 from relay_tune.runtime.threads import thread_pool
@@ -60,8 +60,11 @@ class NativeProgram:
     def step_seconds(
         self, inputs: Sequence[np.ndarray], threads: int, repeat: int
     ) -> list[list[float]]:
-        """The times of each step, `repeat` of them; the steps run one by one, in order."""
-        outputs = [np.empty(shape, dtype) for shape, dtype in self._outputs]
+        """The times of each step, `repeat` of them; the steps run one by one, in order.
+
+        Outputs begin on cache lines, as tensors between steps do.
+        """
+        outputs = [aligned_array(shape, dtype) for shape, dtype in self._outputs]
         with self._lock:
             addresses = self._step_functions.addresses
             seconds: list[list[float]] = [[] for _ in addresses]
