@@ -151,8 +151,9 @@ class Plan:
         if not is_allowed(algorithm, self.accuracy):
             raise InputError(f"The algorithm {algorithm} is not {self.accuracy}.")
         if algorithm not in self._others:
+            self._others[self.algorithm] = self
             plan = plan_program(self.source, algorithm)
-            self._others[algorithm] = replace(plan, accuracy=self.accuracy)
+            self._others[algorithm] = replace(plan, accuracy=self.accuracy, _others=self._others)
         return self._others[algorithm]
 
     def default_schedule(self, machine: Machine, threads: int) -> Schedule:

@@ -28,6 +28,7 @@ from relay_tune.runtime.measure_inputs import random_array
 from relay_tune.runtime.native_program import NativeProgram
 from relay_tune.schedule.apply import Plan
 from relay_tune.schedule.schedule import Schedule
+from relay_tune.tuning.tasks import Task
 
 ROUNDS = 5
 """Turns of each network."""
@@ -68,10 +69,13 @@ def runs_as_network(module: Module) -> bool:
     return is_network(module)
 
 
-def network_primitives(module: Module) -> dict[Function, Primitive]:
-    """The primitives of a fused module, for any number of checks."""
+def network_primitives(module: Module, tasks: Sequence[Task]) -> dict[Function, Primitive]:
+    """The primitives of a fused module, for any number of checks, with the plans of its tasks."""
+    plans: dict[str, Plan | None] = {task.key.digest: task.plan for task in tasks}
     found = primitives_of(step.function for step in network_of(module).steps)
-    plans = {primitive.key.digest: planned(primitive).plan for primitive in found.values()}
+    for primitive in found.values():
+        if primitive.key.digest not in plans:
+            plans[primitive.key.digest] = planned(primitive).plan
     return {f: replace(p, plan=plans[p.key.digest]) for f, p in found.items()}
 
 

@@ -26,7 +26,7 @@ def settle(
     What holds is marked in the log, for the number of threads that was tuned for and for one. The
     result is about the former.
     """
-    primitives = network_primitives(module)
+    primitives = network_primitives(module, tasks)
     with CompilerPool(target, available_processors()) as pool:
         verdicts = [
             _settle(module, primitives, tasks, keeper, pool, target, machine, threads)

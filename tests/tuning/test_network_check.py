@@ -40,7 +40,7 @@ def test_both_networks_are_run(module: Module, target: Target) -> None:
     tasks = extract_tasks(fused)
     default, tuned = choices(tasks, target)
     with CompilerPool(target, 1) as pool:
-        primitives = network_primitives(fused)
+        primitives = network_primitives(fused, tasks)
         verdict = check_network(fused, primitives, pool, target, 1, default, tuned)
     assert 0 < verdict.tuned_seconds <= verdict.untuned_seconds
     for digest, schedule in verdict.kept.items():
@@ -59,7 +59,7 @@ def test_defaults_stay_where_kernels_or_the_whole_are_slower(
     monkeypatch.setattr(networks, "step_seconds", lambda *_: steps)
     monkeypatch.setattr(networks, "whole_seconds", lambda *_: list(whole))
     with CompilerPool(target, 1) as pool:
-        primitives = network_primitives(fused)
+        primitives = network_primitives(fused, extract_tasks(fused))
         verdict = check_network(fused, primitives, pool, target, 1, default, tuned)
     assert verdict.kept[second] == default[second] and verdict.seconds[second] == 3.0
     if whole == (2.0, 1.0):
