@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 
@@ -13,6 +13,7 @@ from relay_tune.schedule.operation_count import (
     shared_operation_count,
     written_out_axes,
 )
+from relay_tune.schedule.sibling_reads import fresh_share, streams
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Axis, Scalar, Tensor
 from relay_tune.tensor.index import FlatView
@@ -36,6 +37,8 @@ class Access:
         elements: those that it is among.
         is_near: whether a nest before has touched what it reads.
         repeats: whether neighbours share elements, so that a vector is shuffled as well as loaded.
+        fresh: the share of what it reads that no load before has read, which differs by a constant.
+        streams: the places that it reads from at a time, less than 1 if others lie beside it.
     """
 
     form: Affine | None
@@ -44,6 +47,8 @@ class Access:
     elements: int
     is_near: bool = False
     repeats: bool = False
+    fresh: float = 1.0
+    streams: float = 1.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -114,7 +119,7 @@ def analyse(nest: Nest, constants: frozenset[Tensor], near: Near = NOTHING_NEAR)
     return NestAnalysis(
         nest=nest,
         body_accesses=body,
-        result_accesses=tuple(_accesses(nest.result, constants, near)),
+        result_accesses=_with_siblings(nest, constants, near),
         body_operations=0.0 if nest.body is None else operation_count(nest.body, reduced=True),
         result_operations=(
             shared_operation_count(nest.result, written_out)
@@ -128,6 +133,23 @@ def analyse(nest: Nest, constants: frozenset[Tensor], near: Near = NOTHING_NEAR)
         near=near,
         beside_windows=_beside_windows(nest, body),
     )
+
+
+def _with_siblings(nest: Nest, constants: frozenset[Tensor], near: Near) -> tuple[Access, ...]:
+    """The loads of the result, which know what they share with those that differ by a constant."""
+    accesses = tuple(_accesses(nest.result, constants, near))
+    groups: dict[object, list[Access]] = {}
+    for access in accesses:
+        if access.form is not None:
+            key = (frozenset(access.form.terms.items()), access.elements, access.bytes)
+            groups.setdefault(key, []).append(access)
+    found = {access: access for access in accesses}
+    for group in groups.values():
+        forms = [access.form for access in group if access.form is not None]
+        fresh, apart = fresh_share(forms, nest.axes), streams(forms, group[0].bytes)
+        for access in group:
+            found[access] = replace(access, fresh=fresh, streams=apart / len(group))
+    return tuple(found[access] for access in accesses)
 
 
 def _beside_windows(nest: Nest, accesses: Sequence[Access]) -> tuple[int, ...]:

@@ -125,7 +125,8 @@ def _crowding(analysis: NestAnalysis, tile: Mapping[Axis, int], machine: Machine
     accesses = (*analysis.body_accesses, *analysis.result_accesses)
     far = [a for a in accesses if a.elements * a.bytes > machine.cache_bytes[1] and not a.is_near]
     if not far or not analysis.beside_windows:
-        return CROWDED_STREAMS if len(far) > FOLLOWED_STREAMS else 1.0
+        streams = sum(access.streams for access in far)
+        return CROWDED_STREAMS if streams > FOLLOWED_STREAMS else 1.0
     window = {axis: axis.extent for axis in analysis.nest.reduction}
     places = float(_points(analysis, tile))
     for access in far:
@@ -243,7 +244,9 @@ def _access_cycles(
         moved = min(moved, float(everything))  # the last tile is a part of one
     if not access.constant:
         bandwidth = _kept_bandwidth if access.is_near else _bandwidth
-        return again * repeated, moved * repeated / bandwidth(everything, machine), 0.0
+        known = (1 - access.fresh) * moved * repeated / machine.cache_bandwidth[1]
+        first = access.fresh * moved * repeated / bandwidth(everything, machine)
+        return again * repeated + known, first, 0.0
     beyond = machine.cache_bytes[1] + 1
     cold = moved * repeated / _bandwidth(max(everything, beyond), machine) / near.repeats
     around = everything + near.bytes
