@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from relay_tune.building import primitives
 from relay_tune.building.build import build
 from relay_tune.ir.module import Module
 from relay_tune.ir.structural import structural_equal, structural_hash
@@ -12,6 +14,9 @@ from relay_tune.runtime.interpreter import interpret
 from tests.properties.language_passes import PASSES
 from tests.properties.programs.compare import assert_same_value
 from tests.properties.programs.random_program import Program, random_program
+
+primitives.FEWEST_FOR_WORKERS = sys.maxsize
+"""Each program runs in a process of its own, which need not start others to compile it."""
 
 CALLS = 2
 """A second call finds memory as the first one left it."""

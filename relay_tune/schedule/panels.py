@@ -7,6 +7,8 @@
 Constants are packed when the program is built; what is only known at run time is copied, if each
 element is used often enough. Without the copy every step of the reduction would touch another page,
 or, with the operand stored the other way round, gather its vector element by element.
+
+No width is known to divide an open size: all of j is one panel, if b is stored the other way round.
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ from math import prod
 
 from relay_tune.schedule.inline import Stage
 from relay_tune.tensor.affine import axis_affine
-from relay_tune.tensor.expression import Axis, Binary, Load, Reduce, Tensor
+from relay_tune.tensor.expression import Axis, Binary, Load, Reduce, Scalar, Tensor
 from relay_tune.tensor.index import flat_index, is_injective, simplify
-from relay_tune.tensor.size import nominal
+from relay_tune.tensor.size import is_symbolic, nominal
 from relay_tune.tensor.tensor import Computed, ProcedureOutput
 from relay_tune.tensor.walk import axes_of, loads, replace_nodes, substitute
 
@@ -50,13 +52,20 @@ def _panel(stage: Stage, constants: frozenset[Tensor]) -> list[Stage | Procedure
     if not isinstance(body.body, Binary) or body.body.operation != "mul":
         return None
     column = stage.axes[-1]
-    width = next((width for width in PANEL_WIDTHS if column.extent % width == 0), None)
+    width = _width(column.extent)
     if width is None:
         return None
     for load in loads(body.body):
         if load.tensor not in constants and _is_worth_copying(load, stage, body, column):
             return _copied(load, stage, body, column, width)
     return None
+
+
+def _width(extent: int) -> int | None:
+    """The columns of a panel: a number that divides all, or all if that is known at run time."""
+    if is_symbolic(extent):
+        return extent
+    return next((width for width in PANEL_WIDTHS if extent % width == 0), None)
 
 
 def _is_worth_copying(load: Load, stage: Stage, body: Reduce, column: Axis) -> bool:
@@ -69,6 +78,8 @@ def _is_worth_copying(load: Load, stage: Stage, body: Reduce, column: Axis) -> b
     uses = prod(axis.extent for axis in stage.axes if not form.coefficient(axis))
     if nominal(uses) < LEAST_USES:
         return False
+    if is_symbolic(column.extent):
+        return form.coefficient(column) != 1
     panel_bytes = 4 * column.extent * prod(a.extent for a in body.axes if a in used)
     return form.coefficient(column) != 1 or nominal(panel_bytes) > LEAST_BYTES
 
@@ -80,15 +91,20 @@ def _copied(
     used = set(axes_of(load))
     outer = [axis for axis in stage.axes[:-1] if axis in used]
     inner = [axis for axis in body.axes if axis in used]
-    block = Axis(f"{column.name}o", column.extent // width)
-    place = Axis(f"{column.name}i", width)
     own = {axis: Axis(axis.name, axis.extent) for axis in (*outer, *inner)}
-    axes = (*(own[a] for a in outer), block, *(own[a] for a in inner), place)
-    element = simplify(substitute(load, {**own, column: block * width + place}))
+    place = Axis(f"{column.name}i", width)
+    if width == column.extent:
+        axes = (*(own[a] for a in outer), *(own[a] for a in inner), place)
+        element = simplify(substitute(load, {**own, column: place}))
+        read_at: tuple[Scalar, ...] = (*outer, *inner, column)
+    else:
+        block = Axis(f"{column.name}o", column.extent // width)
+        axes = (*(own[a] for a in outer), block, *(own[a] for a in inner), place)
+        element = simplify(substitute(load, {**own, column: block * width + place}))
+        read_at = (*outer, column // width, *inner, column % width)
     shape = tuple(axis.extent for axis in axes)
     panel = Computed(
         name=f"{load.tensor.name}_panel", shape=shape, dtype=load.dtype, axes=axes, body=element
     )
-    read = panel[(*outer, column // width, *inner, column % width)]
-    changed = replace(stage, body=replace_nodes(body, {load: read}))
+    changed = replace(stage, body=replace_nodes(body, {load: panel[read_at]}))
     return [Stage(panel, axes, element), changed]
