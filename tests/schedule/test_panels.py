@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from relay_tune.codegen.target import native_target
+from relay_tune.ir.dim import Symbol
 from relay_tune.op.lower import TensorProgram
 from relay_tune.runtime.run_tensors import run_tensors
 from relay_tune.schedule.apply import plan_program
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, Tensor, reduce
+from relay_tune.tensor.size import symbolic_size
 from relay_tune.tensor.tensor import Computed, compute, input_tensor
 
 
@@ -49,6 +51,13 @@ def stage_names(rows: int, columns: int, depth: int, *, transposed: bool, consta
 def test_copies(rows, columns, depth, transposed, constant, copied):
     names = stage_names(rows, columns, depth, transposed=transposed, constant=constant)
     assert names == (["right_panel", "product"] if copied else ["product"])
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_open_columns_are_copied_where_they_lie_apart(transposed):
+    columns = symbolic_size(Symbol("n"), 200)
+    names = stage_names(64, columns, 64, transposed=transposed, constant=False)
+    assert names == (["right_panel", "product"] if transposed else ["product"])
 
 
 @pytest.mark.parametrize("transposed", [False, True])
