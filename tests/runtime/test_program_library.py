@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from relay_tune.building.build import build
-from relay_tune.errors import RelayError
+from relay_tune.errors import InputError, RelayError
 from relay_tune.ir.module import Module
 from relay_tune.ir.parser import parse
 from relay_tune.runtime.data_values import data_value
@@ -170,3 +170,27 @@ def test_a_library_for_all_sizes(tmp_path: Path) -> None:
     )
     found = subprocess.run([str(binary)], check=True, capture_output=True, text=True)
     assert found.stdout == "4 x 2: 1 2 3 0 5 6 1 2; 9 4\n"
+
+
+OPEN_NETWORK = """
+def @main(%x: Tensor[(n, 16), float32], %y: Tensor[(m, 16), float32], %b: Tensor[(n), float32]) {
+  let %scores = nn.batch_matmul(expand_dims(%x, axis=0), expand_dims(%y, axis=0));
+  (nn.softmax(squeeze(%scores, axis=[0])), concatenate((%x, %y), axis=0), sum(%b), %b * 2f)
+}
+"""
+
+
+def test_a_library_of_a_network_with_open_sizes(tmp_path: Path) -> None:
+    module = parse(OPEN_NETWORK)
+    build(module, threads=2).export(tmp_path / "net.so")
+    network = load(tmp_path / "net.so")
+    generator = np.random.default_rng(0)
+
+    def numbers(*shape: int) -> np.ndarray:
+        return generator.standard_normal(shape).astype("float32")
+
+    for n, m in ((1, 1), (3, 5), (70, 9)):
+        inputs = numbers(n, 16), numbers(m, 16), numbers(n)
+        assert_same_value(network(*inputs), interpret(module, *inputs))
+    with pytest.raises(InputError, match="'b'"):
+        network(numbers(3, 16), numbers(2, 16), numbers(4))
