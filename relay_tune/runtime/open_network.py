@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import threading
 from collections.abc import Mapping, Sequence
 from struct import Struct
@@ -48,7 +49,8 @@ class OpenNetwork:
 class _Session:
     """Tables of addresses that are filled for each call.
 
-    A tensor with open sizes takes two places among the inputs: its elements and its sizes.
+    A tensor with open sizes takes two places among the inputs: its elements and its sizes. For an
+    output with open sizes the table says where the program puts the address of the object.
     """
 
     def __init__(
@@ -62,27 +64,28 @@ class _Session:
         self._types = {name: t for name, t in inputs.items() if isinstance(t, TensorType)}
         self._sizes = [_room_for_sizes(type_) for type_ in self._types.values()]
         self._inputs = (ctypes.c_void_p * sum(2 if s else 1 for s in self._sizes))()
+        self._places = list(itertools.accumulate((2 if s else 1 for s in self._sizes), initial=0))
+        for place, sizes in zip(self._places, self._sizes, strict=False):
+            if sizes is not None:
+                self._inputs[place + 1] = ctypes.addressof(sizes)
         types = [t for t in component_types(output) if isinstance(t, TensorType)]
         self._objects = (ctypes.c_uint64 * len(types))()
-        self._table = (ctypes.c_void_p * len(types))()
         start = ctypes.addressof(self._objects)
-        self._outputs = [_Output(type_, start + 8 * n) for n, type_ in enumerate(types)]
+        self._table = (ctypes.c_void_p * len(types))(*(start + 8 * n for n in range(len(types))))
+        self._outputs = [_Output(type_) for type_ in types]
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The outputs in order."""
         self._check_arithmetic(inputs)
-        table, place = self._inputs, 0
-        for array, sizes in zip(inputs, self._sizes, strict=True):
-            table[place] = address_of(array)
-            place += 1
+        for array, place, sizes in zip(inputs, self._places, self._sizes, strict=False):
+            self._inputs[place] = address_of(array)
             if sizes is not None:
                 sizes[:] = list(array.shape)
-                table[place] = ctypes.addressof(sizes)
-                place += 1
         rooms = [output.room() for output in self._outputs]
-        for number, (output, room) in enumerate(zip(self._outputs, rooms, strict=True)):
-            self._table[number] = output.object_at if room is None else address_of(room)
-        self._session.call(table, self._table)
+        for number, room in enumerate(rooms):
+            if room is not None:
+                self._table[number] = address_of(room)
+        self._session.call(self._inputs, self._table)
         found: list[np.ndarray] = []
         for output, room, address in zip(self._outputs, rooms, self._objects, strict=True):
             found.append(output.copy(address) if room is None else room)
@@ -101,13 +104,9 @@ class _Session:
 
 
 class _Output:
-    """An output: an array that the program fills, or, with open sizes, an object that it gives.
+    """An output: an array that the program fills, or, with open sizes, an object that it gives."""
 
-    `object_at` is where the program puts the address of the object.
-    """
-
-    def __init__(self, type_: TensorType, object_at: int) -> None:
-        self.object_at = object_at
+    def __init__(self, type_: TensorType) -> None:
         self._dtype = DTYPES[type_.dtype]
         self._is_open = is_open_type(type_)
         self._shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
