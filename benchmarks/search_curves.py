@@ -121,10 +121,10 @@ def tuned_curve(
 
     log.unlink(missing_ok=True)
     keeper = LogKeeper(log, Scope(target.key, threads, CODE_VERSION))
-    runner = NativeRunner(target, threads, seed, network_bytes=network_bytes)
+    runner = NativeRunner(target, threads, seed, network_bytes=lambda: network_bytes)
     budget = make_budget(None, seconds / 60, len(tasks), used=0)
     try:
-        TuningRun(states, runner, keeper, budget, TuningOptions(seed=seed), note).run()
+        TuningRun(states, runner, keeper, budget, TuningOptions(seed=seed), note, 0.0).run()
     finally:
         runner.close()
         keeper.close()

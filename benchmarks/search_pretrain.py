@@ -84,7 +84,7 @@ def measure(path: Path, threads: int, seconds: float, first: int) -> None:
     """Measure schedules of tasks that the log does not know, until the time is over."""
     target = native_target()
     keeper = LogKeeper(path, Scope(target.key, threads, CODE_VERSION))
-    runner = NativeRunner(target, threads, SEED, network_bytes=NETWORK_BYTES)
+    runner = NativeRunner(target, threads, SEED, network_bytes=lambda: NETWORK_BYTES)
     end = time.monotonic() + seconds
     count = 0
     try:
@@ -104,7 +104,8 @@ def _measure_task(task: Task, runner: NativeRunner, keeper: LogKeeper, target: T
     if space.is_trivial:
         return 0
     schedules = chosen_schedules(space)
-    for prepared in runner.prepare(task, schedules):
+    drafts = [runner.draft(task, schedule) for schedule in schedules]
+    for prepared in list(runner.prepare(task, drafts, None)):
         found = runner.measure(task, prepared, None)
         keeper.append(task, prepared.schedule, found, [])
     return len(schedules)

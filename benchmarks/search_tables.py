@@ -152,7 +152,8 @@ def measured_table(
     found: list[TableRow] = []
     for first in range(0, len(genomes), BATCH):
         batch = genomes[first : first + BATCH]
-        prepared = runner.prepare(task, [space.schedule(genome) for genome in batch])
+        drafts = [runner.draft(task, space.schedule(genome)) for genome in batch]
+        prepared = list(runner.prepare(task, drafts, None))
         for genome, item in zip(batch, prepared, strict=True):
             seconds = runner.measure(task, item, None).seconds
             found.append(TableRow(genome, tuple(space.features(item.schedule)), seconds))

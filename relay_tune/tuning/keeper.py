@@ -15,6 +15,7 @@ import logs
 from relay_tune.errors import InputError
 from relay_tune.runtime.measurement import Measurement
 from relay_tune.schedule.schedule import Schedule
+from relay_tune.tuning.finished_tasks import FinishedMark, finished_of, with_finished
 from relay_tune.tuning.kept_schedules import KeptSchedule, kept_of, with_kept
 from relay_tune.tuning.tasks import Task
 
@@ -134,28 +135,34 @@ class LogKeeper:
                 )
             )
 
-    def finished_share(self, task: Task) -> float:
-        """The largest budget (candidates for each task) with which the task came to an end."""
-        marks = self._description(task).get("finished", [])
-        scope = [self.scope.target, self.scope.threads, self.scope.code_version]
-        shares = [mark[3] for mark in marks if isinstance(mark, list) and mark[:3] == scope]
-        return max((float(share) for share in shares), default=-1.0)
+    def finished(self, task: Task) -> FinishedMark | None:
+        """The mark of a task that came to an end in an earlier run."""
+        scope = self.scope
+        wanted = (scope.target, scope.threads, scope.code_version)
+        marks = finished_of(self._description(task))
+        return next((m for m in marks if (m.target, m.threads, m.code_version) == wanted), None)
 
-    def describe(self, task: Task, finished_share: float | None = None) -> None:
-        """Store what a task is, and that it came to an end with such a budget."""
+    def finish(self, task: Task, share: float, default: Schedule | None) -> None:
+        """Mark a task that came to an end with a budget of so many candidates for each task.
+
+        `default` is its default schedule, None where there is nothing to choose.
+        """
         known = self._description(task)
-        marks = [mark for mark in known.get("finished", []) if isinstance(mark, list)]
-        scope = [self.scope.target, self.scope.threads, self.scope.code_version]
-        if finished_share is not None:
-            marks = [mark for mark in marks if mark[:3] != scope] + [[*scope, finished_share]]
-        description = {
-            **known,
+        scope = self.scope
+        text = "" if default is None else default.to_json()
+        mark = FinishedMark(scope.target, scope.threads, scope.code_version, share, text)
+        marks = with_finished(finished_of(known), mark)
+        self._put_description(task, known, {**known, "finished": marks})
+
+    def describe(self, task: Task) -> None:
+        """Store what a task is."""
+        known = self._description(task)
+        described = {
             "title": task.key.title,
             "operations": task.operations,
             "bytes": task.bytes,
-            "finished": marks,
         }
-        self._put_description(task, known, description)
+        self._put_description(task, known, {**known, **described})
 
     def kept(self, task: Task) -> list[KeptSchedule]:
         """The marks of the task for this target and code version, for any number of threads."""

@@ -22,6 +22,7 @@ from relay_tune.tuning.events import (
     TaskFinished,
     TaskStarted,
 )
+from relay_tune.tuning.finished_tasks import FINISHED_EARLIER
 from relay_tune.tuning.held_interrupts import held_interrupts
 from relay_tune.tuning.keeper import LogKeeper
 from relay_tune.tuning.options import TuningOptions
@@ -56,7 +57,9 @@ class TuningRun:
         budget: Budget,
         options: TuningOptions,
         progress: Progress,
+        share: float,
     ) -> None:
+        """`share` is the budget in candidates for each task of the model."""
         self._states = states
         self._runner = runner
         self._keeper = keeper
@@ -66,7 +69,7 @@ class TuningRun:
         self._ranking = Ranking(options.seed, lambda text: progress(CostModelFailed(text)))
         self._recorder = Recorder(states, runner, keeper, budget, progress)
         self._corrections = LIMIT_CORRECTIONS
-        self._share = budget.trials / max(len(states), 1)
+        self._share = share
 
     def run(self) -> TuningResult:
         """Spend the budget. TuningError if nothing that was measured ran correctly."""
@@ -98,8 +101,9 @@ class TuningRun:
         for state in self._states:
             for record in self._keeper.history(state.task):
                 rows += self._enter(state, record)
-            if self._keeper.finished_share(state.task) >= self._share:
-                state.finished = "finished by an earlier run"
+            mark = self._keeper.finished(state.task)
+            if mark is not None and mark.share >= self._share:
+                state.finished = FINISHED_EARLIER
         digests = {state.task.key.digest for state in self._states}
         others = [_row_of(record) for record in self._keeper.history_of_others(digests)]
         self._ranking.learn([row for row in others if row is not None][-OTHER_ROWS:])
@@ -203,7 +207,7 @@ class TuningRun:
 
     def _finish(self, state: TaskState, reason: str) -> None:
         state.finished = reason
-        self._keeper.describe(state.task, self._share)
+        self._keeper.finish(state.task, self._share, state.space.default)
         key = state.task.key
         self._progress(TaskFinished(key.title, key.digest, reason, state.best_seconds))
 

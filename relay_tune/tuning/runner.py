@@ -8,7 +8,7 @@ that other candidates can be drafted meanwhile), and *measured* (timed, while no
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass, replace
@@ -97,9 +97,9 @@ class NativeRunner:
         seed: int,
         limits: MeasureLimits | None = None,
         *,
-        network_bytes: int = 0,
+        network_bytes: Callable[[], int] = lambda: 0,
     ) -> None:
-        """A runner for kernels of a network that touches so many bytes from run to run."""
+        """A runner for kernels of a network; it touches `network_bytes()` from run to run."""
         self._target = target
         self._threads = threads
         self._seed = seed
@@ -186,7 +186,7 @@ class NativeRunner:
         if digest not in self._data:
             data = measure_inputs(task.function, (), self._seed)
             constants = tuple(data for plan in _plans(task) for _, data in plan.program.constants)
-            others = max(0, self._network_bytes - task.bytes)
+            others = max(0, self._network_bytes() - task.bytes)
             self._data[digest] = replace(data, constants=constants, other_bytes=others)
         return self._data[digest]
 

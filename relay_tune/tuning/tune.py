@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from os import PathLike
 
 from relay_tune.building.program_form import fused_module
@@ -21,13 +22,14 @@ from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import thread_count
 from relay_tune.schedule.accuracy import parse_accuracy
 from relay_tune.schedule.machine import Machine
-from relay_tune.tuning.budget import make_budget
-from relay_tune.tuning.events import Progress, ignore
+from relay_tune.tuning.budget import Budget, make_budget
+from relay_tune.tuning.events import Progress, RunStarted, ignore
+from relay_tune.tuning.finished_tasks import earlier_result
 from relay_tune.tuning.keeper import LogKeeper, Scope
 from relay_tune.tuning.network_check import runs_as_network
 from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.program_space import ProgramSpace
-from relay_tune.tuning.result import NetworkTimes, TuningResult
+from relay_tune.tuning.result import NetworkTimes, TaskResult, TuningResult
 from relay_tune.tuning.run import TuningRun
 from relay_tune.tuning.runner import NativeRunner, Runner
 from relay_tune.tuning.settle import is_settled, settle
@@ -75,8 +77,7 @@ def tune(
     options = TuningOptions(trials, minutes, seed)
     fused = fused_module(infer_types(module))
     tasks = extract_tasks(fused, parse_accuracy(accuracy))
-    network_bytes = sum(task.weight * max(size for _, size in task.works) for task in tasks)
-    runner = NativeRunner(chosen, count, seed, network_bytes=network_bytes)
+    runner = NativeRunner(chosen, count, seed, network_bytes=cache(lambda: _network_bytes(tasks)))
     try:
         result = tune_tasks(
             tasks,
@@ -151,9 +152,14 @@ def _run(
         {"trials": budget.trials, "seconds": budget.seconds, "seed": options.seed}
     )
     ending = "failed"
+    share = budget.trials / max(len(tasks), 1)
     try:
-        states = _states(tasks, _machine(keeper, target), threads, options.seed)
-        result = TuningRun(states, runner, keeper, budget, options, progress).run()
+        result = _earlier_result(tasks, keeper, budget, share, progress)
+        if result is None:
+            states = _states(tasks, _machine(keeper, target), threads, options.seed)
+            run = TuningRun(states, runner, keeper, budget, options, progress, share)
+            result = run.run()
+            _mark_trivial(tasks, states, keeper, share)
         ending = "interrupted" if result.interrupted else "finished"
         return result
     except KeyboardInterrupt:
@@ -161,6 +167,40 @@ def _run(
         raise
     finally:
         keeper.end_run(number, ending)
+
+
+def _earlier_result(
+    tasks: Sequence[Task], keeper: LogKeeper, budget: Budget, share: float, progress: Progress
+) -> TuningResult | None:
+    """What earlier runs made of the tasks; None if one of them may go on.
+
+    Nothing is planned for that, which makes a run with nothing to do a quick one.
+    """
+    found: list[TaskResult | None] = []
+    for task in tasks:
+        mark = keeper.finished(task)
+        if mark is None or mark.share < share:
+            return None
+        found.append(earlier_result(task, mark, keeper.history(task)))
+    results = tuple(result for result in found if result is not None)
+    known = sum(result.trials for result in results)
+    progress(RunStarted(len(results), known, budget.trials, budget.seconds))
+    return TuningResult(results, measured=0, seconds=budget.elapsed)
+
+
+def _mark_trivial(
+    tasks: Sequence[Task], states: Sequence[TaskState], keeper: LogKeeper, share: float
+) -> None:
+    """The tasks without a choice came to their end, too."""
+    searched = {state.task.key.digest for state in states}
+    for task in tasks:
+        if task.key.digest not in searched:
+            keeper.finish(task, share, None)
+
+
+def _network_bytes(tasks: Sequence[Task]) -> int:
+    """What one run of the whole network touches, with the algorithms that touch most."""
+    return sum(task.weight * max(size for _, size in task.works) for task in tasks)
 
 
 def _machine(keeper: LogKeeper, target: Target) -> Machine:

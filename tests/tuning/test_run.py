@@ -17,8 +17,10 @@ from relay_tune.errors import InputError, TuningError
 from relay_tune.runtime.measurement import Measurement, Outcome
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.events import Event, Measured, RunStarted, TaskStarted
+from relay_tune.tuning.finished_tasks import FINISHED_EARLIER
 from relay_tune.tuning.keeper import LogKeeper
 from relay_tune.tuning.options import TuningOptions
+from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.result import TuningResult
 from relay_tune.tuning.runner import Prepared, Runner
 from relay_tune.tuning.tasks import Task
@@ -90,6 +92,21 @@ def test_a_second_run_measures_nothing(tasks: list[Task], target: Target, tmp_pa
     assert runner.measured == []
     assert second.measured == 0
     assert second.model_seconds == first.model_seconds
+
+
+def test_a_model_that_is_finished_is_not_planned_again(
+    tasks: list[Task], target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = tuned(tasks, SimulatedRunner(), tmp_path / "log.db", target, trials=2000)
+    assert all(task.reason for task in first.tasks)
+    monkeypatch.setattr(ProgramSpace, "__init__", None)
+    events: list[Event] = []
+    again = tuned(tasks, SimulatedRunner(), tmp_path / "log.db", target, 2000, events=events)
+    assert again.measured == 0
+    assert {task.reason for task in again.tasks} == {FINISHED_EARLIER}
+    unchanged = [replace(task, limit_seconds=None, reason="") for task in first.tasks]
+    assert [replace(task, reason="") for task in again.tasks] == unchanged
+    assert [type(event) for event in events] == [RunStarted]
 
 
 def test_what_is_too_small_at_the_end_stays_so(
