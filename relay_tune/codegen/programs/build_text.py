@@ -20,15 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relay_tune.codegen.programs.layout_tables import (
-    FIELD_WORDS,
-    FORM,
-    FORM_BYTES,
-    FORM_CLASS,
-    FORM_COUNT,
-    FORM_FIELDS,
-    FORM_STATIC,
-)
+from relay_tune.codegen.programs.layout_tables import field_switch_lines, form_words
 from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK
 from relay_tune.first_order.layouts import (
     MAXIMUM_LAYOUTS,
@@ -46,18 +38,13 @@ BUILD_SYMBOL = "relay_tune_build"
 def build_text(layouts: Sequence[ObjectLayout]) -> str:
     """The function; it needs the heap's functions and the tables of the layouts."""
     return _TEMPLATE.format(
-        forms=f"[{len(layouts) + 1} x {FORM}]",
-        form_class=FORM_CLASS,
-        form_bytes=FORM_BYTES,
-        form_count=FORM_COUNT,
-        form_static=FORM_STATIC,
-        form_fields=FORM_FIELDS,
         first_leaf=FIRST_LEAF,
         data=TENSOR_DATA,
         shape=TENSOR_SHAPE,
         shape_bytes=8 * MAXIMUM_OPEN_RANK,
         leaf_words=LEAF_WORDS,
-        **FIELD_WORDS,
+        field_switch=field_switch_lines("%made", "%target"),
+        **form_words(layouts),
     )
 
 
@@ -156,16 +143,7 @@ store:
   %popped = sub i64 %waiting, 1
   %value_at = getelementptr i64, ptr %stack, i64 %popped
   %value = load i64, ptr %value_at, align 8
-  %described_at = getelementptr i64, ptr %fields, i64 %index
-  %described = load i64, ptr %described_at, align 8
-  %offset = and i64 %described, 4294967295
-  %size = and i64 %described, {size_mask}
-  %target = getelementptr i8, ptr %made, i64 %offset
-  switch i64 %size, label %eight [
-    i64 {byte}, label %byte
-    i64 {two_bytes}, label %two_bytes
-    i64 {four_bytes}, label %four_bytes
-  ]
+{field_switch}
 byte:
   %value8 = trunc i64 %value to i8
   store i8 %value8, ptr %target, align 1

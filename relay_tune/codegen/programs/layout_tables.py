@@ -22,17 +22,43 @@ SIZE_SHIFT = 32
 SIZE_MASK = 0xFFFF << SIZE_SHIFT
 COUNTED_FIELD = 1 << 48
 
-FIELD_WORDS = {
-    "size_mask": SIZE_MASK,
-    "byte": 1 << SIZE_SHIFT,
-    "two_bytes": 2 << SIZE_SHIFT,
-    "four_bytes": 4 << SIZE_SHIFT,
-    "counted": COUNTED_FIELD,
-}
-"""The numbers by which templates take the words of fields apart."""
-
 FORM = "{ i64, i64, i64, ptr, ptr }"
-FORM_CLASS, FORM_BYTES, FORM_COUNT, FORM_STATIC, FORM_FIELDS = range(5)
+FORM_PARTS = ("form_class", "form_bytes", "form_count", "form_static", "form_fields")
+LAYOUT_OFFSET = 6
+"""Where the layout number stands in the header of an object."""
+
+
+def form_words(layouts: Sequence[ObjectLayout]) -> dict[str, str | int]:
+    """How templates write the type of `@forms`, and the place of each part of an entry."""
+    places = {name: place for place, name in enumerate(FORM_PARTS)}
+    return {"forms": f"[{len(layouts) + 1} x {FORM}]", **places}
+
+
+def layout_number_lines(object_: str, result: str) -> str:
+    """The lines of a template that load the layout number of an object as an i64."""
+    return f"""\
+  {result}_at = getelementptr i8, ptr {object_}, i64 {LAYOUT_OFFSET}
+  {result}16 = load i16, ptr {result}_at, align 2
+  {result} = zext i16 {result}16 to i64"""
+
+
+def field_switch_lines(object_: str, field: str) -> str:
+    """The lines of a template that find field number `%index` of an object and ask for its size.
+
+    They leave its word in `%described` and its address in `field`, and go on in the block `byte`,
+    `two_bytes`, `four_bytes` or `eight`. `%fields` are the words of the object's layout.
+    """
+    return f"""\
+  %described_at = getelementptr i64, ptr %fields, i64 %index
+  %described = load i64, ptr %described_at, align 8
+  %offset = and i64 %described, {(1 << SIZE_SHIFT) - 1}
+  %size = and i64 %described, {SIZE_MASK}
+  {field} = getelementptr i8, ptr {object_}, i64 %offset
+  switch i64 %size, label %eight [
+    i64 {1 << SIZE_SHIFT}, label %byte
+    i64 {2 << SIZE_SHIFT}, label %two_bytes
+    i64 {4 << SIZE_SHIFT}, label %four_bytes
+  ]"""
 
 
 def layout_tables_text(layouts: Sequence[ObjectLayout]) -> str:

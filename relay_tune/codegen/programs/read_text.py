@@ -18,7 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relay_tune.codegen.programs.layout_tables import FIELD_WORDS, FORM, FORM_COUNT, FORM_FIELDS
+from relay_tune.codegen.programs.layout_tables import (
+    COUNTED_FIELD,
+    field_switch_lines,
+    form_words,
+    layout_number_lines,
+)
 from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_LAYOUT, ObjectLayout
 
 READ_SYMBOLS = ("relay_tune_read", "relay_tune_gather")
@@ -27,12 +32,13 @@ READ_SYMBOLS = ("relay_tune_read", "relay_tune_gather")
 def read_text(layouts: Sequence[ObjectLayout]) -> str:
     """The functions; they need the tables of the layouts."""
     return _TEMPLATE.format(
-        forms=f"[{len(layouts) + 1} x {FORM}]",
-        form_count=FORM_COUNT,
-        form_fields=FORM_FIELDS,
+        object_layout=layout_number_lines("%object", "%layout"),
+        numbered_layout=layout_number_lines("%numbered", "%numbered_layout"),
+        field_switch=field_switch_lines("%object", "%part_at"),
+        counted=COUNTED_FIELD,
         tensor=TENSOR_LAYOUT,
         data=TENSOR_DATA,
-        **FIELD_WORDS,
+        **form_words(layouts),
     )
 
 
@@ -40,9 +46,7 @@ _TEMPLATE = """\
 define internal i64 @number_object(ptr %object, ptr %objects, ptr %count_at) nounwind {{
 entry:
   %address = ptrtoint ptr %object to i64
-  %layout_at = getelementptr i8, ptr %object, i64 6
-  %layout16 = load i16, ptr %layout_at, align 2
-  %layout = zext i16 %layout16 to i64
+{object_layout}
   %is_tensor = icmp eq i64 %layout, {tensor}
   br i1 %is_tensor, label %tensor, label %look
 tensor:
@@ -101,9 +105,7 @@ open:
   %following = add i64 %place, 1
   %object_at = getelementptr i64, ptr %objects, i64 %place
   %object = load ptr, ptr %object_at, align 8
-  %layout_at = getelementptr i8, ptr %object, i64 6
-  %layout16 = load i16, ptr %layout_at, align 2
-  %layout = zext i16 %layout16 to i64
+{object_layout}
   %field_count_at = getelementptr {forms}, ptr @forms, i64 0, i64 %layout, i32 {form_count}
   %field_count = load i64, ptr %field_count_at, align 8
   %fields_at = getelementptr {forms}, ptr @forms, i64 0, i64 %layout, i32 {form_fields}
@@ -118,16 +120,7 @@ field:
   br i1 %all, label %next, label %load
 load:
   %next_index = add i64 %index, 1
-  %described_at = getelementptr i64, ptr %fields, i64 %index
-  %described = load i64, ptr %described_at, align 8
-  %offset = and i64 %described, 4294967295
-  %size = and i64 %described, {size_mask}
-  %part_at = getelementptr i8, ptr %object, i64 %offset
-  switch i64 %size, label %eight [
-    i64 {byte}, label %byte
-    i64 {two_bytes}, label %two_bytes
-    i64 {four_bytes}, label %four_bytes
-  ]
+{field_switch}
 byte:
   %value8 = load i8, ptr %part_at, align 1
   %wide8 = zext i8 %value8 to i64
@@ -168,9 +161,7 @@ clean_one:
   %numbered = load ptr, ptr %numbered_at, align 8
   %numbered_link = getelementptr i8, ptr %numbered, i64 8
   store i64 0, ptr %numbered_link, align 8
-  %numbered_layout_at = getelementptr i8, ptr %numbered, i64 6
-  %numbered_layout16 = load i16, ptr %numbered_layout_at, align 2
-  %numbered_layout = zext i16 %numbered_layout16 to i64
+{numbered_layout}
   store i64 %numbered_layout, ptr %numbered_at, align 8
   br label %clean_next
 done:
