@@ -24,9 +24,10 @@ from relay_tune.schedule.loop_shapes import loop_over, parallel_loop, unrolled_l
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.open_axes import edge_tiles, open_choice
 from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
-from relay_tune.schedule.packed_loads import PackedLoad, packed_loads
+from relay_tune.schedule.packed_loads import packed_loads
 from relay_tune.schedule.packing import PackedConstant
 from relay_tune.schedule.prefetching import panel_prefetch, prefetch_statement
+from relay_tune.schedule.tile_points import Binding, Point
 from relay_tune.schedule.write_order import write_order
 from relay_tune.tensor.expression import (
     INDEX,
@@ -73,15 +74,6 @@ def tile_nest(nest: Nest, choice: TileChoice, constants: frozenset[Tensor]) -> T
     return _Tiler(nest, open_choice(choice, nest.axes, nest.reduction), constants).run()
 
 
-@dataclass(frozen=True, slots=True)
-class _Binding:
-    """Where a tile stands on an axis: its number, its first element, its extent."""
-
-    number: Scalar
-    base: Scalar
-    extent: int
-
-
 class _Tiler:
     def __init__(self, nest: Nest, choice: TileChoice, constants: frozenset[Tensor]) -> None:
         self.nest = nest
@@ -121,7 +113,7 @@ class _Tiler:
         loops: Sequence[tuple[OuterLoop, Axis]],
         level: int,
         blocks: dict[int, Scalar],
-        bindings: dict[Axis, _Binding],
+        bindings: dict[Axis, Binding],
     ) -> Statement:
         """The loops from `level` inwards (those that are fused: bodies only).
 
@@ -142,7 +134,7 @@ class _Tiler:
         loops: Sequence[tuple[OuterLoop, Axis]],
         level: int,
         blocks: dict[int, Scalar],
-        bindings: dict[Axis, _Binding],
+        bindings: dict[Axis, Binding],
     ) -> Statement:
         """The body of a loop over tiles: a full one, or the one at the edge."""
         loop, step = loops[level]
@@ -152,13 +144,13 @@ class _Tiler:
         first = blocks.get(loop.place)
         number = step if first is None else Axis(f"{axis.name}_n", -(-axis.extent // tile))
 
-        def inside(binding: _Binding) -> Statement:
+        def inside(binding: Binding) -> Statement:
             return self._outer(loops, level + 1, blocks, {**bindings, axis: binding})
 
-        whole = _Binding(number, number * tile, tile)
+        whole = Binding(number, number * tile, tile)
         if is_symbolic(axis.extent):
             return self._over_open_tiles(axis, number, inside)
-        edge = _Binding(literal(full, INDEX), literal(full * tile, INDEX), rest)
+        edge = Binding(literal(full, INDEX), literal(full * tile, INDEX), rest)
         if full == 0:
             body = inside(edge)
         elif rest == 0:
@@ -173,7 +165,7 @@ class _Tiler:
         return body if first is None else Let(number, first + step, body)
 
     def _over_open_tiles(
-        self, axis: Axis, number: Scalar, inside: Callable[[_Binding], Statement]
+        self, axis: Axis, number: Scalar, inside: Callable[[Binding], Statement]
     ) -> Statement:
         """A whole tile of an open axis, or those behind the last whole one."""
         tile = self.tiles[axis]
@@ -181,16 +173,16 @@ class _Tiler:
         edges: list[Statement] = []
         for edge in edge_tiles(axis.extent, tile, lanes):
             base = Axis(f"{axis.name}_e", axis.extent)
-            part = Let(base, index_value(edge.base), inside(_Binding(number, base, edge.extent)))
+            part = Let(base, index_value(edge.base), inside(Binding(number, base, edge.extent)))
             edges.append(Branch(edge.runs, part))
-        whole = inside(_Binding(number, number * tile, tile))
+        whole = inside(Binding(number, number * tile, tile))
         if not edges:
             return whole
         return Branch(binary("lt", number, axis.extent // tile), whole, Block(tuple(edges)))
 
     # One register tile -----------------------------------------------------------------------
 
-    def _tile(self, bindings: dict[Axis, _Binding]) -> Statement:
+    def _tile(self, bindings: dict[Axis, Binding]) -> Statement:
         if self.choice.vector == -2:
             return self._lane_tile(bindings)
         if self.nest.body is None:
@@ -200,16 +192,16 @@ class _Tiler:
         assert operation is not None
         neutral = literal(neutral_element(operation, dtype), dtype)
 
-        def start(point: _Point) -> Statement:
+        def start(point: Point) -> Statement:
             return Store(accumulators, point.cell, neutral)
 
-        def step(point: _Point) -> Statement:
+        def step(point: Point) -> Statement:
             value = self._reduced_value(point)
             return Store(
                 accumulators, point.cell, combine(operation, accumulators[point.cell], value)
             )
 
-        def finish(point: _Point) -> Statement:
+        def finish(point: Point) -> Statement:
             return self._store(point, accumulators[point.cell])
 
         return Allocate(
@@ -223,7 +215,7 @@ class _Tiler:
             ),
         )
 
-    def _accumulators(self, bindings: dict[Axis, _Binding]) -> Buffer:
+    def _accumulators(self, bindings: dict[Axis, Binding]) -> Buffer:
         assert self.nest.body is not None
         shape = []
         for axis in self.nest.axes:
@@ -244,8 +236,8 @@ class _Tiler:
 
     def _over_tile(
         self,
-        bindings: dict[Axis, _Binding],
-        write: Callable[[_Point], Statement],
+        bindings: dict[Axis, Binding],
+        write: Callable[[Point], Statement],
         known: Mapping[Axis, Scalar] = NOTHING_KNOWN,
     ) -> Statement:
         """`write` for each point of the tile, unrolled, vectors on the vector axis.
@@ -262,7 +254,7 @@ class _Tiler:
             values[axis] = bindings[axis].base + position
         cell: tuple[Scalar, ...] = tuple(inner[axis] for axis in self.nest.axes if axis in inner)
         if self.vector_axis is None:
-            body = write(_Point(bindings, inner, values, cell, None))
+            body = write(Point(bindings, inner, values, cell, None))
         else:
             body = self._over_vectors(bindings, inner, values, cell, write)
         for axis in reversed([axis for axis in self.written if axis in inner]):
@@ -271,11 +263,11 @@ class _Tiler:
 
     def _over_vectors(
         self,
-        bindings: dict[Axis, _Binding],
+        bindings: dict[Axis, Binding],
         inner: dict[Axis, Axis],
         values: dict[Axis, Scalar],
         cell: tuple[Scalar, ...],
-        write: Callable[[_Point], Statement],
+        write: Callable[[Point], Statement],
     ) -> Statement:
         axis = self.vector_axis
         assert axis is not None
@@ -293,7 +285,7 @@ class _Tiler:
                 Axis(f"{axis.name}_v", count) if active == lanes else literal(full, INDEX)
             )
             place = number * lanes + lane
-            point = _Point(
+            point = Point(
                 bindings,
                 inner,
                 {**values, axis: binding.base + place},
@@ -308,7 +300,7 @@ class _Tiler:
         return parts[0] if len(parts) == 1 else Block(tuple(parts))
 
     def _reduction_loops(
-        self, bindings: dict[Axis, _Binding], step: Callable[[], Statement]
+        self, bindings: dict[Axis, Binding], step: Callable[[], Statement]
     ) -> Statement:
         """The reduction loops around a step that reads the nest's own reduction axes."""
         body = step()
@@ -327,7 +319,7 @@ class _Tiler:
         return body
 
     def _fetched_ahead(
-        self, bindings: dict[Axis, _Binding], groups: Sequence[Axis]
+        self, bindings: dict[Axis, Binding], groups: Sequence[Axis]
     ) -> Sequence[Statement]:
         if self.ahead is None:
             return ()
@@ -335,14 +327,14 @@ class _Tiler:
         readers = [self.numbers[place] for place in self.ahead.readers]
         return (prefetch_statement(self.ahead, panel, readers, groups),)
 
-    def _reduced_value(self, point: _Point) -> Scalar:
+    def _reduced_value(self, point: Point) -> Scalar:
         assert self.nest.body is not None
         replaced: dict[Scalar, Scalar] = {
             load: point.packed(packed) for load, packed in self.packed.items()
         }
         return substitute(replace_nodes(self.nest.body, replaced), point.values)
 
-    def _lane_tile(self, bindings: dict[Axis, _Binding]) -> Statement:
+    def _lane_tile(self, bindings: dict[Axis, Binding]) -> Statement:
         """A tile whose reduction runs along the lanes."""
         nest = self.nest
         assert nest.body is not None and nest.operation is not None
@@ -358,7 +350,7 @@ class _Tiler:
         return reduction.statement(lambda partial: self._lane_results(bindings, reduction, partial))
 
     def _lane_results(
-        self, bindings: dict[Axis, _Binding], reduction: LaneReduction, partial: Buffer
+        self, bindings: dict[Axis, Binding], reduction: LaneReduction, partial: Buffer
     ) -> Statement:
         """The results of such a tile; those along its last axis as one vector, if it is long."""
         lane = Axis("lane", self.choice.lanes)
@@ -367,7 +359,7 @@ class _Tiler:
         together = last is not None and 1 < rows <= self.choice.lanes
         row = Axis("row", rows)
 
-        def finish(point: _Point) -> Statement:
+        def finish(point: Point) -> Statement:
             cells = [point.cell]
             if together:
                 cells = [(*point.cell, literal(number, INDEX)) for number in range(rows)]
@@ -387,7 +379,7 @@ class _Tiler:
         others = {axis: binding for axis, binding in bindings.items() if axis is not last}
         return self._over_tile(others, finish, {last: base + row})
 
-    def _store(self, point: _Point, reduced: Scalar | None) -> Statement:
+    def _store(self, point: Point, reduced: Scalar | None) -> Statement:
         result = self.nest.result
         if reduced is not None:
             own: dict[Scalar, Scalar] = {
@@ -396,29 +388,3 @@ class _Tiler:
             result = replace_nodes(result, own)
         index = substitute(self.nest.index, point.values)
         return Store(self.nest.target, (index,), substitute(result, point.values))
-
-
-@dataclass(frozen=True, slots=True)
-class _Point:
-    """A point (or vector of points) of a register tile.
-
-    Attributes:
-        bindings: where the tile stands.
-        inner: the positions in the tile on all axes but the vector axis.
-        values: what the nest's axes are there.
-        cell: the place of its accumulator.
-        place: its position in the tile along the vector axis.
-    """
-
-    bindings: dict[Axis, _Binding]
-    inner: dict[Axis, Axis]
-    values: dict[Axis, Scalar]
-    cell: tuple[Scalar, ...]
-    place: Scalar | None
-
-    def packed(self, load: PackedLoad) -> Scalar:
-        """The element of a packed constant at this point."""
-        assert self.place is not None
-        numbers = [self.bindings[axis].number for axis in load.tiled]
-        inside: list[Scalar] = [self.inner[axis] for axis in load.tiled[:-1]]
-        return load.constant.tensor[(*numbers, *load.plain, *inside, self.place)]
