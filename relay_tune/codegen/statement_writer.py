@@ -8,11 +8,11 @@ parallel loops runs on thread 0. Register buffers become values that loops carry
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from relay_tune.codegen.arithmetic import Arithmetic, Value
+from relay_tune.codegen.carried_registers import CarriedRegisters
 from relay_tune.codegen.function_writer import FunctionWriter, Lines
 from relay_tune.codegen.llvm_types import memory_type
 from relay_tune.codegen.store_writer import StoreWriter
@@ -66,6 +66,7 @@ class StatementWriter:
         pointers = {tensor: f"%arg{n}" for n, tensor in enumerate(kernel.parameters)}
         self.values = ValueWriter(self.writer, pointers)
         self.stores = StoreWriter(self.values)
+        self.carried = CarriedRegisters(self.writer, self.values.loads)
         self.parallel = has_parallel_loop(kernel.body)
 
     def write(self) -> FunctionText:
@@ -214,13 +215,8 @@ class StatementWriter:
         most = loop.axis.extent if is_symbolic(active) else active
         lanes = 1 << max(most - 1, 0).bit_length()
         outer = self.values.lanes.vector
-        if lanes == 1:
-            self.values.indices.environment[loop.axis] = constant(begin)
-            self.values.lanes.vector = VectorContext(1, 1)
-            self.values.indices.environment[loop.axis] = Affine({LANE: 1}, begin)
-        else:
-            self.values.lanes.vector = VectorContext(lanes, active)
-            self.values.indices.environment[loop.axis] = Affine({LANE: 1}, begin)
+        self.values.lanes.vector = VectorContext(lanes, active if lanes > 1 else 1)
+        self.values.indices.environment[loop.axis] = Affine({LANE: 1}, begin)
         self.statement(loop.body)
         self.values.lanes.vector = outer
 
@@ -241,12 +237,11 @@ class StatementWriter:
             w.line(f"br i1 {some}, label %{label}, label %{label}.end")
         else:
             w.line(f"br label %{label}")
-        carried = self._carried(loop.body)
         w.start_block(label)
         index, following = w.fresh("i"), w.fresh("n")
         phis: Lines = []
         w.lines.append(phis)
-        initial = self._enter_carried(carried)
+        initial = self.carried.enter(loop.body)
         self._bump(loop.body)
         w.push_scope()
         w.push_level()
@@ -263,29 +258,11 @@ class StatementWriter:
         w.line(f"{more} = icmp slt i64 {following}, {high}")
         w.line(f"br i1 {more}, label %{label}, label %{label}.end")
         phis.append(f"  {index} = phi i64 [ {low}, %{before} ], [ {following}, %{latch} ]")
-        for (buffer, cell), (name, start) in initial.items():
-            last = self.values.loads.registers[buffer][cell]
-            phis.append(
-                f"  {name} = phi {last.llvm_type} [ {start.text}, %{before} ], "
-                f"[ {last.text}, %{latch} ]"
-            )
+        phis += self.carried.phi_lines(initial, before, latch)
         w.start_block(f"{label}.end")
         if may_be_empty:
-            self._leave_carried(initial, before, latch)
+            self.carried.leave(initial, before, latch)
         self._bump(loop.body)
-
-    def _leave_carried(
-        self, initial: Mapping[tuple[Tensor, int], tuple[str, Value]], before: str, latch: str
-    ) -> None:
-        """The cells after a loop that may not have run."""
-        for (buffer, cell), (_, start) in initial.items():
-            last = self.values.loads.registers[buffer][cell]
-            name = self.writer.fresh("left")
-            self.writer.line(
-                f"{name} = phi {last.llvm_type} [ {start.text}, %{before} ], "
-                f"[ {last.text}, %{latch} ]"
-            )
-            self.values.loads.registers[buffer][cell] = replace(last, text=name)
 
     def _bound(self, bound: Scalar) -> str:
         return self.values.evaluate(bound).text
@@ -298,26 +275,6 @@ class StatementWriter:
         after = a.binary("add", "%thread", "1")
         last = a.binary("udiv", a.binary("mul", count, after), "%threads")
         return a.binary("add", low, first), a.binary("add", low, last)
-
-    def _carried(self, body: Statement) -> list[Tensor]:
-        """Register buffers from outside that `body` writes: the loop must carry them."""
-        written = {store.buffer for store in stores_of(body)}
-        return [buffer for buffer in self.values.loads.registers if buffer in written]
-
-    def _enter_carried(
-        self, carried: Sequence[Tensor]
-    ) -> dict[tuple[Tensor, int], tuple[str, Value]]:
-        """Replace the cells by phi names; gives the names with the values before the loop."""
-        initial: dict[tuple[Tensor, int], tuple[str, Value]] = {}
-        for buffer in carried:
-            for cell, value in self.values.loads.registers[buffer].items():
-                name = self.writer.fresh("acc")
-                initial[buffer, cell] = (name, value)
-            self.values.loads.registers[buffer] = {
-                cell: replace(value, text=initial[buffer, cell][0])
-                for cell, value in self.values.loads.registers[buffer].items()
-            }
-        return initial
 
     def _bump(self, body: Statement) -> None:
         """Loads from before and after must not be merged for buffers that `body` writes."""
@@ -353,31 +310,8 @@ class StatementWriter:
             sides.append((self.values.loads.registers, w.block))
             w.line(f"br label %{label}.end")
         w.start_block(f"{label}.end")
-        self.values.loads.registers = self._merge(before, sides)
+        self.values.loads.registers = self.carried.merged(before, sides)
         self._bump(node)
-
-    def _merge(
-        self,
-        before: dict[Tensor, dict[int, Value]],
-        sides: Sequence[tuple[dict[Tensor, dict[int, Value]], str]],
-    ) -> dict[Tensor, dict[int, Value]]:
-        """The registers after a branch: phi nodes where the sides differ."""
-        (then, then_block), (otherwise, else_block) = sides
-        merged: dict[Tensor, dict[int, Value]] = {}
-        for buffer in before:
-            merged[buffer] = {}
-            for cell, value in then[buffer].items():
-                other = otherwise[buffer].get(cell, value)
-                if other.text == value.text:
-                    merged[buffer][cell] = value
-                    continue
-                name = self.writer.fresh("phi")
-                self.writer.line(
-                    f"{name} = phi {value.llvm_type} [ {value.text}, %{then_block} ], "
-                    f"[ {other.text}, %{else_block} ]"
-                )
-                merged[buffer][cell] = replace(value, text=name)
-        return merged
 
     def _while(self, node: While) -> None:
         w = self.writer
