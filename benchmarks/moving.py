@@ -122,7 +122,10 @@ class Mover:
 
 
 def _aligned_array(count: int) -> np.ndarray:
-    """At least `count` bytes of zeros from the beginning of a cache line on."""
-    memory = np.zeros(count + LINE_BYTES, np.uint8)
+    """`count` bytes from the beginning of a cache line on.
+
+    They are written once: pages of zeros that nobody wrote to are one page for the processor.
+    """
+    memory = np.ones(count + LINE_BYTES, np.uint8)
     start = -memory.ctypes.data % LINE_BYTES
     return memory[start : start + count]
