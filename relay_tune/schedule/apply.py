@@ -196,7 +196,7 @@ def plan_program(program: TensorProgram, algorithm: str = DIRECT) -> Plan:
     program = prepared_program(source, algorithm)
     program = replace(program, outputs=_own_outputs(program.outputs))
     constants = frozenset(tensor for tensor, _ in program.constants)
-    stages = with_panels(inline_stages(program.outputs), constants)
+    stages = with_panels(inline_stages(program.outputs), constants, program.outputs)
     steps = build_nests(stages, program.outputs)
     nests = [fuse_repeated(step) if isinstance(step, Nest) else step for step in steps]
     return Plan(program, in_steps(nests, program.outputs, algorithm), algorithm, source)

@@ -9,17 +9,32 @@ element is used often enough. Without the copy every step of the reduction would
 or, with the operand stored the other way round, gather its vector element by element.
 
 No width is known to divide an open size: all of j is one panel, if b is stored the other way round.
+
+Columns that no width divides are computed in two parts, each with a panel of its own:
+
+    y[i, j] = main[i, j] if j < 960 else rest[i, j - 960]         1000 columns: 15 * 64, and 40
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
 from relay_tune.schedule.inline import Stage
 from relay_tune.tensor.affine import axis_affine
-from relay_tune.tensor.expression import Axis, Binary, Load, Reduce, Scalar, Tensor
+from relay_tune.tensor.expression import (
+    Axis,
+    Binary,
+    Load,
+    Reduce,
+    Scalar,
+    Select,
+    Tensor,
+    binary,
+    reduce,
+    select,
+)
 from relay_tune.tensor.index import flat_index, is_injective, simplify
 from relay_tune.tensor.size import is_symbolic, nominal
 from relay_tune.tensor.tensor import Computed, ProcedureOutput
@@ -29,23 +44,83 @@ PANEL_WIDTHS = (64, 48, 32, 16)
 LEAST_USES = 32
 """An element that is used less often is not worth a copy."""
 
+LEAST_SPLIT = 96
+"""Fewer columns are not computed in two parts."""
+
 LEAST_BYTES = 32 << 10
 """An operand that stays in the first cache is read as it lies, if its vectors are contiguous."""
 
 
 def with_panels(
-    stages: Sequence[Stage | ProcedureOutput], constants: frozenset[Tensor]
+    stages: Sequence[Stage | ProcedureOutput],
+    constants: frozenset[Tensor],
+    outputs: Sequence[Tensor] = (),
 ) -> list[Stage | ProcedureOutput]:
-    """The stages with copies of operands in front of the reductions that profit from them."""
-    found: list[Stage | ProcedureOutput] = []
+    """The stages with copies of operands in front of the reductions that profit from them.
+
+    Columns are computed in parts where the joining stage becomes a part of its only reader, or is
+    an output: groups of nests that share rows (see `groups`) want whole tensors between them.
+    """
+    readers: dict[Tensor, list[Stage | ProcedureOutput]] = {}
     for stage in stages:
-        panel = None if isinstance(stage, ProcedureOutput) else _panel(stage, constants)
-        found += [stage] if panel is None else panel
-    return found
+        for tensor in _read(stage):
+            readers.setdefault(tensor, []).append(stage)
+    found: list[Stage | ProcedureOutput] = []
+    joined: dict[Stage, Stage] = {}
+    for stage in stages:
+        if isinstance(stage, ProcedureOutput):
+            found.append(stage)
+            continue
+        into = _only_reader(readers.get(stage.tensor, ()))
+        is_output = stage.tensor in outputs
+        may_join = stage.tensor not in readers if is_output else into is not None
+        parts = _panel(stage, constants, may_join) or [stage]
+        found += parts
+        last = parts[-1]
+        is_joining = isinstance(last, Stage) and last is not stage and isinstance(last.body, Select)
+        if is_joining and into is not None and not is_output:
+            assert isinstance(last, Stage)
+            joined[last] = into
+    return _with_readers(found, joined)
 
 
-def _panel(stage: Stage, constants: frozenset[Tensor]) -> list[Stage | ProcedureOutput] | None:
-    """The copy and the stage that reads it, or None."""
+def _only_reader(readers: Sequence[Stage | ProcedureOutput]) -> Stage | None:
+    """The stage that alone reads something, if it is no reduction."""
+    reader = readers[0] if len(readers) == 1 else None
+    return reader if isinstance(reader, Stage) and not isinstance(reader.body, Reduce) else None
+
+
+def _with_readers(
+    stages: list[Stage | ProcedureOutput], joined: Mapping[Stage, Stage]
+) -> list[Stage | ProcedureOutput]:
+    """The stages with joining ones put into those that read them."""
+    changed = list(stages)
+    for joining, reader in joined.items():
+        place = next(
+            n for n, s in enumerate(changed) if isinstance(s, Stage) and s.tensor is reader.tensor
+        )
+        now = changed[place]
+        assert isinstance(now, Stage)
+        own: dict[Scalar, Scalar] = {
+            load: substitute(joining.body, dict(zip(joining.axes, load.indices, strict=True)))
+            for load in loads(now.body)
+            if load.tensor is joining.tensor
+        }
+        changed[place] = replace(now, body=simplify(replace_nodes(now.body, own)))
+        changed.remove(joining)
+    return changed
+
+
+def _read(stage: Stage | ProcedureOutput) -> set[Tensor]:
+    if isinstance(stage, ProcedureOutput):
+        return set(stage.procedure.inputs)
+    return {load.tensor for load in loads(stage.body)}
+
+
+def _panel(
+    stage: Stage, constants: frozenset[Tensor], may_join: bool
+) -> list[Stage | ProcedureOutput] | None:
+    """The copies and the stages that read them, or None; the last stage is what `stage` was."""
     body = stage.body
     if not isinstance(body, Reduce) or body.operation != "sum" or not stage.axes:
         return None
@@ -53,11 +128,14 @@ def _panel(stage: Stage, constants: frozenset[Tensor]) -> list[Stage | Procedure
         return None
     column = stage.axes[-1]
     width = _width(column.extent)
-    if width is None:
-        return None
     for load in loads(body.body):
-        if load.tensor not in constants and _is_worth_copying(load, stage, body, column):
+        if load.tensor in constants or not _is_worth_copying(load, stage, body, column):
+            continue
+        if width is not None:
             return _copied(load, stage, body, column, width)
+        if not may_join or column.extent < LEAST_SPLIT:
+            return None
+        return _in_parts(stage, body, load)
     return None
 
 
@@ -66,6 +144,36 @@ def _width(extent: int) -> int | None:
     if is_symbolic(extent):
         return extent
     return next((width for width in PANEL_WIDTHS if extent % width == 0), None)
+
+
+def _in_parts(stage: Stage, body: Reduce, load: Load) -> list[Stage | ProcedureOutput]:
+    """The columns that the widest panels take, the others, and what joins them."""
+    column, width = stage.axes[-1], PANEL_WIDTHS[0]
+    whole = column.extent - column.extent % width
+    found: list[Stage | ProcedureOutput] = []
+    parts: list[Tensor] = []
+    for begin, count, panel in ((0, whole, width), (whole, column.extent - whole, 0)):
+        axes = (*(Axis(a.name, a.extent) for a in stage.axes[:-1]), Axis(column.name, count))
+        steps = [Axis(a.name, a.extent) for a in body.axes]
+        own: dict[Axis, Scalar] = dict(zip((*stage.axes, *body.axes), (*axes, *steps), strict=True))
+        own[column] = axes[-1] + begin
+        copied = substitute(load, own)
+        product = substitute(replace_nodes(body.body, {load: copied}), own)
+        total = reduce(body.operation, steps, product)
+        assert isinstance(copied, Load) and isinstance(total, Reduce)
+        shape = tuple(axis.extent for axis in axes)
+        part = Computed(
+            name=stage.tensor.name, shape=shape, dtype=stage.tensor.dtype, axes=axes, body=total
+        )
+        found += _copied(copied, Stage(part, axes, total), total, axes[-1], panel or count)
+        parts.append(part)
+    outer = stage.axes[:-1]
+    chosen = select(
+        binary("lt", column, whole),
+        parts[0][(*outer, column)],
+        parts[1][(*outer, column - whole)],
+    )
+    return [*found, replace(stage, body=chosen)]
 
 
 def _is_worth_copying(load: Load, stage: Stage, body: Reduce, column: Axis) -> bool:

@@ -11,7 +11,7 @@ from relay_tune.op.lower import TensorProgram
 from relay_tune.runtime.run_tensors import run_tensors
 from relay_tune.schedule.apply import plan_program
 from relay_tune.tensor.evaluate import evaluate
-from relay_tune.tensor.expression import Axis, Tensor, reduce
+from relay_tune.tensor.expression import Axis, Tensor, binary, reduce
 from relay_tune.tensor.size import symbolic_size
 from relay_tune.tensor.tensor import Computed, compute, input_tensor
 
@@ -44,7 +44,7 @@ def stage_names(rows: int, columns: int, depth: int, *, transposed: bool, consta
         (64, 128, 64, True, False, True),
         (64, 64, 32, False, False, False),  # stays in the first cache
         (8, 256, 256, False, False, False),  # used too rarely
-        (256, 250, 256, False, False, False),  # no width divides 250
+        (256, 90, 256, False, False, False),  # no width divides 90
         (256, 256, 256, False, True, False),  # packed when it is built
     ],
 )
@@ -62,7 +62,8 @@ def test_open_columns_are_copied_where_they_lie_apart(transposed):
 
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize(
-    ("rows", "columns", "depth"), [(33, 96, 130), (64, 128, 64), (40, 48, 300)]
+    ("rows", "columns", "depth"),
+    [(33, 96, 130), (64, 128, 64), (40, 48, 300), (40, 127, 90), (64, 100, 96)],
 )
 def test_product_is_right(rows, columns, depth, transposed):
     generator = np.random.default_rng(3)
@@ -76,6 +77,27 @@ def test_product_is_right(rows, columns, depth, transposed):
     result = product(left, right, transposed=transposed)
     (expected,) = evaluate([result], feeds)
     (found,) = run_tensors([result], feeds, [], native_target())
+    np.testing.assert_allclose(found, expected, 1e-4, 1e-4)
+
+
+def test_columns_that_no_width_divides_are_computed_in_two_parts():
+    names = stage_names(256, 250, 256, transposed=False, constant=False)
+    assert sorted(names) == ["product", "product", "right_panel", "right_panel"]
+
+
+def test_the_reader_of_two_parts_takes_them_in():
+    left = input_tensor("left", (64, 80), "float32")
+    right = input_tensor("right", (80, 150), "float32")
+    result = product(left, right, transposed=False)
+    relu = compute("relu", (150, 64), lambda i, j: binary("max", result[j, i], 0.0))
+    plan = plan_program(TensorProgram((left, right), (relu,), ()))
+    computed = [nest for nest in plan.nests if nest.name == "relu"]
+    assert [nest.reduction[0].extent for nest in computed] == [80, 80]
+    assert not any(nest.name == "product" for nest in plan.nests)
+    rng = np.random.default_rng(4)
+    feeds = {x: rng.standard_normal(x.shape).astype("float32") for x in (left, right)}
+    (expected,) = evaluate([relu], feeds)
+    (found,) = run_tensors([relu], feeds, [], native_target())
     np.testing.assert_allclose(found, expected, 1e-4, 1e-4)
 
 
