@@ -12,6 +12,7 @@ from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.accuracy import Accuracy, is_allowed
 from relay_tune.schedule.algorithms import algorithms, in_steps, prepared_program
 from relay_tune.schedule.constant_stages import fold_constant_stages
+from relay_tune.schedule.cycle_bound import least_cycles
 from relay_tune.schedule.default_choice import default_choice
 from relay_tune.schedule.inline import inline_stages
 from relay_tune.schedule.machine import Machine
@@ -159,12 +160,14 @@ class Plan:
     def default_schedule(self, machine: Machine, threads: int) -> Schedule:
         """The schedule with the best estimate of all algorithms."""
         if (machine, threads) not in self._defaults:
-            rated = [
-                self.with_algorithm(name).default_under_algorithm(machine, threads)
-                for name in self.algorithms
-            ]
-            self._defaults[machine, threads] = min(rated, key=lambda found: found[0])[1]
+            plans = [self.with_algorithm(name) for name in self.algorithms]
+            found = cheapest_schedule(plans, machine, threads)
+            self._defaults[machine, threads] = found[1]
         return self._defaults[machine, threads]
+
+    def least_cycles(self, machine: Machine, threads: int) -> float:
+        """What no estimate under the plan's own algorithm goes below."""
+        return least_cycles(self.spaces(machine, threads), machine) + self.fixed_cycles(machine)
 
     def default_under_algorithm(self, machine: Machine, threads: int) -> tuple[float, Schedule]:
         """The estimated cycles of the best schedule under the plan's own algorithm, and itself."""
@@ -200,6 +203,25 @@ def plan_program(program: TensorProgram, algorithm: str = DIRECT) -> Plan:
     steps = build_nests(stages, program.outputs)
     nests = [fuse_repeated(step) if isinstance(step, Nest) else step for step in steps]
     return Plan(program, in_steps(nests, program.outputs, algorithm), algorithm, source)
+
+
+def cheapest_schedule(
+    plans: Sequence[Plan], machine: Machine, threads: int
+) -> tuple[float, Schedule]:
+    """The least estimate, in cycles, of the best schedules under several algorithms, and whose.
+
+    Plans are tried from the lowest bound up, until it is not below the best estimate.
+    """
+    bounds = {plan: plan.least_cycles(machine, threads) for plan in plans}
+    best: tuple[float, Schedule] | None = None
+    for plan in sorted(plans, key=bounds.__getitem__):
+        if best is not None and bounds[plan] >= best[0]:
+            break
+        found = plan.default_under_algorithm(machine, threads)
+        if best is None or found[0] < best[0]:
+            best = found
+    assert best is not None
+    return best
 
 
 def read_schedule(text: str, plan: Plan) -> Schedule:

@@ -112,7 +112,7 @@ def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Es
     use = register_use(analysis, choice, machine)
     needed = max(prod(axis.extent for axis in nest.axes), 1)
     return Estimate(
-        cycles=max(compute, memory) + 0.15 * min(compute, memory) + exposed,
+        cycles=overlapped(compute, memory) + exposed,
         compute_cycles=compute,
         memory_cycles=memory,
         accumulators=use.accumulators,
@@ -123,6 +123,11 @@ def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Es
         loads_per_operation=use.loads_per_operation,
         tiles=tiles,
     )
+
+
+def overlapped(compute: float, memory: float) -> float:
+    """The cycles of arithmetic and of traffic that runs beside it."""
+    return max(compute, memory) + 0.15 * min(compute, memory)
 
 
 def _axis_variants(extent: int, tile: int) -> list[tuple[int, int]]:

@@ -108,12 +108,20 @@ def memory_cycles(
         cycles += scattered * (again + first * (1.0 if access.is_near else crowding))
         if access.constant:
             exposed += (PREFETCH_COST if choice.prefetch else EXPOSED_SHARE) * waited
-    stored = prod(axis.extent for axis in nest.axes) * analysis.store_bytes
-    is_near = nest.target in analysis.near.tensors
-    bandwidth = _kept_bandwidth if is_near else _bandwidth
-    cycles += 2 * stored / bandwidth(analysis.stored_around, machine)
-    wasted = _torn_lines(analysis, tile, stored) + reloaded_bytes(analysis, choice)
+    cycles += stored_cycles(analysis, machine)
+    wasted = _torn_lines(analysis, tile, _stored_bytes(analysis)) + reloaded_bytes(analysis, choice)
     return cycles + wasted / machine.cache_bandwidth[1], exposed
+
+
+def stored_cycles(analysis: NestAnalysis, machine: Machine) -> float:
+    """What storing the result takes, whatever the choice: its lines are read, and written back."""
+    is_near = analysis.nest.target in analysis.near.tensors
+    bandwidth = _kept_bandwidth if is_near else _bandwidth
+    return 2 * _stored_bytes(analysis) / bandwidth(analysis.stored_around, machine)
+
+
+def _stored_bytes(analysis: NestAnalysis) -> int:
+    return prod(axis.extent for axis in analysis.nest.axes) * analysis.store_bytes
 
 
 def _crowding(analysis: NestAnalysis, tile: Mapping[Axis, int], machine: Machine) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from relay_tune.ir.expr import Expr, Function, Var
 from relay_tune.op.lower import lower_function
 from relay_tune.schedule.algorithms import algorithms
-from relay_tune.schedule.apply import plan_program
+from relay_tune.schedule.apply import cheapest_schedule, plan_program
 from relay_tune.schedule.machine import Machine
 
 
@@ -16,4 +16,4 @@ def kernel_cycles(params: tuple[Var, ...], body: Expr, machine: Machine) -> floa
     """
     plan = plan_program(lower_function(Function(params, body)))
     plans = [plan.with_algorithm(name) for name in algorithms(plan.source)]
-    return min(each.default_under_algorithm(machine, 1)[0] for each in plans)
+    return cheapest_schedule(plans, machine, 1)[0]
