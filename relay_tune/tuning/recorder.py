@@ -30,14 +30,21 @@ KEPT_MESSAGES = 3
 
 @dataclass(frozen=True, eq=False, slots=True)
 class UnderWay:
-    """Candidates of a task that are claimed and being prepared."""
+    """Candidates of a task that are claimed and being prepared.
+
+    Attributes:
+        state: of the task.
+        prepared: the candidates.
+        known: how many schedules of the task were known before the round.
+    """
 
     state: TaskState
     prepared: Iterable[Prepared]
+    known: int
 
     def ready(self) -> UnderWay:
         """The same once all of them are prepared."""
-        return UnderWay(self.state, list(self.prepared))
+        return UnderWay(self.state, list(self.prepared), self.known)
 
 
 class Recorder:
@@ -67,6 +74,7 @@ class Recorder:
 
     def begin(self, state: TaskState, drafts: Sequence[Draft]) -> UnderWay:
         """Claim candidates of a task and begin to compile and check them."""
+        known = len(state.tried)
         schedules = [draft.schedule for draft in drafts]
         with held_interrupts():
             is_mine = self._keeper.claim(state.task, schedules)
@@ -75,11 +83,11 @@ class Recorder:
         deadly = [
             Prepared(each, failure=_DEADLY)
             for each, mine in zip(schedules, is_mine, strict=True)
-            if not mine and self._is_deadly(state, each)
+            if not mine and not self._take_over(state, each) and self._is_deadly(state, each)
         ]
         best = state.best_seconds
         prepared = self._runner.prepare(state.task, list(compress(drafts, is_mine)), best)
-        return UnderWay(state, chain(deadly, prepared))
+        return UnderWay(state, chain(deadly, prepared), known)
 
     def finish(self, ready: UnderWay) -> list[Row]:
         """Measure and record candidates, until the budget is spent; what they teach."""
@@ -101,14 +109,18 @@ class Recorder:
         self._keeper.release((state.task, text) for (_, text), state in self._claimed.items())
         self._claimed.clear()
 
-    def _is_deadly(self, state: TaskState, schedule: Schedule) -> bool:
-        """Why a candidate cannot be claimed: processes died at it, or another one was faster."""
+    def _take_over(self, state: TaskState, schedule: Schedule) -> bool:
+        """Enter the record that another process has just made of a candidate, if there is one."""
         record = self._keeper.record(state.task, schedule)
         if record is None:
-            return self._keeper.killed_its_measurers(state.task, schedule)
+            return False
         state.add(schedule, Outcome(record.status.value), record.seconds)
         self._budget.used += 1
-        return False
+        return True
+
+    def _is_deadly(self, state: TaskState, schedule: Schedule) -> bool:
+        """Whether processes have died at a candidate; else a living one is at it."""
+        return self._keeper.killed_its_measurers(state.task, schedule)
 
     def _record(
         self,

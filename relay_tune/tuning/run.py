@@ -188,9 +188,8 @@ class TuningRun:
         key = state.task.key
         number = self._states.index(state) + 1
         self._progress(TaskStarted(key.title, key.digest, number, len(self._states)))
-        known = len(state.tried)
         self._ranking.learn(self._recorder.finish(ready))
-        self._end_round(state, known)
+        self._end_round(state, ready.known)
 
     def _end_round(self, state: TaskState, known_before: int) -> None:
         """Draw conclusions from a round, before which so many schedules were known."""

@@ -230,9 +230,10 @@ def test_what_another_process_measured_meanwhile_is_taken_over(
 
     monkeypatch.setattr(LogKeeper, "claim", too_late)
     runner = SimulatedRunner()
-    result = tuned(tasks, runner, tmp_path / "log.db", target, 20)
+    result = tuned(tasks, runner, tmp_path / "log.db", target, 80)
     assert runner.measured == [] and result.measured == 0
     assert {task.best_seconds for task in result.tasks} == {2e-3}
+    assert "another process is tuning it" not in {task.reason for task in result.tasks}
 
 
 def test_tasks_that_others_are_at_are_left_to_them(
