@@ -32,11 +32,13 @@ from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import thread_count
 from relay_tune.tuning.budget import make_budget
 from relay_tune.tuning.events import Event, Measured
-from relay_tune.tuning.keeper import LogKeeper, Scope
+from relay_tune.tuning.keeper import LogKeeper
 from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.run import TuningRun
 from relay_tune.tuning.runner import NativeRunner
+from relay_tune.tuning.scope import Scope
+from relay_tune.tuning.session import Session
 from relay_tune.tuning.task_state import TaskState, new_state
 from relay_tune.tuning.tasks import Task, extract_tasks
 from relay_tune.typing.infer import infer_types
@@ -124,7 +126,8 @@ def tuned_curve(
     runner = NativeRunner(target, threads, seed, network_bytes=lambda: network_bytes)
     budget = make_budget(None, seconds / 60, len(tasks), used=0)
     try:
-        TuningRun(states, runner, keeper, budget, TuningOptions(seed=seed), note, 0.0).run()
+        session = Session(states, runner, keeper, budget, note)
+        TuningRun(session, TuningOptions(seed=seed), 0.0).run()
     finally:
         runner.close()
         keeper.close()

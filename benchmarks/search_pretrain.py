@@ -35,9 +35,10 @@ from relay_tune.schedule.feature_names import FEATURE_NAMES
 from relay_tune.schedule.features import estimated_throughput
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.transform.pipeline import default_pipeline
-from relay_tune.tuning.keeper import LogKeeper, Scope
+from relay_tune.tuning.keeper import LogKeeper
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.runner import NativeRunner
+from relay_tune.tuning.scope import Scope
 from relay_tune.tuning.tasks import Task, extract_tasks
 from search import GeneticSearch, Genome, RandomSearch
 

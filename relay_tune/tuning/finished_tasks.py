@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import logs
+from relay_tune.tuning.marks import MarkKind
 from relay_tune.tuning.result import TaskResult
+from relay_tune.tuning.scope import Scope
 from relay_tune.tuning.tasks import Task
 
 
@@ -16,29 +17,30 @@ class FinishedMark:
     """That the search of a task came to an end.
 
     Attributes:
-        target, threads, code_version: what it was measured for.
+        scope: what it was measured for.
         share: the budget of the run, in candidates for each task.
         default: the JSON text of the default schedule; empty where there is nothing to choose.
     """
 
-    target: str
-    threads: int
-    code_version: str
+    scope: Scope
     share: float
     default: str
 
-
-def finished_of(description: Mapping[str, Any]) -> list[FinishedMark]:
-    """The marks in the log's description of a task; malformed ones are passed over."""
-    marks = description.get("finished", [])
-    found = [_read(mark) for mark in marks] if isinstance(marks, list) else []
-    return [mark for mark in found if mark is not None]
+    def to_json(self) -> object:
+        """See `Mark.to_json`."""
+        scope = self.scope
+        return [scope.target, scope.threads, scope.code_version, self.share, self.default]
 
 
-def with_finished(marks: Sequence[FinishedMark], mark: FinishedMark) -> list[list[object]]:
-    """The marks as JSON values, with a new one in the place of the one for the same scope."""
-    others = [other for other in marks if _scope(other) != _scope(mark)]
-    return [[*_scope(item), item.share, item.default] for item in (*others, mark)]
+def _read(mark: object) -> FinishedMark | None:
+    match mark:
+        case [str(target), int(threads), str(version), (int() | float()) as share, str(default)]:
+            return FinishedMark(Scope(target, threads, version), float(share), default)
+    return None
+
+
+FINISHED = MarkKind("finished", _read)
+FINISHED_EARLIER = "finished by an earlier run"
 
 
 def earlier_result(
@@ -60,17 +62,3 @@ def earlier_result(
         operations=task.operations,
         reason=FINISHED_EARLIER,
     )
-
-
-FINISHED_EARLIER = "finished by an earlier run"
-
-
-def _scope(mark: FinishedMark) -> tuple[str, int, str]:
-    return mark.target, mark.threads, mark.code_version
-
-
-def _read(mark: object) -> FinishedMark | None:
-    match mark:
-        case [str(target), int(threads), str(version), (int() | float()) as share, str(default)]:
-            return FinishedMark(target, threads, version, float(share), default)
-    return None

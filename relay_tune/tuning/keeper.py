@@ -7,7 +7,7 @@ import socket
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -15,8 +15,9 @@ import logs
 from relay_tune.errors import InputError
 from relay_tune.runtime.measurement import Measurement
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.tuning.finished_tasks import FinishedMark, finished_of, with_finished
-from relay_tune.tuning.kept_schedules import KeptSchedule, kept_of, with_kept
+from relay_tune.tuning.finished_tasks import FINISHED, FinishedMark
+from relay_tune.tuning.kept_schedules import KEPT, KeptSchedule
+from relay_tune.tuning.scope import Scope
 from relay_tune.tuning.tasks import Task
 
 GIVE_UP_ATTEMPTS = 4
@@ -34,15 +35,6 @@ def log_errors() -> Iterator[None]:
         raise InputError(
             f"{error.what[:1].upper()}{error.what[1:]}.", where=error.where, remedy=error.remedy
         ) from error
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What measurements must have in common to be comparable."""
-
-    target: str
-    threads: int
-    code_version: str
 
 
 class LogKeeper:
@@ -137,10 +129,8 @@ class LogKeeper:
 
     def finished(self, task: Task) -> FinishedMark | None:
         """The mark of a task that came to an end in an earlier run."""
-        scope = self.scope
-        wanted = (scope.target, scope.threads, scope.code_version)
-        marks = finished_of(self._description(task))
-        return next((m for m in marks if (m.target, m.threads, m.code_version) == wanted), None)
+        marks = FINISHED.of(self._description(task))
+        return next((mark for mark in marks if mark.scope == self.scope), None)
 
     def finish(self, task: Task, share: float, default: Schedule | None) -> None:
         """Mark a task that came to an end with a budget of so many candidates for each task.
@@ -148,11 +138,9 @@ class LogKeeper:
         `default` is its default schedule, None where there is nothing to choose.
         """
         known = self._description(task)
-        scope = self.scope
         text = "" if default is None else default.to_json()
-        mark = FinishedMark(scope.target, scope.threads, scope.code_version, share, text)
-        marks = with_finished(finished_of(known), mark)
-        self._put_description(task, known, {**known, "finished": marks})
+        mark = FinishedMark(self.scope, share, text)
+        self._put_description(task, known, FINISHED.added(known, mark))
 
     def describe(self, task: Task) -> None:
         """Store what a task is."""
@@ -166,21 +154,18 @@ class LogKeeper:
 
     def kept(self, task: Task) -> list[KeptSchedule]:
         """The marks of the task for this target and code version, for any number of threads."""
-        scope = self.scope
         return [
             mark
-            for mark in kept_of(self._description(task))
-            if (mark.target, mark.code_version) == (scope.target, scope.code_version)
+            for mark in KEPT.of(self._description(task))
+            if replace(mark.scope, threads=self.scope.threads) == self.scope
         ]
 
     def keep(self, task: Task, schedule: Schedule, seconds: float, threads: int) -> None:
         """Mark the schedule that holds in the network with so many threads."""
         known = self._description(task)
-        scope = self.scope
-        mark = KeptSchedule(
-            scope.target, threads, scope.code_version, schedule.to_json(), seconds, time.time()
-        )
-        self._put_description(task, known, {**known, "kept": with_kept(kept_of(known), mark)})
+        scope = replace(self.scope, threads=threads)
+        mark = KeptSchedule(scope, schedule.to_json(), seconds, time.time())
+        self._put_description(task, known, KEPT.added(known, mark))
 
     def limits(self) -> dict[str, float]:
         """What the machine can reach, by name, as far as the log knows."""

@@ -6,9 +6,10 @@ kernel reached by itself but not in the network. Records that come later count a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+
+from relay_tune.tuning.marks import MarkKind
+from relay_tune.tuning.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,35 +17,21 @@ class KeptSchedule:
     """A schedule that was measured in a network, beside the default one.
 
     Attributes:
-        target, threads, code_version: what it was measured for.
+        scope: what it was measured for.
         schedule: its JSON text.
         seconds: of one run in the network.
         time: when it was measured; Unix time, in seconds.
     """
 
-    target: str
-    threads: int
-    code_version: str
+    scope: Scope
     schedule: str
     seconds: float
     time: float
 
-
-def kept_of(description: Mapping[str, Any]) -> list[KeptSchedule]:
-    """The marks in the log's description of a task; malformed ones are passed over."""
-    marks = description.get("kept", [])
-    found = [_read(mark) for mark in marks] if isinstance(marks, list) else []
-    return [mark for mark in found if mark is not None]
-
-
-def with_kept(marks: Sequence[KeptSchedule], mark: KeptSchedule) -> list[dict[str, object]]:
-    """The marks as JSON values, with a new one in the place of the one for the same scope."""
-    others = [other for other in marks if _scope(other) != _scope(mark)]
-    return [asdict(item) for item in (*others, mark)]
-
-
-def _scope(mark: KeptSchedule) -> tuple[str, int, str]:
-    return mark.target, mark.threads, mark.code_version
+    def to_json(self) -> object:
+        """See `Mark.to_json`."""
+        own = {"schedule": self.schedule, "seconds": self.seconds, "time": self.time}
+        return asdict(self.scope) | own
 
 
 def _read(mark: object) -> KeptSchedule | None:
@@ -57,5 +44,8 @@ def _read(mark: object) -> KeptSchedule | None:
             "seconds": float(seconds),
             "time": float(time),
         }:
-            return KeptSchedule(target, threads, version, schedule, seconds, time)
+            return KeptSchedule(Scope(target, threads, version), schedule, seconds, time)
     return None
+
+
+KEPT = MarkKind("kept", _read)

@@ -17,12 +17,12 @@ from itertools import chain, compress
 from cost_model import Row
 from relay_tune.runtime.measurement import Measurement, Outcome
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.tuning.budget import Budget
-from relay_tune.tuning.events import Measured, Progress
+from relay_tune.tuning.events import Measured
 from relay_tune.tuning.held_interrupts import held_interrupts
-from relay_tune.tuning.keeper import GIVE_UP_ATTEMPTS, LogKeeper
+from relay_tune.tuning.keeper import GIVE_UP_ATTEMPTS
 from relay_tune.tuning.ranking import row_of
-from relay_tune.tuning.runner import Draft, Prepared, Runner
+from relay_tune.tuning.runner import Draft, Prepared
+from relay_tune.tuning.session import Session
 from relay_tune.tuning.task_state import TaskState
 
 KEPT_MESSAGES = 3
@@ -55,19 +55,12 @@ class Recorder:
         messages: of the first failures.
     """
 
-    def __init__(
-        self,
-        states: Sequence[TaskState],
-        runner: Runner,
-        keeper: LogKeeper,
-        budget: Budget,
-        progress: Progress,
-    ) -> None:
-        self._states = states
-        self._runner = runner
-        self._keeper = keeper
-        self._budget = budget
-        self._progress = progress
+    def __init__(self, session: Session) -> None:
+        self._states = session.states
+        self._runner = session.runner
+        self._keeper = session.keeper
+        self._budget = session.budget
+        self._progress = session.progress
         self._claimed: dict[tuple[str, str], TaskState] = {}
         self.outcomes: Counter[str] = Counter()
         self.messages: list[str] = []

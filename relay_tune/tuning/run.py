@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 
 import logs
 from cost_model import CostModelError, Row
@@ -13,25 +12,22 @@ from relay_tune.runtime.measurement import Outcome
 from relay_tune.schedule.apply import read_schedule
 from relay_tune.schedule.feature_names import FEATURE_NAMES
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.tuning.budget import Budget
 from relay_tune.tuning.confirm import PASSES, measure_in_turn, next_to_confirm
 from relay_tune.tuning.events import (
     CostModelFailed,
-    Progress,
     RunStarted,
     TaskFinished,
     TaskStarted,
 )
 from relay_tune.tuning.finished_tasks import FINISHED_EARLIER
 from relay_tune.tuning.held_interrupts import held_interrupts
-from relay_tune.tuning.keeper import LogKeeper
 from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.ranking import Ranking, row_of
 from relay_tune.tuning.recorder import Recorder, UnderWay
 from relay_tune.tuning.result import TuningResult
 from relay_tune.tuning.rounds import RoundPlanner
-from relay_tune.tuning.runner import Runner
 from relay_tune.tuning.scheduler import next_task, reason_to_finish
+from relay_tune.tuning.session import Session
 from relay_tune.tuning.task_state import TaskState
 
 OTHER_ROWS = 2000
@@ -47,29 +43,20 @@ IDLE_ROUNDS = 3
 
 
 class TuningRun:
-    """The run over the states of a model's tasks; `states` are those with anything to choose."""
+    """The run over the tasks of a session."""
 
-    def __init__(
-        self,
-        states: Sequence[TaskState],
-        runner: Runner,
-        keeper: LogKeeper,
-        budget: Budget,
-        options: TuningOptions,
-        progress: Progress,
-        share: float,
-    ) -> None:
+    def __init__(self, session: Session, options: TuningOptions, share: float) -> None:
         """`share` is the budget in candidates for each task of the model."""
-        self._states = states
-        self._runner = runner
-        self._keeper = keeper
-        self._budget = budget
+        self._states = session.states
+        self._runner = session.runner
+        self._keeper = session.keeper
+        self._budget = session.budget
+        self._progress = session.progress
         self._options = options
-        self._progress = progress
-        self._ranking = Ranking(options.seed, lambda text: progress(CostModelFailed(text)))
-        self._recorder = Recorder(states, runner, keeper, budget, progress)
-        self._corrections = LIMIT_CORRECTIONS
         self._share = share
+        self._ranking = Ranking(options.seed, lambda text: session.progress(CostModelFailed(text)))
+        self._recorder = Recorder(session)
+        self._corrections = LIMIT_CORRECTIONS
 
     def run(self) -> TuningResult:
         """Spend the budget. TuningError if nothing that was measured ran correctly."""

@@ -22,7 +22,7 @@ from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.schedule.apply import Plan, read_schedule
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.keeper import description_of, log_errors
-from relay_tune.tuning.kept_schedules import KeptSchedule, kept_of
+from relay_tune.tuning.kept_schedules import KEPT, KeptSchedule
 
 
 @dataclass(slots=True)
@@ -77,8 +77,8 @@ class ScheduleLookup:
         since: dict[tuple[str, int], float] = {}
         for digest, marks in kept.items():
             for mark in marks:
-                since[digest, mark.threads] = mark.time
-                known = _Known(mark.threads, mark.seconds, mark.schedule)
+                since[digest, mark.scope.threads] = mark.time
+                known = _Known(mark.scope.threads, mark.seconds, mark.schedule)
                 self._known.setdefault(digest, []).append(known)
         for record in records:
             is_newer = record.created > since.get((record.workload, record.threads), -math.inf)
@@ -123,8 +123,8 @@ def schedule_lookup(
     kept = {
         digest: [
             mark
-            for mark in kept_of(description_of(text))
-            if (mark.target, mark.code_version) == (target.key, code_version)
+            for mark in KEPT.of(description_of(text))
+            if (mark.scope.target, mark.scope.code_version) == (target.key, code_version)
         ]
         for digest, text in texts.items()
         if text is not None

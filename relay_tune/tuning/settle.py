@@ -38,7 +38,7 @@ def settle(
 def is_settled(tasks: Sequence[Task], keeper: LogKeeper) -> bool:
     """Whether the log has marks for all tasks."""
     counts = {keeper.scope.threads, 1}
-    return all(counts <= {mark.threads for mark in keeper.kept(task)} for task in tasks)
+    return all(counts <= {mark.scope.threads for mark in keeper.kept(task)} for task in tasks)
 
 
 def _settle(

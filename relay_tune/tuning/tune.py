@@ -25,13 +25,15 @@ from relay_tune.schedule.machine import Machine
 from relay_tune.tuning.budget import Budget, make_budget
 from relay_tune.tuning.events import Progress, RunStarted, ignore
 from relay_tune.tuning.finished_tasks import earlier_result
-from relay_tune.tuning.keeper import LogKeeper, Scope
+from relay_tune.tuning.keeper import LogKeeper
 from relay_tune.tuning.network_check import runs_as_network
 from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.result import NetworkTimes, TaskResult, TuningResult
 from relay_tune.tuning.run import TuningRun
 from relay_tune.tuning.runner import NativeRunner, Runner
+from relay_tune.tuning.scope import Scope
+from relay_tune.tuning.session import Session
 from relay_tune.tuning.settle import is_settled, settle
 from relay_tune.tuning.task_state import TaskState, new_state
 from relay_tune.tuning.tasks import Task, extract_tasks
@@ -157,8 +159,8 @@ def _run(
         result = _earlier_result(tasks, keeper, budget, share, progress)
         if result is None:
             states = _states(tasks, _machine(keeper, target), threads, options.seed)
-            run = TuningRun(states, runner, keeper, budget, options, progress, share)
-            result = run.run()
+            session = Session(states, runner, keeper, budget, progress)
+            result = TuningRun(session, options, share).run()
             _mark_trivial(tasks, states, keeper, share)
         ending = "interrupted" if result.interrupted else "finished"
         return result

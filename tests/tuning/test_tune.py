@@ -13,8 +13,9 @@ from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.runtime.target_machine import machine_of
-from relay_tune.tuning.keeper import LogKeeper, Scope
+from relay_tune.tuning.keeper import LogKeeper
 from relay_tune.tuning.schedule_lookup import schedule_lookup
+from relay_tune.tuning.scope import Scope
 from relay_tune.tuning.tasks import Task
 from relay_tune.tuning.tune import tune
 from relay_tune.zoo.catalogue import build
@@ -33,7 +34,7 @@ def test_a_network_is_tuned_and_its_log_serves_builds(
     lookup = schedule_lookup(path, target, 2, CODE_VERSION)
     keeper = LogKeeper(path, Scope(target.key, 2, CODE_VERSION))
     for task in tasks:
-        marks = {mark.threads: mark.schedule for mark in keeper.kept(task)}
+        marks = {mark.scope.threads: mark.schedule for mark in keeper.kept(task)}
         assert set(marks) == {1, 2}
         schedule = lookup(task.key, task.plan)
         assert schedule is not None and schedule.to_json() == marks[2]

@@ -1,0 +1,14 @@
+"""What measurements must have in common to be comparable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One target, one thread count, one version of the code generator."""
+
+    target: str
+    threads: int
+    code_version: str
