@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from math import prod
 
 import numpy as np
@@ -133,6 +134,13 @@ def _resolved(parts: Mapping[Storage, Part]) -> dict[Storage, Part]:
     return found
 
 
+@cache
+def _copy_of(type_: TensorType) -> Function:
+    """The function that copies a tensor; one for all networks, so that they share its code."""
+    source = Var("p0", type_, type=type_)
+    return Function((source,), source)
+
+
 def input_type(param: Var) -> TensorType:
     """The type of an input of the program; NoNativeCodeError unless it is a tensor."""
     type_ = _expr_type(param)
@@ -225,9 +233,8 @@ class _Walk:
         return is_own and storage.origin is Origin.COMPUTED
 
     def _copied(self, storage: Storage) -> Storage:
-        source = Var("p0", storage.type, type=storage.type)
         copied = Storage(storage.type, Origin.COMPUTED)
-        self.steps.append(Step(Function((source,), source), (storage,), (copied,)))
+        self.steps.append(Step(_copy_of(storage.type), (storage,), (copied,)))
         return copied
 
     def _value(self, node: Expr) -> Value:

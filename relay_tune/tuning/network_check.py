@@ -96,7 +96,10 @@ def check_network(
     networks = _Networks(module, primitives, pool, target, threads)
     untuned = networks.program(default)
     candidate = networks.program(tuned)
-    by_default, by_tuned = networks.step_seconds((untuned, candidate))
+    by_default, by_tuned = (
+        {digest: each[digest] for digest in each if digest in tuned}
+        for each in networks.step_seconds((untuned, candidate))
+    )
     slower = {digest for digest in by_tuned if by_tuned[digest] > by_default[digest]}
     kept = {digest: (default if digest in slower else tuned)[digest] for digest in by_tuned}
     if any(kept[digest] != tuned[digest] for digest in slower):

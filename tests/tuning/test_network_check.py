@@ -77,3 +77,20 @@ def @main(%x: Tensor[(?, 8), float32]) { nn.relu(%x) }
 """)
     assert runs_as_network(default_pipeline()(module))
     assert not runs_as_network(default_pipeline()(symbolic))
+
+
+def test_outputs_that_are_inputs_are_copied_by_the_same_primitive(target: Target) -> None:
+    fused = default_pipeline()(
+        parse("""
+#[version = "0.0.5"]
+def @main(%x: Tensor[(16, 48), float32]) { (%x, nn.relu(%x), %x) }
+""")
+    )
+    tasks = extract_tasks(fused)
+    schedules = {
+        task.key.digest: PlanSpace(task.plan, machine_of(target), 1).default for task in tasks
+    }
+    with CompilerPool(target, 1) as pool:
+        primitives = network_primitives(fused, tasks)
+        verdict = check_network(fused, primitives, pool, target, 1, schedules, schedules)
+    assert verdict.tuned_seconds > 0
