@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from relay_tune.errors import ModelError
-from relay_tune.frontend.onnx_build import Builder, dtype_of, rank_of, static_shape
+from relay_tune.frontend.onnx_build import Builder, dtype_of, rank_of
+from relay_tune.frontend.onnx_einsum import translate_einsum
 from relay_tune.frontend.onnx_node import OnnxNode
 from relay_tune.frontend.onnx_ops_activation import scaled
 from relay_tune.frontend.onnx_translator import Translator
@@ -66,41 +67,6 @@ def _weighted(build: Builder, data: Expr, factor: float) -> Expr:
     if not is_float(dtype_of(data)) and factor != int(factor):
         raise ModelError(f"integers cannot be multiplied by {factor}.")
     return scaled(build, data, factor if is_float(dtype_of(data)) else int(factor))
-
-
-def translate_einsum(node: OnnxNode, build: Builder) -> Expr:
-    """A sum of products in Einstein's notation."""
-    inputs = node.all_inputs()
-    equation = "".join(node.text("equation").split())
-    if "->" not in equation:
-        equation = f"{equation}->{_implicit_output(equation)}"
-    _check_equation(equation, inputs)
-    return build.call("einsum", build.tuple_of(inputs), equation=equation)
-
-
-def _implicit_output(terms: str) -> str:
-    """The labels that occur once, in alphabetical order, after the broadcast axes."""
-    letters = [letter for letter in terms if letter.isalpha()]
-    once = sorted(letter for letter in set(letters) if letters.count(letter) == 1)
-    return ("..." if "..." in terms else "") + "".join(once)
-
-
-def _check_equation(equation: str, inputs: Sequence[Expr]) -> None:
-    """Raises ModelError unless each term fits its input and equal labels have equal sizes."""
-    terms, _, output = equation.partition("->")
-    parts = terms.split(",")
-    allowed = all(letter.isalpha() or letter in ".," for letter in terms + output)
-    if not allowed or len(parts) != len(inputs) or len(equation) > 256:
-        raise ModelError(f"the equation {equation!r} does not fit {len(inputs)} inputs.")
-    sizes: dict[str, int] = {}
-    for part, data in zip(parts, inputs, strict=True):
-        labels = part.replace("...", "")
-        if "." in labels or (len(labels) != rank_of(data) and "..." not in part):
-            raise ModelError(f"the term {part!r} does not fit {rank_of(data)} axes.")
-        if "..." not in part:
-            for letter, size in zip(labels, static_shape(data), strict=True):
-                if sizes.setdefault(letter, size) != size:
-                    raise ModelError(f"label {letter!r} has the sizes {sizes[letter]} and {size}.")
 
 
 MATMULS: Mapping[str, Translator] = {
