@@ -8,6 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+FIX_SIZES = (
+    "Give the inputs fixed sizes: from_onnx(model, shapes={'x': (1, 3, 224, 224)}), --shape "
+    "x=1,3,224,224 on the command line, or numbers in the types of Relay text."
+)
+"""What to do where a size has to be known before the program runs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:

@@ -1,4 +1,7 @@
-"""Control flow: branches that are known are taken, loops of known length are written out."""
+"""Control flow: branches that are known are taken, loops of known length are written out.
+
+Others become branches and recursive functions of the language.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from relay_tune.frontend.onnx_build import (
     type_of,
 )
 from relay_tune.frontend.onnx_node import OnnxNode
+from relay_tune.frontend.onnx_open_loop import open_loop
 from relay_tune.ir.dim import UNKNOWN
 from relay_tune.ir.expr import Constant, Expr, If
 from relay_tune.ir.types import TensorType, TupleType, Type
@@ -72,13 +76,36 @@ def _common_type(left: Type, right: Type) -> Type:
 
 
 def translate_loop(node: OnnxNode, build: Builder, enter: Enter) -> Sequence[Expr | None]:
-    """A loop whose number of rounds is known, written out round by round."""
+    """A loop: round by round if the number of rounds is known, else as a recursive function."""
     body = enter(node.graph("body"))
     carried = [node.input(place) for place in range(2, len(node.inputs))]
     scanned_count = body.output_count - 1 - len(carried)
     if scanned_count < 0 or body.input_count != len(carried) + 2:
         raise ModelError("the body of the loop does not fit the values that it carries.")
-    limit, condition = _loop_limit(node), node.optional(1)
+    limit, condition = node.optional(0), node.optional(1)
+    if any(each is not None and not isinstance(each, Constant) for each in (limit, condition)):
+        return _open_loop(node, build, carried, body, scanned_count)
+    return _written_out(node, build, carried, body, scanned_count)
+
+
+def _open_loop(
+    node: OnnxNode, build: Builder, carried: Sequence[Expr], body: Subgraph, scanned_count: int
+) -> Sequence[Expr]:
+    if scanned_count:
+        raise UnsupportedOperatorError(
+            "the loop collects a value of each round, but the number of its rounds is known at "
+            "run time only.",
+            notes=("Values that are carried from round to round may be used after such a loop.",),
+            remedy="Bind the inputs that the number depends on with from_onnx(model, constants=...).",
+        )
+    return open_loop(build, node.optional(0), node.optional(1), carried, body.run)
+
+
+def _written_out(
+    node: OnnxNode, build: Builder, carried: Sequence[Expr], body: Subgraph, scanned_count: int
+) -> Sequence[Expr]:
+    given, condition = node.optional(0), node.optional(1)
+    limit = None if given is None else int(known_scalar(given, "the trip count"))
     scanned: list[list[Expr]] = [[] for _ in range(scanned_count)]
     rounds = 0
     while (limit is None or rounds < limit) and _goes_on(condition):
@@ -86,17 +113,14 @@ def translate_loop(node: OnnxNode, build: Builder, enter: Enter) -> Sequence[Exp
         _check_unrolled(rounds, body)
         number = build.constant(rounds - 1, "int64")
         outputs = body.run((number, build.constant(True, "bool"), *carried))
+        if rounds == 1 and not isinstance(outputs[0], Constant):
+            return _open_loop(node, build, carried, body, scanned_count)
         condition, carried = outputs[0], outputs[1 : 1 + len(carried)]
         for row, value in zip(scanned, outputs[1 + len(carried) :], strict=True):
             row.append(value)
     if any(not row for row in scanned):
         raise UnsupportedOperatorError("a loop without any round has outputs of unknown shape.")
     return [*carried, *(build.call("stack", build.tuple_of(row), axis=0) for row in scanned)]
-
-
-def _loop_limit(node: OnnxNode) -> int | None:
-    limit = node.optional(0)
-    return None if limit is None else int(known_scalar(limit, "the trip count"))
 
 
 def _goes_on(condition: Expr | None) -> bool:

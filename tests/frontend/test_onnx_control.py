@@ -9,6 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from relay_tune.building.build import build
 from relay_tune.errors import UnsupportedOperatorError
 from relay_tune.frontend.onnx_import import from_onnx
 from relay_tune.ir.expr import If
@@ -96,6 +97,70 @@ def test_loop_that_stops_by_its_condition(check: Check) -> None:
 def test_long_loop_is_not_written_out() -> None:
     with pytest.raises(UnsupportedOperatorError, match="too long"):
         from_onnx(loop(10**9))
+
+
+def open_loop(trips: int | None, scans: bool = False) -> onnx.ModelProto:
+    """Doubles v until the sum reaches 100, `trips` times at most; None: as often as n says."""
+    nodes = [
+        helper.make_node("Add", ["v", "v"], ["vo"]),
+        helper.make_node("ReduceSum", ["vo"], ["total"], keepdims=0),
+        helper.make_node("Less", ["total", "bound"], ["co"]),
+    ]
+    results = [value("co", dtype=TensorProto.BOOL), value("vo", 1, 3)]
+    body = helper.make_graph(
+        nodes,
+        "body",
+        [value("i", dtype=TensorProto.INT64), value("c", dtype=TensorProto.BOOL), value("v", 1, 3)],
+        [*results, value("vo", 1, 3)] if scans else results,
+    )
+    weights = [numpy_helper.from_array(np.array(100, np.float32), "bound")]
+    inputs = [value("x", 1, 3)]
+    if trips is None:
+        inputs.append(value("n", 1, dtype=TensorProto.INT64))
+    else:
+        weights.append(numpy_helper.from_array(np.array(trips, np.int64), "n"))
+    node = helper.make_node("Loop", ["n", "", "x"], ["y", "y1"][: 1 + scans], body=body)
+    return model_of([node], inputs, weights, outputs=1 + scans)
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 3, 50])
+def test_loop_whose_length_is_an_input(check: Check, rounds: int) -> None:
+    feeds = {"x": X, "n": np.array([rounds], np.int64)}
+    check(open_loop(None), feeds, against="onnxruntime")
+
+
+@pytest.mark.parametrize("trips", [2, 1000])
+def test_loop_whose_condition_is_computed(check: Check, trips: int) -> None:
+    check(open_loop(trips), {"x": X}, against="onnxruntime")
+
+
+def test_open_loop_runs_natively() -> None:
+    model = open_loop(None)
+    built = build(from_onnx(model), threads=1)
+    np.testing.assert_allclose(built(X, np.array([4], np.int64)), X * 16)
+
+
+def test_open_loop_that_collects_is_refused() -> None:
+    with pytest.raises(UnsupportedOperatorError, match="collects a value of each round") as error:
+        from_onnx(open_loop(None, scans=True))
+    assert "constants=" in str(error.value)
+
+
+def test_loop_whose_value_grows_is_refused_if_its_length_is_open() -> None:
+    nodes = [
+        helper.make_node("Identity", ["c"], ["co"]),
+        helper.make_node("Concat", ["v", "x"], ["vo"], axis=0),
+    ]
+    body = helper.make_graph(
+        nodes,
+        "body",
+        [value("i", dtype=TensorProto.INT64), value("c", dtype=TensorProto.BOOL), value("v")],
+        [value("co", dtype=TensorProto.BOOL), value("vo")],
+    )
+    node = helper.make_node("Loop", ["n", "", "x"], ["y"], body=body)
+    model = model_of([node], [value("x", 1, 3), value("n", dtype=TensorProto.INT64)], [])
+    with pytest.raises(UnsupportedOperatorError, match=r"\(1, 3\).* before and .*\(2, 3\)"):
+        from_onnx(model)
 
 
 @pytest.mark.parametrize("direction", [0, 1])
