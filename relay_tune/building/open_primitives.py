@@ -7,7 +7,7 @@ depend on them. So the code is written twice, for two examples, and both texts m
 
 from __future__ import annotations
 
-from relay_tune.errors import NoNativeCodeError
+from relay_tune.errors import FIX_SIZES, NoNativeCodeError
 from relay_tune.first_order.open_primitive import OpenPrimitive
 from relay_tune.ir.dim import Symbol
 from relay_tune.op.lower import TensorProgram, lower_function, lower_sizes
@@ -43,5 +43,5 @@ def no_open_code(title: str, reason: str) -> NoNativeCodeError:
     return NoNativeCodeError(
         f"The operation {title} has no code for sizes that are known at run time only.",
         notes=(reason,),
-        remedy="Give the inputs of the program fixed shapes, or run it in the interpreter.",
+        remedy=f"{FIX_SIZES} The interpreter runs it as it is.",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from relay_tune.building.network import input_type, is_static, network_of, output_types
 from relay_tune.building.program_form import fused_module, is_network, kernel_functions
-from relay_tune.errors import InputError
+from relay_tune.errors import FIX_SIZES, InputError
 from relay_tune.ir.module import Module
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.typing.infer import infer_types
@@ -28,5 +28,5 @@ def require_fixed_kernels(module: Module) -> None:
     if kernel_count(infer_types(module)) is None:
         raise InputError(
             "The model leaves the shape of an input open; kernels are tuned for fixed shapes.",
-            remedy="Give the shape, as in --shape data=1,3,224,224.",
+            remedy=FIX_SIZES,
         )

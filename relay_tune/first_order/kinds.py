@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from relay_tune.errors import NoNativeCodeError
+from relay_tune.errors import FIX_SIZES, NoNativeCodeError
 from relay_tune.ir.expr import Expr, Function, Var
 from relay_tune.ir.types import FuncType, RefType, TensorType, TupleType, Type, TypeCall
 from relay_tune.typing.type_terms import parts, with_parts
@@ -114,7 +114,7 @@ def _kind(type_: Type) -> Kind:
             raise NoNativeCodeError(
                 f"A tensor of type {type_text(type_)} has a shape that is known at run time only; "
                 f"such tensors have at most {MAXIMUM_OPEN_RANK} dimensions.",
-                remedy="Give the inputs of the program fixed shapes.",
+                remedy=FIX_SIZES,
             )
         case TensorType():
             return TensorKind(type_)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import relay_tune.op  # noqa: F401  (enters all operators into the table)
-from relay_tune.errors import ModelError, UnsupportedOperatorError
+from relay_tune.errors import FIX_SIZES, ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_types import numpy_dtype
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.expr import Call, Constant, Expr, Tuple, TupleGetItem
@@ -40,7 +40,7 @@ class RunTimeValueError(UnsupportedOperatorError):
         super().__init__(
             f"{what} is computed at run time; it is supported only if it is constant.",
             notes=(f"It depends on the input(s) {', '.join(inputs)}.",) if inputs else (),
-            remedy="Bind sizes with from_onnx(model, shapes=...), or values with constants=... .",
+            remedy=f"{FIX_SIZES} Values are bound with from_onnx(model, constants=...).",
         )
         self.inputs = inputs
 
@@ -191,7 +191,7 @@ def static_dim(dim: Dim) -> int:
         return dim
     raise UnsupportedOperatorError(
         f"the size {dim} is not known, but this operator needs a number here.",
-        remedy="Bind the sizes of the inputs: from_onnx(model, shapes={'x': (1, 3, 224, 224)}).",
+        remedy=FIX_SIZES,
     )
 
 

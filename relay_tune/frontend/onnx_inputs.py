@@ -9,7 +9,7 @@ from typing import Any
 
 from onnx import GraphProto
 
-from relay_tune.errors import InputError, ModelError, UnsupportedOperatorError
+from relay_tune.errors import FIX_SIZES, InputError, ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_model import checked_text
 from relay_tune.frontend.onnx_tensor import MAXIMUM_RANK
 from relay_tune.frontend.onnx_types import dtype_name
@@ -79,7 +79,7 @@ def _declared_type(
     if given is None:
         raise InputError(
             f"The input {name!r} has no shape in the model.",
-            remedy=f"Give one: from_onnx(model, shapes={{{name!r}: (1, 3, 224, 224)}}).",
+            remedy=FIX_SIZES,
         )
     return TensorType(tuple(given), dtype)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from relay_tune.errors import ModelError, UnsupportedOperatorError
+from relay_tune.errors import FIX_SIZES, ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_build import (
     Builder,
     checked_axes,
@@ -65,7 +65,7 @@ def _known_ends(node: OnnxNode, build: Builder, data: Expr) -> tuple[int, ...]:
     if any(not isinstance(end, int) and end != size for end, size in pairs):
         raise UnsupportedOperatorError(
             "an end of the slice is a size that is not known.",
-            remedy="Bind the sizes of the inputs with shapes=... .",
+            remedy=FIX_SIZES,
         )
     return tuple(end if isinstance(end, int) else _OPEN_END for end, _ in pairs)
 
@@ -234,9 +234,13 @@ def translate_compress(node: OnnxNode, build: Builder) -> Expr:
 
 
 def translate_nonzero(node: OnnxNode, build: Builder) -> Expr:
-    """The positions of elements that are not zero, of a constant."""
-    array = known_array(node.input(0), "the input")
-    return build.constant(np.array(np.nonzero(np.atleast_1d(array))), "int64")
+    """The positions of elements that are not zero, one a column."""
+    data = node.input(0)
+    if isinstance(data, Constant):
+        return build.constant(np.array(np.nonzero(np.atleast_1d(data.data))), "int64")
+    if rank_of(data) == 0:
+        data = build.call("expand_dims", data, axis=0)
+    return cast_to(build, build.call("transpose", build.call("argwhere", data)), "int64")
 
 
 INDEXING: Mapping[str, Translator] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from relay_tune.errors import ModelError, UnsupportedOperatorError
+from relay_tune.errors import FIX_SIZES, ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_build import (
     Builder,
     check_size,
@@ -20,7 +20,7 @@ from relay_tune.frontend.onnx_build import (
     static_shape,
 )
 from relay_tune.frontend.onnx_node import OnnxNode
-from relay_tune.frontend.onnx_reshape import flatten_to_matrix, reshape_to
+from relay_tune.frontend.onnx_reshape import flatten_to_matrix, reshape_to, reshape_with_rest
 from relay_tune.frontend.onnx_symbolic import known_dims
 from relay_tune.frontend.onnx_translator import Translator
 from relay_tune.ir.dim import Dim
@@ -59,16 +59,7 @@ def _reshape_with_rest(build: Builder, data: Expr, sizes: Sequence[Dim]) -> Expr
     if len(numbers) == len(sizes) - 1 and all(isinstance(dim, int) for dim in source):
         rest = _rest(math.prod(static_shape(data)), math.prod(numbers))
         return reshape_to(build, data, [rest if size == -1 else size for size in sizes])
-    codes = [_code(source, place, size) for place, size in enumerate(sizes)]
-    if codes.count(-1) > 1:
-        raise UnsupportedOperatorError("the new shape has too many sizes that are not known.")
-    return build.call("reshape", data, newshape=tuple(codes))
-
-
-def _code(source: Sequence[Dim], place: int, size: Dim) -> int:
-    if isinstance(size, int):
-        return size
-    return 0 if place < len(source) and source[place] == size else -1
+    return reshape_with_rest(build, data, sizes)
 
 
 def _rest(count: int, divisor: int) -> int:
@@ -220,7 +211,7 @@ def _expand_symbolic(
     ):
         raise UnsupportedOperatorError(
             f"an expansion to ({', '.join(map(str, result))}) stretches to an unknown size.",
-            remedy="Bind the sizes of the inputs with shapes=... .",
+            remedy=FIX_SIZES,
         )
     for _ in range(len(result) - rank_of(data)):
         data = build.call("expand_dims", data, axis=0)

@@ -5,19 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from relay_tune.errors import ModelError, UnsupportedOperatorError
-from relay_tune.frontend.onnx_build import Builder, shape_of
+from relay_tune.errors import FIX_SIZES, ModelError, UnsupportedOperatorError
+from relay_tune.frontend.onnx_build import Builder, shape_of, tensor_type
 from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim_arithmetic import multiply
 from relay_tune.ir.expr import Expr
+from relay_tune.typing.reshape_codes import reshaped
 
-COPY, INFER = 0, -1
+COPY, INFER, JOIN, SPLIT = 0, -1, -3, -4
+"""The codes of `reshape` (see `relay_tune.typing.reshape_codes`)."""
 
 
 def reshape_to(build: Builder, data: Expr, target: Sequence[Dim]) -> Expr:
     """`data` with exactly the sizes `target`, which may be symbolic.
 
     A symbolic size is written as a copy of the size at its place, or as what is left of the
-    elements; raises UnsupportedOperatorError where that is not enough.
+    elements, or as part of an axis that is split or of two that are joined; raises
+    UnsupportedOperatorError where that is not enough.
     """
     source = shape_of(data)
     if tuple(target) == source:
@@ -25,11 +29,22 @@ def reshape_to(build: Builder, data: Expr, target: Sequence[Dim]) -> Expr:
     if all(isinstance(dim, int) for dim in target):
         _check_count(source, target)
         return build.call("reshape", data, newshape=tuple(target), allowzero=True)
-    codes = [_code(source, place, dim) for place, dim in enumerate(target)]
-    if codes.count(INFER) > 1 or any(dim == 0 for dim in target):
+    return reshape_with_rest(build, data, target)
+
+
+def reshape_with_rest(build: Builder, data: Expr, target: Sequence[Dim]) -> Expr:
+    """`data` with the sizes `target`, one of which may be INFER: whatever is left of the elements.
+
+    Raises UnsupportedOperatorError where the symbols among the sizes are no codes of `reshape`.
+    """
+    source = shape_of(data)
+    codes: list[int] | None = [_code(source, place, dim) for place, dim in enumerate(target)]
+    if codes is not None and codes.count(INFER) > 1:
+        codes = _codes_by_groups(source, reshaped(tensor_type(data), tuple(target), True))
+    if codes is None or 0 in target:
         raise UnsupportedOperatorError(
             f"a reshape of ({_text(source)}) to ({_text(target)}) has too many unknown sizes.",
-            remedy="Bind the sizes of the inputs with shapes=... .",
+            remedy=FIX_SIZES,
         )
     return build.call("reshape", data, newshape=tuple(codes))
 
@@ -64,6 +79,28 @@ def _code(source: Sequence[Dim], place: int, dim: Dim) -> int:
     if isinstance(dim, int):
         return dim
     return COPY if place < len(source) and source[place] == dim else INFER
+
+
+def _codes_by_groups(source: Sequence[Dim], target: Sequence[Dim]) -> list[int] | None:
+    """Codes that copy axes, join two or split one; None where the shapes differ in other ways.
+
+    (n, 27, h, w) to (n, 3, 9, h, w) is COPY, SPLIT 3 9, COPY, COPY.
+    """
+    codes: list[int] = []
+    left, right = list(source), list(target)
+    while left and right:
+        if left[0] == right[0]:
+            codes.append(left[0] if isinstance(left[0], int) else COPY)
+            del left[0], right[0]
+        elif len(left) > 1 and multiply(left[0], left[1]) == right[0]:
+            codes.append(JOIN)
+            del left[:2], right[0]
+        elif len(right) > 1 and multiply(right[0], right[1]) == left[0]:
+            codes += [SPLIT, *(each if isinstance(each, int) else INFER for each in right[:2])]
+            del left[0], right[:2]
+        else:
+            return None
+    return None if left or right or codes.count(INFER) > 1 else codes
 
 
 def _check_count(source: Sequence[Dim], target: Sequence[Dim]) -> None:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from relay_tune.errors import BuildError, NoNativeCodeError
+from relay_tune.errors import FIX_SIZES, BuildError, NoNativeCodeError
 from relay_tune.ir.dim import Dim, UnknownDim
 from relay_tune.ir.dim_arithmetic import symbol_names
 from relay_tune.ir.expr import (
@@ -115,7 +115,7 @@ def sized_tensor_types(
             shape_text = ", ".join(str(dim) for dim in type_.shape)
             raise NoNativeCodeError(
                 f"{what} has the shape ({shape_text}), which is not known before the program runs.",
-                remedy="Give the inputs of the model fixed shapes.",
+                remedy=FIX_SIZES,
             )
         case TupleType():
             return [t for field in type_.fields for t in sized_tensor_types(field, what, sizes)]
@@ -236,7 +236,7 @@ class _Lowering:
             raise NoNativeCodeError(
                 f"Operator {operator.name} has no code for sizes that are open: {error.message}",
                 where=call.span,
-                remedy="Give the inputs of the model fixed shapes.",
+                remedy=FIX_SIZES,
             ) from error
         _check_outputs(operator, outputs, types)
         return _unflatten(call.type, iter(outputs))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from relay_tune.errors import InputError
+from relay_tune.errors import FIX_SIZES, InputError
 from relay_tune.ir.expr import Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
@@ -109,10 +109,13 @@ def example_inputs(network: Module | str, seed: int = 0, *, small: bool = False)
 def _example(var: Var, random: np.random.Generator) -> Array:
     type_ = var.annotation if var.annotation is not None else var.type
     if not isinstance(type_, TensorType):
-        raise InputError(f"The input {var.name!r} is no tensor; give it a value.")
+        raise InputError(
+            f"The input {var.name!r} is no tensor, so no example of it can be made.",
+            remedy="Call the model with a value of your own.",
+        )
     shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
     if len(shape) != len(type_.shape):
-        raise InputError(f"The input {var.name!r} has a size that is not known; give it a value.")
+        raise InputError(f"The input {var.name!r} has a size that is not known.", remedy=FIX_SIZES)
     if "float" in type_.dtype:
         return random.standard_normal(shape).astype(type_.dtype)
     highest = 50 if var.name == "input_ids" else 2

@@ -338,3 +338,8 @@ def test_recurrent_network(check_node: Check, operator: str, direction: str) -> 
         direction=direction,
         rtol=1e-3,
     )
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (5,)])
+def test_nonzero_of_a_computed_tensor(check_node: Check, shape: tuple[int, ...]) -> None:
+    check_node("NonZero", np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(np.float32))

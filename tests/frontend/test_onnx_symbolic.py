@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from relay_tune.errors import InputError
+from relay_tune.errors import InputError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import import from_onnx
 from relay_tune.ir.dim import Symbol
 from relay_tune.ir.types import TensorType
@@ -132,6 +132,55 @@ def test_sizes_without_a_name_get_one() -> None:
 def test_shapes_that_do_not_fit(shapes: dict[str, tuple[int, ...]]) -> None:
     with pytest.raises(InputError):
         from_onnx(attention(), shapes=shapes)
+
+
+def grid_head() -> onnx.ModelProto:
+    """27 channels split into 3 anchors of 9 values, on images of any size."""
+    node = helper.make_node
+    nodes = [
+        node("Shape", ["x"], ["shape"]),
+        node("Gather", ["shape", "zero"], ["n"], axis=0),
+        node("Gather", ["shape", "last"], ["size"], axis=0),
+        node("Concat", ["n", "anchors", "size"], ["split"], axis=0),
+        node("Reshape", ["x", "split"], ["cut"]),
+        node("Transpose", ["cut"], ["moved"], perm=[0, 1, 3, 4, 2]),
+        node("Concat", ["n", "rest", "nine"], ["flat"], axis=0),
+        node("Reshape", ["moved", "flat"], ["y"]),
+    ]
+    weights = [numbers("zero", 0), numbers("last", 2, 3), numbers("anchors", 3, 9)]
+    weights += [numbers("rest", -1), numbers("nine", 9)]
+    return make(nodes, ["batch", 27, "height", "width"], weights)
+
+
+@pytest.mark.parametrize("sizes", [(1, 4, 5), (2, 3, 1)])
+def test_split_of_one_axis_beside_open_ones(sizes: tuple[int, int, int]) -> None:
+    batch, height, width = sizes
+    data = RANDOM.standard_normal((batch, 27, height, width)).astype(np.float32)
+    check(grid_head(), {"x": data})
+
+
+def test_two_axes_become_one_beside_an_open_one() -> None:
+    """Heads that are repeated for grouped queries."""
+    nodes = [
+        helper.make_node("Concat", ["x", "x"], ["twice"], axis=2),
+        helper.make_node("Shape", ["x"], ["shape"]),
+        helper.make_node("Gather", ["shape", "third"], ["time"], axis=0),
+        helper.make_node("Concat", ["front", "time", "back"], ["target"], axis=0),
+        helper.make_node("Reshape", ["twice", "target"], ["y"]),
+    ]
+    weights = [numbers("third", 3), numbers("front", 2, -1), numbers("back", 8)]
+    data = RANDOM.standard_normal((2, 2, 1, 5, 8)).astype(np.float32)
+    check(make(nodes, [2, 2, 1, "time", 8], weights), {"x": data})
+
+
+def test_open_size_that_is_needed_says_how_to_bind_it() -> None:
+    nodes = [
+        helper.make_node("Size", ["x"], ["n"]),
+        helper.make_node("Range", ["zero", "n", "one"], ["y"]),
+    ]
+    with pytest.raises(UnsupportedOperatorError, match="--shape x=1,3,224,224") as error:
+        from_onnx(make(nodes, ["n"], [scalar("zero", 0), scalar("one", 1)]))
+    assert "from_onnx(model, shapes=" in str(error.value)
 
 
 def test_outputs_keep_their_names() -> None:
