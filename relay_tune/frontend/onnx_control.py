@@ -96,7 +96,7 @@ def _open_loop(
             "the loop collects a value of each round, but the number of its rounds is known at "
             "run time only.",
             notes=("Values that are carried from round to round may be used after such a loop.",),
-            remedy="Bind the inputs that the number depends on with from_onnx(model, constants=...).",
+            remedy="Bind the inputs that it depends on with from_onnx(model, constants=...).",
         )
     return open_loop(build, node.optional(0), node.optional(1), carried, body.run)
 
