@@ -26,10 +26,10 @@ from statistics import fmean
 import logs
 from benchmarks.random_blocks import random_block
 from cost_model import MANY_GROUPS, CostModel, Row, rank_correlation, top_recall
-from relay_tune.building.primitives import machine_of
 from relay_tune.codegen.target import Target, native_target
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.errors import InputError
+from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import read_schedule
 from relay_tune.schedule.feature_names import FEATURE_NAMES
 from relay_tune.schedule.features import estimated_throughput

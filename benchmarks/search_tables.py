@@ -1,70 +1,58 @@
-"""Measures random schedules of six tasks on this machine and keeps them as search tables.
+"""Measures random schedules of ten tasks on this machine and keeps them as search tables.
 
     python -m benchmarks.search_tables measure [--rows 1500] [--folder tables] [--match conv]
+    python -m benchmarks.search_tables confirm tables/*.json
     python -m benchmarks.search_quality tables/*.json
+    python -m benchmarks.search_trials tables/*.json
     python -m benchmarks.search_tables describe tables/*.json
+
+The tasks are those of `table_tasks`. Each table has `rows` different schedules drawn uniformly from
+the task's whole space, each measured once on one thread, in random order; `--seconds` ends the
+measuring earlier, and another call goes on with it. The best of many noisy times is too good to be
+true: `confirm` measures the best rows of each table again, in turn, and puts the medians in their
+places, divided by how much slower the machine is now. Nothing else should run meanwhile.
 
 `describe` computes the features of measured tables anew, for a version that describes schedules
 otherwise; nothing is measured.
-
-The tasks: convolutions 3x3 and 1x1, a depthwise one, two matrix products, a softmax. Each table has
-`rows` different schedules drawn uniformly from the task's whole space, each measured once on one
-thread, in random order. Nothing else should run meanwhile.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import random
 import time
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from statistics import median
 
-import numpy as np
-
-from relay_tune.codegen.target import Target, native_target
-from relay_tune.frontend.relay_text import parse
-from relay_tune.ir.expr import Var
-from relay_tune.ir.types import TensorType
+from benchmarks.table_tasks import NETWORKS, largest_task
+from relay_tune.codegen.target import native_target
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.feature_names import FEATURE_NAMES
-from relay_tune.transform.bind_parameters import BindParameters
-from relay_tune.transform.pipeline import default_pipeline
+from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.program_space import ProgramSpace
-from relay_tune.tuning.runner import NativeRunner
-from relay_tune.tuning.tasks import Task, extract_tasks
+from relay_tune.tuning.runner import Draft, NativeRunner, Prepared
+from relay_tune.tuning.tasks import Task
 from search import Genome, SearchError, SearchTable, Space, load_table, save_table
 from search.table import TableRow
 
 BATCH = 24
 
-NETWORKS = {
-    "conv3x3_128x28": """def @main(%x: Tensor[(1, 28, 28, 128), float32],
-        %w: Tensor[(3, 3, 128, 128), float32]) {
-      nn.relu(nn.conv2d(%x, %w, padding=(1, 1), channels=128, kernel_size=(3, 3),
-        data_layout="NHWC", kernel_layout="HWIO"))
-    }""",
-    "conv1x1_256x56": """def @main(%x: Tensor[(1, 56, 56, 64), float32],
-        %w: Tensor[(1, 1, 64, 256), float32]) {
-      nn.relu(nn.conv2d(%x, %w, channels=256, kernel_size=(1, 1), data_layout="NHWC",
-        kernel_layout="HWIO"))
-    }""",
-    "depthwise_144x56": """def @main(%x: Tensor[(1, 58, 58, 144), float32],
-        %w: Tensor[(3, 3, 1, 144), float32]) {
-      nn.relu(nn.conv2d(%x, %w, groups=144, channels=144, kernel_size=(3, 3),
-        data_layout="NHWC", kernel_layout="HWIO"))
-    }""",
-    "matmul_512": """def @main(%x: Tensor[(512, 512), float32],
-        %w: Tensor[(512, 512), float32]) { nn.dense(%x, %w) }""",
-    "matmul_128x768x3072": """def @main(%x: Tensor[(128, 768), float32],
-        %w: Tensor[(3072, 768), float32]) { nn.dense(%x, %w) }""",
-    "softmax_1536x128": """def @main(%x: Tensor[(1536, 128), float32]) {
-      nn.softmax(%x) }""",
-}
+CONFIRMED_SHARE = 0.1
+"""This share of the rows, the best ones, is measured again."""
+
+CONTROLS = 16
+"""Rows of the better half that are measured with them, to tell how the machine's speed changed."""
+
+ROUNDS = 5
+"""Times that each of them is measured, in turn."""
 
 
 def main() -> None:
-    """Measure and write the tables, or describe them anew."""
+    """Parse the command line; measure, confirm or describe tables."""
     parser = argparse.ArgumentParser(description="Makes search tables of measured schedules.")
     verbs = parser.add_subparsers(dest="verb", required=True)
     measured = verbs.add_parser("measure", help="measure schedules and write tables")
@@ -72,27 +60,92 @@ def main() -> None:
     measured.add_argument("--folder", type=Path, default=Path("tables"))
     measured.add_argument("--match", default="", help="part of the names of the tasks wanted")
     measured.add_argument("--seed", type=int, default=0)
-    described = verbs.add_parser("describe", help="compute the features of tables anew")
-    described.add_argument("tables", nargs="+", type=Path)
+    measured.add_argument("--seconds", type=float, default=3600.0, help="when to stop")
+    for verb, does in (
+        ("confirm", "measure the best rows of tables again"),
+        ("describe", "compute the features of tables anew"),
+    ):
+        known = verbs.add_parser(verb, help=does)
+        known.add_argument("tables", nargs="+", type=Path)
     arguments = parser.parse_args()
-    if arguments.verb == "describe":
-        describe(arguments.tables)
-    else:
-        measure(arguments.folder, arguments.match, arguments.rows, arguments.seed)
+    match arguments.verb:
+        case "measure":
+            end = time.monotonic() + arguments.seconds
+            measure(arguments.folder, arguments.match, arguments.rows, arguments.seed, end)
+        case "confirm":
+            confirm(arguments.tables)
+        case _:
+            describe(arguments.tables)
 
 
-def measure(folder: Path, match: str, rows: int, seed: int) -> None:
-    """Measure and write the tables of the tasks whose names contain `match`."""
+def measure(folder: Path, match: str, rows: int, seed: int, end: float) -> None:
+    """Measure the tasks whose names contain `match` until `end`, on the monotonic clock.
+
+    What the folder's tables hold counts as measured.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    target = native_target()
-    runner = NativeRunner(target, 1, seed)
+    runner = NativeRunner(native_target(), 1, seed)
     try:
         for name in NETWORKS:
-            if match in name:
-                table = measured_table(name, runner, target, rows, seed)
-                save_table(table, folder / f"{name}.json")
+            path = folder / f"{name}.json"
+            known = load_table(path) if path.exists() else None
+            is_wanted = match in name and (known is None or len(known.rows) < rows)
+            if is_wanted and time.monotonic() < end:
+                save_table(measured_table(name, known, runner, rows, seed, end), path)
     finally:
         runner.close()
+
+
+def confirm(paths: Sequence[Path]) -> None:
+    """Measure the best rows of tables again; SearchError for a table of another task."""
+    runner = NativeRunner(native_target(), 1, 0)
+    try:
+        for path in paths:
+            table = load_table(path)
+            save_table(confirmed(table, path, runner), path)
+    finally:
+        runner.close()
+
+
+def confirmed(table: SearchTable, path: Path, runner: NativeRunner) -> SearchTable:
+    """A table with the best rows measured again."""
+    task, space = replayed_task_of(table, path)
+    ranked = sorted(table.rows, key=lambda row: row.seconds or math.inf)
+    count = math.ceil(CONFIRMED_SHARE * len(ranked))
+    best, others = ranked[:count], ranked[count : len(ranked) // 2]
+    controls = others[:: max(1, len(others) // CONTROLS)]
+    schedules = [space.schedule(row.genome) for row in (*best, *controls)]
+    times = measured_in_turn(runner, task, schedules, ROUNDS)
+    speed = median(
+        row.seconds / now
+        for row, now in zip(controls, times[len(best) :], strict=True)
+        if row.seconds is not None and now is not None
+    )
+    again = {row.genome: now and now * speed for row, now in zip(best, times, strict=False)}
+    rows = (replace(row, seconds=again.get(row.genome, row.seconds)) for row in table.rows)
+    found = replace(table, rows=tuple(rows))
+    print(f"{path}: best {_best(table):.1f} us, again {_best(found):.1f} us", end="")
+    print(f", with the machine at {speed:.0%} of its speed", flush=True)
+    return found
+
+
+def _best(table: SearchTable) -> float:
+    """The best time of a table, in microseconds."""
+    return 1e6 * min(row.seconds for row in table.rows if row.seconds is not None)
+
+
+def measured_in_turn(
+    runner: NativeRunner, task: Task, schedules: Sequence[Schedule], rounds: int
+) -> list[float | None]:
+    """The median seconds of schedules that are measured in turn; None for one that fails."""
+    drafts = [runner.draft(task, schedule) for schedule in schedules]
+    prepared = list(runner.prepare(task, drafts, None))
+    times: list[list[float]] = [[] for _ in prepared]
+    for _ in range(rounds):
+        for item, own in zip(prepared, times, strict=True):
+            seconds = runner.measure(task, item, None).seconds
+            own += [] if seconds is None else [seconds]
+    return [median(own) if own else None for own in times]
 
 
 def describe(paths: Sequence[Path]) -> None:
@@ -100,23 +153,45 @@ def describe(paths: Sequence[Path]) -> None:
 
     Rows that this version has no genome for are dropped. SearchError for a table of another task.
     """
-    machine = machine_of(native_target())
     for path in paths:
         table = load_table(path)
-        if table.task not in NETWORKS:
-            raise SearchError(f"{path} is a table of {table.task!r}, none of: {list(NETWORKS)}")
-        space = ProgramSpace(largest_task(table.task, 0).plan, machine, 1)
-        choices = Space(table.choices)
-        rows: dict[Genome, TableRow] = {}
-        for row in table.rows:
-            genome = converted(choices, row.genome, space.space)
-            if genome is not None:
-                features = tuple(space.features(space.schedule(genome)))
-                rows.setdefault(genome, TableRow(genome, features, row.seconds))
+        _, space = task_of(table, path)
+        rows = described_rows(table, space)
         print(f"{path}: {len(rows)} of {len(table.rows)} rows")
         save_table(
             SearchTable(table.task, space.space.choices, tuple(rows.values()), FEATURE_NAMES), path
         )
+
+
+def task_of(table: SearchTable, path: Path) -> tuple[Task, ProgramSpace]:
+    """The task of a table and its schedules, as this version has them."""
+    if table.task not in NETWORKS:
+        raise SearchError(f"{path} is a table of {table.task!r}, none of: {list(NETWORKS)}")
+    task = largest_task(table.task, 0)
+    return task, ProgramSpace(task.plan, machine_of(native_target()), 1)
+
+
+def replayed_task_of(table: SearchTable, path: Path) -> tuple[Task, ProgramSpace]:
+    """The same for a table whose genomes are those of this version; else SearchError."""
+    task, space = task_of(table, path)
+    if table.choices != space.space.choices:
+        raise SearchError(
+            f"{path} has other choices than this version: "
+            f"run `python -m benchmarks.search_tables describe {path}`"
+        )
+    return task, space
+
+
+def described_rows(table: SearchTable, space: ProgramSpace) -> dict[Genome, TableRow]:
+    """The rows of a table that a space knows, as it describes them."""
+    choices = Space(table.choices)
+    rows: dict[Genome, TableRow] = {}
+    for row in table.rows:
+        genome = converted(choices, row.genome, space.space)
+        if genome is not None:
+            features = tuple(space.features(space.schedule(genome)))
+            rows.setdefault(genome, TableRow(genome, features, row.seconds))
+    return rows
 
 
 def converted(source: Space, genome: Genome, wanted: Space) -> Genome | None:
@@ -141,28 +216,44 @@ def converted(source: Space, genome: Genome, wanted: Space) -> Genome | None:
 
 
 def measured_table(
-    name: str, runner: NativeRunner, target: Target, rows: int, seed: int
+    name: str, known: SearchTable | None, runner: NativeRunner, rows: int, seed: int, end: float
 ) -> SearchTable:
-    """The table of a network's largest task."""
+    """The table of a network's largest task, as far as it is measured at `end`."""
     task = largest_task(name, seed)
-    space = ProgramSpace(task.plan, machine_of(target), 1)
-    generator = random.Random(seed)
-    genomes = different_genomes(space, rows, generator)
-    start = time.perf_counter()
-    found: list[TableRow] = []
-    for first in range(0, len(genomes), BATCH):
-        batch = genomes[first : first + BATCH]
-        drafts = [runner.draft(task, space.schedule(genome)) for genome in batch]
-        prepared = list(runner.prepare(task, drafts, None))
-        for genome, item in zip(batch, prepared, strict=True):
-            seconds = runner.measure(task, item, None).seconds
-            found.append(TableRow(genome, tuple(space.features(item.schedule)), seconds))
-    elapsed = time.perf_counter() - start
-    times = sorted(row.seconds for row in found if row.seconds is not None)
-    rate, best, middle = len(found) / elapsed, times[0] * 1e6, times[len(times) // 2] * 1e6
+    space = ProgramSpace(task.plan, machine_of(native_target()), 1)
+    found = {} if known is None else described_rows(known, space)
+    before = len(found)
+    genomes = [g for g in different_genomes(space, rows, random.Random(seed)) if g not in found]
+    genomes = genomes[: rows - before]
+    batches = [genomes[first : first + BATCH] for first in range(0, len(genomes), BATCH)]
+    drafts: list[Draft] = []
+    start = time.monotonic()
+    for batch, following in pairwise([[], *batches, []]):
+        under_way = runner.prepare(task, drafts, None)
+        drafts = _drafts(runner, task, space, following)  # written while the others are compiled
+        for genome, item in zip(batch, list(under_way), strict=True):
+            found[genome] = _row(genome, item, runner, task, space)
+        if time.monotonic() > end:
+            break
+    rate = (len(found) - before) / (time.monotonic() - start)
+    times = sorted(row.seconds for row in found.values() if row.seconds is not None)
+    best, middle = times[0] * 1e6, times[len(times) // 2] * 1e6
     print(f"{name}: {len(found)} schedules of {space.space.size}, {rate:.1f} a second", flush=True)
     print(f"  best {best:.1f} us, median {middle:.1f} us", flush=True)
-    return SearchTable(name, space.space.choices, tuple(found), FEATURE_NAMES)
+    return SearchTable(name, space.space.choices, tuple(found.values()), FEATURE_NAMES)
+
+
+def _drafts(
+    runner: NativeRunner, task: Task, space: ProgramSpace, genomes: Sequence[Genome]
+) -> list[Draft]:
+    return [runner.draft(task, space.schedule(genome)) for genome in genomes]
+
+
+def _row(
+    genome: Genome, item: Prepared, runner: NativeRunner, task: Task, space: ProgramSpace
+) -> TableRow:
+    seconds = runner.measure(task, item, None).seconds
+    return TableRow(genome, tuple(space.features(item.schedule)), seconds)
 
 
 def different_genomes(space: ProgramSpace, count: int, generator: random.Random) -> list[Genome]:
@@ -174,20 +265,6 @@ def different_genomes(space: ProgramSpace, count: int, generator: random.Random)
         if len(genomes) == count:
             break
     return list(genomes.values())
-
-
-def largest_task(name: str, seed: int) -> Task:
-    """The task with the most arithmetic of a network, its weights bound to random constants."""
-    module = parse(NETWORKS[name])
-    values = {var.name: _weight(var, seed) for var in module.main.params if var.name == "w"}
-    fused = default_pipeline()(BindParameters(values)(module))
-    return extract_tasks(fused)[0]
-
-
-def _weight(var: Var, seed: int) -> np.ndarray:
-    assert isinstance(var.annotation, TensorType)
-    shape = tuple(int(str(dim)) for dim in var.annotation.shape)
-    return np.random.default_rng(seed).standard_normal(shape).astype("float32")
 
 
 if __name__ == "__main__":

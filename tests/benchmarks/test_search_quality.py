@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.search_quality import Replay, TuningLearner, read_table, report
+from benchmarks.search_quality import (
+    Line,
+    Replay,
+    TuningLearner,
+    print_summary,
+    read_table,
+    report,
+)
 from relay_tune.schedule.feature_names import FEATURE_NAMES
 from relay_tune.schedule.features import TOTAL_CYCLES
 from search import Choice, SearchError, SearchTable, save_table
@@ -70,3 +77,15 @@ def test_schedules_that_are_described_otherwise_are_refused(tmp_path: Path) -> N
         read_table(str(path))
     save_table(SCHEDULES, path)
     assert read_table(str(path)) == SCHEDULES
+
+
+def test_what_holds_over_all_tables_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [
+        Line("a", 100, 1, 40, 20, 4, 0.5),
+        Line("b", 100, 1, 60, 30, 8, 1.0),
+        Line("c", 100, 1, 90, 50, 9, None),
+    ]
+    print_summary(lines)
+    out = capsys.readouterr().out
+    assert "median trials: random 60, genetic 30, with model 8" in out
+    assert "first 10 %: 75% on average" in out
