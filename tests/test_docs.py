@@ -15,7 +15,7 @@ import pytest
 from relay_tune.cli.main import VERBS, _parser
 from tests.docs_console import PAGES, ROOT, Console, consoles, output_of
 
-FENCED = re.compile(r"```(\w*)\n(.*?)```", re.DOTALL)
+FENCED = re.compile(r"```([\w-]*)\n(.*?)```", re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 COMMAND = re.compile(r"(?:`|^\$ |&& \S*/)(tune [^`\n|&]+)", re.MULTILINE)
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
