@@ -10,6 +10,7 @@ import numpy as np
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.benchmark import BenchmarkResult, measure
 from relay_tune.runtime.call_inputs import CallInputs
+from relay_tune.runtime.direct_call import DirectCall
 from relay_tune.runtime.threads import thread_count
 
 
@@ -28,6 +29,7 @@ class Executable(ABC):
         self.outputs = dict(outputs)
         self._threads = threads
         self._call_inputs = CallInputs(self.inputs)
+        self._direct: DirectCall | None = None
 
     @property
     def threads(self) -> int:
@@ -40,13 +42,20 @@ class Executable(ABC):
 
     def __call__(self, *inputs: object, **named: object) -> np.ndarray | tuple[np.ndarray, ...]:
         """The output, or a tuple of several, in new arrays; InputError if an input does not fit."""
-        outputs = self._execute(self._call_inputs.bind(inputs, named), self._threads)
+        direct = self._direct
+        outputs = None if direct is None or named else direct(inputs, self._threads)
+        if outputs is None:
+            outputs = self._execute(self._call_inputs.bind(inputs, named), self._threads)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def run(self, inputs: Mapping[str, object], threads: int | None = None) -> list[np.ndarray]:
         """The outputs in order for inputs by name."""
         count = self._threads if threads is None else thread_count(threads)
-        return self._execute(self._call_inputs.bind((), inputs), count)
+        direct = self._direct
+        outputs = None if direct is None else direct.by_name(inputs, count)
+        if outputs is None:
+            outputs = self._execute(self._call_inputs.bind((), inputs), count)
+        return outputs
 
     def benchmark(
         self,

@@ -119,5 +119,7 @@ class Model(Executable):
         compiled = self.program(shapes)
         with self._lock:
             if shapes not in self._programs:
-                self._programs[shapes] = NativeProgram(compiled)
+                program = self._programs[shapes] = NativeProgram(compiled)
+                if shapes == tuple(type_.shape for type_ in self.inputs.values()):
+                    self._direct = program.direct_call()
             return self._programs[shapes]

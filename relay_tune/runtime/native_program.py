@@ -15,8 +15,10 @@ from relay_tune.codegen.compiled_program import MAIN_SYMBOL, CompiledProgram
 from relay_tune.codegen.compiler import LoadedCode, compile_text
 from relay_tune.codegen.main_function import main_text
 from relay_tune.ir.dtypes import DTYPES
+from relay_tune.ir.types import TensorType
 from relay_tune.runtime.aligned_memory import aligned_array, aligned_bytes
 from relay_tune.runtime.call_inputs import address_of
+from relay_tune.runtime.direct_call import DirectCall, Form, can_call_directly
 from relay_tune.runtime.processor_check import check_processor
 from relay_tune.runtime.threads import thread_pool
 
@@ -39,10 +41,7 @@ class NativeProgram:
         self._table = (ctypes.c_void_p * program.slots)()
         self._table[program.workspace_slot] = self._workspace.ctypes.data
         self._table[program.workspace_slot + 1] = program.constants.ctypes.data
-        self._outputs = [
-            (tuple(int(str(dim)) for dim in type_.shape), DTYPES[type_.dtype])
-            for type_ in program.outputs.values()
-        ]
+        self._outputs = [_form(type_) for type_ in program.outputs.values()]
 
     def run(self, inputs: Sequence[np.ndarray], threads: int) -> list[np.ndarray]:
         """The outputs, in new arrays; the inputs must have exactly the program's types."""
@@ -51,6 +50,13 @@ class NativeProgram:
             self._fill_table(inputs, outputs)
             self._pool.run(self._main, self._table, threads)
         return outputs
+
+    def direct_call(self) -> DirectCall | None:
+        """The short way to run this program; None where Python has none."""
+        if not can_call_directly():
+            return None
+        inputs = {name: _form(type_) for name, type_ in self._program.inputs.items()}
+        return DirectCall(inputs, self._outputs, self._main, self._table, self._lock)
 
     @property
     def step_digests(self) -> tuple[str, ...]:
@@ -93,6 +99,11 @@ class NativeProgram:
         kernels = {symbol: self._code.address(symbol) for symbol in program.kernel_symbols}
         code = LoadedCode(objects, names, {**self._pool.imports, **kernels})
         return _StepFunctions(code, [code.address(name) for name in names])
+
+
+def _form(type_: TensorType) -> Form:
+    """Shape and element type of a tensor whose sizes are all known."""
+    return tuple(int(str(dim)) for dim in type_.shape), DTYPES[type_.dtype]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
