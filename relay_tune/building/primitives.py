@@ -58,6 +58,7 @@ class Primitive:
         key: the key.
         program: what it computes.
         plan: of the program under the direct algorithm, where it is kept (see `planned`).
+        schedule: its schedule, where it is chosen already.
         open: the names of its sizes, where some are known at run time only.
         example: what open sizes are in the example that its schedule is chosen for.
         cases: primitives that do the same for some sizes, in the order in which they are tried.
@@ -68,6 +69,7 @@ class Primitive:
     key: PrimitiveKey
     program: TensorProgram
     plan: Plan | None = None
+    schedule: Schedule | None = None
     open: OpenPrimitive | None = None
     example: int = EXAMPLE_SIZE
     cases: tuple[PrimitiveCase, ...] = ()
@@ -180,6 +182,14 @@ def planned(primitive: Primitive) -> Primitive:
     return replace(primitive, plan=plan_program(primitive.program))
 
 
+def chosen_schedule(
+    key: PrimitiveKey, plan: Plan, target: Target, threads: int, choose: ChooseSchedule | None
+) -> Schedule:
+    """The chosen or the default schedule of a primitive with a direct plan."""
+    schedule = choose(key, plan) if choose is not None else None
+    return schedule or plan.default_schedule(machine_of(target), threads)
+
+
 def write_primitive(
     primitive: Primitive, target: Target, threads: int, choose: ChooseSchedule | None
 ) -> PrimitiveCode:
@@ -207,9 +217,7 @@ def _written(
     primitive: Primitive, target: Target, threads: int, choose: ChooseSchedule | None
 ) -> PrimitiveCode:
     direct = primitive.plan or plan_program(primitive.program)
-    schedule = choose(primitive.key, direct) if choose is not None else None
-    if schedule is None:
-        schedule = direct.default_schedule(machine_of(target), threads)
+    schedule = primitive.schedule or chosen_schedule(primitive.key, direct, target, threads, choose)
     plan = direct.with_algorithm(schedule.algorithm)
     scheduled = apply_schedule(plan, schedule, prefix=f"kernel_{primitive.key.digest}")
     text = module_text(scheduled.kernels, target)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from relay_tune.building.constant_block import ConstantBlock
+from relay_tune.building.joined_schedules import with_shared_packing
 from relay_tune.building.primitives import (
     USUAL_SIZES,
     ChooseSchedule,
@@ -39,7 +40,8 @@ def compile_program(
     `sizes` of open dimensions get code of their own.
     """
     program = lower_program(module)
-    primitives = primitives_of(program_kernels(program), sizes)
+    known = primitives_of(program_kernels(program), sizes)
+    primitives = with_shared_packing(known, program, target, threads, schedules)
     every = [each for primitive in primitives.values() for each in primitive.with_parts()]
     distinct = {primitive.key.digest: primitive for primitive in every}
     codes, objects = compile_primitives(distinct, target, threads, schedules, report)

@@ -44,10 +44,9 @@ from relay_tune.first_order.values import new_registers
 from relay_tune.ir.expr import Function
 from relay_tune.typing.call_graph import strongly_connected
 
-BATCH_ROWS = (16, 4)
-"""How many calls are joined: so many that the arithmetic takes longer than to fetch the weights,
-from the third cache or from the second. Each number has weights packed in an order of its own, so
-there are few of them."""
+BATCH_ROWS = (64, 16, 8, 4, 2)
+"""How many calls are joined: with the most, arithmetic takes far longer than to fetch the weights;
+fewer leave few rows without a call. All read the weights in the same packed order."""
 
 
 def with_deferred_kernels(program: FirstOrderProgram) -> FirstOrderProgram:

@@ -27,6 +27,7 @@ from relay_tune.schedule.row_block_loops import row_block_loops
 from relay_tune.schedule.row_blocks import RowBlocks
 from relay_tune.schedule.row_cost import group_spaces, waiting_cycles
 from relay_tune.schedule.row_plans import row_algorithms
+from relay_tune.schedule.same_packing import with_packing
 from relay_tune.schedule.schedule import DIRECT, Schedule, algorithm_of
 from relay_tune.schedule.space import NestSpace, nest_space
 from relay_tune.schedule.tile import TiledNest, tile_nest
@@ -59,6 +60,7 @@ class Plan:
         algorithm: where the stages of the program come from.
         source: the program as it is written, its constants folded.
         accuracy: which algorithms may be chosen.
+        packing: the schedule as which constants are packed; None if that is free.
     """
 
     program: TensorProgram
@@ -66,6 +68,7 @@ class Plan:
     algorithm: str
     source: TensorProgram
     accuracy: Accuracy = Accuracy.FAST
+    packing: Schedule | None = None
     _others: dict[str, Plan] = field(default_factory=dict)
     _spaces: dict[tuple[Machine, int], tuple[NestSpace, ...]] = field(default_factory=dict)
     _algorithms: list[str] = field(default_factory=list)
@@ -99,6 +102,8 @@ class Plan:
         """The algorithms that the program can be planned under, with the plan's accuracy."""
         if self.is_open:
             return (DIRECT,)
+        if self.packing is not None:
+            return (self.packing.algorithm,)
         if not self._algorithms:
             direct = self.with_algorithm(DIRECT)
             nests = [step for step in direct.steps if not isinstance(step, RowBlocks)]
@@ -132,7 +137,20 @@ class Plan:
             elif isinstance(step, Nest):
                 nest = nominal_nest(step)
                 found.append(nest_space(nest, self.constants, machine, threads))
-        return tuple(found)
+        if self.packing is None or self.packing.algorithm != self.algorithm:
+            return tuple(found)
+        return with_packing(found, self.packing)
+
+    def with_packing(self, other: Schedule) -> Plan:
+        """The direct plan whose default schedules pack constants as those of another plan.
+
+        That is of a program with another number of rows; the plan itself where its algorithm is not
+        among those of this one.
+        """
+        if other.algorithm not in self.algorithms:
+            return self
+        direct = self.with_algorithm(DIRECT)
+        return replace(direct, packing=other, _others={}, _spaces={}, _defaults={})
 
     def with_accuracy(self, accuracy: Accuracy) -> Plan:
         """The direct plan of the same program, with the algorithms of another accuracy."""
@@ -154,7 +172,9 @@ class Plan:
         if algorithm not in self._others:
             self._others[self.algorithm] = self
             plan = plan_program(self.source, algorithm)
-            self._others[algorithm] = replace(plan, accuracy=self.accuracy, _others=self._others)
+            self._others[algorithm] = replace(
+                plan, accuracy=self.accuracy, packing=self.packing, _others=self._others
+            )
         return self._others[algorithm]
 
     def default_schedule(self, machine: Machine, threads: int) -> Schedule:

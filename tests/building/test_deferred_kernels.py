@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 from relay_tune.building.build import build
+from relay_tune.building.joined_schedules import with_shared_packing
+from relay_tune.building.primitives import primitives_of, write_primitive
+from relay_tune.building.program_form import program_kernels, program_module
+from relay_tune.codegen.programs.queue_steps import BATCH_COST, smallest_counts
 from relay_tune.codegen.programs.queue_text import LEVELS, RECORDS
+from relay_tune.codegen.target import native_target
 from relay_tune.errors import RelayError
+from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.module import Module
 from relay_tune.ir.parser import parse
 from relay_tune.runtime.data_values import data_value, list_value
@@ -16,6 +22,7 @@ from relay_tune.runtime.interpreter_values import ConstructorValue
 from relay_tune.runtime.program_model import ProgramModel
 from relay_tune.std import prelude
 from relay_tune.transform.bind_parameters import BindParameters
+from relay_tune.typing.infer import infer_types
 from tests.properties.programs.compare import assert_same_value
 
 SIZE = 96
@@ -69,7 +76,7 @@ def test_trees_of_many_shapes() -> None:
     module, model = built(
         ENCODE + f"def @main(%t: Tree[{ROW}], %w: {SQUARE}) {{ @encode(%t, %w) }}"
     )
-    for leaves in (1, 2, 3, 9, 16, 17, 40):
+    for leaves in (1, 2, 3, 9, 16, 17, 40, 75):
         tree = random_tree(leaves)
         assert_same_value(model(tree), interpret(module, tree), f"{leaves} leaves")
 
@@ -145,3 +152,36 @@ def test_memory_stays_flat() -> None:
     for _ in range(2000):
         model(tree)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4 << 10
+
+
+def test_all_numbers_of_rows_read_the_same_packed_weights() -> None:
+    module = BindParameters(WEIGHTS)(
+        parse(TYPES + ENCODE + f"def @main(%t: Tree[{ROW}], %w: {SQUARE}) {{ @encode(%t, %w) }}")
+    )
+    program = lower_program(program_module(infer_types(module)))
+    target = native_target()
+    primitives = primitives_of(program_kernels(program))
+    shared = with_shared_packing(primitives, program, target, 1, None)
+    for batches in program.batches.values():
+        codes = [write_primitive(shared[each], target, 1, None) for each in batches.values()]
+        recipes = {packed.recipe for code in codes for packed in code.scheduled.packed}
+        assert len(recipes) == 1
+
+
+@pytest.mark.parametrize("sizes", [(64, 16, 8, 4, 2), (4,), (1, 4)])
+def test_sizes_of_batches_are_taken_where_smaller_ones_take_longer(sizes: tuple[int, ...]) -> None:
+    least = smallest_counts(sizes)
+    assert list(least) == sorted(sizes, reverse=True)
+
+    def rows(count: int) -> list[int]:
+        taken: list[int] = []
+        while count > 0:
+            taken.append(next(size for size, fewest in least.items() if count >= fewest))
+            count -= taken[-1]
+        return taken
+
+    for count in range(1, 100):
+        spent = sum(BATCH_COST + size for size in rows(count))
+        assert all(spent <= -(-count // size) * (BATCH_COST + size) for size in sizes)
+    if sizes[0] == 64:
+        assert [rows(n) for n in (11, 13, 59)] == [[8, 4], [16], [64]]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from relay_tune.building.program_form import program_kernels, program_module
+from relay_tune.first_order.defer_kernels import BATCH_ROWS
 from relay_tune.first_order.instructions import DeferKernel, RunKernel
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.first_order.program import FirstOrderProgram
@@ -48,7 +49,7 @@ def test_a_recursion_over_a_tree_lets_its_kernels_wait() -> None:
     # two products, the second of which is split from what also reads the other branch
     assert kernels(program, DeferKernel) == ["@encode"] * 3
     assert kernels(program, RunKernel) == []
-    assert [sorted(batches) for batches in program.batches.values()] == [[4, 16], [4, 16]]
+    assert [tuple(batches) for batches in program.batches.values()] == [BATCH_ROWS, BATCH_ROWS]
     found = list(program_kernels(program))
     assert all(batched in found for b in program.batches.values() for batched in b.values())
     assert not any(primitive in found for primitive in program.batches)

@@ -8,14 +8,14 @@
 The last two are there for kernels of which several calls can be one, `one` for others. They end
 with giving up the tensors in the records.
 
-A batch gathers the arguments as rows and copies the rows of the results to where they belong. Of
-sizes R, the largest that is filled by more than half is taken, or the smallest; rows beyond the
-last call repeat it.
+A batch gathers the arguments as rows and copies the rows of the results to where they belong; rows
+beyond the last call repeat it. Of the sizes R, the largest is taken for which several smaller ones
+would take longer (`smallest_counts`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -28,6 +28,9 @@ from relay_tune.codegen.programs.values import llvm_type
 from relay_tune.first_order.kinds import Kind, TensorKind, function_type, is_counted, kinds_of
 from relay_tune.first_order.layouts import LINK, TENSOR_DATA, TENSOR_LAYOUT, element_bytes
 from relay_tune.ir.expr import Function
+
+BATCH_COST = 2.5
+"""What a batch costs beside its rows, in rows: with few, it waits for the weights."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -203,9 +206,7 @@ def _run_text(kernel: QueuedKernel, module: ModuleWriter) -> str:
     objects = _opened(module)
     writer = objects.writer
     done = "0"
-    sizes = sorted(kernel.batches, reverse=True)
-    for rows in sizes:
-        least = 1 if rows == sizes[-1] else rows // 2 + 1
+    for rows, least in smallest_counts(kernel.batches).items():
         before, loop = writer.block, f"rows{rows}"
         writer.line(f"br label %{loop}")
         writer.start_block(loop)
@@ -225,6 +226,21 @@ def _run_text(kernel: QueuedKernel, module: ModuleWriter) -> str:
     return _function(
         f"run.{kernel.number}(ptr %session, ptr %records, i64 %count)", objects, module
     )
+
+
+def smallest_counts(sizes: Collection[int]) -> dict[int, int]:
+    """For each size of batches, the largest first, from how many calls on it is taken.
+
+    It is where it takes no longer than smaller ones: with 64, 16, 8, 4 and 2, eleven calls are a
+    batch of 8 and one of 4, but thirteen are one of 16.
+    """
+    costs = [0.0]
+    for count in range(1, max(sizes) + 1):
+        costs.append(min(BATCH_COST + size + costs[max(0, count - size)] for size in sizes))
+    return {
+        size: next(n for n in range(1, size + 1) if costs[n] >= BATCH_COST + size)
+        for size in sorted(sizes, reverse=True)
+    }
 
 
 def _give_up(kernel: QueuedKernel, record: str, objects: ObjectWriter) -> None:
