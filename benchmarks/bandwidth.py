@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.compare import table_line
 from benchmarks.machine import machine_description
 from benchmarks.moving import Mover
-from relay_tune import build, parse, zoo
+from relay_tune import Model, build, parse, zoo
 from relay_tune.ir.module import Module
 from relay_tune.runtime.aligned_memory import aligned_bytes
 from relay_tune.transform.bind_parameters import BindParameters
@@ -191,6 +191,7 @@ def measure(kernel: Kernel, rounds: int) -> Row:
     module, inputs = program(kernel)
     inputs = [_aligned(array) for array in inputs]
     model = build(module, threads=1)
+    assert isinstance(model, Model)
     outputs = [np.asarray(model(*inputs))]
     read, written = (sum(array.nbytes for array in arrays) for arrays in (inputs, outputs))
     read += 4 * sum(prod(shape) for shape in kernel.shapes[len(inputs) :])

@@ -35,7 +35,7 @@ def damaged(seed: int) -> bytes:
     model = random_network(kinds[int(random.integers(len(kinds)))], seed).model
     if random.random() < 0.2:
         return mutated_bytes(model.SerializeToString(), random)
-    return mutated_model(model, random).SerializeToString()
+    return bytes(mutated_model(model, random).SerializeToString())
 
 
 def main() -> int:

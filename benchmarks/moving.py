@@ -28,40 +28,15 @@ def moving_text(target: Target) -> str:
     ones.
     """
     width = target.vector_bits // 8
-    vector = f"<{width // 4} x float>"
-
-    def loop(name: str, begin: str, count: str, steps: list[str], following: str) -> list[str]:
-        return [
-            f"{name}.enter:",
-            f"  %{name}.some = icmp sgt i64 {count}, 0",
-            f"  %{name}.stop = add i64 {begin}, {count}",
-            f"  br i1 %{name}.some, label %{name}, label %{following}",
-            f"{name}:",
-            f"  %{name}.at = phi i64 [ {begin}, %{name}.enter ], [ %{name}.next, %{name} ]",
-            *steps,
-            f"  %{name}.next = add i64 %{name}.at, {VECTORS * width}",
-            f"  %{name}.more = icmp slt i64 %{name}.next, %{name}.stop",
-            f"  br i1 %{name}.more, label %{name}, label %{following}",
-        ]
-
-    def load(name: str, n: int) -> list[str]:
-        return [
-            f"  %{name}.p{n} = add i64 %{name}.at, {n * width}",
-            f"  %{name}.q{n} = getelementptr i8, ptr %from, i64 %{name}.p{n}",
-            f"  %{name}.v{n} = load volatile {vector}, ptr %{name}.q{n}, align {width}",
-        ]
-
-    def store(name: str, n: int, value: str) -> list[str]:
-        return [
-            f"  %{name}.s{n} = add i64 %{name}.at, {n * width}",
-            f"  %{name}.t{n} = getelementptr i8, ptr %to, i64 %{name}.s{n}",
-            f"  store volatile {vector} {value}, ptr %{name}.t{n}, align {width}",
-        ]
-
     steps = range(VECTORS)
-    copies = [line for n in steps for line in (*load("both", n), *store("both", n, f"%both.v{n}"))]
-    reads = [line for n in steps for line in load("load", n)]
-    writes = [line for n in steps for line in store("store", n, "zeroinitializer")]
+    copies = [
+        line
+        for n in steps
+        for line in (*_load("both", n, width), *_store("both", n, width, f"%both.v{n}"))
+    ]
+    reads = [line for n in steps for line in _load("load", n, width)]
+    writes = [line for n in steps for line in _store("store", n, width, "zeroinitializer")]
+    step = VECTORS * width
     lines = [
         f'target triple = "{target.triple}"',
         f"define void @{SYMBOL}(ptr %to, ptr %from, i64 %copied, i64 %read, i64 %written,"
@@ -71,9 +46,9 @@ def moving_text(target: Target) -> str:
         "round:",
         "  %done = phi i64 [ 0, %entry ], [ %again, %end ]",
         "  br label %both.enter",
-        *loop("both", "0", "%copied", copies, "load.enter"),
-        *loop("load", "%copied", "%read", reads, "store.enter"),
-        *loop("store", "%copied", "%written", writes, "end"),
+        *_loop("both", ("0", "%copied", step), copies, "load.enter"),
+        *_loop("load", ("%copied", "%read", step), reads, "store.enter"),
+        *_loop("store", ("%copied", "%written", step), writes, "end"),
         "end:",
         "  %again = add i64 %done, 1",
         "  %more = icmp slt i64 %again, %rounds",
@@ -83,6 +58,46 @@ def moving_text(target: Target) -> str:
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _loop(name: str, span: tuple[str, str, int], body: list[str], following: str) -> list[str]:
+    """Blocks that run `body` for %name.at in `span` (first, how many, step), then go on."""
+    begin, count, step = span
+    return [
+        f"{name}.enter:",
+        f"  %{name}.some = icmp sgt i64 {count}, 0",
+        f"  %{name}.stop = add i64 {begin}, {count}",
+        f"  br i1 %{name}.some, label %{name}, label %{following}",
+        f"{name}:",
+        f"  %{name}.at = phi i64 [ {begin}, %{name}.enter ], [ %{name}.next, %{name} ]",
+        *body,
+        f"  %{name}.next = add i64 %{name}.at, {step}",
+        f"  %{name}.more = icmp slt i64 %{name}.next, %{name}.stop",
+        f"  br i1 %{name}.more, label %{name}, label %{following}",
+    ]
+
+
+def _load(name: str, n: int, width: int) -> list[str]:
+    """Loads vector `n` of a step as %name.vN."""
+    return [
+        f"  %{name}.p{n} = add i64 %{name}.at, {n * width}",
+        f"  %{name}.q{n} = getelementptr i8, ptr %from, i64 %{name}.p{n}",
+        f"  %{name}.v{n} = load volatile {_vector(width)}, ptr %{name}.q{n}, align {width}",
+    ]
+
+
+def _store(name: str, n: int, width: int, value: str) -> list[str]:
+    """Stores `value` as vector `n` of a step."""
+    return [
+        f"  %{name}.s{n} = add i64 %{name}.at, {n * width}",
+        f"  %{name}.t{n} = getelementptr i8, ptr %to, i64 %{name}.s{n}",
+        f"  store volatile {_vector(width)} {value}, ptr %{name}.t{n}, align {width}",
+    ]
+
+
+def _vector(width: int) -> str:
+    """The type of a vector of so many bytes."""
+    return f"<{width // 4} x float>"
 
 
 def step_bytes(target: Target) -> int:

@@ -125,7 +125,8 @@ class Worker:
         self.channel.send(number)
         try:
             if self.channel.poll(timeout):
-                return self.channel.recv()
+                outcome: Outcome = self.channel.recv()
+                return outcome
             outcome = Outcome(name, "timeout", f"more than {timeout} s")
         except EOFError:
             outcome = Outcome(name, "crash", "the process died")

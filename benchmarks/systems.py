@@ -18,6 +18,7 @@ import numpy as np
 
 import relay_tune
 from benchmarks.models import Inputs
+from relay_tune.errors import RelayError
 
 Array = np.ndarray[Any, Any]
 Run = Callable[[], Sequence[Array]]
@@ -67,6 +68,8 @@ def prepare_ours(log: str | None) -> Callable[[Path, Inputs, int], Run]:
     def prepare(path: Path, inputs: Inputs, threads: int) -> Run:
         module = relay_tune.from_onnx(path)
         model = relay_tune.build(module, log=log, threads=threads)
+        if not isinstance(model, relay_tune.Model):
+            raise RelayError(f"{path.name} is no network of operators, which is compared here.")
         return lambda: model.run(inputs)
 
     return prepare

@@ -192,7 +192,7 @@ class NetworkBuilder:
 
 
 def _element(dtype: str) -> int:
-    return helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    return int(helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
 
 def _type(value: Value) -> onnx.TypeProto:

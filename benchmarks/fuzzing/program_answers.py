@@ -25,7 +25,7 @@ CALLS = 2
 def check_answers(seed: int) -> Iterator[str]:
     """What native code gives that the interpreter does not, call after call."""
     module, inputs = random_program(seed)
-    seen: dict[int, list[Module]] = {}
+    seen: dict[str, list[Module]] = {}
     passes: dict[str, Callable[[Module], Module]] = {"no pass": _same, **PASSES}
     for name, step in passes.items():
         yield from _failure(name, partial(_check, step, (module, inputs), seen))
@@ -43,7 +43,7 @@ def _failure(name: str, check: Callable[[], None]) -> Iterator[str]:
 
 
 def _check(
-    step: Callable[[Module], Module], program: Program, seen: dict[int, list[Module]]
+    step: Callable[[Module], Module], program: Program, seen: dict[str, list[Module]]
 ) -> None:
     """Compares one version of a program, unless an equal one was compared before."""
     module, inputs = program

@@ -79,6 +79,8 @@ def _texts() -> Iterator[tuple[str, str]]:
             yield f"{path.relative_to(ROOT)} example {number}", text
     for path in sorted([*ROOT.glob("tests/**/*.py"), *ROOT.glob("benchmarks/**/*.py")]):
         for node in ast.walk(ast.parse(path.read_text())):
-            text = node.value if isinstance(node, ast.Constant) else None
+            if not isinstance(node, ast.Constant):
+                continue
+            text = node.value
             if isinstance(text, str) and DEFINITION.search(text):
                 yield f"{path.relative_to(ROOT)}:{node.lineno}", text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod, sqrt
 from typing import Any
 
@@ -50,7 +50,7 @@ class Graph:
         values = self._random.uniform(around - 0.1, around + 0.1, size)
         return self.constant(values.astype(np.float32))
 
-    def model(self, name: str, inputs: dict[str, Sequence[int]], output: str) -> onnx.ModelProto:
+    def model(self, name: str, inputs: Mapping[str, Sequence[int]], output: str) -> onnx.ModelProto:
         """The finished model; all inputs are float32 unless their name begins with `ids`."""
         given = [
             helper.make_tensor_value_info(

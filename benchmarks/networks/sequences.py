@@ -46,5 +46,6 @@ def recommender() -> onnx.ModelProto:
     x = g.op("Concat", x, g.reshape(products, 64, 81), axis=1)
     for sizes in ((145, 512), (512, 256)):
         x = g.relu(g.linear(x, sizes))
-    inputs = {"dense": (64, 13)} | {f"ids{n}": (64,) for n in range(8)}
+    inputs: dict[str, tuple[int, ...]] = {"dense": (64, 13)}
+    inputs |= {f"ids{n}": (64,) for n in range(8)}
     return g.model("recommender", inputs, g.op("Sigmoid", g.linear(x, (256, 1))))
