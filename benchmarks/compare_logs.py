@@ -4,16 +4,20 @@
     tune run zoo:squeezenet1_1 --log 1.db --seed 1 --minutes 1
     python -m benchmarks.compare_logs zoo:squeezenet1_1 0.db 1.db
 
-The builds take turns in short bursts, and medians are printed: milliseconds, and the time divided
-by that of the fastest build from a log. The answers to what search leads to: whether two seeds end
-alike, how near a short run comes to a long one, and what tuning gains at all.
+Each log is built several times, for where a build happens to lie in memory may count for more than
+its schedules. All builds take turns in short bursts; the median over the bursts is the time of a
+build, the median over its builds that of a log. Printed are milliseconds, the fastest and the
+slowest build, and the time divided by that of the best log. That answers what search leads to:
+whether two seeds end alike, how near a short run comes to a long one, and what tuning gains at all.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from statistics import median
 
 from benchmarks.interleave import interleaved_medians
 from relay_tune import zoo
@@ -24,24 +28,32 @@ from relay_tune.tuning.tuned_build import build
 UNTUNED = "untuned"
 
 
-def measure(model: str, logs: Sequence[Path], threads: int, rounds: int) -> dict[str, float]:
-    """Seconds of the network for each log, by its path, and for the untuned build."""
+def measure(
+    model: str, logs: Sequence[Path], threads: int, builds: int, rounds: int
+) -> dict[str, list[float]]:
+    """Seconds of each build of the network: for each log, by its path, and for the untuned ones."""
     module = load_model(model)
     inputs = zoo.example_inputs(module, 0)
-    builds = {UNTUNED: build(module, threads=threads)}
-    builds |= {str(log): build(module, log=log, threads=threads) for log in logs}
-    runs = {name: lambda built=built: built.run(inputs) for name, built in builds.items()}
-    return interleaved_medians(runs, rounds=rounds)
+    sources: dict[str, Path | None] = {UNTUNED: None, **{str(log): log for log in logs}}
+    runs: dict[tuple[str, int], Callable[[], object]] = {}
+    for number in range(builds):
+        for name, log in sources.items():
+            built = build(module, log=log, threads=threads)
+            runs[name, number] = partial(built.run, inputs)
+    seconds = interleaved_medians(runs, rounds=rounds)
+    return {name: [seconds[name, number] for number in range(builds)] for name in sources}
 
 
-def report(seconds: Mapping[str, float]) -> None:
-    """Print all times, and by how much those from logs differ."""
-    tuned = [time for name, time in seconds.items() if name != UNTUNED]
-    print("| build | ms | by the fastest from a log |")
-    print("|---|---|---|")
-    for name, time in seconds.items():
-        print(f"| {name} | {1e3 * time:.4g} | {time / min(tuned):.3f} |")
-    print(f"\nthe slowest from a log takes {max(tuned) / min(tuned) - 1:.1%} more")
+def report(seconds: Mapping[str, Sequence[float]]) -> None:
+    """Print all times, and by how much those of logs differ."""
+    times = {name: median(own) for name, own in seconds.items()}
+    tuned = [time for name, time in times.items() if name != UNTUNED]
+    print("| build | ms | fastest | slowest | by the best log |")
+    print("|---|---|---|---|---|")
+    for name, time in times.items():
+        ends = f"{1e3 * min(seconds[name]):.4g} | {1e3 * max(seconds[name]):.4g}"
+        print(f"| {name} | {1e3 * time:.4g} | {ends} | {time / min(tuned):.3f} |")
+    print(f"\nthe slowest log takes {max(tuned) / min(tuned) - 1:.1%} more than the best")
 
 
 def main() -> None:
@@ -50,9 +62,11 @@ def main() -> None:
     parser.add_argument("model", help="a file, or zoo:NAME")
     parser.add_argument("logs", nargs="+", type=Path)
     parser.add_argument("--threads", type=int)
+    parser.add_argument("--builds", type=int, default=3, help="of each log")
     parser.add_argument("--rounds", type=int, default=15, help="bursts of each build")
     options = parser.parse_args()
-    report(measure(options.model, options.logs, thread_count(options.threads), options.rounds))
+    threads = thread_count(options.threads)
+    report(measure(options.model, options.logs, threads, options.builds, options.rounds))
 
 
 if __name__ == "__main__":

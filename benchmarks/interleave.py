@@ -6,20 +6,24 @@ that each meets the same weather, and medians are compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from statistics import median
 from time import perf_counter, sleep
+from typing import TypeVar
 
 PAUSE_SECONDS = 0.05
 """Between bursts, so that the idle threads of the last candidate stop waiting actively (measured:
 those of onnxruntime go on for 20 ms)."""
 
 
+Name = TypeVar("Name", bound=Hashable)
+
+
 def interleaved_medians(
-    runs: Mapping[str, Callable[[], object]], *, rounds: int = 15, burst_seconds: float = 0.05
-) -> dict[str, float]:
+    runs: Mapping[Name, Callable[[], object]], *, rounds: int = 15, burst_seconds: float = 0.05
+) -> dict[Name, float]:
     """Seconds a call of each function: the median over `rounds` bursts, which take turns."""
-    times: dict[str, list[float]] = {name: [] for name in runs}
+    times: dict[Name, list[float]] = {name: [] for name in runs}
     for _ in range(rounds):
         for name, run in runs.items():
             sleep(PAUSE_SECONDS)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
@@ -39,6 +39,7 @@ from search import (
     SearchStrategy,
     SearchTable,
     load_table,
+    replayed,
     trials_to_reach,
 )
 from search.landscapes import convolution_landscape, matmul_landscape, sample_table
@@ -48,6 +49,9 @@ BATCH = TuningOptions().batch
 SYNTHETIC_ROWS = 3000
 TABLES_A_MISS = 6
 """Of so many tables one may miss the bar."""
+
+Strategy = Callable[[int], Iterator[float | None]]
+"""From a seed to what is tried: throughputs as shares of the best, None for what failed."""
 
 
 class TuningLearner:
@@ -92,27 +96,30 @@ class PlainLearner:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Strategies on one table, up to a share of its best."""
+    """Strategies on one table."""
 
     table: SearchTable
-    share: float
 
     @property
     def is_tuned(self) -> bool:
         """Whether the rows are schedules, described as in tuning."""
         return self.table.feature_names == FEATURE_NAMES
 
-    def random(self, seed: int) -> int:
-        """Trials of random search."""
+    def random(self, seed: int) -> Iterator[float | None]:
+        """What random search tries, as shares of the best of the table."""
         return self._trials(RandomSearch(self.table.space, seed), None)
 
-    def genetic(self, seed: int) -> int:
-        """Trials of genetic search that predicts nothing."""
+    def genetic(self, seed: int) -> Iterator[float | None]:
+        """What genetic search tries that predicts nothing."""
         return self._trials(self._search(seed), None)
 
-    def with_model(self, seed: int) -> int:
-        """Trials of genetic search with a cost model."""
+    def with_model(self, seed: int) -> Iterator[float | None]:
+        """What genetic search tries with a cost model."""
         return self._trials(self._search(seed), self._learner(seed))
+
+    def needed(self, strategy: Strategy, seed: int, share: float) -> int:
+        """Trials of one of them until a share of the best is reached."""
+        return trials_to_reach(strategy(seed), share) or len(self.table.rows)
 
     def unseen_recall(self) -> float:
         """Which share of the best 5 % the model has in its first 10 % before it has seen any."""
@@ -120,16 +127,8 @@ class Replay:
         scores = self._learner(0).score([row.features for row in self.table.rows])
         return top_recall(scores, values)
 
-    def _trials(self, search: SearchStrategy, learner: Learner | None) -> int:
-        trials = trials_to_reach(
-            search,
-            self.table,
-            self.share,
-            lambda _: BATCH,
-            learner,
-            scored_at_first=self.is_tuned,
-        )
-        return trials or len(self.table.rows)
+    def _trials(self, search: SearchStrategy, learner: Learner | None) -> Iterator[float | None]:
+        return replayed(search, self.table, lambda _: BATCH, learner, scored_at_first=self.is_tuned)
 
     def _search(self, seed: int) -> GeneticSearch:
         if self.is_tuned:
@@ -221,9 +220,10 @@ class Line:
 
 def line_of(table: SearchTable, share: float, seeds: int) -> Line:
     """Replay all strategies on a table."""
-    replay = Replay(table, share)
+    replay = Replay(table)
     by_random, genetic, ours = (
-        _median(trials, seeds) for trials in (replay.random, replay.genetic, replay.with_model)
+        median(replay.needed(strategy, seed, share) for seed in range(seeds))
+        for strategy in (replay.random, replay.genetic, replay.with_model)
     )
     good = sum((value or 0.0) >= share for value in table.throughputs.values())
     recall = replay.unseen_recall() if replay.is_tuned else None
@@ -240,10 +240,6 @@ def print_summary(lines: Sequence[Line]) -> None:
     recalls = [line.recall for line in lines if line.recall is not None]
     if recalls:
         print(f"best 5 % found in the first 10 %: {fmean(recalls):.0%} on average")
-
-
-def _median(trials: Callable[[int], int], seeds: int) -> float:
-    return median(trials(seed) for seed in range(seeds))
 
 
 def main() -> int:

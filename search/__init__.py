@@ -11,7 +11,7 @@ from search.choice import Choice, Condition
 from search.errors import EmptySpaceError, SearchError
 from search.genetic_search import GeneticSearch
 from search.random_search import RandomSearch
-from search.replay import trials_to_reach
+from search.replay import replayed, trials_to_reach
 from search.space import Genome, Space
 from search.strategy import Score, SearchStrategy
 from search.table import SearchTable, load_table, save_table
@@ -30,5 +30,6 @@ __all__ = [
     "Space",
     "load_table",
     "save_table",
+    "replayed",
     "trials_to_reach",
 ]

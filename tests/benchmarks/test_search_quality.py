@@ -40,10 +40,11 @@ SCHEDULES = SearchTable(
 
 
 def test_schedules_are_searched_as_in_tuning() -> None:
-    replay = Replay(SCHEDULES, 0.99)
+    replay = Replay(SCHEDULES)
     assert replay.is_tuned
     assert replay.unseen_recall() == 1.0
-    assert replay.with_model(0) <= 8 < replay.random(0)
+    ours, by_random = (replay.needed(s, 0, 0.99) for s in (replay.with_model, replay.random))
+    assert ours <= 8 < by_random
 
 
 def test_what_was_measured_is_learned() -> None:
@@ -64,9 +65,9 @@ def test_the_bar_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_tables_of_anything_are_replayed_without_what_tuning_knows() -> None:
     table = sample_table(matmul_landscape(64, 64, 64), 100, seed=0)
-    replay = Replay(table, 0.9)
+    replay = Replay(table)
     assert not replay.is_tuned
-    assert 1 <= replay.with_model(0) <= 100
+    assert 1 <= replay.needed(replay.with_model, 0, 0.9) <= 100
 
 
 def test_schedules_that_are_described_otherwise_are_refused(tmp_path: Path) -> None:
