@@ -146,14 +146,15 @@ class NativeSession:
             )
         raise RelayError(self._functions.messages[error - FIRST_MESSAGE])
 
-    def build(self, codes: array[int], leaves: array[int]) -> int:
-        """The address of the value that is described; MemoryError if there is no room."""
-        stack = array("Q", bytes(8 * (len(codes) + 1)))
-        address, count = codes.buffer_info()
-        places = leaves.buffer_info()[0], stack.buffer_info()[0]
-        if not self._functions.build(self._session, address, count, *places):
+    def build(self, codes: int, count: int, leaves: int, stack: int) -> int:
+        """The address of the value that so many codes describe; MemoryError if there is no room.
+
+        The other arguments are addresses (`relay_tune.codegen.programs.build_text`); `stack` has
+        room for a word for each code and one more.
+        """
+        if not self._functions.build(self._session, codes, count, leaves, stack):
             raise MemoryError("There is no memory for an input of the program.")
-        return stack[0]
+        return ctypes.c_uint64.from_address(stack).value
 
     def read(self, objects: Sequence[int], width: int) -> ObjectDescription:
         """Describe objects that have up to `width` fields; valid until the next call."""

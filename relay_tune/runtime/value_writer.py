@@ -17,18 +17,14 @@ import numpy as np
 
 from relay_tune.codegen.programs.build_text import FIRST_LEAF
 from relay_tune.errors import InputError
-from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK, TensorKind, is_open_type
-from relay_tune.first_order.layouts import (
-    class_bytes,
-    element_bytes,
-    size_class,
-    tensor_bytes,
-)
+from relay_tune.first_order.kinds import is_open_type
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import RefType, TensorType, TupleType, Type
 from relay_tune.runtime.call_inputs import address_of, checked_array
+from relay_tune.runtime.direct_description import DirectDescription, can_describe
 from relay_tune.runtime.interpreter_values import ConstructorValue, ReferenceCell
+from relay_tune.runtime.leaf_words import Leaf
 from relay_tune.runtime.native_session import NativeSession
 from relay_tune.typing.type_text import type_text
 
@@ -55,30 +51,13 @@ class _OpenLeafForm(_Form):
     """Tensors of a type with open sizes; those of each shape have a column of their own."""
 
 
-class _Leaf:
-    """A kind of leaf: tensors of a type.
-
-    Attributes:
-        type: this type.
-        words: the words of `leaves` for it, after the first.
-    """
-
-    def __init__(self, type_: TensorType, program: FirstOrderProgram) -> None:
-        self.type = type_
-        self._sizes = np.zeros(MAXIMUM_OPEN_RANK, np.int64)  # as a tensor's object has them
-        known = [dim for dim in type_.shape if isinstance(dim, int)][:MAXIMUM_OPEN_RANK]
-        self._sizes[: len(known)] = known
-        sizes = address_of(self._sizes) if program.is_open and type_.shape else 0
-        self.words = (*_element_words(type_), sizes)
-
-
 @dataclass(eq=False, slots=True)
 class _Description:
     """A value so far: its codes, and columns with the types of their tensors."""
 
     codes: list[int]
     columns: list[list[object]]
-    leaves: list[_Leaf]
+    leaves: list[Leaf]
     program: FirstOrderProgram
     open_columns: dict[TensorType, int] = field(default_factory=dict)
 
@@ -87,7 +66,7 @@ class _Description:
         type_ = TensorType(tensor.shape, dtype)
         if type_ not in self.open_columns:
             self.open_columns[type_] = len(self.leaves)
-            self.leaves.append(_Leaf(type_, self.program))
+            self.leaves.append(Leaf(type_, self.program))
             self.columns.append([])
         self.codes.append(FIRST_LEAF + self.open_columns[type_])
         self.columns[self.open_columns[type_]].append(tensor)
@@ -160,7 +139,8 @@ class ValueWriter:
     def __init__(self, program: FirstOrderProgram, session: NativeSession) -> None:
         self._session = session
         self._program = program
-        self._leaves: list[_Leaf] = []
+        self._leaves: list[Leaf] = []
+        self._direct: dict[Type, DirectDescription | None] = {}
         self._forms: dict[Type, _Form] = {}
         known = {type_: _DataForm(type_, {}) for type_ in program.data_types}
         self._forms.update(known)
@@ -172,6 +152,21 @@ class ValueWriter:
 
     def new_object(self, value: object, type_: Type, name: str) -> int:
         """The address of a new object; InputError if the value, called `name`, does not fit."""
+        direct = self._direct_description(type_)
+        found = None if direct is None else direct.describe(value)
+        if direct is None or found is None:
+            return self._described_in_python(value, type_, name)
+        made = self._session.build(*found)
+        direct.forget()
+        return made
+
+    def _direct_description(self, type_: Type) -> DirectDescription | None:
+        if type_ not in self._direct:
+            can = can_describe(type_, self._program)
+            self._direct[type_] = DirectDescription(type_, self._program) if can else None
+        return self._direct[type_]
+
+    def _described_in_python(self, value: object, type_: Type, name: str) -> int:
         form = self._form(type_)
         codes: list[int] = []
         columns: list[list[object]] = [[] for _ in self._leaves]
@@ -209,7 +204,10 @@ class ValueWriter:
             kept.append(column)
             words.append(address_of(column) + column.nbytes)
             words.extend(leaf.words)
-        return self._session.build(array("H", described.codes), words)
+        codes = array("H", described.codes)
+        stack = array("Q", bytes(8 * (len(codes) + 1)))
+        places = words.buffer_info()[0], stack.buffer_info()[0]
+        return self._session.build(*codes.buffer_info(), *places)
 
     def _form(self, type_: Type) -> _Form:
         """The form of a type, which is made when it is first needed."""
@@ -222,7 +220,7 @@ class ValueWriter:
             case TensorType() if is_open_type(type_):
                 return _OpenLeafForm(type_)
             case TensorType():
-                self._leaves.append(_Leaf(type_, self._program))
+                self._leaves.append(Leaf(type_, self._program))
                 column = len(self._leaves) - 1
                 return _LeafForm(type_, FIRST_LEAF + column, column)
             case TupleType():
@@ -274,15 +272,6 @@ def _are_exact(values: Sequence[object], type_: TensorType) -> bool:
     if {*map(SHAPE_OF, values)} != {type_.shape}:
         return False
     return {*map(DTYPE_OF, values)} == {DTYPES[type_.dtype]}
-
-
-def _element_words(type_: TensorType) -> tuple[int, int, int]:
-    """The bytes of an element of a column, and the size class of its objects with its bytes."""
-    if not type_.shape:
-        return DTYPES[type_.dtype].itemsize, 0, 0
-    kind = TensorKind(type_)
-    number = size_class(tensor_bytes(kind))
-    return element_bytes(kind), number, class_bytes(number)
 
 
 def _no_value_of(form: _DataForm, name: str) -> InputError:
