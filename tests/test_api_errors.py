@@ -18,6 +18,8 @@ def @main(%x: Tensor[(4, 8), float32], %w: Tensor[(16, 8), float32]) {
 """
 X, W = np.ones((4, 8), np.float32), np.ones((16, 8), np.float32)
 MODULE = rt.parse(TEXT)
+MODEL = rt.to_onnx(rt.infer_types(MODULE))
+SCALAR = rt.parse("def @main(%n: int32) { %n + 1 }")
 
 CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "missing file": (lambda: rt.from_onnx("missing.onnx"), "missing.onnx cannot be read"),
@@ -44,6 +46,61 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "export to folder": (lambda: rt.build(MODULE).export("folder"), "folder cannot be written"),
     "export to text": (lambda: rt.build(MODULE).export("m.h"), "m.h is no name for a library"),
     "load text": (lambda: rt.load("text.db"), "no library that can be loaded"),
+    "no log to tune into": (lambda: rt.tune(MODULE, log=None), "log must be a path.*NoneType"),  # type: ignore[arg-type]
+    "log of another type": (lambda: rt.build(MODULE, log=3), "log must be a path.*int"),  # type: ignore[arg-type]
+    "log without a name": (lambda: rt.build(MODULE, log=""), "log is '', which no file"),
+    "progress": (lambda: rt.tune(MODULE, progress=3), "progress must be a function"),  # type: ignore[arg-type]
+    "report": (lambda: rt.build(MODULE, report=3), "report must be a function"),  # type: ignore[arg-type]
+    "target of another type": (lambda: rt.build(MODULE, target=3), "target must be a str"),  # type: ignore[arg-type]
+    "export nowhere": (lambda: rt.build(MODULE).export(None), "library must be a path.*NoneType"),  # type: ignore[arg-type]
+    "export to a zero": (lambda: rt.build(MODULE).export("a\0b.so"), "which no file can be called"),
+    "load None": (lambda: rt.load(None), "library must be a path.*NoneType"),  # type: ignore[arg-type]
+    "load bytes": (lambda: rt.load(b"m.so"), "library must be a path.*bytes"),  # type: ignore[arg-type]
+    "same elements": (lambda: rt.build(MODULE)(X.T, W), r"x.reshape\(\(4, 8\)\)"),
+    "other shape": (lambda: rt.build(MODULE)(X[:3], W), r"shape \(4, 8\), or make the model for"),
+    "part of a number": (lambda: rt.build(SCALAR)(1.5), "'n' is 1.5, which is no int32"),
+    "no number": (lambda: rt.build(SCALAR)(nan), "'n' is nan, which is no int32"),
+    "large number": (
+        lambda: rt.interpret(SCALAR, 2**40),
+        "1099511627776, which is no int32",
+    ),
+    "inputs in a list": (
+        lambda: rt.build(MODULE).run([X, W]),
+        "inputs must be a dict",
+    ),  # type: ignore[arg-type]
+    "repeat": (
+        lambda: rt.build(MODULE).benchmark(X, W, repeat=0),
+        "repeat is 0",
+    ),
+    "warmup": (lambda: rt.build(MODULE).benchmark(X, W, warmup=None), "warmup is None"),  # type: ignore[arg-type]
+    "limits": (lambda: rt.build(MODULE).profile(X, W, limits=3), "limits must be a MachineLimits"),  # type: ignore[union-attr,arg-type]
+    "to_onnx": (lambda: rt.to_onnx("m.relay"), "Module is needed here.*str"),  # type: ignore[arg-type]
+    "to_json": (lambda: rt.to_json(None), "Module is needed here.*NoneType"),  # type: ignore[arg-type]
+    "from_json": (lambda: rt.from_json({}), "JSON text must be a str"),  # type: ignore[arg-type]
+    "interpret": (lambda: rt.interpret("m", X), "Module is needed here.*str"),  # type: ignore[arg-type]
+    "parse_expr": (lambda: rt.parse_expr(3), "Relay text must be a str"),  # type: ignore[arg-type]
+    "infer_expr": (lambda: rt.infer_expr("1"), "expression must be a Expr"),  # type: ignore[arg-type]
+    "with_prelude": (lambda: rt.with_prelude(None), "Module is needed here"),  # type: ignore[arg-type]
+    "prelude": (lambda: rt.prelude(["map"]), "name of a definition must be a str"),  # type: ignore[arg-type]
+    "constructor": (lambda: rt.data_value(MODULE, 3), "name of a constructor must be a str"),  # type: ignore[arg-type]
+    "list": (lambda: rt.list_value(3), "items of a list must be a sequence"),  # type: ignore[arg-type]
+    "pipeline": (lambda: rt.default_pipeline(3), "must be a PipelineOptions"),  # type: ignore[arg-type]
+    "constant": (lambda: rt.constant("x"), "'x' is no constant of type float32"),  # type: ignore[arg-type]
+    "relay_model": (lambda: rt.relay_model(3), "relay_model decorates must be a type"),  # type: ignore[call-overload]
+    "unknown network": (lambda: rt.zoo.build("resnet19"), "Did you mean 'resnet18'"),
+    "unlike any network": (lambda: rt.zoo.build("?"), "Choose one of these, or a file"),
+    "network of another type": (lambda: rt.zoo.build(None), "name of a network must be a str"),  # type: ignore[arg-type]
+    "batch": (lambda: rt.zoo.build("mlp", batch=0), "batch is 0"),
+    "seed of weights": (lambda: rt.zoo.build("mlp", seed=-1), "seed is -1"),
+    "seed of inputs": (lambda: rt.zoo.example_inputs("mlp", seed="x"), "seed is 'x'"),  # type: ignore[arg-type]
+    "shapes": (lambda: rt.from_onnx(MODEL, shapes=3), "shapes must be a dict"),  # type: ignore[arg-type]
+    "shape of an input": (lambda: rt.from_onnx(MODEL, shapes={"x": 3}), "must be a tuple of whole"),  # type: ignore[dict-item]
+    "constants": (lambda: rt.from_onnx(MODEL, constants=[X]), "constants must be a dict"),  # type: ignore[arg-type]
+    "value of an input": (
+        lambda: rt.from_onnx(MODEL, constants={"x": W.astype(int)}),
+        "is int64, but must be float32",
+    ),
+    "name": (lambda: rt.from_onnx(MODEL, name=None), "name of the function must be a str"),  # type: ignore[arg-type]
     "load nothing": (lambda: rt.load("missing.so"), "missing.so cannot be read"),
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from relay_tune.arguments import function_argument
 from relay_tune.building.assemble import assemble
 from relay_tune.building.memory_limit import check_storages
 from relay_tune.building.named_sizes import with_named_sizes
@@ -20,7 +21,7 @@ from relay_tune.building.programs import compile_program
 from relay_tune.codegen.compiled_program import CompiledProgram
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.programs.compiled import CompiledFunctions
-from relay_tune.codegen.target import Target, parse_target
+from relay_tune.codegen.target import Target, target_argument
 from relay_tune.errors import NoNativeCodeError
 from relay_tune.first_order.kinds import function_type
 from relay_tune.ir.expr import Function
@@ -64,10 +65,10 @@ def build(
     has no such code, code is made when inputs of new shapes first come, and `report` is told why.
     Raises BuildError where the program has no native form, TypeInferenceError where it has no type.
     """
-    chosen = parse_target(target) if isinstance(target, str) else target
+    chosen = target_argument(target)
     count = thread_count(threads)
     typed = infer_types(module)
-    tell = report if report is not None else _silent
+    tell = function_argument(_silent if report is None else report, "report")
     if not is_network(typed):
         return _program_model(typed, chosen, count, schedules, tell, sizes)
     types = _input_types(typed.main)

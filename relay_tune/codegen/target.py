@@ -10,6 +10,7 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
+from relay_tune.arguments import instance_of
 from relay_tune.codegen.llvm_types import BYTES
 from relay_tune.codegen.target_check import unknown_parts
 from relay_tune.errors import InputError
@@ -79,6 +80,13 @@ def native_target() -> Target:
     triple = llvm.get_process_triple()
     bits, registers = _vector_shape(triple, frozenset(n for n, on in features.items() if on))
     return Target(triple, llvm.get_host_cpu_name(), wanted, bits, registers)
+
+
+def target_argument(target: object) -> Target:
+    """The target that a user gives: one that is parsed, or its text."""
+    if isinstance(target, Target):
+        return target
+    return parse_target(instance_of(str, target, "The target", _HOW_TO_WRITE))
 
 
 def parse_target(text: str) -> Target:

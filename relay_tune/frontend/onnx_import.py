@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from relay_tune.arguments import by_name, instance_of
 from relay_tune.errors import InputError, ModelError
 from relay_tune.frontend.onnx_build import tensor_type, type_of, weight
 from relay_tune.frontend.onnx_graph import GraphTranslator
@@ -44,13 +45,16 @@ def from_onnx(
         ModelError: the model is malformed; says at which node.
         UnsupportedOperatorError: lists all operators of the model that have no translation.
     """
+    wanted = by_name({} if shapes is None else shapes, "shapes", "{'x': (1, 3, 224, 224)}")
+    given = by_name({} if constants is None else constants, "constants", "{'axes': array}")
+    instance_of(str, name, "The name of the function")
     content = read_model(model)
     check_supported(content)
     translator = GraphTranslator(content.functions, content.folder)
     scope = Scope(content.opsets)
     translator.define_weights(content.graph, scope)
-    _define_constants(content, scope, constants or {})
-    params = parameters(content.graph, scope.values, shapes or {})
+    _define_constants(content, scope, given)
+    params = parameters(content.graph, scope.values, wanted)
     for param in params:
         scope.define(param.name, param)
     translator.run(content.graph.node, scope)
@@ -60,7 +64,7 @@ def from_onnx(
     return Module({name: function}, attributes={"outputs": names})
 
 
-def _define_constants(model: OnnxModel, scope: Scope, constants: Mapping[str, np.ndarray]) -> None:
+def _define_constants(model: OnnxModel, scope: Scope, constants: Mapping[str, object]) -> None:
     """Name the inputs that the user gives values."""
     declared = {value.name: value for value in model.graph.input}
     for name, value in constants.items():
@@ -69,7 +73,10 @@ def _define_constants(model: OnnxModel, scope: Scope, constants: Mapping[str, np
         dtype = dtype_name(declared[name].type.tensor_type.elem_type, f"The input {name!r}")
         array = np.asarray(value)
         if array.dtype != numpy_dtype(dtype):
-            raise InputError(f"The value for {name!r} is {array.dtype}, but must be {dtype}.")
+            raise InputError(
+                f"The value for {name!r} is {array.dtype}, but must be {dtype}.",
+                remedy=f'Convert it: np.asarray(value, "{dtype}").',
+            )
         scope.define(name, weight(array))
 
 

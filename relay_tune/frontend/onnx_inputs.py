@@ -9,6 +9,7 @@ from typing import Any
 
 from onnx import GraphProto
 
+from relay_tune.arguments import wrong_type
 from relay_tune.errors import FIX_SIZES, InputError, ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_model import checked_text
 from relay_tune.frontend.onnx_tensor import MAXIMUM_RANK
@@ -23,7 +24,7 @@ MAXIMUM_DIM = 2**62
 
 
 def parameters(
-    graph: GraphProto, constant_names: Collection[str], shapes: Shapes
+    graph: GraphProto, constant_names: Collection[str], shapes: Mapping[str, object]
 ) -> tuple[Var, ...]:
     """A typed variable for each input of the graph that no weight of the file fills.
 
@@ -37,14 +38,22 @@ def parameters(
             f"A shape is given for {unknown[0]!r}, which is not an input of the model.",
             notes=(f"The inputs are {', '.join(declared) or 'none'}.",),
         )
+    sizes = {name: _sizes(name, shape) for name, shape in shapes.items()}
     bindings = _Bindings()
     types = {
-        name: _declared_type(name, value, bindings, shapes.get(name))
+        name: _declared_type(name, value, bindings, sizes.get(name))
         for name, value in declared.items()
     }
-    for name, shape in shapes.items():
+    for name, shape in sizes.items():
         bindings.bind(name, types[name], shape)
     return tuple(_variable(name, type_, bindings) for name, type_ in types.items())
+
+
+def _sizes(name: str, shape: object) -> Sequence[int]:
+    if isinstance(shape, Sequence) and not isinstance(shape, str | bytes):
+        return shape
+    remedy = f"Write it like {{{name!r}: (1, 3, 224, 224)}}."
+    raise wrong_type(f"The shape for {name!r}", "a tuple of whole numbers", shape, remedy)
 
 
 def _inputs(graph: GraphProto) -> Iterator[tuple[str, Any]]:

@@ -18,6 +18,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from relay_tune.arguments import instance_of
 from relay_tune.errors import InputError
 from relay_tune.frontend.python_relay import relay
 from relay_tune.ir.module import Module
@@ -48,6 +49,7 @@ def relay_model(
 
 
 def _with_programs(model: type, base: Module | None) -> type[Any]:
+    instance_of(type, model, "What relay_model decorates", "Write @relay_model above a class.")
     for name, member in list(vars(model).items()):
         if isfunction(member) and not name.startswith("__"):
             setattr(model, name, relay(base=base)(member))

@@ -21,7 +21,7 @@ from relay_tune.ir.expr import (
     Var,
     type_name,
 )
-from relay_tune.ir.module import Module
+from relay_tune.ir.module import Module, require_module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order, use_counts
 from relay_tune.ir.types import TensorType, TupleType, Type
@@ -43,7 +43,7 @@ def to_onnx(module: Module) -> ModelProto:
         UnsupportedOperatorError: lists all that ONNX, or this export, cannot say.
         InputError: the weights do not fit into one file.
     """
-    typed = module if module.main.type is not None else infer_types(module)
+    typed = module if require_module(module).main.type is not None else infer_types(module)
     writer = _FunctionWriter(typed.main)
     writer.run()
     graph = writer.graph.finish(writer.inputs, writer.declare_outputs(_output_names(typed)))

@@ -317,4 +317,10 @@ def constant(
         dtype = (
             "bool" if isinstance(value, bool) else "int32" if isinstance(value, int) else "float32"
         )
-    return Constant(np.asarray(value, dtype=dtype))
+    try:
+        return Constant(np.asarray(value, dtype=dtype))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"{value!r} is no constant of type {dtype}: {error}.",
+            remedy="Give an array or a number that the type can hold.",
+        ) from error

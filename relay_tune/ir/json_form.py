@@ -13,9 +13,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from relay_tune.arguments import instance_of
 from relay_tune.errors import ParseError
 from relay_tune.ir.metadata import CONSTANTS, HEADER
-from relay_tune.ir.module import Module
+from relay_tune.ir.module import Module, require_module
 from relay_tune.ir.parser import parse
 
 FORMAT = "relay_tune"
@@ -24,7 +25,8 @@ VERSION = 1
 
 def to_json(module: Module) -> str:
     """The module as JSON; inferred types and places are left out."""
-    program, _, metadata = module.astext().partition(f"\n{HEADER}\n")  # strings have no newlines
+    text = require_module(module).astext()
+    program, _, metadata = text.partition(f"\n{HEADER}\n")  # strings have no newlines
     constants = json.loads(metadata)[CONSTANTS] if metadata else []
     document = {"format": FORMAT, "version": VERSION, "program": program, "constants": constants}
     return json.dumps(document, indent=1) + "\n"
@@ -33,8 +35,9 @@ def to_json(module: Module) -> str:
 def from_json(text: str, source_name: str = "from_json") -> Module:
     """The module that a JSON text describes; spans point into its program.
 
-    Raises ParseError.
+    Raises ParseError; InputError for what is no text.
     """
+    instance_of(str, text, "The JSON text", "Read files with Path(name).read_text().")
     document = read_document(text)
     if document is None:
         raise _error(f'is no JSON object with "format": "{FORMAT}"', source_name)

@@ -48,3 +48,13 @@ class Module:
     def from_function(function: Function) -> Module:
         """A module whose `main` is `function`."""
         return Module({"main": function})
+
+
+def require_module(value: object) -> Module:
+    """`value`, which must be a module; InputError for anything else."""
+    if isinstance(value, Module):
+        return value
+    raise InputError(
+        f"A Module is needed here, but a value of type {type(value).__name__} was given.",
+        remedy="Read a model with from_onnx(path) or parse(text) first.",
+    )

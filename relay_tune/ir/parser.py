@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from relay_tune.errors import InputError
+from relay_tune.arguments import instance_of
 from relay_tune.ir.cursor import Cursor
 from relay_tune.ir.expr import Expr
 from relay_tune.ir.lexer import TokenKind
@@ -28,20 +28,22 @@ def parse(text: str, source_name: str = "from_string", base: Module | None = Non
     The definitions of `base` are visible to the text and become part of the result. Raises
     ParseError; InputError for what is no text.
     """
-    if not isinstance(text, str):
-        raise InputError(
-            f"Relay text must be a str, but a value of type {type(text).__name__} was given.",
-            remedy="Decode bytes with .decode(); read files with Path(name).read_text().",
-        )
+    _require_text(text)
     return DefinitionParser(Cursor(Source(text, source_name)), base).module()
+
+
+def _require_text(text: object) -> None:
+    remedy = "Decode bytes with .decode(); read files with Path(name).read_text()."
+    instance_of(str, text, "Relay text", remedy)
 
 
 def parse_expr(text: str, source_name: str = "from_string", base: Module | None = None) -> Expr:
     """The expression that `text` describes; it may use the data types of `base`.
 
     Global names need not be defined, and variables may be declared by `free_var %x: type;`.
-    Raises ParseError.
+    Raises ParseError; InputError for what is no text.
     """
+    _require_text(text)
     cursor = Cursor(Source(text, source_name))
     read_headers(cursor)
     expr = run(ExpressionParser(cursor, program_of(base)).sequence())
@@ -55,8 +57,9 @@ def parse_type(
 ) -> Type:
     """The type that `text` describes; it may use the data types of `base`, and `variables`.
 
-    Raises ParseError.
+    Raises ParseError; InputError for what is no text.
     """
+    _require_text(text)
     cursor = Cursor(Source(text, "type"))
     parser = TypeParser(cursor, program_of(base).types)
     for name, variable in (variables or {}).items():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
 
-from relay_tune.errors import InputError
+from relay_tune.arguments import whole_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,7 @@ class BenchmarkResult:
 
 def measure(call: Callable[[], object], *, repeat: int, warmup: int) -> BenchmarkResult:
     """Time `repeat` calls after `warmup` untimed ones; InputError if `repeat` is not positive."""
-    if repeat < 1:
-        raise InputError(f"A benchmark of {repeat} calls measures nothing; give at least 1.")
+    repeat, warmup = whole_number(repeat, "repeat", 1), whole_number(warmup, "warmup", 0)
     for _ in range(warmup):
         call()
     times = [_seconds(call) for _ in range(repeat)]

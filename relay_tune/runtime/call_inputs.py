@@ -9,11 +9,11 @@ import numpy as np
 
 from relay_tune.errors import InputError
 from relay_tune.ir.dim import Dim, Polynomial, Symbol, UnknownDim
-from relay_tune.ir.dim_arithmetic import substitute, symbol_names
+from relay_tune.ir.dim_arithmetic import symbol_names
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType
+from relay_tune.runtime.input_check import check_array, number_as
 from relay_tune.runtime.interpreter_inputs import arguments_by_name
-from relay_tune.typing.type_text import type_text
 
 _BYTE = ctypes.c_char
 
@@ -43,7 +43,7 @@ class CallInputs:
         arrays = {name: _array(values[name], type_, name) for name, type_ in self._types.items()}
         symbols: dict[Symbol, int] = {}
         for name, type_ in self._types.items():
-            _check_type(arrays[name], type_, name, symbols)
+            check_array(arrays[name], type_, name, symbols)
         return [np.require(array, requirements=["C", "A"]) for array in arrays.values()]
 
     def _fits_open(self, shape: tuple[int, ...], place: int) -> bool:
@@ -95,7 +95,7 @@ def checked_array(
     ):
         return value
     array = _array(value, type_, name)
-    _check_type(array, type_, name, {} if symbols is None else symbols)
+    check_array(array, type_, name, {} if symbols is None else symbols)
     return np.require(array, requirements=["C", "A"])
 
 
@@ -107,7 +107,7 @@ def check_open_sizes(
     Arithmetic of symbols that only later inputs tell is checked here.
     """
     for array, type_, name in arrays:
-        _check_type(array, type_, name, symbols)
+        check_array(array, type_, name, symbols)
 
 
 def shape_of_input(
@@ -115,7 +115,7 @@ def shape_of_input(
 ) -> tuple[int, ...]:
     """The shape of a value for an input; InputError if it does not fit what is known of it."""
     array = _array(value, type_, name)
-    _check_type(array, type_, name, symbols)
+    check_array(array, type_, name, symbols)
     return array.shape
 
 
@@ -130,7 +130,7 @@ def _array(value: object, type_: TensorType, name: str) -> np.ndarray:
     if isinstance(value, np.ndarray):
         return value
     if isinstance(value, bool | int | float):
-        return np.asarray(value, dtype=DTYPES[type_.dtype])
+        return number_as(value, type_.dtype, name)
     try:
         if hasattr(value, "__dlpack__") and not isinstance(value, np.generic):
             return np.from_dlpack(value)
@@ -140,34 +140,3 @@ def _array(value: object, type_: TensorType, name: str) -> np.ndarray:
             f"Input {name!r} cannot be read as an array: {error}.",
             remedy="Give a numpy array in the memory of the processor.",
         ) from error
-
-
-def _check_type(
-    array: np.ndarray, type_: TensorType, name: str, symbols: dict[Symbol, int]
-) -> None:
-    fits = array.dtype == DTYPES[type_.dtype] and array.ndim == len(type_.shape)
-    if fits and all(
-        _dim_fits(n, dim, symbols) for n, dim in zip(array.shape, type_.shape, strict=True)
-    ):
-        return
-    given = f"{array.dtype.name} of shape {array.shape}"
-    same_dtype = array.dtype == DTYPES[type_.dtype]
-    raise InputError(
-        f"Input {name!r} must be {type_text(type_)}, but {given} was given.",
-        notes=tuple(f"{symbol} is {size} here." for symbol, size in symbols.items()),
-        remedy=None if same_dtype else f'Convert it: {name}.astype("{type_.dtype}").',
-    )
-
-
-def _dim_fits(size: int, dim: object, symbols: dict[Symbol, int]) -> bool:
-    match dim:
-        case int():
-            return size == dim
-        case Symbol():
-            return symbols.setdefault(dim, size) == size
-        case Polynomial():
-            known: dict[str, Dim] = {symbol.name: value for symbol, value in symbols.items()}
-            found = substitute(dim, known)
-            return found == size or not isinstance(found, int)
-        case _:
-            return True

@@ -11,9 +11,10 @@ from difflib import get_close_matches
 
 import numpy as np
 
+from relay_tune.arguments import instance_of, wrong_type
 from relay_tune.errors import InputError
 from relay_tune.ir.expr import Constructor, constant
-from relay_tune.ir.module import Module
+from relay_tune.ir.module import Module, require_module
 from relay_tune.runtime.interpreter_values import ConstructorValue, Value
 from relay_tune.std import prelude
 
@@ -46,6 +47,8 @@ def field_value(value: object) -> Value:
 
 def list_value(items: Iterable[object]) -> ConstructorValue:
     """The items as a `List` of the prelude."""
+    if not isinstance(items, Iterable):
+        raise wrong_type("The items of a list", "a sequence", items)
     cons, nil = (_constructor(prelude("List"), name) for name in ("Cons", "Nil"))
     result = ConstructorValue(nil, ())
     for item in reversed([field_value(item) for item in items]):
@@ -66,7 +69,8 @@ def list_items(value: Value) -> list[Value]:
 
 
 def _constructor(module: Module, name: str) -> Constructor:
-    known = {c.name: c for data in module.types.values() for c in data.constructors}
+    instance_of(str, name, "The name of a constructor")
+    known = {c.name: c for data in require_module(module).types.values() for c in data.constructors}
     if name in known:
         return known[name]
     close = get_close_matches(name, known, n=1)

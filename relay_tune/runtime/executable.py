@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from relay_tune.arguments import by_name
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.benchmark import BenchmarkResult, measure
 from relay_tune.runtime.call_inputs import CallInputs
@@ -50,11 +51,12 @@ class Executable(ABC):
 
     def run(self, inputs: Mapping[str, object], threads: int | None = None) -> list[np.ndarray]:
         """The outputs in order for inputs by name."""
+        values = by_name(inputs, "The inputs", "{'x': array}")
         count = self._threads if threads is None else thread_count(threads)
         direct = self._direct
         outputs = None if direct is None else direct.by_name(inputs, count)
         if outputs is None:
-            outputs = self._execute(self._call_inputs.bind((), inputs), count)
+            outputs = self._execute(self._call_inputs.bind((), values), count)
         return outputs
 
     def benchmark(

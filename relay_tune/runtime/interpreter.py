@@ -36,7 +36,7 @@ from relay_tune.ir.expr import (
     TupleGetItem,
     Var,
 )
-from relay_tune.ir.module import Module
+from relay_tune.ir.module import Module, require_module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import children
 from relay_tune.runtime.interpreter_inputs import bind_inputs
@@ -78,7 +78,7 @@ def interpret(
         RelayError: evaluation cannot go on (no clause matches, a value of the wrong kind, recursion
             that does not end), with the place in the program.
     """
-    body = module[function]
+    body = require_module(module)[function]
     machine = _Machine(module, on_value)
     return machine.call(Closure(body, None), bind_inputs(body, inputs, named))
 

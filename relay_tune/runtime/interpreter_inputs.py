@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from relay_tune.errors import InputError
-from relay_tune.ir.dim import Dim, Symbol
+from relay_tune.ir.dim import Symbol
 from relay_tune.ir.expr import Function, Var
 from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.runtime.input_check import check_array, number_as
 from relay_tune.runtime.interpreter_values import Value
-from relay_tune.typing.type_text import type_text
 
 
 def bind_inputs(
@@ -47,7 +47,11 @@ def arguments_by_name(
         arguments[name] = value
     missing = [name for name in names if name not in arguments]
     if missing:
-        raise InputError(f"No value was given for: {', '.join(missing)}.", notes=(expected,))
+        raise InputError(
+            f"No value was given for: {', '.join(missing)}.",
+            notes=(expected,),
+            remedy=f"Give values in this order, or by name: {missing[0]}=... .",
+        )
     return arguments
 
 
@@ -78,31 +82,9 @@ def _unchecked(value: object) -> Value:
 def _checked_tensor(
     value: object, type_: TensorType, name: str, symbols: dict[Symbol, int]
 ) -> np.ndarray:
-    is_number = isinstance(value, bool | int | float)
-    array = np.asarray(value, dtype=type_.dtype if is_number else None)
-    fits = str(array.dtype) == type_.dtype and len(array.shape) == len(type_.shape)
-    sizes = zip(array.shape, type_.shape, strict=False)
-    if fits and all(_dim_fits(size, dim, symbols) for size, dim in sizes):
-        return array
-    given = TensorType(array.shape, str(array.dtype))
-    raise InputError(
-        f"Input {name!r} must be {type_text(type_)}, but {type_text(given)} was given.",
-        notes=tuple(f"{symbol} is {size} here." for symbol, size in symbols.items()),
-        remedy=_remedy(array, type_, name),
-    )
-
-
-def _remedy(array: np.ndarray, type_: TensorType, name: str) -> str | None:
-    if str(array.dtype) == type_.dtype:
-        return None
-    return f'convert it with {name}.astype("{type_.dtype}")'
-
-
-def _dim_fits(size: int, dim: Dim, symbols: dict[Symbol, int]) -> bool:
-    match dim:
-        case int():
-            return size == dim
-        case Symbol():
-            return symbols.setdefault(dim, size) == size
-        case _:
-            return True
+    if isinstance(value, bool | int | float):
+        array = number_as(value, type_.dtype, name)
+    else:
+        array = np.asarray(value)
+    check_array(array, type_, name, symbols)
+    return array

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from relay_tune.arguments import path_argument
 from relay_tune.codegen.export import METADATA_FORMAT
 from relay_tune.codegen.library_text import METADATA_SYMBOL, NO_MEMORY, SUCCESS
 from relay_tune.codegen.programs.library import PROGRAM_KIND
@@ -48,7 +49,7 @@ def load(path: str | Path) -> LoadedModel | LoadedProgram:
 
     Raises InputError if the file is no such library, is not whole, or is made for another machine.
     """
-    file = Path(path).resolve()
+    file = path_argument(path, "The library", "Name a file that export wrote.").resolve()
     check_elf(file)
     try:
         library = ctypes.CDLL(str(file))

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from relay_tune.arguments import by_name
 from relay_tune.errors import InputError, RelayError
 from relay_tune.first_order.kinds import component_types, is_open_type
 from relay_tune.first_order.program import FirstOrderProgram
@@ -60,6 +61,7 @@ class LoadedProgram:
 
     def run(self, inputs: Mapping[str, object]) -> Value:
         """The value of the program for inputs by name."""
+        inputs = by_name(inputs, "The inputs", "{'x': array}")
         if inputs.keys() != self.inputs.keys():
             inputs = arguments_by_name(self._names, (), inputs)
         with self._lock:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from relay_tune.arguments import instance_of, path_argument
 from relay_tune.codegen.compiled_program import CompiledProgram
 from relay_tune.codegen.export import export_library
 from relay_tune.codegen.programs.compiled import CompiledFunctions
@@ -84,7 +85,8 @@ class Model(Executable):
         arrays = self._call_inputs.bind(inputs, named)
         shapes = tuple(array.shape for array in arrays)
         times = self._native(shapes).step_seconds(arrays, count, PROFILE_RUNS)
-        known = limits if limits is not None else machine_limits(count)
+        known = machine_limits(count) if limits is None else limits
+        instance_of(MachineLimits, known, "limits", "Leave it away to have them measured.")
         return profile_report(self.program(shapes).steps, times, known)
 
     def export(self, path: str | Path) -> None:
@@ -94,7 +96,10 @@ class Model(Executable):
         cannot be written or there is no code for all sizes, BuildError where there is no linker.
         """
         if self._general is not None:
-            export_program(self._general.compiled, Path(path))
+            export_program(
+                self._general.compiled,
+                path_argument(path, "The library"),
+            )
             return
         for name, type_ in self.inputs.items():
             if not all(isinstance(dim, int) for dim in type_.shape):
@@ -104,7 +109,7 @@ class Model(Executable):
                     remedy="Import or build the model with fixed input shapes.",
                 )
         shapes = tuple(tuple(int(str(dim)) for dim in t.shape) for t in self.inputs.values())
-        export_library(self.program(shapes), Path(path))
+        export_library(self.program(shapes), path_argument(path, "The library"))
 
     def _execute(self, inputs: list[np.ndarray], threads: int) -> list[np.ndarray]:
         shapes = tuple(array.shape for array in inputs)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 
+from relay_tune.arguments import by_name, path_argument
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.library import export_program
 from relay_tune.errors import InputError
@@ -72,7 +73,8 @@ class ProgramModel:
 
     def run(self, inputs: Mapping[str, object]) -> Value:
         """The value of the program for inputs by name."""
-        return self._program((), inputs).run(inputs)
+        values = by_name(inputs, "The inputs", "{'x': array}")
+        return self._program((), values).run(values)
 
     def benchmark(
         self, *inputs: object, repeat: int = 30, warmup: int = 5, **named: object
@@ -102,7 +104,7 @@ class ProgramModel:
                 f"{', '.join(self._open)}.",
                 remedy="Build the program with fixed input shapes.",
             )
-        export_program(self.compiled(), Path(path))
+        export_program(self.compiled(), path_argument(path, "The library"))
 
     def _shapes(self, inputs: tuple[object, ...], named: Mapping[str, object]) -> Shapes:
         if not self._open:

@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import replace
 from difflib import get_close_matches
 
+from relay_tune.arguments import instance_of
 from relay_tune.errors import InputError
-from relay_tune.ir.module import Module
+from relay_tune.ir.module import Module, require_module
 from relay_tune.std.library import library
 from relay_tune.std.uses import Uses, reachable, uses_of_module
 
@@ -27,6 +28,7 @@ def prelude(*names: str) -> Module:
     if not names:
         return whole
     for name in names:
+        instance_of(str, name, "The name of a definition")
         if name not in whole.functions and name not in whole.types:
             raise _unknown(name, whole)
     return _selection(whole, Uses(names, names))
@@ -34,7 +36,7 @@ def prelude(*names: str) -> Module:
 
 def with_prelude(module: Module) -> Module:
     """`module` with the definitions of the prelude that it mentions and does not have itself."""
-    return with_definitions(module, library())
+    return with_definitions(require_module(module), library())
 
 
 def with_definitions(module: Module, source: Module) -> Module:

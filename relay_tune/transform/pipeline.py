@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
+from relay_tune.arguments import instance_of
 from relay_tune.errors import BuildError, InputError, RelayError
 from relay_tune.ir.module import Module
 from relay_tune.transform.eliminate_common_subexpressions import EliminateCommonSubexpressions
@@ -79,7 +80,8 @@ class PipelineOptions:
 
 def default_pipeline(options: PipelineOptions | None = None) -> Pipeline:
     """From a module as the user gave it to one of fused primitive functions."""
-    chosen = options if options is not None else PipelineOptions()
+    chosen = PipelineOptions() if options is None else options
+    instance_of(PipelineOptions, chosen, "The options of the pipeline")
     padding: tuple[ModulePass, ...] = (MaterializePadding(),) if chosen.explicit_padding else ()
     return Pipeline(
         (

@@ -11,8 +11,9 @@ from dataclasses import replace
 from functools import cache
 from os import PathLike
 
+from relay_tune.arguments import function_argument, path_argument
 from relay_tune.building.program_form import fused_module
-from relay_tune.codegen.target import Target, native_target, parse_target
+from relay_tune.codegen.target import Target, native_target, target_argument
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
@@ -73,8 +74,9 @@ def tune(
     Raises RelayError for an ill-typed model, InputError for a target, log, budget or seed that
     cannot be used, TuningError if nothing could be measured.
     """
-    chosen = parse_target(target) if isinstance(target, str) else target
+    chosen = target_argument(target)
     _check_native(chosen)
+    log = path_argument(log, "log", "Leave it away for tuning.db.")
     count = thread_count(threads)
     options = TuningOptions(trials, minutes, seed)
     fused = fused_module(infer_types(module))
@@ -88,7 +90,7 @@ def tune(
             options=options,
             target=chosen,
             threads=count,
-            progress=progress if progress is not None else ignore,
+            progress=function_argument(ignore if progress is None else progress, "progress"),
         )
     finally:
         runner.close()

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from relay_tune.arguments import path_argument
 from relay_tune.building.build import Report
 from relay_tune.building.build import build as build_model
 from relay_tune.building.primitives import USUAL_SIZES
-from relay_tune.codegen.target import Target, parse_target
+from relay_tune.codegen.target import Target, target_argument
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.ir.module import Module
 from relay_tune.op.primitive_key import PrimitiveKey
@@ -76,9 +77,10 @@ def build(
     Raises BuildError where the program has no native form, InputError for a log that cannot be
     read, RelayError for an ill-typed program.
     """
-    chosen = parse_target(target) if isinstance(target, str) else target
+    chosen = target_argument(target)
     count = thread_count(threads)
-    known = None if log is None else schedule_lookup(log, chosen, count, CODE_VERSION)
+    path = None if log is None else path_argument(log, "log")
+    known = None if path is None else schedule_lookup(path, chosen, count, CODE_VERSION)
     covered = coverage if coverage is not None else Coverage()
     if known is not None:
         covered.skipped = known.report.skipped

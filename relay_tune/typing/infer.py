@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from relay_tune.errors import InputError, RelayError
+from relay_tune.arguments import instance_of
+from relay_tune.errors import RelayError
 from relay_tune.ir.expr import Call, Expr, Function
-from relay_tune.ir.module import Module
+from relay_tune.ir.module import Module, require_module
 from relay_tune.ir.types import Type
 from relay_tune.typing.call_graph import recursive_groups, used_globals
 from relay_tune.typing.generalize import generalize
@@ -32,12 +33,7 @@ def infer_types(module: Module) -> Module:
     calls. Raises TypeInferenceError with the place, the types and what to do; InputError for what
     is no module.
     """
-    if not isinstance(module, Module):
-        raise InputError(
-            f"A Module is needed here, but a value of type {type(module).__name__} was given.",
-            remedy="Read a model with from_onnx(path) or parse(text) first.",
-        )
-    state = InferenceState(module)
+    state = InferenceState(require_module(module))
     _check_data_types(state)
     for group in recursive_groups(module):
         _infer_group(state, group)
@@ -56,7 +52,10 @@ def infer_expr(expr: Expr, module: Module | None = None) -> Expr:
 
     `module` gives the functions and data types that it mentions. Raises TypeInferenceError.
     """
-    state = InferenceState(Module({}) if module is None else module, allow_free=True)
+    instance_of(Expr, expr, "The expression", "Read one with parse_expr(text).")
+    state = InferenceState(
+        Module({}) if module is None else require_module(module), allow_free=True
+    )
     if module is not None:
         state.global_types = _global_types(expr, module)
     state.solver.level += 1

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from relay_tune.arguments import instance_of, whole_number
 from relay_tune.errors import FIX_SIZES, InputError
 from relay_tune.ir.expr import Var
-from relay_tune.ir.module import Module
+from relay_tune.ir.module import Module, require_module
 from relay_tune.ir.types import TensorType
 from relay_tune.zoo.bert import bert_base
 from relay_tune.zoo.dcgan import dcgan
@@ -57,6 +58,9 @@ ARCHITECTURES: Mapping[str, Architecture] = MappingProxyType(
 )
 
 
+_HOW_TO_NAME = "Choose one of these, or a file: from_onnx(path), or its path on the command line."
+
+
 def names() -> tuple[str, ...]:
     """The names of the built-in networks: functions from tensors to tensors."""
     return tuple(ARCHITECTURES)
@@ -79,9 +83,11 @@ def build(name: str, *, batch: int | None = None, seed: int = 0, small: bool = F
     Raises:
         InputError: there is no such network, or `batch` is not positive.
     """
+    instance_of(str, name, "The name of a network", _HOW_TO_NAME)
+    seed = whole_number(seed, "seed", 0)
     program, architecture = PROGRAMS.get(name), ARCHITECTURES.get(name)
-    if batch is not None and batch < 1:
-        raise InputError(f"The batch is {batch}, but must be at least 1.")
+    if batch is not None:
+        batch = whole_number(batch, "batch", 1)
     if program is not None:
         return program_module(program, seed, small, 1 if batch is None else batch)
     if architecture is None:
@@ -101,8 +107,8 @@ def example_inputs(network: Module | str, seed: int = 0, *, small: bool = False)
     """
     if isinstance(network, str) and network in PROGRAMS:
         return program_inputs(PROGRAMS[network], seed, small, 1)
-    module = build(network, small=small) if isinstance(network, str) else network
-    random = np.random.default_rng(seed)
+    module = build(network, small=small) if isinstance(network, str) else require_module(network)
+    random = np.random.default_rng(whole_number(seed, "seed", 0))
     return {var.name: _example(var, random) for var in module.main.params}
 
 
@@ -128,5 +134,5 @@ def _unknown(name: str) -> InputError:
     return InputError(
         f"There is no built-in network {name!r}.",
         notes=(f"There are: {', '.join(known)}.",),
-        remedy=f"Did you mean {close[0]!r}?" if close else None,
+        remedy=f"Did you mean {close[0]!r}?" if close else _HOW_TO_NAME,
     )

@@ -1,0 +1,58 @@
+"""Checks of what users give to public functions: one InputError says what is needed and found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral
+from os import PathLike, fspath
+from pathlib import Path
+from reprlib import repr
+from typing import TypeVar
+
+from relay_tune.errors import InputError
+
+Kind = TypeVar("Kind")
+
+
+def instance_of(kind: type[Kind], value: object, what: str, remedy: str | None = None) -> Kind:
+    """`value`, which must be of a class."""
+    if isinstance(value, kind):
+        return value
+    raise wrong_type(what, f"a {kind.__name__}", value, remedy)
+
+
+def path_argument(value: object, what: str, remedy: str | None = None) -> Path:
+    """The path of a file: a text or a `Path`, neither empty nor with a zero in it."""
+    text = fspath(value) if isinstance(value, str | PathLike) else None
+    if not isinstance(text, str):
+        raise wrong_type(what, "a path", value, remedy)
+    if not text or "\0" in text:
+        raise InputError(f"{what} is {text!r}, which no file can be called.", remedy=remedy)
+    return Path(text)
+
+
+def whole_number(value: object, what: str, least: int) -> int:
+    """A whole number, Python's or numpy's, of at least `least`."""
+    if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least:
+        return int(value)
+    raise InputError(f"{what} is {repr(value)}, but must be a whole number of at least {least}.")
+
+
+def function_argument(value: Kind, what: str) -> Kind:
+    """Something that can be called."""
+    if callable(value):
+        return value
+    raise wrong_type(what, "a function", value, "Leave it away, or give print.")
+
+
+def by_name(value: object, what: str, example: str) -> Mapping[str, object]:
+    """A mapping from names."""
+    if isinstance(value, Mapping):
+        return value
+    raise wrong_type(what, "a dict from names", value, f"Write it like {example}.")
+
+
+def wrong_type(what: str, needed: str, value: object, remedy: str | None = None) -> InputError:
+    """The error for a value of another type than is needed."""
+    found = f"a value of type {type(value).__name__} was given"
+    return InputError(f"{what} must be {needed}, but {found}.", remedy=remedy)

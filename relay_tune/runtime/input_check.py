@@ -1,0 +1,75 @@
+"""Whether an array fits the type of an input, and what to do where it does not."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from relay_tune.errors import InputError
+from relay_tune.ir.dim import Dim, Polynomial, Symbol
+from relay_tune.ir.dim_arithmetic import substitute
+from relay_tune.ir.dtypes import DTYPES
+from relay_tune.ir.types import TensorType
+from relay_tune.typing.type_text import type_text
+
+
+def number_as(value: bool | int | float, dtype: str, name: str) -> np.ndarray:
+    """A Python number as a scalar; InputError where a type of integers cannot hold it."""
+    try:
+        array = np.asarray(value, dtype=DTYPES[dtype])
+        if array.dtype.kind not in "biu" or array == value:
+            return array
+        reason = f"{dtype} would make {array} of it"
+    except (ValueError, OverflowError) as error:
+        reason = str(error)
+    raise InputError(f"Input {name!r} is {value!r}, which is no {dtype}: {reason}.")
+
+
+def check_array(
+    array: np.ndarray, type_: TensorType, name: str, symbols: dict[Symbol, int]
+) -> None:
+    """InputError unless the array has the element type and the sizes.
+
+    `symbols` has the sizes of symbols that other inputs gave, and is told of new ones.
+    """
+    fits = array.dtype == DTYPES[type_.dtype] and array.ndim == len(type_.shape)
+    sizes = zip(array.shape, type_.shape, strict=False)
+    if fits and all(_dim_fits(size, dim, symbols) for size, dim in sizes):
+        return
+    given = TensorType(array.shape, array.dtype.name)
+    raise InputError(
+        f"Input {name!r} must be {type_text(type_)}, but {type_text(given)} was given.",
+        notes=tuple(f"{symbol} is {size} here." for symbol, size in symbols.items()),
+        remedy=_remedy(array, type_, name),
+    )
+
+
+def _remedy(array: np.ndarray, type_: TensorType, name: str) -> str:
+    if array.dtype != DTYPES[type_.dtype]:
+        return f'Convert it: {name}.astype("{type_.dtype}").'
+    shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
+    if array.ndim != len(type_.shape) and len(shape) < len(type_.shape):
+        return f"Give an array of {len(type_.shape)} dimension(s)."
+    if len(shape) < len(type_.shape):
+        return "Sizes that have a name may be any, but the same wherever the name stands."
+    if prod(shape) == array.size:
+        return f"Arrange its elements: {name}.reshape({shape})."
+    return (
+        f"Give an array of the shape {shape}, or make the model for the shape {array.shape}: "
+        "sizes are fixed when a model is imported, written or exported."
+    )
+
+
+def _dim_fits(size: int, dim: Dim, symbols: dict[Symbol, int]) -> bool:
+    match dim:
+        case int():
+            return size == dim
+        case Symbol():
+            return symbols.setdefault(dim, size) == size
+        case Polynomial():
+            known: dict[str, Dim] = {symbol.name: value for symbol, value in symbols.items()}
+            found = substitute(dim, known)
+            return found == size or not isinstance(found, int)
+        case _:
+            return True
