@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
+from relay_tune.schedule.line_splits import split_share
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.window_values import Carried, carried_values
 from relay_tune.tensor.affine import Affine
@@ -75,7 +76,8 @@ def load_count(
     *,
     values: bool = False,
 ) -> float:
-    """Load instructions for one pass of a tile's body; scattered lanes count as they are moved.
+    """Load instructions for one pass of a tile's body; scattered lanes count as they are moved,
+    and vectors that lie in two cache lines twice.
 
     With `values`, the registers that hold what is loaded.
 
@@ -89,8 +91,11 @@ def load_count(
             total += vector_count(nest, choice, extents) * choice.lanes
             continue
         count = distinct_places(access.form, extents, unrolled, vector, choice.lanes)
-        if not values and vector is not None and not _is_streamed(access, vector, nest):
-            count *= moves(access.form, vector, choice.lanes, extents)
+        if not values and vector is not None:
+            if _is_streamed(access, vector, nest):
+                count *= 1 + _split_share(access, vector, choice.lanes, nest)
+            else:
+                count *= moves(access.form, vector, choice.lanes, extents)
         total += count
     return total
 
@@ -199,6 +204,13 @@ def _is_streamed(access: Access, vector: Axis, nest: Nest) -> bool:
     assert access.form is not None
     factor = access.form.terms.get(vector, 0)
     return factor in (0, 1) or (access.constant and bool(nest.reduction))
+
+
+def _split_share(access: Access, vector: Axis, lanes: int, nest: Nest) -> float:
+    """The share of an access's vectors in two cache lines; packed weights begin with a line."""
+    if access.form is None or (access.constant and nest.reduction):
+        return 0.0
+    return split_share(access.form, access.bytes, vector, lanes)
 
 
 def moves(form: Affine, vector: Axis, lanes: int, extents: Mapping[Axis, int]) -> float:
