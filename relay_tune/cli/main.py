@@ -34,6 +34,7 @@ VERBS = {
 def main(words: Sequence[str] | None = None) -> int:
     """Run `tune` with these words (by default those of the command line); the exit code."""
     given = sys.argv[1:] if words is None else list(words)
+    _open_closed_streams()
     try:
         check_leaves()
         arguments = _parser(given).parse_args(given)
@@ -46,12 +47,21 @@ def main(words: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
-        return _failed(": ".join(str(part) for part in (error.filename, error.strerror) if part))
+        where = "the output cannot be written" if error.filename is None else error.filename
+        return _failed(f"{where}: {error.strerror or error}")
     except MemoryError:
         return _failed("The memory of this machine is not enough for this.")
     except KeyboardInterrupt:
         print("tune: interrupted; what was measured is in the log", file=sys.stderr)
         return INTERRUPTED
+
+
+def _open_closed_streams() -> None:
+    """Give a process that was started without them (`tune check m.onnx >&-`) streams to nowhere."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (as long as the process)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  (as long as the process)
 
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:

@@ -13,6 +13,8 @@ from relay_tune.cli import main as command
 from relay_tune.cli.main import VERBS
 from tests.cli.conftest import Tune
 
+ROOT = Path(__file__).parents[2]
+
 
 def test_help_lists_every_verb(tune: Tune) -> None:
     outcome = tune("--help")
@@ -51,7 +53,10 @@ def test_a_malformed_shape_is_code_2(tune: Tune, shape: str) -> None:
     ("error", "message"),
     [
         (PermissionError(13, "Permission denied", "x.db"), "x.db: Permission denied"),
-        (OSError(28, "No space left on device"), "No space left on device"),
+        (
+            OSError(28, "No space left on device"),
+            "the output cannot be written: No space left on device",
+        ),
         (MemoryError(), "The memory of this machine is not enough for this."),
     ],
 )
@@ -80,9 +85,8 @@ def test_an_interrupt_is_code_130(tune: Tune, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.skipif(not hasattr(signal, "SIGPIPE"), reason="pipes of POSIX")
 def test_a_reader_that_stops_reading_causes_no_traceback() -> None:
     words = [sys.executable, "-m", "relay_tune", "show", "zoo:lstm"]
-    root = Path(__file__).parents[2]
     process = subprocess.Popen(
-        words, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ)
+        words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ)
     )
     assert process.stdout is not None
     assert process.stderr is not None
@@ -90,3 +94,30 @@ def test_a_reader_that_stops_reading_causes_no_traceback() -> None:
     assert process.stderr.read() == b""
     assert process.wait(60) == 1
     process.stderr.close()
+
+
+@pytest.mark.parametrize("closing", [">&-", ">&- 2>&-", "<&- 2>&-"])
+def test_closed_streams_cause_no_traceback(closing: str, tmp_path: Path) -> None:
+    command = f"{sys.executable} -m relay_tune check zoo:mlp {closing}"
+    told = tmp_path / "told.txt"
+    with told.open("w") as file:
+        ended = subprocess.run(
+            ["sh", "-c", command], cwd=ROOT, stdout=file, stderr=subprocess.PIPE, check=False
+        )
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert bool(told.read_text()) == closing.startswith("<")
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="there is no full device here")
+def test_a_full_device_is_one_line() -> None:
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "relay_tune", "show", "zoo:mlp"],
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert ended.returncode == 1
+    message = b"tune: error: the output cannot be written: No space left on device\n"
+    assert ended.stderr == message
