@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from relay_tune.codegen.direct_call_text import ALIGNED, CONTIGUOUS, DATA, DTYPE, FLAGS, RANK, SIZES
+from relay_tune.codegen.array_check_text import array_check_text
 
 DESCRIBE_SYMBOL = "relay_tune_describe"
 REFUSED, NO_ROOM = -1, -2
@@ -56,12 +56,7 @@ def describe_text(triple: str, head: int, slots: Mapping[str, int]) -> str:
         type=head - 8,
         count=head,
         items=head + 8,
-        data=head + DATA,
-        rank=head + RANK,
-        sizes=head + SIZES,
-        dtype=head + DTYPE,
-        flags=head + FLAGS,
-        wanted=CONTIGUOUS | ALIGNED,
+        array_check=array_check_text(head, "%object", "copy"),
         refused=REFUSED,
         no_room=NO_ROOM,
         constructor_bytes=8 * CONSTRUCTOR_WORDS,
@@ -128,36 +123,7 @@ array:
   %wanted_rank = load i32, ptr %wanted_rank_at, align 8
   %wanted_sizes = load ptr, ptr %wanted_sizes_at, align 8
   %bytes = load i64, ptr %bytes_at, align 8
-  %elements_at = getelementptr i8, ptr %object, i64 {data}
-  %rank_at = getelementptr i8, ptr %object, i64 {rank}
-  %sizes_at = getelementptr i8, ptr %object, i64 {sizes}
-  %dtype_at = getelementptr i8, ptr %object, i64 {dtype}
-  %flags_at = getelementptr i8, ptr %object, i64 {flags}
-  %elements = load ptr, ptr %elements_at, align 8
-  %rank = load i32, ptr %rank_at, align 8
-  %sizes = load ptr, ptr %sizes_at, align 8
-  %dtype = load ptr, ptr %dtype_at, align 8
-  %flags = load i32, ptr %flags_at, align 8
-  %same_dtype = icmp eq ptr %dtype, %wanted_dtype
-  %same_rank = icmp eq i32 %rank, %wanted_rank
-  %both = and i32 %flags, {wanted}
-  %ready = icmp eq i32 %both, {wanted}
-  %alike = and i1 %same_dtype, %same_rank
-  %usable = and i1 %alike, %ready
-  br i1 %usable, label %size, label %refuse
-size:
-  %axis = phi i32 [ 0, %array ], [ %next_axis, %compare ]
-  %more = icmp slt i32 %axis, %rank
-  br i1 %more, label %compare, label %copy
-compare:
-  %size_at = getelementptr i64, ptr %sizes, i32 %axis
-  %wanted_size_at = getelementptr i64, ptr %wanted_sizes, i32 %axis
-  %extent = load i64, ptr %size_at, align 8
-  %wanted_extent = load i64, ptr %wanted_size_at, align 8
-  %next_axis = add i32 %axis, 1
-  %same_size = icmp eq i64 %extent, %wanted_extent
-  br i1 %same_size, label %size, label %refuse
-copy:
+{array_check}copy:
   %end = load ptr, ptr %end_at, align 8
   %new_end = getelementptr i8, ptr %end, i64 %bytes
   %over = icmp ugt ptr %new_end, %limit

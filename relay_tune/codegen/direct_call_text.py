@@ -13,13 +13,11 @@ array:
 
     arrays, type of arrays, table of addresses, function of the program
     element type, rank, address of the sizes
-
-numpy's C interface fixes the fields of an array (`PyArrayObject_fields` in `ndarraytypes.h`): after
-the head of the object the address of the elements, the rank, and the addresses of sizes, strides,
-base and element type, then the flags.
 """
 
 from __future__ import annotations
+
+from relay_tune.codegen.array_check_text import array_check_text
 
 DIRECT_CALL_SYMBOL = "relay_tune_direct_call"
 PYTHON_FUNCTIONS = (
@@ -37,30 +35,19 @@ TRUE_SYMBOL, FALSE_SYMBOL = "relay_tune_true", "relay_tune_false"
 WORD = 8
 DESCRIPTION_HEAD = 4
 ARRAY_WORDS = 3
-CONTIGUOUS, ALIGNED = 0x1, 0x100
-"""Bits of the flags of an array."""
-
-DATA, RANK, SIZES, DTYPE, FLAGS = 0, 8, 16, 40, 48
-"""Offsets in an array, after the head of the object."""
 
 
 def direct_call_text(triple: str, head: int) -> str:
     """The LLVM module; `head` are the bytes before the fields of an object."""
-    wanted = CONTIGUOUS | ALIGNED
     return _TEMPLATE.format(
         triple=triple,
         true=TRUE_SYMBOL,
         false=FALSE_SYMBOL,
         symbol=DIRECT_CALL_SYMBOL,
         type=head - WORD,
-        data=head + DATA,
-        rank=head + RANK,
-        sizes=head + SIZES,
-        dtype=head + DTYPE,
-        flags=head + FLAGS,
+        array_check=array_check_text(head, "%argument", "fits"),
         head_bytes=DESCRIPTION_HEAD * WORD,
         array_bytes=ARRAY_WORDS * WORD,
-        wanted=wanted,
     )
 
 
@@ -111,38 +98,9 @@ array:
   %wanted_dtype = load ptr, ptr %record, align 8
   %wanted_rank = load i32, ptr %wanted_rank_place, align 8
   %wanted_sizes = load ptr, ptr %wanted_sizes_place, align 8
-  %data_place = getelementptr i8, ptr %argument, i64 {data}
-  %rank_place = getelementptr i8, ptr %argument, i64 {rank}
-  %sizes_place = getelementptr i8, ptr %argument, i64 {sizes}
-  %dtype_place = getelementptr i8, ptr %argument, i64 {dtype}
-  %flags_place = getelementptr i8, ptr %argument, i64 {flags}
-  %data = load ptr, ptr %data_place, align 8
-  %rank = load i32, ptr %rank_place, align 8
-  %sizes = load ptr, ptr %sizes_place, align 8
-  %dtype = load ptr, ptr %dtype_place, align 8
-  %flags = load i32, ptr %flags_place, align 8
-  %same_dtype = icmp eq ptr %dtype, %wanted_dtype
-  %same_rank = icmp eq i32 %rank, %wanted_rank
-  %both = and i32 %flags, {wanted}
-  %ready = icmp eq i32 %both, {wanted}
-  %alike = and i1 %same_dtype, %same_rank
-  %usable = and i1 %alike, %ready
-  br i1 %usable, label %size, label %refuse
-size:
-  %axis = phi i32 [ 0, %array ], [ %next_axis, %compare ]
-  %more = icmp slt i32 %axis, %rank
-  br i1 %more, label %compare, label %fits
-compare:
-  %size_place = getelementptr i64, ptr %sizes, i32 %axis
-  %wanted_size_place = getelementptr i64, ptr %wanted_sizes, i32 %axis
-  %extent = load i64, ptr %size_place, align 8
-  %wanted_extent = load i64, ptr %wanted_size_place, align 8
-  %next_axis = add i32 %axis, 1
-  %same_size = icmp eq i64 %extent, %wanted_extent
-  br i1 %same_size, label %size, label %refuse
-fits:
+{array_check}fits:
   %slot = getelementptr ptr, ptr %table, i64 %number
-  store ptr %data, ptr %slot, align 8
+  store ptr %elements, ptr %slot, align 8
   %following = add i64 %number, 1
   br label %next
 run:

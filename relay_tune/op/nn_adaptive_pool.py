@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import Compute, FusionKind, Operator, Reference, register
+from relay_tune.ir.operator import Compute, Operator, Reference
 from relay_tune.op.elements import Array
 from relay_tune.op.nn_indices import (
     ReductionAxes,
@@ -27,7 +27,7 @@ from relay_tune.op.nn_indices import (
     spatial_letters,
     whole,
 )
-from relay_tune.op.nn_pool import LAYOUTS, layouts_of, stored_result, whole_data
+from relay_tune.op.nn_pool import LAYOUTS, layouts_of, register_pool, stored_result, whole_data
 from relay_tune.op.nn_window_reduction import (
     divide_array,
     divide_by_count,
@@ -197,18 +197,11 @@ def _windows_along(values: Array, axis: int, output: int) -> list[Array]:
 def _register(
     word: str, rank: int, attributes: type[Attributes], compute: Compute, reference: Reference
 ) -> Operator:
-    meaning = {"max": "maximum", "avg": "average"}[word]
-    return register(
-        Operator(
-            name=f"nn.adaptive_{word}_pool{rank}d",
-            arguments=("data",),
-            relation=adaptive_pool_relation,
-            kind=FusionKind.OUTPUT_FUSABLE,
-            attributes=attributes,
-            compute=compute,
-            reference=reference,
-            documentation=f"The {meaning} of evenly spread windows, to a given spatial size.",
-        )
+    found = {"max": "maximum", "avg": "average"}[word]
+    meaning = f"{found} of evenly spread windows, to a given spatial size"
+    computations = compute, reference
+    return register_pool(
+        f"adaptive_{word}", rank, attributes, computations, meaning, adaptive_pool_relation
     )
 
 

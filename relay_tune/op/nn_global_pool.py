@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import Compute, FusionKind, Operator, Reference, register
+from relay_tune.ir.operator import Compute, Operator, Reference
 from relay_tune.op.elements import Array
 from relay_tune.op.nn_indices import letter_sizes, spatial_letters
-from relay_tune.op.nn_pool import LAYOUTS, layouts_of, stored_result, whole_data
+from relay_tune.op.nn_pool import LAYOUTS, layouts_of, register_pool, stored_result, whole_data
 from relay_tune.op.nn_window_reduction import (
     average_windows,
     divide_array,
@@ -91,18 +91,11 @@ def _global_avg_reference(attributes: GlobalPool1DAttributes, data: Array) -> Ar
 def _register(
     word: str, rank: int, attributes: type[Attributes], compute: Compute, reference: Reference
 ) -> Operator:
-    meaning = {"max": "maximum", "avg": "average"}[word]
-    return register(
-        Operator(
-            name=f"nn.global_{word}_pool{rank}d",
-            arguments=("data",),
-            relation=global_pool_relation,
-            kind=FusionKind.OUTPUT_FUSABLE,
-            attributes=attributes,
-            compute=compute,
-            reference=reference,
-            documentation=f"The {meaning} over all elements of {rank} spatial axes.",
-        )
+    found = {"max": "maximum", "avg": "average"}[word]
+    meaning = f"{found} over all elements of {rank} spatial axes"
+    computations = compute, reference
+    return register_pool(
+        f"global_{word}", rank, attributes, computations, meaning, global_pool_relation
     )
 
 

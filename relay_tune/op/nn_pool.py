@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from relay_tune.ir.expr import Attributes
-from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.operator import (
+    Compute,
+    FusionKind,
+    Operator,
+    Reference,
+    Relation,
+    register,
+)
 from relay_tune.op.elements import Array
 from relay_tune.op.nn_arrays import as_stored, as_whole
 from relay_tune.op.nn_indices import spatial_letters
@@ -165,34 +172,38 @@ def _avg_pool_reference(attributes: Any, data: Array) -> Array:
     return stored_result(attributes, result)
 
 
-def _register_max(rank: int, attributes: type[Attributes]) -> Operator:
+def register_pool(
+    kind: str,
+    rank: int,
+    attributes: type[Attributes],
+    computations: tuple[Compute, Reference],
+    meaning: str,
+    relation: Relation = pool_relation,
+) -> Operator:
+    """Enter the operator nn.KIND_poolRANKd, whose computation and reference are given."""
+    compute, reference = computations
     return register(
         Operator(
-            name=f"nn.max_pool{rank}d",
+            name=f"nn.{kind}_pool{rank}d",
             arguments=("data",),
-            relation=pool_relation,
+            relation=relation,
             kind=FusionKind.OUTPUT_FUSABLE,
             attributes=attributes,
-            compute=_max_pool,
-            reference=_max_pool_reference,
-            documentation=f"The maximum of each window over {rank} spatial axes.",
+            compute=compute,
+            reference=reference,
+            documentation=f"The {meaning}.",
         )
     )
+
+
+def _register_max(rank: int, attributes: type[Attributes]) -> Operator:
+    meaning = f"maximum of each window over {rank} spatial axes"
+    return register_pool("max", rank, attributes, (_max_pool, _max_pool_reference), meaning)
 
 
 def _register_avg(rank: int, attributes: type[Attributes]) -> Operator:
-    return register(
-        Operator(
-            name=f"nn.avg_pool{rank}d",
-            arguments=("data",),
-            relation=pool_relation,
-            kind=FusionKind.OUTPUT_FUSABLE,
-            attributes=attributes,
-            compute=_avg_pool,
-            reference=_avg_pool_reference,
-            documentation=f"The average of each window over {rank} spatial axes.",
-        )
-    )
+    meaning = f"average of each window over {rank} spatial axes"
+    return register_pool("avg", rank, attributes, (_avg_pool, _avg_pool_reference), meaning)
 
 
 max_pool1d = _register_max(1, MaxPool1DAttributes)

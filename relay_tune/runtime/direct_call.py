@@ -19,18 +19,20 @@ from threading import Lock
 
 import numpy as np
 
-from relay_tune.codegen.compiler import LoadedCode, compile_text
-from relay_tune.codegen.direct_call_text import (
+from relay_tune.codegen.array_check_text import (
     ALIGNED,
     CONTIGUOUS,
     DATA,
-    DIRECT_CALL_SYMBOL,
     DTYPE,
-    FALSE_SYMBOL,
     FLAGS,
-    PYTHON_FUNCTIONS,
     RANK,
     SIZES,
+)
+from relay_tune.codegen.compiler import LoadedCode, compile_text
+from relay_tune.codegen.direct_call_text import (
+    DIRECT_CALL_SYMBOL,
+    FALSE_SYMBOL,
+    PYTHON_FUNCTIONS,
     TRUE_SYMBOL,
     direct_call_text,
 )

@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 
+from benchmarks.language_runtime import ALLOCATING
 from relay_tune.building.build import build
 from relay_tune.errors import InputError, RelayError
 from relay_tune.ir.module import Module
@@ -210,24 +211,7 @@ def resident_kilobytes() -> int:
 
 
 def test_memory_of_a_loop_stays_flat() -> None:
-    text = (
-        LIST
-        + """
-def @loop(%n: int32, %x: Tensor[(64), float32], %l: List[Tensor[(64), float32]])
-    -> Tensor[(64), float32] {
-  if (%n < 1) { %x } else {
-    let %y = tanh(%x + 1f);
-    let %next = match (%l) {
-      Cons(%a, Cons(%b, _)) => { Cons(%y, Cons(%a + %b, Nil)) },
-      _ => { Cons(%y, Cons(%y, Nil)) },
-    };
-    @loop(%n - 1, %y, %next)
-  }
-}
-def @main(%n: int32, %x: Tensor[(64), float32]) { @loop(%n, %x, Nil) }
-"""
-    )
-    _, model = built(text)
+    _, model = built(ALLOCATING)
     x = np.zeros(64, "float32")
     model(1000, x)
     before = resident_kilobytes()

@@ -13,6 +13,7 @@ import pytest
 
 from relay_tune.codegen.target import native_target
 from tests.cli.conftest import Tune
+from tests.golden_errors import assert_golden
 
 CONSOLES = sorted((Path(__file__).parents[1] / "errors" / "command").glob("*.console"))
 
@@ -46,9 +47,7 @@ def test_message(console: Path, place: Path, tune: Tune) -> None:
     message = outcome.err[outcome.err.index("tune") :].replace(str(native_target()), "NATIVE")
     usage, error, rest = message.rpartition("error: ")
     found = f"{command}\n{usage.splitlines()[-1]}{error}{rest}exit code {outcome.code}\n"
-    if os.environ.get("RELAY_TUNE_UPDATE_ERRORS"):
-        console.write_text(found)
-    assert found == console.read_text()
+    assert_golden(found, console)
     assert outcome.code in (1, 2)
     assert "Traceback" not in outcome.err
     assert changes(place) == before  # nothing is written, not even half

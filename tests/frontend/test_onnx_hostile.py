@@ -10,6 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from benchmarks.fuzzing.mutations import mutated_bytes
 from relay_tune.errors import InputError, ModelError, RelayError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import import from_onnx
 from relay_tune.ir.module import Module
@@ -257,31 +258,12 @@ def small_network() -> bytes:
     return make(nodes, [value("x", 1, 3, 8, 8)], weights).SerializeToString()
 
 
-def mutated(content: bytes, random: np.random.Generator) -> bytes:
-    """Some bytes changed, cut out, doubled or cut off."""
-    data = bytearray(content)
-    for _ in range(int(random.integers(1, 6))):
-        place = int(random.integers(0, max(len(data), 1)))
-        match int(random.integers(0, 4)):
-            case 0:
-                data[place : place + 1] = bytes([int(random.integers(0, 256))])
-            case 1:
-                del data[place : place + int(random.integers(1, 20))]
-            case 2:
-                data[place:place] = data[place : place + int(random.integers(1, 20))]
-            case _:
-                data[place : place + 1] = b"\xff\xff\xff\xff\xff\xff\xff\xff\x7f"
-    return (
-        bytes(data[: int(random.integers(1, len(data)))]) if random.random() < 0.1 else bytes(data)
-    )
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_mutated_files_give_a_module_or_one_error(seed: int) -> None:
     random = np.random.default_rng(seed)
     content = small_network()
     for _ in range(100):
         try:
-            from_onnx(mutated(content, random))
+            from_onnx(mutated_bytes(content, random))
         except RelayError as error:
             assert str(error)

@@ -6,13 +6,13 @@ then read the difference.
 
 from __future__ import annotations
 
-import os
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 
 from relay_tune.errors import RelayError, Span
+from tests.golden_errors import assert_golden
 
 PROGRAMS = sorted((Path(__file__).parents[1] / "errors" / "python").glob("*.py"))
 
@@ -26,10 +26,7 @@ def test_message(path: Path) -> None:
     with pytest.raises(RelayError) as caught:
         _ = module.program.module
     message = f"{caught.value}\n".replace(str(path), "$FILE")
-    golden = path.with_suffix(".err")
-    if os.environ.get("RELAY_TUNE_UPDATE_ERRORS"):
-        golden.write_text(message)
-    assert message == golden.read_text()
+    assert_golden(message, path.with_suffix(".err"))
     assert isinstance(caught.value.where, Span)
 
 

@@ -6,13 +6,13 @@ then read the difference.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from relay_tune.errors import ParseError, Span
 from relay_tune.ir.parser import parse
+from tests.golden_errors import assert_golden
 from tests.properties import toy_operators
 
 PROGRAMS = sorted((Path(__file__).parents[1] / "errors" / "parse").glob("*.relay"))
@@ -24,10 +24,7 @@ def test_message(program: Path) -> None:
     with pytest.raises(ParseError) as caught:
         parse(program.read_text(), "$FILE")
     message = f"{caught.value}\n"
-    golden = program.with_suffix(".err")
-    if os.environ.get("RELAY_TUNE_UPDATE_ERRORS"):
-        golden.write_text(message)
-    assert message == golden.read_text()
+    assert_golden(message, program.with_suffix(".err"))
     assert isinstance(caught.value.where, Span)
 
 

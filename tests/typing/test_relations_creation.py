@@ -1,29 +1,14 @@
 """Relations of operators that make tensors."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from relay_tune.ir.dim import UNKNOWN, Symbol
 from relay_tune.ir.operator import RelationError
-from relay_tune.ir.types import IncompleteType, TensorType, TupleType
+from relay_tune.ir.types import IncompleteType
 from relay_tune.typing import relations_creation as relations
-from relay_tune.typing.solver import Solver
+from tests.typing.relation_cases import applied, tensor, tuple_of
 
-
-def tensor(*shape, dtype="float32"):
-    return TensorType(shape, dtype)
-
-
-def tuple_of(*fields):
-    return TupleType(fields)
-
-
-def apply(name, inputs, attributes):
-    solver = Solver()
-    return getattr(relations, name)(inputs, SimpleNamespace(**attributes), solver)
-
-
+apply = applied(relations)
 N = Symbol("n")
 
 CASES = [

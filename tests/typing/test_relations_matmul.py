@@ -6,20 +6,12 @@ import pytest
 
 from relay_tune.ir.dim import UNKNOWN, Symbol
 from relay_tune.ir.operator import RelationError
-from relay_tune.ir.types import IncompleteType, TensorType
+from relay_tune.ir.types import IncompleteType
 from relay_tune.typing import relations_matmul as relations
 from relay_tune.typing.solver import Solver
+from tests.typing.relation_cases import applied, tensor
 
-
-def tensor(*shape, dtype="float32"):
-    return TensorType(shape, dtype)
-
-
-def apply(name, inputs, attributes):
-    solver = Solver()
-    return getattr(relations, name)(inputs, SimpleNamespace(**attributes), solver)
-
-
+apply = applied(relations)
 N = Symbol("n")
 
 
