@@ -13,7 +13,8 @@ from relay_tune.schedule.schedule import Schedule, misfit
 from relay_tune.tensor.evaluate import evaluate
 from tests.schedule.comparing import difference
 from tests.schedule.random_choices import any_choice, point_of_space
-from tests.schedule.random_programs import FAMILIES, random_program
+from tests.schedule.random_families import FAMILIES
+from tests.schedule.random_programs import random_program
 from tests.schedule.running import program_of, run_schedule, runnable_targets
 
 ARM = machine_of(parse_target("aarch64-linux-gnu:cortex-a72"))
