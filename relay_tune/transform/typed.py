@@ -71,14 +71,6 @@ def tuple_of(fields: Sequence[Expr]) -> Tuple:
     return replace(new, type=_type_of(new))
 
 
-def item_of(value: Expr, index: int) -> Expr:
-    """`value.index`, typed; the field itself if `value` is a tuple that is written out."""
-    if isinstance(value, Tuple):
-        return value.fields[index]
-    new = TupleGetItem(value, index)
-    return replace(new, type=_type_of(new))
-
-
 def resolved_item(node: TupleGetItem) -> Expr:
     """The field that `node` takes of a tuple that is written out; else `node` itself."""
     whole = node.tuple_value

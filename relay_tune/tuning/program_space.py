@@ -45,11 +45,6 @@ class ProgramSpace:
         return self.space.size <= 1
 
     @property
-    def plan_spaces(self) -> tuple[PlanSpace, ...]:
-        """The space under each algorithm."""
-        return tuple(self._plans.values())
-
-    @property
     def defaults(self) -> list[Schedule]:
         """The schedule with the best estimate under each algorithm, the best of all first."""
         others = [space.default for space in self._plans.values()]

@@ -61,15 +61,6 @@ def conv_transpose(
     return _result(data, weight, attributes, channels, _transposed_sizes(sizes, kernel, attributes))
 
 
-def deformable_conv(
-    inputs: Sequence[Type], attributes: Any, context: RelationContext
-) -> Type | None:
-    """(data, offset, weight): as `conv` of data and weight; the offset is a tensor."""
-    if known_tensor(inputs[1]) is None:
-        return None
-    return conv((inputs[0], inputs[2]), attributes, context)
-
-
 def spatial_letters(layout_sizes: dict[str, Dim]) -> list[str]:
     """The axes that a window moves along, in the order of depth, height, width."""
     return [letter for letter in "DHW" if letter in layout_sizes]

@@ -8,7 +8,7 @@ from typing import Any
 
 from relay_tune.ir.dim import Dim, UnknownDim
 from relay_tune.ir.operator import RelationContext
-from relay_tune.ir.types import IncompleteType, TensorType, Type
+from relay_tune.ir.types import TensorType, Type
 from relay_tune.typing.relation_support import (
     conflict,
     known_tensor,
@@ -21,11 +21,6 @@ from relay_tune.typing.relation_support import (
 def identity(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
     """The tensor type of the first argument; further arguments are tensors of any type."""
     return known_tensor(inputs[0])
-
-
-def same_type(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
-    """The type of the first argument, whatever it is (markers that change no value)."""
-    return None if isinstance(inputs[0], IncompleteType) else inputs[0]
 
 
 def identity_along_axis(
@@ -54,12 +49,6 @@ def cast_like(inputs: Sequence[Type], attributes: Any, context: RelationContext)
     """The shape of the first argument, of the element type of the second."""
     tensors = known_tensors(inputs)
     return None if tensors is None else TensorType(tensors[0].shape, tensors[1].dtype)
-
-
-def like_second(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
-    """The shape of the second argument, of the element type of the first."""
-    tensors = known_tensors(inputs)
-    return None if tensors is None else TensorType(tensors[1].shape, tensors[0].dtype)
 
 
 def broadcast(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:

@@ -59,13 +59,6 @@ def resize(inputs: Sequence[Type], attributes: Any, context: RelationContext) ->
     )
 
 
-def resize_dynamic(
-    inputs: Sequence[Type], attributes: Any, context: RelationContext
-) -> Type | None:
-    """Like `resize`, to sizes that are a tensor: spatial sizes are `?`."""
-    return _with_spatial_sizes(inputs[0], attributes, lambda _, spatial: [UNKNOWN] * len(spatial))
-
-
 def upsampling(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
     """Attributes scale_d, scale_h, scale_w (those of the layout's axes), layout."""
 
@@ -76,31 +69,6 @@ def upsampling(inputs: Sequence[Type], attributes: Any, context: RelationContext
         ]
 
     return _with_spatial_sizes(inputs[0], attributes, sizes_of)
-
-
-def crop_and_resize(
-    inputs: Sequence[Type], attributes: Any, context: RelationContext
-) -> Type | None:
-    """(data, boxes [n, 4], box indices [n]), attributes crop_size, layout: one image a box."""
-    data, boxes = known_tensor(inputs[0]), known_tensor(inputs[1])
-    if data is None or boxes is None:
-        return None
-    sizes = logical_dims(data, attributes.layout)
-    sizes["N"] = boxes.shape[0]
-    sizes["H"], sizes["W"] = attributes.crop_size
-    dtype = getattr(attributes, "out_dtype", None) or data.dtype
-    return TensorType(physical_shape(sizes, attributes.layout), dtype)
-
-
-def roi_pool(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
-    """(data, regions [n, 5]), attributes pooled_size, layout: one image a region."""
-    data, regions = known_tensor(inputs[0]), known_tensor(inputs[1])
-    if data is None or regions is None:
-        return None
-    sizes = logical_dims(data, attributes.layout)
-    sizes["N"] = regions.shape[0]
-    sizes["H"], sizes["W"] = as_tuple(attributes.pooled_size, 2, "pooled_size")
-    return TensorType(physical_shape(sizes, attributes.layout), data.dtype)
 
 
 def grid_sample(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:

@@ -88,12 +88,6 @@ CASES = [
         window(kernel_layout="IOHW", strides=(2, 2), output_padding=(0, 0), groups=2),
         tensor(1, 6, 8, multiply(N, 2)),
     ),
-    (
-        "deformable_conv",
-        [IMAGE, tensor(1, 18, 222, 222), tensor(8, 3, 3, 3)],
-        window(),
-        tensor(1, 8, 222, 222),
-    ),
 ]
 
 CONFLICTS = [

@@ -16,7 +16,6 @@ CASES = [
     ("predicate", [tensor(2, N)], {}, tensor(2, N, dtype="bool")),
     ("cast", [tensor(2)], {"dtype": "int8"}, tensor(2, dtype="int8")),
     ("cast_like", [tensor(2), tensor(dtype="int8")], {}, tensor(2, dtype="int8")),
-    ("like_second", [tensor(2), tensor(3, dtype="int8")], {}, tensor(3)),
     ("identity_along_axis", [tensor(2, 3)], {"axis": -1}, tensor(2, 3)),
     ("broadcast", [tensor(3, 1), tensor(4)], {}, tensor(3, 4)),
     ("broadcast", [tensor(), tensor(N, 4)], {}, tensor(N, 4)),
@@ -31,7 +30,6 @@ CASES = [
         tensor(3, dtype="bool"),
     ),
     ("select", [tensor(2, 1, dtype="bool"), tensor(3), tensor()], {}, tensor(2, 3)),
-    ("same_type", [tuple_of(tensor(2))], {}, tuple_of(tensor(2))),
 ]
 
 CONFLICTS = [

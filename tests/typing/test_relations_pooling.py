@@ -2,7 +2,7 @@
 
 import pytest
 
-from relay_tune.ir.dim import UNKNOWN, Symbol
+from relay_tune.ir.dim import Symbol
 from relay_tune.ir.dim_arithmetic import add, multiply
 from relay_tune.ir.operator import RelationError
 from relay_tune.ir.types import IncompleteType
@@ -42,20 +42,12 @@ CASES = [
     ("adaptive_pool", [IMAGE], LAYOUT | {"output_size": (3,)}, tensor(1, 8, 3, 3)),
     ("adaptive_pool", [IMAGE], LAYOUT | {"output_size": None}, IMAGE),
     ("resize", [IMAGE], LAYOUT | {"size": (9, 10)}, tensor(1, 8, 9, 10)),
-    ("resize_dynamic", [IMAGE], LAYOUT, tensor(1, 8, UNKNOWN, UNKNOWN)),
     (
         "upsampling",
         [IMAGE],
         LAYOUT | {"scale_h": 1.5, "scale_w": 2.0},
         tensor(1, 8, round(10.5), multiply(N, 2)),
     ),
-    (
-        "crop_and_resize",
-        [IMAGE, tensor(5, 4)],
-        LAYOUT | {"crop_size": (3, 4)},
-        tensor(5, 8, 3, 4),
-    ),
-    ("roi_pool", [IMAGE, tensor(5, 5)], LAYOUT | {"pooled_size": (3, 4)}, tensor(5, 8, 3, 4)),
     ("grid_sample", [IMAGE, tensor(1, 2, 5, 6)], {}, tensor(1, 8, 5, 6)),
 ]
 

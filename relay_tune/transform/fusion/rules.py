@@ -48,11 +48,6 @@ def is_pointwise(node: CallNode) -> bool:
     return node.kind <= FusionKind.BROADCAST and node.operator.name not in CHEAP
 
 
-def is_movement(node: CallNode) -> bool:
-    """Whether the call only moves or selects elements."""
-    return node.kind <= FusionKind.INJECTIVE and not is_pointwise(node)
-
-
 def may_fuse(node: CallNode) -> bool:
     """Whether the call may be in a kernel with others at all."""
     fusable = node.kind <= FusionKind.OUTPUT_FUSABLE and not node.operator.stateful
