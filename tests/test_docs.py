@@ -150,6 +150,14 @@ def test_decisions_have_numbers_of_their_own() -> None:
     assert len(set(numbers)) == len(numbers)
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_decisions_that_are_named_exist(page: Path) -> None:
+    known = {int(path.name[:4]) for path in DECISIONS}
+    for number, link in re.findall(r"decision (\d+)(?:\]\(\S*?(\d{4})-)?", page.read_text()):
+        assert int(number) in known
+        assert not link or int(link) == int(number)
+
+
 def test_the_architecture_names_every_folder() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text()
     for package in (ROOT / "relay_tune").iterdir():
