@@ -14,6 +14,7 @@ from relay_tune.schedule.operation_count import (
     written_out_axes,
 )
 from relay_tune.schedule.sibling_reads import fresh_share, streams
+from relay_tune.schedule.sliding_windows import slides
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Axis, Scalar, Tensor
 from relay_tune.tensor.index import FlatView
@@ -157,7 +158,7 @@ def _beside_windows(nest: Nest, accesses: Sequence[Access]) -> tuple[int, ...]:
         form = access.form
         if form is None or access.constant or not all(form.coefficient(a) for a in nest.axes):
             continue
-        moving = [axis for axis in nest.axes if _slides(form, axis, nest.reduction)]
+        moving = [axis for axis in nest.axes if slides(form, axis, nest.reduction)]
         if moving:
             return tuple(n for n, axis in enumerate(nest.axes) if axis not in moving)
     return ()
@@ -178,12 +179,3 @@ def _access(index: Scalar, size: int, is_constant: bool, elements: int, is_near:
     if form is None and (repeated := repeated_form(index)) is not None:
         return Access(repeated.smooth, size, is_constant, elements, is_near, repeats=True)
     return Access(form, size, is_constant, elements, is_near)
-
-
-def _slides(form: Affine, axis: Axis, reduction: Sequence[Axis]) -> bool:
-    """Whether neighbours on an axis read some of the same elements, under a sliding window."""
-    for step in reduction:
-        stride, rest = divmod(form.coefficient(axis), form.coefficient(step) or 1)
-        if form.coefficient(step) and not rest and 0 < stride < step.extent:
-            return True
-    return False

@@ -23,6 +23,7 @@ from operator import mul
 from relay_tune.schedule.analysis import element_bytes
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.row_axes import RowAxis, row_axes
+from relay_tune.schedule.sliding_windows import sliding_axes
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Scalar, Tensor
 from relay_tune.tensor.index import FlatView
@@ -134,6 +135,7 @@ class _Flow:
         self.outputs = frozenset(outputs)
         self.reads = {step: _read(step) for step in steps}
         self.written = {step: _written(step) for step in steps}
+        self.sliding = {step: sliding_axes(step) for step in steps if isinstance(step, Nest)}
         self._parts = Counter(self.written.values())
         self._readers: dict[Tensor, list[Step]] = {}
         for step, tensors in self.reads.items():
@@ -261,7 +263,15 @@ class _Growth:
         form = axis_affine(index)
         if rest or form is None:
             return None
-        return row_axes(form, nest.axes, nest.reduction, self._rows, size)
+        rows = row_axes(form, nest.axes, nest.reduction, self._rows, size)
+        return None if rows is None or self._tears_window(nest, rows) else rows
+
+    def _tears_window(self, nest: Nest, rows: tuple[RowAxis, ...]) -> bool:
+        """Whether rows cut a nest along more than one axis of a sliding window.
+
+        Neighbours on the inner axes stay together, since they read the same elements.
+        """
+        return sum(row.axis in self._flow.sliding[nest] for row in rows) > 1
 
     def _local(self) -> tuple[Tensor, ...]:
         """What members write and read in rows, and nothing else needs."""

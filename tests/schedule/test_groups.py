@@ -10,7 +10,7 @@ from relay_tune.schedule.apply import Plan, apply_schedule, plan_program, read_s
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.row_blocks import RowBlocks
 from relay_tune.tensor.evaluate import evaluate
-from relay_tune.tensor.expression import Axis, Tensor, binary, reduce, select, unary
+from relay_tune.tensor.expression import Axis, Tensor, binary, literal, reduce, select, unary
 from relay_tune.tensor.tensor import compute, input_tensor
 from relay_tune.tensor.touched import has_parallel_loop
 from tests.schedule.running import run_schedule
@@ -88,6 +88,42 @@ def test_softmax_of_any_shape_is_right(shape, rows):
 @pytest.mark.parametrize("rows", [1, 4, 6])
 def test_attention_of_any_shape_is_right(shape, rows):
     assert right(plan_program(attention(*shape)), f"rows{rows}", threads=2)
+
+
+def depthwise_and_mixed(height: int, width: int, channels: int, step: int) -> TensorProgram:
+    """A depthwise 3x3 convolution under a maximum, then a product of each pixel's channels."""
+    rows, columns = (height - 3) // step + 1, (width - 3) // step + 1
+    x = input_tensor("x", (1, height, width, channels), "float32")
+    w = input_tensor("w", (3, 3, channels), "float32")
+    v = input_tensor("v", (channels, 24), "float32")
+    p, q, c = Axis("p", 3), Axis("q", 3), Axis("c", channels)
+    sums = compute(
+        "sums",
+        (1, rows, columns, channels),
+        lambda n, i, j, k: reduce("sum", [p, q], x[n, i * step + p, j * step + q, k] * w[p, q, k]),
+    )
+    kept = compute("kept", sums.shape, lambda *at: binary("max", sums[at], literal(0.0, "float32")))
+    mixed = compute(
+        "mixed",
+        (1, rows, columns, 24),
+        lambda n, i, j, o: reduce("sum", [c], kept[n, i, j, c] * v[c, o]),
+    )
+    return TensorProgram((x, w, v), (mixed,), ())
+
+
+@pytest.mark.parametrize("shape", [(11, 9, 32, 1), (24, 17, 20, 2), (5, 40, 48, 1)])
+@pytest.mark.parametrize("rows", [1, 2, 4])
+def test_depthwise_and_1x1_convolution_in_blocks_are_right(shape, rows):
+    assert right(plan_program(depthwise_and_mixed(*shape)), f"rows{rows}")
+
+
+def test_a_sliding_window_is_cut_along_its_outer_axis_only():
+    group = group_of(plan_program(depthwise_and_mixed(18, 14, 32, 1)), 4).group
+    assert group.rows == 16
+    assert [[(r.extent, r.inside) for r in m.rows] for m in group.members] == [
+        [(16, 1)],
+        [(16, 12)],
+    ]
 
 
 def test_scores_of_attention_never_reach_memory():

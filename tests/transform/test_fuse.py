@@ -211,3 +211,39 @@ def test_products_that_need_other_rows_stay_apart(typed: Any) -> None:
 def test_sum_before_a_normalisation_of_rows_joins_it(typed: Any) -> None:
     text = f"({Q}, {K}, %g: Tensor[(8), float32]) {{ nn.layer_norm(add(%q, %k), %g, %g) }}"
     assert kernels(Fuse()(typed(text))) == [["add", "nn.layer_norm"]]
+
+
+LARGE = "%x: Tensor[(1, 66, 66, 64), float32], %w: Tensor[(3, 3, 1, 64), float32]"
+MIX = "%v: Tensor[(1, 1, 64, 8), float32], %b: Tensor[(64,), float32]"
+NHWC = 'data_layout="NHWC", kernel_layout="HWIO"'
+DEPTHWISE = f"nn.relu(add(nn.conv2d(%x, %w, groups=64, {NHWC}), %b))"
+
+
+def test_depthwise_and_1x1_convolution_share_a_kernel(typed: Any, assert_same_meaning: Any) -> None:
+    text = f"({LARGE}, {MIX}) {{ nn.relu(nn.conv2d({DEPTHWISE}, %v, {NHWC})) }}"
+    before = typed(text, "w", "v")
+    after = Fuse()(before)
+    assert kernels(after) == [["nn.conv2d", "add", "nn.relu", "nn.conv2d", "nn.relu"]]
+    assert_same_meaning(before, after)
+
+
+def test_convolutions_of_other_forms_stay_apart(typed: Any) -> None:
+    small = (LARGE.replace("66, 66", "34, 66"), MIX, DEPTHWISE, "%v")
+    wide = (LARGE, MIX.replace("(1, 1, 64", "(3, 3, 64"), DEPTHWISE, "%v, padding=[1, 1]")
+    few = (LARGE, MIX, DEPTHWISE, "%v, strides=[2, 2]")
+    dense = (
+        LARGE.replace("3, 1, 64", "3, 64, 64"),
+        MIX,
+        DEPTHWISE.replace("groups=64, ", ""),
+        "%v",
+    )
+    for data, weights, first, rest in (small, wide, few, dense):
+        text = f"({data}, {weights}) {{ nn.conv2d({first}, {rest}, {NHWC}) }}"
+        found = kernels(Fuse()(typed(text, "w", "v")))
+        assert found == [["nn.conv2d", "add", "nn.relu"], ["nn.conv2d"]]
+
+
+def test_a_depthwise_result_that_others_read_leaves_its_kernel(typed: Any) -> None:
+    text = f"({LARGE}, {MIX}) {{ %0 = {DEPTHWISE}; (nn.conv2d(%0, %v, {NHWC}), exp(%0)) }}"
+    found = kernels(Fuse()(typed(text, "w", "v")))
+    assert sorted(found) == [["exp"], ["nn.conv2d"], ["nn.conv2d", "add", "nn.relu"]]
