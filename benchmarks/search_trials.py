@@ -26,7 +26,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
-from benchmarks.search_tables import ROUNDS, measured_in_turn, replayed_task_of
+from benchmarks.described_tables import replayed_task_of
+from benchmarks.search_tables import ROUNDS, measured_in_turn
 from relay_tune.codegen.target import native_target
 from relay_tune.runtime.measurement import Measurement
 from relay_tune.schedule.schedule import Schedule

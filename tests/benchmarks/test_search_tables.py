@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from benchmarks import search_tables
-from benchmarks.search_tables import converted
+from benchmarks.described_tables import converted
 from relay_tune.runtime.measurement import Measurement, Outcome
 from relay_tune.tuning.runner import NativeRunner
 from search import Choice, Condition, Genome, SearchTable, Space
