@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from relay_tune.errors import ParseError
 from relay_tune.ir.cursor import Cursor
 from relay_tune.ir.expr import Call, Constant, Constructor, Expr, GlobalVar, Var
 from relay_tune.ir.lexer import Token, TokenKind
@@ -73,9 +74,18 @@ class LeafParser:
         token = self.cursor.advance()
         found = scopes.find(token.text)
         if found is None:
-            known = [sigil + name for name in scopes]
-            raise self.cursor.unknown(what, sigil + token.text, known, token)
+            raise self._unknown(what, sigil + token.text, [sigil + each for each in scopes], token)
         return found
+
+    def _unknown(self, what: str, name: str, known: list[str], token: Token) -> ParseError:
+        if not self.cursor.at("="):
+            return self.cursor.unknown(what, name, known, token)
+        return self.cursor.error(
+            f"There is no {what} {name}.",
+            token,
+            label="not defined",
+            remedy=f"Bind it: let {name} = ...; only numbered names such as %0 go without let.",
+        )
 
     def _named(self) -> Expr:
         token = self.cursor.advance()
