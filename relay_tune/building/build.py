@@ -26,6 +26,7 @@ from relay_tune.errors import NoNativeCodeError
 from relay_tune.first_order.kinds import function_type
 from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
+from relay_tune.ir.output_names import named_outputs
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.model import Model, Shapes
 from relay_tune.runtime.program_model import ProgramModel, open_inputs
@@ -97,12 +98,13 @@ def _program_model(
 
     type_ = function_type(typed.main)
     inputs = {param.name: t for param, t in zip(typed.main.params, type_.params, strict=True)}
+    outputs = named_outputs(typed, type_.result)
     if not open_inputs(inputs):
         module = program_module(typed)
         compiled = compile_program(module, target, threads, schedules, report, sizes)
-        return ProgramModel(inputs, type_.result, compile_for, compiled)
+        return ProgramModel(inputs, outputs, compile_for, compiled)
     general = _for_all_sizes(typed, target, threads, schedules, report, sizes)
-    return ProgramModel(inputs, type_.result, compile_for, general)
+    return ProgramModel(inputs, outputs, compile_for, general)
 
 
 def _for_all_sizes(

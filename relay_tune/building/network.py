@@ -33,6 +33,7 @@ from relay_tune.ir.expr import (
     type_name,
 )
 from relay_tune.ir.module import Module
+from relay_tune.ir.output_names import output_names
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op.lower import sized_tensor_types
@@ -156,7 +157,7 @@ def input_type(param: Var) -> TensorType:
 def output_types(module: Module) -> dict[str, TensorType]:
     """The types of the outputs by name; NoNativeCodeError unless they are tensors."""
     types = list(_tensor_types(_expr_type(module.main.body)))
-    return dict(zip(_output_names(module, len(types)), types, strict=True))
+    return dict(zip(output_names(module, len(types)), types, strict=True))
 
 
 def is_static(type_: TensorType) -> bool:
@@ -182,14 +183,6 @@ def _expr_type(node: Expr) -> Type | None:
     if node.type is None and isinstance(node, Var):
         return node.annotation
     return node.type
-
-
-def _output_names(module: Module, count: int) -> list[str]:
-    """The names that the module gives its outputs, if it does."""
-    given = module.attributes.get("outputs")
-    if isinstance(given, tuple | list) and len(given) == count == len(set(map(str, given))):
-        return [str(name) for name in given]
-    return ["output"] if count == 1 else [f"output{n}" for n in range(count)]
 
 
 class _Walk:

@@ -40,6 +40,7 @@ from relay_tune.first_order.terminators import TailCall
 from relay_tune.first_order.values import KnownFunction, Value, new_registers, unflatten
 from relay_tune.ir.expr import Expr, Function, RefCreate
 from relay_tune.ir.module import Module
+from relay_tune.ir.output_names import named_outputs
 from relay_tune.ir.trampoline import run
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import FuncType
@@ -59,13 +60,16 @@ def lower_program(module: Module, entry: str = "main") -> FirstOrderProgram:
     lowering.finish()
     inputs = {param.name: t for param, t in zip(function.params, type_.params, strict=True)}
     has_cells = any(isinstance(node, RefCreate) for node in post_order(*module.functions.values()))
+    result = type_.result
     program = FirstOrderProgram(
         functions=lowering.functions,
         layouts=tuple(lowering.layouts.all),
         data_types=data_types,
         cells=cells,
         closure_code=lowering.closure_code,
-        entries={entry: EntryPoint(known.name, inputs, type_.result)},
+        entries={
+            entry: EntryPoint(known.name, inputs, result, named_outputs(module, result)),
+        },
         types=module.types,
         has_cells=has_cells,
         is_open=_is_open(lowering),
@@ -79,7 +83,8 @@ def described_program(module: Module, type_: FuncType, inputs: Sequence[str]) ->
     assert isinstance(wanted, FuncType)
     data_types, cells = ObjectLayouts(module).outside(*wanted.params, wanted.result)
     named = dict(zip(inputs, wanted.params, strict=True))
-    entry = EntryPoint("@main", named, wanted.result)
+    outputs = named_outputs(module, wanted.result)
+    entry = EntryPoint("@main", named, wanted.result, outputs)
     return FirstOrderProgram({}, (), data_types, cells, {}, {"main": entry}, module.types, False)
 
 

@@ -51,11 +51,13 @@ class EntryPoint:
         function: its name in the program.
         inputs: the type of each parameter by name.
         output: the type of the result.
+        outputs: the same by name; the fields of a tuple each have a name.
     """
 
     function: str
     inputs: Mapping[str, Type]
     output: Type
+    outputs: Mapping[str, Type]
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -1,7 +1,6 @@
 """Operators whose result shape depends on values: dyn.*, argwhere, unique.
 
-Most have a computation of their results' sizes, after which their elements are computed; `unique`
-and `dyn.topk` only have a reference.
+All but `unique` have a computation of their results' sizes, after which the elements are computed.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from relay_tune.ir.operator import AttributesClass, FusionKind, Operator, Relati
 from relay_tune.ir.types import TensorType
 from relay_tune.op import dynamic_sizes as sizes
 from relay_tune.op.elements import Array
-from relay_tune.op.sorting import topk_reference
+from relay_tune.op.sorting import topk_elements, topk_reference
 from relay_tune.tensor.scalar_semantics import convert, numpy_dtype
 from relay_tune.typing.relations_creation import arange as arange_relation
 from relay_tune.typing.relations_creation import filled_dynamic, shaped_by_value
@@ -263,6 +262,8 @@ dyn_topk = _dynamic_operator(
     _topk,
     "The k greatest (or least) elements along an axis, where k is a scalar or of one element.",
     DynamicTopkAttributes,
+    sizes=sizes.topk_sizes,
+    compute=topk_elements,
 )
 argwhere = _dynamic_operator(
     "argwhere",

@@ -209,6 +209,16 @@ def _slices(data: Tensor, bounds: Sequence[Tensor]) -> list[tuple[Scalar, Scalar
     return [bounds_of_slice(begin, end, stride, size) for begin, end, stride, size in rows]
 
 
+def topk_sizes(attributes: Any, inputs: Any, types: Any) -> list[Scalar]:
+    """How many elements are kept, for each result; all along the axis if k < 1."""
+    data, k = inputs
+    size = data.shape[attributes.axis % data.rank]
+    wanted = cast(k[(0,) * k.rank], INDEX)
+    fits = select(binary("lt", index_value(size), wanted), index_value(MISFIT), wanted)
+    kept = select(binary("lt", wanted, 1), index_value(size), fits)
+    return [kept] * (2 if attributes.ret_type == "both" else 1)
+
+
 def argwhere_sizes(attributes: Any, inputs: Any, types: Any) -> list[Scalar]:
     """How many elements are not zero."""
     (data,) = inputs

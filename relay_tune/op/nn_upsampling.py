@@ -62,12 +62,16 @@ def _as_resize(attributes: Any, shape: Sequence[int]) -> Resize2DAttributes:
     mode = _coordinate_mode(attributes)
     scales = [getattr(attributes, f"scale_{letter.lower()}") for letter in letters]
     return Resize2DAttributes(
-        size=tuple(round(sizes[n] * scale) for n, scale in zip(letters, scales, strict=True)),
+        size=tuple(_scaled(sizes[n], scale) for n, scale in zip(letters, scales, strict=True)),
         layout=attributes.layout,
         method=attributes.method,
         coordinate_transformation_mode=mode,
         rounding_method="round" if mode == "half_pixel" else "",
     )
+
+
+def _scaled(size: int, scale: float) -> int:
+    return size * int(scale) if float(scale).is_integer() else round(size * scale)
 
 
 def _coordinate_mode(attributes: Any) -> str:

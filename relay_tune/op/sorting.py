@@ -9,6 +9,7 @@ import numpy as np
 
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.types import TensorType
 from relay_tune.op.elements import Array, integer_shape
 from relay_tune.op.merge_sort import sorted_tensors
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, binary, cast, reduce
@@ -114,12 +115,17 @@ def _argsort_reference(attributes: ArgsortAttributes, data: Array) -> Array:
     return order.astype(numpy_dtype(attributes.dtype))
 
 
-def _topk(attributes: TopkAttributes, inputs: Any, types: Any) -> list[Any]:
-    (data,) = inputs
+def topk_elements(attributes: Any, inputs: Any, types: Any) -> list[Any]:
+    """The computation of topk, and of dyn.topk, whose second input the sizes tell."""
+    data = inputs[0]
     axis = attributes.axis % data.rank
-    kept = integer_shape(types[0])[axis]
-    both = sorted_tensors("topk", data, axis, kept, bool(attributes.is_ascend), attributes.dtype)
-    return _asked_for(attributes, both)
+    ascending, dtype = bool(attributes.is_ascend), attributes.dtype
+    found = [
+        sorted_tensors("topk", data, axis, integer_shape(type_)[axis], ascending, dtype)
+        for type_ in dict.fromkeys(TensorType(type_.shape, data.dtype) for type_ in types)
+    ]
+    # sizes that are found when the program runs have a name for each result
+    return _asked_for(attributes, (found[0][0], found[-1][1]))
 
 
 def _asked_for(attributes: Any, both: Any) -> list[Any]:
@@ -201,7 +207,7 @@ topk = register(
         relation=topk_relation,
         kind=FusionKind.OPAQUE,
         attributes=TopkAttributes,
-        compute=_topk,
+        compute=topk_elements,
         reference=_topk_reference,
         documentation=(
             "The k greatest (or least) elements along an axis in order, and their positions; "

@@ -31,7 +31,7 @@ class LoadedProgram:
 
     Attributes:
         inputs: the type of each input by name, in order.
-        output: the type of the result.
+        outputs: the type of each output by name; the fields of a tuple each have a name.
     """
 
     def __init__(
@@ -39,7 +39,8 @@ class LoadedProgram:
     ) -> None:
         entry = program.entries["main"]
         self.inputs: Mapping[str, Type] = dict(entry.inputs)
-        self.output = entry.output
+        self._output = entry.output
+        self.outputs: Mapping[str, Type] = dict(entry.outputs)
         self._names = list(self.inputs)
         self._parts = [part for n, type_ in entry.inputs.items() for part in _named_parts(type_, n)]
         self._has_tuples = any(isinstance(type_, TupleType) for type_ in entry.inputs.values())
@@ -48,7 +49,7 @@ class LoadedProgram:
         self._writer = ValueWriter(program, self._session)
         self._reader = ValueReader(program, self._session)
         self._inputs = (ctypes.c_void_p * _word_count(*self.inputs.values()))()
-        self._results = [_Result(type_) for type_ in component_types(self.output)]
+        self._results = [_Result(type_) for type_ in component_types(self._output)]
         self._outputs = (ctypes.c_void_p * len(self._results))()
         self._lock = threading.Lock()
 
@@ -96,7 +97,7 @@ class LoadedProgram:
             self._session.reset()
         else:
             self._session.release(objects)
-        return _assembled(self.output, iter(components))
+        return _assembled(self._output, iter(components))
 
     def _bind(self, values: Sequence[object]) -> list[np.ndarray]:
         """Fill the table of inputs; the arrays that must be kept until the call."""

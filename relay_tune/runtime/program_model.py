@@ -32,19 +32,19 @@ class ProgramModel:
 
     Attributes:
         inputs: the type of each input by name, in order.
-        output: the type of the result.
+        outputs: the type of each output by name; the fields of a tuple each have a name.
     """
 
     def __init__(
         self,
         inputs: Mapping[str, Type],
-        output: Type,
+        outputs: Mapping[str, Type],
         compile_for: Callable[[Mapping[str, tuple[int, ...]]], CompiledFunctions],
         general: CompiledFunctions | None,
     ) -> None:
         """Where there is no `general` code for all sizes, it is made for shapes that come."""
         self.inputs = dict(inputs)
-        self.output = output
+        self.outputs = dict(outputs)
         self._open = open_inputs(inputs)
         self._compile_for = compile_for
         self._compiled: dict[Shapes, CompiledFunctions] = {}

@@ -127,7 +127,9 @@ def symbolic_size(dim: Dim, nominal: int) -> int:
 
 
 def dim_of(size: int) -> Dim:
-    """How a size is computed."""
+    """How a size is computed; UndecidedSizeError for what is no integer."""
+    if not isinstance(size, int):
+        raise UndecidedSizeError(f"An open size is combined with {size}, which is no integer.")
     return size.dim if isinstance(size, SymbolicSize) else size
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from relay_tune.ir.dim import UNKNOWN, Dim, UnknownDim
+from relay_tune.ir.dim import UNKNOWN, Dim, Polynomial, Quotient, UnknownDim
 from relay_tune.ir.dim_arithmetic import add, floor_divide, subtract
 
 # Exporters write the largest integer where Python writes nothing.
@@ -12,14 +12,16 @@ _FROM_HERE_AN_END_IS_OPEN = 2**31 - 1
 def sliced_size(dim: Dim, begin: int | None, end: int | None, stride: int) -> Dim:
     """The size of `axis[begin:end:stride]`; `?` where it depends on the value of a symbol.
 
-    Symbols are taken to be at least as large as the numbers that are cut off at either end; code
-    for open sizes checks that.
+    A symbol is at least 1, so `n[1:]` has n - 1 elements; `n[2:]` may have n - 2 or none, which is
+    `?`.
     """
     if isinstance(dim, int):
         return len(range(*slice(begin, end, stride).indices(dim)))
     if isinstance(dim, UnknownDim) or stride < 0:
         return UNKNOWN
     length = _symbolic_length(dim, begin or 0, end)
+    if not _is_surely_positive_or_zero(length):
+        return UNKNOWN
     return floor_divide(add(length, stride - 1), stride)
 
 
@@ -33,3 +35,17 @@ def _symbolic_length(dim: Dim, begin: int, end: int | None) -> Dim:
     if begin == -1:  # no symbol is less than 1
         return 1 if end is None or open_end else UNKNOWN
     return UNKNOWN
+
+
+def _is_surely_positive_or_zero(dim: Dim) -> bool:
+    """Whether a sum of positive multiples of sizes is enough for what is taken off."""
+    if not isinstance(dim, Polynomial):
+        return not isinstance(dim, int) or dim >= 0
+    terms = dict(dim.terms)
+    least = terms.pop((), 0)
+    for product, factor in terms.items():
+        if factor < 0:
+            return False
+        if not any(isinstance(atom, Quotient) for atom in product):  # n // 2 may be 0
+            least += factor
+    return least >= 0

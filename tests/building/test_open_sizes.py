@@ -245,13 +245,40 @@ def test_sizes_that_operators_find(
         ("dyn.reshape(%x, %s)", (floats(4, 6), integers(5, 5))),
         ("dyn.broadcast_to(%x, %s)", (floats(4, 6), integers(3, 6))),
         ("dyn.ones(%s)", (floats(4, 6), integers(-3, 6))),
-        ("strided_slice(%x, begin=[7, 0], end=[2147483647, 6])", (floats(4, 6), integers(1, 1))),
+        ("dyn.topk(%x, take(%s, 0))", (floats(4, 6), integers(7, 1))),
     ],
 )
 def test_sizes_that_there_are_not_end_the_program(body: str, arguments: tuple[object]) -> None:
     _, model = built(f"def @main({X}, %s: Tensor[(2), int64]) {{ {body} }}")
     with pytest.raises(RelayError, match="do not fit the operation"):
         model(*arguments)
+
+
+@pytest.mark.parametrize("bounds", ["[7, 0], end=[2147483647, 6]", "[1, 0], end=[-2, 6]"])
+@pytest.mark.parametrize("size", ["n", "?"])
+def test_more_may_be_cut_off_than_there_is(bounds: str, size: str) -> None:
+    module, model = built(
+        f"def @main(%x: Tensor[({size}, 6), float32]) {{ tanh(strided_slice(%x, begin={bounds})) }}"
+    )
+    for rows in (1, 2, 3, 7, 8, 20):
+        check(module, model, floats(rows, 6))
+
+
+@pytest.mark.parametrize("ret_type", ["both", "values", "indices"])
+def test_the_greatest_elements_however_many(ret_type: str) -> None:
+    body = f'dyn.topk(%x, %k, axis=0, ret_type="{ret_type}")'
+    module, model = built(f"def @main(%x: Tensor[(?, 6), float32], %k: int64) {{ {body} }}")
+    for rows, count in ((4, 1), (4, 4), (7, 3), (2, 0)):
+        check(module, model, floats(rows, 6), np.int64(count))
+
+
+def test_an_open_image_is_enlarged_by_any_factor() -> None:
+    for scale in ("2f", "1.5f"):
+        text = f"nn.upsampling(%x, scale_h={scale}, scale_w=2f)"
+        module = parse(f"def @main(%x: Tensor[(1, 2, ?, ?), float32]) {{ {text} }}")
+        model = build(module, threads=1)
+        for size in ((5, 4), (1, 1)):
+            check(module, model, floats(1, 2, *size))
 
 
 def test_what_has_no_code_names_the_operator() -> None:

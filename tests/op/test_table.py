@@ -8,12 +8,12 @@ import pytest
 import relay_tune.op  # noqa: F401  registers all operators
 from relay_tune.ir.operator import FusionKind, Operator, operators
 
-DYNAMIC = frozenset(["unique", "dyn.topk"])
+DYNAMIC = frozenset(["unique"])
 """The shape of the result depends on values, and nothing finds it: these run outside of kernels."""
 
 FINDS_SIZES = frozenset(
     "argwhere dyn.arange dyn.broadcast_to dyn.full dyn.ones dyn.reshape dyn.strided_slice dyn.tile "
-    "dyn.zeros strided_slice".split()
+    "dyn.topk dyn.zeros strided_slice".split()
 )
 """The shape of the result may depend on values, and the operator finds it."""
 

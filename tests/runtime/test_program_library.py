@@ -194,3 +194,31 @@ def test_a_library_of_a_network_with_open_sizes(tmp_path: Path) -> None:
         assert_same_value(network(*inputs), interpret(module, *inputs))
     with pytest.raises(InputError, match="'b'"):
         network(numbers(3, 16), numbers(2, 16), numbers(4))
+
+
+@pytest.mark.parametrize(
+    ("result", "attributes", "names"),
+    [
+        ("(%x, %x + %x)", "", ["output0", "output1"]),
+        ("(%x, %x + %x)", '#[attributes(outputs=["mask", "sum"])]\n', ["mask", "sum"]),
+        ("%x + %x", "", ["output"]),
+    ],
+)
+def test_outputs_have_the_names_of_the_network(
+    result: str, attributes: str, names: list[str], tmp_path: Path
+) -> None:
+    text = f"{attributes}def @main(%x: Tensor[(n, 2), float32]) {{ {result} }}"
+    model = build(parse(f'#[version = "0.0.5"]\n{text}'), threads=1)
+    model.export(tmp_path / "net.so")
+    loaded = load(tmp_path / "net.so")
+    assert isinstance(loaded, LoadedProgram)
+    assert list(loaded.outputs) == list(model.outputs) == names
+    assert loaded.outputs == model.outputs
+
+
+def test_outputs_of_a_program_have_names(module: Module, tmp_path: Path) -> None:
+    model = build(module, threads=1)
+    model.export(tmp_path / "names.so")
+    loaded = load(tmp_path / "names.so")
+    assert list(loaded.outputs) == ["output0", "output1"]
+    assert loaded.outputs == model.outputs

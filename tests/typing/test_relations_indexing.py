@@ -3,7 +3,7 @@
 import pytest
 
 from relay_tune.ir.dim import UNKNOWN, Symbol
-from relay_tune.ir.dim_arithmetic import add
+from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply, subtract
 from relay_tune.ir.operator import RelationError
 from relay_tune.ir.types import IncompleteType
 from relay_tune.typing import relations_indexing as relations
@@ -11,6 +11,7 @@ from tests.typing.relation_cases import applied, tensor, tuple_of
 
 apply = applied(relations)
 N = Symbol("n")
+TWO_LESS = add(multiply(2, N), -2)
 
 
 def part(begin, end, strides=None, axes=None, slice_mode="end"):
@@ -34,7 +35,12 @@ CASES = [
     ("strided_slice", [tensor(10)], part((2,), (-1,), slice_mode="size"), tensor(8)),
     ("strided_slice", [tensor(10)], part((2,), (3,), slice_mode="size"), tensor(3)),
     ("strided_slice", [tensor(N)], part((0,), (2**31 - 1,)), tensor(N)),
-    ("strided_slice", [tensor(N)], part((1,), (-1,)), tensor(add(N, -2))),
+    ("strided_slice", [tensor(N)], part((1,), (2**31 - 1,)), tensor(add(N, -1))),
+    ("strided_slice", [tensor(add(N, 1))], part((1,), (-1,)), tensor(add(N, -1))),
+    ("strided_slice", [tensor(multiply(2, N))], part((2,), (2**31 - 1,)), tensor(TWO_LESS)),
+    ("strided_slice", [tensor(N)], part((1,), (-1,)), tensor(UNKNOWN)),
+    ("strided_slice", [tensor(floor_divide(N, 2))], part((1,), (None,)), tensor(UNKNOWN)),
+    ("strided_slice", [tensor(subtract(9, N))], part((1,), (None,)), tensor(UNKNOWN)),
     ("strided_slice", [tensor(N)], part((-1,), (None,)), tensor(1)),
     ("strided_slice", [tensor(N)], part((-3,), (None,)), tensor(UNKNOWN)),
     ("strided_slice", [tensor(N)], part((0,), (5,)), tensor(UNKNOWN)),

@@ -63,4 +63,5 @@ def _interface_text(program: CompiledFunctions) -> str:
     entry = program.program.entries["main"]
     type_ = FuncType(tuple(entry.inputs.values()), entry.output)
     function = Function((Var(INTERFACE_PARAMETER, type_),), Tuple(()))
-    return Module({"main": function}, types=program.program.types).astext()
+    attributes = {"outputs": tuple(entry.outputs)}
+    return Module({"main": function}, types=program.program.types, attributes=attributes).astext()
