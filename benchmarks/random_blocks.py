@@ -14,6 +14,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
 from relay_tune.op.arithmetic import add
 from relay_tune.op.nn_activation import gelu, relu
+from relay_tune.op.nn_conv_transpose import conv2d_transpose
 from relay_tune.op.nn_matmul import batch_matmul
 from relay_tune.op.nn_pool import avg_pool2d, max_pool2d
 from relay_tune.op.nn_softmax import softmax
@@ -36,13 +37,17 @@ SIZES = (7, 8, 13, 14, 17, 26, 28, 35, 40, 56, 73, 112)
 WIDTHS = (64, 100, 128, 200, 256, 320, 512, 768, 1000, 1024, 1536, 2048, 3072)
 ROWS = (1, 1, 4, 16, 50, 64, 100, 128, 197, 256)
 MOST_OPERATIONS = 1.2e9
+FIRST_BLOCKS = 108
 
 
 def random_block(seed: int, number: int) -> Module:
-    """A block of an endless series, in which the kinds take turns."""
+    """A block of an endless series, in which the kinds take turns.
+
+    The kinds of the first `FIRST_BLOCKS` stay as they are: logs hold what was measured of them.
+    """
     generator = random.Random(f"{seed} {number}")
     weights = Weights(generator.randrange(1 << 32))
-    kinds = (
+    first = (
         _residual,
         _inverted,
         _attention,
@@ -53,6 +58,8 @@ def random_block(seed: int, number: int) -> Module:
         _feed_forward,
         _plain,
     )
+    later = (_upsampling, _stem, _grouped, _separable)
+    kinds = first if number < FIRST_BLOCKS else later
     return kinds[number % len(kinds)](generator, weights)
 
 
@@ -102,6 +109,35 @@ def _separable(generator: random.Random, weights: Weights) -> Module:
         value = conv(weights, value, (channels, channels), kernel, stride=stride, groups=channels)
         value = conv_bn_relu(weights, relu(value), (channels, channels), 1)
     return network((data,), value)
+
+
+def _upsampling(generator: random.Random, weights: Weights) -> Module:
+    """Two transposed convolutions that double an image each."""
+    data, channels = _image(generator, 4)
+    value: Expr = data
+    for outputs in (max(16, channels // 2), max(8, channels // 4)):
+        kernel, padding = generator.choice(((2, 0), (4, 1)))
+        value = relu(
+            conv2d_transpose(
+                value,
+                weights.he((channels, outputs, kernel, kernel), channels * kernel * kernel // 4),
+                strides=(2, 2),
+                padding=(padding, padding),
+                channels=outputs,
+                kernel_size=(kernel, kernel),
+            )
+        )
+        channels = outputs
+    return network((data,), value)
+
+
+def _grouped(generator: random.Random, weights: Weights) -> Module:
+    """1x1, grouped 3x3 of stride 1 or 2, 1x1."""
+    data, channels = _image(generator, 2)
+    stride, groups = generator.choice((1, 2)), generator.choice((2, 4, 8))
+    value = conv_bn_relu(weights, data, (channels, channels), 1)
+    value = relu(conv(weights, value, (channels, channels), 3, stride=stride, groups=groups))
+    return network((data,), conv_bn_relu(weights, value, (channels, 2 * channels), 1))
 
 
 def _plain(generator: random.Random, weights: Weights) -> Module:

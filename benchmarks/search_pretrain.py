@@ -43,7 +43,7 @@ from relay_tune.tuning.tasks import Task, extract_tasks
 from search import GeneticSearch, Genome, RandomSearch
 
 SEED = 0
-BLOCKS = 108
+BLOCKS = 144
 SCHEDULES = 32
 """Candidates of a task; fewer where its space has not so many."""
 

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from benchmarks.search_quality import Replay, Strategy, read_table
 from search import SearchTable
 
-TRIALS = 256
+TRIALS = 128
 COLUMNS = 5
 PANEL_INCHES = (3.0, 2.6)
 WORST = 0.01
