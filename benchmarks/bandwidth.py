@@ -3,8 +3,8 @@
     python -m benchmarks.bandwidth --match depthwise
 
 `share` is the time of a plain loop that reads and writes as many bytes, divided by that of the
-kernel. The loop runs in turns with the kernel, on one core, so that both meet the same caches and
-the same weather; `level` is the smallest cache that holds inputs and outputs together.
+kernel. Both run many times in one native call, in turns, on one core, so that they meet the same
+caches and the same weather; `level` is the smallest cache that holds inputs and outputs together.
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ def kernels() -> list[Kernel]:
         *reduction_kernels(),
         *row_kernels(),
         *product_kernels(),
+        *near_kernels(),
     ]
 
 
@@ -186,6 +187,19 @@ def product_kernels() -> list[Kernel]:
     ]
 
 
+def near_kernels() -> list[Kernel]:
+    """Some of the kernels on data of the first cache: what their arithmetic takes by itself."""
+    norm, few = "nn.layer_norm(%a, %b, %c)", ((32, 128),)
+    return [
+        depthwise(32, 8, 1),
+        Kernel("power 32x128", few, "exp(%a)"),
+        Kernel("softmax 32x128", few, "nn.softmax(%a)"),
+        Kernel("softmax 2x1000", ((2, 1000),), "nn.softmax(%a)"),
+        Kernel("layer norm 4x768", ((4, 768), (768,), (768,)), norm, weights=2),
+        Kernel("layer norm 16x256", ((16, 256), (256,), (256,)), norm, weights=2),
+    ]
+
+
 def measure(kernel: Kernel, rounds: int) -> Row:
     """Run the kernel and the plain loop in turns."""
     module, inputs = program(kernel)
@@ -193,18 +207,17 @@ def measure(kernel: Kernel, rounds: int) -> Row:
     model = build(module, threads=1)
     assert isinstance(model, Model)
     outputs = [np.asarray(model(*inputs))]
+    count = len(model.program(tuple(array.shape for array in inputs)).steps)
     read, written = (sum(array.nbytes for array in arrays) for arrays in (inputs, outputs))
     read += 4 * sum(prod(shape) for shape in kernel.shapes[len(inputs) :])
-    limit_rounds = max(1, int(REFERENCE_SECONDS / ((read + written) / REFERENCE_RATE)))
-    limit = Mover(read, written, limit_rounds)
-    seconds, limits, count = [], [], 0
+    runs = max(1, int(REFERENCE_SECONDS / ((read + written) / REFERENCE_RATE)))
+    limit = Mover(read, written, runs)
+    seconds, limits = [], []
     for _ in range(rounds):
-        report = model.profile(*inputs)
-        count = len(report.rows)
-        seconds.append(report.seconds)
+        seconds.append(model.repeat_seconds(*inputs, runs=runs))
         start = perf_counter()
         limit()
-        limits.append((perf_counter() - start) / limit_rounds)
+        limits.append((perf_counter() - start) / runs)
     total = read + written
     level = next((name for name, size in CACHES.items() if total <= size), "memory")
     return Row(kernel.name, total, level, count, median(seconds), median(limits))

@@ -14,6 +14,12 @@ import numpy as np
 from relay_tune.codegen.compiled_program import MAIN_SYMBOL, CompiledProgram
 from relay_tune.codegen.compiler import LoadedCode, compile_text
 from relay_tune.codegen.main_function import main_text
+from relay_tune.codegen.repeat_function import (
+    MEASURED_SYMBOL,
+    REPEAT_SYMBOL,
+    RepeatContext,
+    repeat_text,
+)
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.aligned_memory import aligned_array, aligned_bytes
@@ -81,6 +87,28 @@ class NativeProgram:
                     self._pool.run(address, self._table, threads)
                     times.append(perf_counter() - start)
         return seconds
+
+    def repeat_seconds(self, inputs: Sequence[np.ndarray], threads: int, runs: int) -> float:
+        """The time of one of so many runs that follow each other without Python between them.
+
+        Outputs begin on cache lines.
+        """
+        outputs = [aligned_array(shape, dtype) for shape, dtype in self._outputs]
+        context = RepeatContext(
+            ctypes.addressof(self._table), runs, 0, self._program.slots, number=1, first=0
+        )
+        with self._lock:
+            address = self._repeat_code.address(REPEAT_SYMBOL)
+            self._fill_table(inputs, outputs)
+            self._pool.run(address, ctypes.byref(context), threads)
+        return float(context.nanoseconds) / runs / 1e9
+
+    @cached_property
+    def _repeat_code(self) -> LoadedCode:
+        target = self._program.target
+        image = compile_text(repeat_text(target.triple), target)
+        imports = {**self._pool.imports, MEASURED_SYMBOL: self._main}
+        return LoadedCode([image], [REPEAT_SYMBOL], imports)
 
     def _fill_table(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
         table = self._table

@@ -148,3 +148,15 @@ def test_profile(model: Model) -> None:
     dense = next(row for row in report.rows if "dense" in row.title)
     assert dense.work.written >= 2 * 4 * 5 * 8
     assert all(row.title in str(report) for row in report.rows)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_repeated_runs_are_timed_and_change_nothing(model: Model, threads: int) -> None:
+    a, b = arrays()
+    first = model(a, b)
+    once, often = (
+        model.repeat_seconds(a, b, runs=runs, threads=threads) * runs for runs in (1, 20_000)
+    )
+    assert 0 < once < often
+    assert_right(first, a, b)
+    assert_right(model(a, b), a, b)
