@@ -7,6 +7,7 @@ from itertools import permutations
 
 from relay_tune.schedule.analysis import NestAnalysis
 from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.memory_traffic import may_be_fetched
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.vector_axes import vector_choices
 
@@ -18,8 +19,6 @@ ROW_COUNTS = (1, 2, 4, 8, 16)
 BLOCK_COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 LEAST_BLOCK = 24
 """Fewer elements of an axis are no more than a tile or two."""
-LEAST_PREFETCHED = 128 << 10
-"""Bytes of constants; fewer arrive in no time."""
 LEAST_BLOCKED_SHARE = 0.25
 """Blocks are useless where all that a nest reads takes less than this share of the second cache."""
 MAXIMUM_WINDOW = 49
@@ -38,12 +37,12 @@ def alternatives(analysis: NestAnalysis, machine: Machine) -> dict[str, tuple[ob
         last = len(nest.axes) - 1
         rows = tuple(n for n in ROW_COUNTS if n <= max(nest.axes[last].extent, 1))
         choices.setdefault(f"tile{last}", rows)
-    choices["order"] = tuple(_orders(nest, _tiled_axes(analysis)))
+    choices["order"] = tuple(_orders(analysis))
     for place in _blocked_axes(analysis, machine):
         choices[f"blocks{place}"] = _block_counts(nest.axes[place].extent)
     choices["reduction_order"] = tuple(_reduction_orders(nest))
     choices["unroll"] = _unrolls(nest)
-    choices["prefetch"] = (False, True) if _reads_weights(analysis) else (False,)
+    choices["prefetch"] = (False, True) if _reads_panels(analysis) else (False,)
     return choices
 
 
@@ -88,10 +87,9 @@ def _extent(analysis: NestAnalysis, place: int) -> int:
     return analysis.nest.axes[place].extent
 
 
-def _reads_weights(analysis: NestAnalysis) -> bool:
-    """Whether a nest reduces over constants that are large enough to be worth a prefetch."""
-    sizes = [a.elements * a.bytes for a in analysis.body_accesses if a.constant]
-    return max(sizes, default=0) >= LEAST_PREFETCHED
+def _reads_panels(analysis: NestAnalysis) -> bool:
+    """Whether a nest reduces over an operand in pieces that are worth a prefetch."""
+    return any(may_be_fetched(analysis, access) for access in analysis.body_accesses)
 
 
 def _block_counts(extent: int) -> tuple[int, ...]:
@@ -105,12 +103,17 @@ def _tile_extents(extent: int) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def _orders(nest: Nest, tiled: list[int]) -> Iterator[tuple[int, ...]]:
+def _orders(analysis: NestAnalysis) -> Iterator[tuple[int, ...]]:
     """Loop orders: the axes as stored, with the ones that have reuse permuted among their places.
 
-    Axes without reuse stay where they are; permuting them changes nothing but strides.
+    Axes without reuse stay where they are; permuting them changes nothing but strides. Without a
+    reduction: the axes as stored, and as what is read lies in memory.
     """
+    nest, tiled = analysis.nest, _tiled_axes(analysis)
     places = tuple(range(len(nest.axes)))
+    if nest.body is None:
+        yield from dict.fromkeys((places, *_orders_as_read(analysis)))
+        return
     moving = tiled if len(tiled) <= 3 else tiled[-3:]
     seen = set()
     for arrangement in permutations(moving):
@@ -120,6 +123,15 @@ def _orders(nest: Nest, tiled: list[int]) -> Iterator[tuple[int, ...]]:
         if tuple(order) not in seen:
             seen.add(tuple(order))
             yield tuple(order)
+
+
+def _orders_as_read(analysis: NestAnalysis) -> Iterator[tuple[int, ...]]:
+    """The orders in which the axes of what a nest without a reduction reads follow each other."""
+    axes = analysis.nest.axes
+    for access in analysis.result_accesses:
+        form = access.form
+        if form is not None and all(form.coefficient(axis) > 0 for axis in axes if axis.extent > 1):
+            yield tuple(sorted(range(len(axes)), key=lambda n: -form.coefficient(axes[n])))
 
 
 def _unrolls(nest: Nest) -> tuple[int, ...]:

@@ -9,11 +9,14 @@ from operator import mul
 from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.line_conflicts import reloaded_bytes
-from relay_tune.schedule.load_count import distinct_places, tiled_axes
+from relay_tune.schedule.load_count import distinct_places, tiled_axes, vector_axis, vector_count
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.outer_loops import outer_loops
+from relay_tune.schedule.prefetching import piece_size
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
+from relay_tune.tensor.index import is_injective
+from relay_tune.tensor.size import is_symbolic
 
 EXPOSED_SHARE = 0.5
 """How much of the transfer of weights no arithmetic hides, unless it is asked for early."""
@@ -27,6 +30,13 @@ LINE_BYTES = 64
 PARTIAL_ROW = 1.5
 """How much slower parts of rows come from a cache than whole ones."""
 
+EXPOSED_PARTS = 0.4
+"""How much of what parts of rows take longer is not hidden behind the arithmetic of a product.
+
+Measured with products of 512 and 1024 rows: tiles of 12x32 in panels of 64 columns, or of four
+times 16, take 1.09 to 1.13 times as long as tiles of 6x64.
+"""
+
 LONG_ROW = 1 << 10
 """Bytes of a part that the processor fetches ahead like a whole row."""
 
@@ -36,6 +46,9 @@ LONG_FAR_ROW = 1 << 14
 Measured with depthwise convolutions of 144 channels, 56x56, tiles of 7 or 8 columns one below the
 other (4 kB of each row) against tiles beside each other: 1.1 to 1.3 times.
 """
+
+LEAST_FETCHED = 128 << 10
+"""Bytes of an operand; fewer arrive in no time."""
 
 FOLLOWED_STREAMS = 32
 
@@ -57,17 +70,73 @@ EXPOSED_REREADS = 0.25
 """What reading the rows of a window again from the second cache costs behind slower transfers."""
 
 
-def shares_weights(analysis: NestAnalysis, choice: TileChoice) -> bool:
-    """Whether several tiles in a row read the same weights, while the next can be fetched."""
-    nest = analysis.nest
-    innermost = next(
-        (loop for loop in reversed(outer_loops(nest.axes, choice)) if loop.count > 1), None
-    )
-    if innermost is None:
+def may_lie_in_pieces(analysis: NestAnalysis, access: Access) -> bool:
+    """Whether tiles may read an operand in pieces which can be fetched ahead (see `prefetching`).
+
+    Packed constants always lie so.
+    """
+    nest, form = analysis.nest, access.form
+    if access.constant:
+        return True
+    if access.is_near or form is None or access.repeats:
         return False
-    axis = nest.axes[innermost.place]
-    weights = [access for access in analysis.body_accesses if access.constant]
-    return any(access.form is not None and not access.form.coefficient(axis) for access in weights)
+    used = [axis for axis in (*nest.axes, *nest.reduction) if form.coefficient(axis)]
+    if any(is_symbolic(axis.extent) for axis in used) or not is_injective(form, used):
+        return False
+    return any(form.coefficient(axis) for axis in nest.reduction)
+
+
+def may_be_fetched(analysis: NestAnalysis, access: Access) -> bool:
+    """Whether an operand may lie in pieces and is large enough for them to be worth a prefetch."""
+    return access.elements * access.bytes >= LEAST_FETCHED and may_lie_in_pieces(analysis, access)
+
+
+def _lies_in_panels(analysis: NestAnalysis, choice: TileChoice, access: Access) -> bool:
+    """Whether the steps of a reduction read vectors of short rows, one behind the other."""
+    vector = vector_axis(analysis.nest, choice)
+    if access.constant or access.form is None or vector is None:
+        return False
+    if access.form.coefficient(vector) != 1 or not may_lie_in_pieces(analysis, access):
+        return False
+    steps = [access.form.coefficient(axis) for axis in analysis.nest.reduction]
+    row = min(step for step in steps if step)
+    return row > 1 and row * access.bytes < LONG_ROW
+
+
+def fetched_ahead(analysis: NestAnalysis, choice: TileChoice) -> Access | None:
+    """What can be fetched for the next tile while several tiles in a row share it, or None."""
+    tile = dict(tiled_axes(analysis.nest, choice))
+    for access in sorted(_shared(analysis, choice), key=lambda access: not access.constant):
+        if not may_be_fetched(analysis, access) or not _has_several(analysis, access, tile):
+            continue
+        if access.constant or _is_one_piece(analysis, access, tile):
+            return access
+    return None
+
+
+def _has_several(analysis: NestAnalysis, access: Access, tile: Mapping[Axis, int]) -> bool:
+    """Whether the tiles of a nest do not all read the same piece of an operand."""
+    form = access.form
+    return form is not None and any(
+        form.coefficient(axis) and tile[axis] < axis.extent for axis in analysis.nest.axes
+    )
+
+
+def _shared(analysis: NestAnalysis, choice: TileChoice) -> list[Access]:
+    """What several tiles in a row read together."""
+    loops = outer_loops(analysis.nest.axes, choice)
+    innermost = next((loop for loop in reversed(loops) if loop.count > 1), None)
+    if innermost is None:
+        return []
+    axis = analysis.nest.axes[innermost.place]
+    return [a for a in analysis.body_accesses if a.form and not a.form.coefficient(axis)]
+
+
+def _is_one_piece(analysis: NestAnalysis, access: Access, tile: Mapping[Axis, int]) -> bool:
+    if access.form is None:
+        return False
+    whole = {axis: axis.extent for axis in analysis.nest.reduction}
+    return piece_size(access.form, {**tile, **whole}) is not None
 
 
 def memory_cycles(
@@ -86,8 +155,9 @@ def memory_cycles(
     outer = outer_loops(nest.axes, choice)
     boxes = [_footprints(accesses, tile, reduced)]
     inner = dict(tile)
-    ahead = 2 if choice.prefetch else 1  # the next weights come while these are used
-    places = [ahead if access.constant else 1 for access in accesses]
+    shared = _shared(analysis, choice)
+    fetched = fetched_ahead(analysis, choice) if choice.prefetch else None
+    places = [2 if access is fetched else 1 for access in accesses]  # the next comes meanwhile
     loops: list[tuple[Axis, int]] = []
     for loop in reversed(outer):
         axis = nest.axes[loop.place]
@@ -104,13 +174,34 @@ def memory_cycles(
         again, first, waited = _access_cycles(
             access, touched, loops, working_sets, analysis, machine
         )
-        scattered = _scatter(access, analysis, tile, loops, machine)
-        cycles += scattered * (again + first * (1.0 if access.is_near else crowding))
-        if access.constant:
-            exposed += (PREFETCH_COST if choice.prefetch else EXPOSED_SHARE) * waited
+        scattered = _scatter(access, analysis, choice, loops, machine)
+        moved = scattered * (again + first * (1.0 if access.is_near else crowding))
+        cycles += moved
+        if _lies_in_panels(analysis, choice, access):
+            exposed += EXPOSED_PARTS * (moved - moved / scattered)
+        if access is fetched:
+            exposed += PREFETCH_COST * (waited if access.constant else first)
+        elif access.constant:
+            exposed += EXPOSED_SHARE * waited
+        elif access in shared and not access.is_near:
+            exposed += first * _unhidden(analysis, choice, access, touched[0], machine)
     cycles += stored_cycles(analysis, machine)
     wasted = _torn_lines(analysis, tile, _stored_bytes(analysis)) + reloaded_bytes(analysis, choice)
     return cycles + wasted / machine.cache_bandwidth[1], exposed
+
+
+def _unhidden(
+    analysis: NestAnalysis, choice: TileChoice, access: Access, touched: float, machine: Machine
+) -> float:
+    """The share of a transfer from afar that the arithmetic of the first of several tiles leaves.
+
+    The tiles that follow find all that the first one has fetched.
+    """
+    vectors = vector_count(analysis.nest, choice, dict(tiled_axes(analysis.nest, choice)))
+    steps = prod(axis.extent for axis in analysis.nest.reduction)
+    arithmetic = vectors * steps * analysis.body_operations / machine.fused_per_cycle
+    transfer = touched / _bandwidth(access.elements * access.bytes, machine)
+    return max(1.0 - arithmetic / transfer, 0.0) if transfer else 0.0
 
 
 def stored_cycles(analysis: NestAnalysis, machine: Machine) -> float:
@@ -181,7 +272,7 @@ def _torn(form: Affine, size: int, tile: Mapping[Axis, int]) -> float:
 def _scatter(
     access: Access,
     analysis: NestAnalysis,
-    tile: Mapping[Axis, int],
+    choice: TileChoice,
     loops: Sequence[tuple[Axis, int]],
     machine: Machine,
 ) -> float:
@@ -192,8 +283,12 @@ def _scatter(
     it; a long part of it is as good as all.
     """
     form = access.form
-    if form is None or access.constant or analysis.nest.body is None:
+    if form is None or access.constant:
         return 1.0
+    tile = {axis: min(extent, axis.extent) for axis, extent in tiled_axes(analysis.nest, choice)}
+    if _lies_in_panels(analysis, choice, access):
+        steps = {axis: axis.extent for axis in analysis.nest.reduction}
+        return 1.0 if _run(form, {**tile, **steps}) * access.bytes >= LONG_ROW else PARTIAL_ROW
     axes = sorted((axis for axis in tile if form.coefficient(axis)), key=form.coefficient)
     if not axes or form.coefficient(axes[0]) != 1:
         return 1.0
@@ -211,6 +306,16 @@ def _scatter(
         if run[axis] < axis.extent:
             return PARTIAL_ROW if length < long else 1.0
     return 1.0
+
+
+def _run(form: Affine, extents: Mapping[Axis, int]) -> int:
+    """How many elements of a box of axes follow each other in memory before the first gap."""
+    length = 1
+    for axis in sorted((a for a in extents if form.coefficient(a)), key=form.coefficient):
+        if form.coefficient(axis) != length:
+            break
+        length *= min(extents[axis], axis.extent)
+    return length
 
 
 def _access_cycles(

@@ -16,7 +16,7 @@ from relay_tune.schedule.analysis import NOTHING_NEAR, Near, NestAnalysis, analy
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimate import Estimate, estimate
 from relay_tune.schedule.machine import Machine
-from relay_tune.schedule.memory_traffic import shares_weights
+from relay_tune.schedule.memory_traffic import fetched_ahead
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.parallel_loops import with_parallel
 from relay_tune.schedule.register_use import accumulators, register_use
@@ -70,7 +70,7 @@ class NestSpace:
             unroll=integer(chosen["unroll"]),
             parallel=0,
         )
-        if chosen["prefetch"] and shares_weights(self.analysis, choice):
+        if chosen["prefetch"] and fetched_ahead(self.analysis, choice) is not None:
             choice = replace(choice, prefetch=True)
         if self.repeats:
             return choice

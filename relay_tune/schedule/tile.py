@@ -87,9 +87,7 @@ class _Tiler:
             nest, constants, self.vector_axis, self.order, self.reduction, self.tiles
         )
         self.ahead = (
-            panel_prefetch(nest, choice, self.reduction, tuple(self.packed.values()))
-            if choice.prefetch
-            else None
+            panel_prefetch(nest, choice, self.reduction, self.packed) if choice.prefetch else None
         )
         self.numbers: list[Axis] = []
         self.fused = 0
@@ -323,7 +321,7 @@ class _Tiler:
     ) -> Sequence[Statement]:
         if self.ahead is None:
             return ()
-        panel = {axis: bindings[axis].number for axis in self.ahead.load.tiled}
+        panel = {axis: bindings[axis].number for axis, _ in self.ahead.panels.steps}
         readers = [self.numbers[place] for place in self.ahead.readers]
         return (prefetch_statement(self.ahead, panel, readers, groups),)
 

@@ -10,6 +10,7 @@ from relay_tune.ir.dim import Symbol
 from relay_tune.op.lower import TensorProgram
 from relay_tune.runtime.run_tensors import run_tensors
 from relay_tune.schedule.apply import plan_program
+from relay_tune.schedule.machine import Machine
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, Tensor, binary, reduce
 from relay_tune.tensor.size import symbolic_size
@@ -112,3 +113,16 @@ def test_image_to_columns_is_no_panel():
     )
     plan = plan_program(TensorProgram((data, weight), (result,), ()))
     assert [nest.name for nest in plan.nests] == ["convolution"]
+
+
+def test_rows_are_copied_as_they_lie_and_whole_panels_are_read():
+    left = input_tensor("left", (1024, 1024), "float32")
+    right = input_tensor("right", (1024, 1024), "float32")
+    program = TensorProgram((left, right), (product(left, right, transposed=False),), ())
+    # a server core whose third cache is far away
+    bandwidth = (90.0, 45.0, 8.0, 4.0)
+    machine = Machine(vector_bytes=64, registers=32, cache_bandwidth=bandwidth)
+    copy, multiply = plan_program(program).default_schedule(machine, 1).choices
+    assert copy.order == (1, 0, 2)  # (panel, row, column): the rows outside
+    assert multiply.tile[1:] == (1, 64)  # one panel, all of its columns
+    assert multiply.prefetch

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 
 from relay_tune.schedule.apply import apply_schedule, plan_program
 from relay_tune.schedule.choice import TileChoice
@@ -24,18 +23,43 @@ def loops_of(order, blocks=(1, 1), unroll=4):
     return kernel_text(scheduled.kernels[0])
 
 
+def products_of_inputs(tile, order):
+    """The text of a product of 48 x 96 and 96 x 256, two inputs, with prefetch."""
+    a, b = input_tensor("a", (48, 96), "float32"), input_tensor("b", (96, 256), "float32")
+    k = Axis("k", 96)
+    product = compute("p", (48, 256), lambda i, j: reduce("sum", [k], a[i, k] * b[k, j]))
+    ones = {a: np.ones((48, 96), np.float32), b: np.ones((96, 256), np.float32)}
+    plan = plan_program(program_of([product], ones))
+    copied = TileChoice(2, 16, (1, 1, 64), (1, 0, 2), (1, 1, 1), (), 1, 0)
+    choice = TileChoice(2, 16, tile, order, (1, 1, 1), (0,), 4, 0, prefetch=True)
+    scheduled = apply_schedule(plan, Schedule((copied, choice)))
+    return kernel_text(scheduled.kernels[-1])
+
+
 def test_a_share_of_the_next_panel_in_each_group_of_steps():
     text = loops_of(ROWS_INSIDE)
-    # 64 * 16 elements of a panel, read by 3 tiles in 16 groups of steps: 22 for each, 2 lines.
-    assert "prefetch b_packed[0, 0, (j_t + 1) * 1024 + (i_t * 16 + k_o) * 22]" in text
+    # 64 lines of a panel, read by 3 tiles in 16 groups of steps: 2 for each, done after 11 groups.
+    assert "prefetch b_packed[0, 0, 1024 + j_t * 1024 + (i_t * 11 + k_o) * 32]" in text
+    assert "if k_o < 11" in text
     assert text.count("prefetch") == 2
 
 
-@pytest.mark.parametrize(
-    "change", [{"order": COLUMNS_INSIDE}, {"order": ROWS_INSIDE, "blocks": (3, 1)}]
-)
-def test_nothing_where_tiles_in_a_row_share_no_panel(change):
-    assert "prefetch" not in loops_of(**change)
+def test_rows_where_the_tiles_beside_each_other_share_them():
+    text = loops_of(COLUMNS_INSIDE)
+    # 8 rows of 64 elements, 32 lines, read by 2 tiles in 16 groups of steps: 1 each, all groups.
+    assert "prefetch a[512 + i_t * 512 + (j_t * 16 + k_o) * 16]" in text
+    assert text.count("prefetch") == 1
+    assert "if k_o" not in text
+
+
+def test_columns_that_were_copied():
+    text = products_of_inputs((6, 1, 64), order=(1, 0, 2))
+    # 64 * 96 elements of a panel, 384 lines, read by 8 tiles in 24 groups: 2 each in 24 groups.
+    assert "prefetch b_panel[6144 + jo_t * 6144 + ji_t * 64 + (i_t * 24 + k_o) * 32]" in text
+
+
+def test_no_parts_of_panels():
+    assert "prefetch" not in products_of_inputs((6, 1, 32), order=(1, 2, 0))
 
 
 def test_nothing_where_the_share_is_too_large_for_a_group():
