@@ -12,7 +12,7 @@ from relay_tune.schedule.line_conflicts import reloaded_bytes
 from relay_tune.schedule.load_count import distinct_places, tiled_axes, vector_axis, vector_count
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.outer_loops import outer_loops
-from relay_tune.schedule.prefetching import piece_size
+from relay_tune.schedule.prefetching import pieces_of
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.index import is_injective
@@ -109,7 +109,7 @@ def fetched_ahead(analysis: NestAnalysis, choice: TileChoice) -> Access | None:
     for access in sorted(_shared(analysis, choice), key=lambda access: not access.constant):
         if not may_be_fetched(analysis, access) or not _has_several(analysis, access, tile):
             continue
-        if access.constant or _is_one_piece(analysis, access, tile):
+        if access.constant or _lies_in_pieces(analysis, access, tile):
             return access
     return None
 
@@ -122,6 +122,11 @@ def _has_several(analysis: NestAnalysis, access: Access, tile: Mapping[Axis, int
     )
 
 
+def _lies_in_pieces(analysis: NestAnalysis, access: Access, tile: Mapping[Axis, int]) -> bool:
+    form = access.form
+    return form is not None and pieces_of(form, tile, analysis.nest.reduction) is not None
+
+
 def _shared(analysis: NestAnalysis, choice: TileChoice) -> list[Access]:
     """What several tiles in a row read together."""
     loops = outer_loops(analysis.nest.axes, choice)
@@ -130,13 +135,6 @@ def _shared(analysis: NestAnalysis, choice: TileChoice) -> list[Access]:
         return []
     axis = analysis.nest.axes[innermost.place]
     return [a for a in analysis.body_accesses if a.form and not a.form.coefficient(axis)]
-
-
-def _is_one_piece(analysis: NestAnalysis, access: Access, tile: Mapping[Axis, int]) -> bool:
-    if access.form is None:
-        return False
-    whole = {axis: axis.extent for axis in analysis.nest.reduction}
-    return piece_size(access.form, {**tile, **whole}) is not None
 
 
 def memory_cycles(
@@ -155,7 +153,6 @@ def memory_cycles(
     outer = outer_loops(nest.axes, choice)
     boxes = [_footprints(accesses, tile, reduced)]
     inner = dict(tile)
-    shared = _shared(analysis, choice)
     fetched = fetched_ahead(analysis, choice) if choice.prefetch else None
     places = [2 if access is fetched else 1 for access in accesses]  # the next comes meanwhile
     loops: list[tuple[Axis, int]] = []
@@ -183,11 +180,17 @@ def memory_cycles(
             exposed += PREFETCH_COST * (waited if access.constant else first)
         elif access.constant:
             exposed += EXPOSED_SHARE * waited
-        elif access in shared and not access.is_near:
+        elif access in analysis.body_accesses and not access.is_near and _is_reused(access, loops):
             exposed += first * _unhidden(analysis, choice, access, touched[0], machine)
     cycles += stored_cycles(analysis, machine)
     wasted = _torn_lines(analysis, tile, _stored_bytes(analysis)) + reloaded_bytes(analysis, choice)
     return cycles + wasted / machine.cache_bandwidth[1], exposed
+
+
+def _is_reused(access: Access, loops: Sequence[tuple[Axis, int]]) -> bool:
+    """Whether several tiles read the same elements."""
+    form = access.form
+    return form is not None and any(n > 1 and not form.coefficient(axis) for axis, n in loops)
 
 
 def _unhidden(
@@ -195,7 +198,7 @@ def _unhidden(
 ) -> float:
     """The share of a transfer from afar that the arithmetic of the first of several tiles leaves.
 
-    The tiles that follow find all that the first one has fetched.
+    Those that read the same later find all that the first one has fetched.
     """
     vectors = vector_count(analysis.nest, choice, dict(tiled_axes(analysis.nest, choice)))
     steps = prod(axis.extent for axis in analysis.nest.reduction)

@@ -3,10 +3,10 @@
     before:  for j_t: for i_t: for k_o: { steps of tile (j_t, i_t) on panel w[j_t] }
     after:   for j_t: for i_t: for k_o: { prefetch part (i_t, k_o) of panel w[j_t + 1]; steps }
 
-A panel is what a tile reads of an operand where that lies in one piece: packed weights, columns
-that were copied (see `panels`), whole rows. It is read once from afar and then again and again from
-the second cache, by all tiles that share it. Its first reader would wait for memory; spread over
-the steps of the tiles before, the transfer hides behind arithmetic.
+A panel is what a tile reads of an operand, in one piece (packed weights, columns that were copied
+(see `panels`), whole rows) or a piece of a row in each reduction step. It is read once from afar
+and then again and again from the second cache, by all tiles that share it. Its first reader would
+wait for memory; spread over the steps of the tiles before, the transfer hides behind arithmetic.
 """
 
 from __future__ import annotations
@@ -35,20 +35,35 @@ OPEN_TILES = 4
 
 
 @dataclass(frozen=True, slots=True)
+class Pieces:
+    """How what a tile reads of an operand lies in memory.
+
+    Attributes:
+        size: the elements of a piece.
+        count: how many pieces there are: one, or one for each reduction step.
+        apart: how many elements apart the pieces of two steps begin.
+    """
+
+    size: int
+    count: int = 1
+    apart: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Panels:
-    """The pieces of an operand that the tiles of a nest read.
+    """What the tiles of a nest read of an operand.
 
     Attributes:
         tensor: the operand; its elements are counted from the first one.
-        size: the elements of a piece.
-        offset: the first element of the first piece.
-        steps: the axes of the nest that a piece depends on, and how many elements apart the pieces
+        pieces: of a panel.
+        offset: the first element of the first panel.
+        steps: the axes of the nest that a panel depends on, and how many elements apart the panels
             of two neighbouring tiles on each of them begin.
-        next: how many elements behind a piece the one begins that is read next.
+        next: how many elements behind a panel the one begins that is read next.
     """
 
     tensor: Tensor
-    size: int
+    pieces: Pieces
     offset: int
     steps: tuple[tuple[Axis, int], ...]
     next: int
@@ -58,18 +73,24 @@ class Panels:
 class PanelPrefetch:
     """Which panels are fetched ahead, and how much in each group of reduction steps.
 
+    A panel in one piece is divided among all groups of all readers, the first ones of each tile.
+    Of a panel with a piece for each step, a group fetches the pieces of its own steps; each reader
+    takes a part of them, until all of their lines are asked for.
+
     Attributes:
         panels: of one operand.
         readers: the positions of the loops over the tiles that read one panel, outermost first.
-        lines: of the next panel that one group of steps fetches.
-        groups: how many of a tile's groups fetch, the first ones.
+        steps: in a group.
+        lines: of a piece that one group fetches.
+        shares: how many groups of a tile fetch, or how many readers.
         is_every: whether these are all of them.
     """
 
     panels: Panels
     readers: tuple[int, ...]
+    steps: int
     lines: int
-    groups: int
+    shares: int
     is_every: bool
 
 
@@ -88,10 +109,9 @@ def panel_prefetch(
         return None
     if any(is_symbolic(axis.extent) for axis in reduction) or len(packed) > 1:
         return None
-    groups = prod(axis.extent for axis in reduction) // unrolled[reduction[-1]]
     loops = outer_loops(nest.axes, choice)
     for panels in _operands(nest, choice, loops, packed):
-        found = _fetched(panels, nest, loops, groups)
+        found = _fetched(panels, nest, loops, unrolled[reduction[-1]])
         if found is not None:
             return found
     return None
@@ -115,13 +135,13 @@ def _packed_panels(load: PackedLoad) -> Panels:
     for axis, packed in reversed(list(zip(load.tiled, recipe.tiled, strict=True))):
         steps.append((axis, apart))
         apart *= packed.count
-    return Panels(load.constant.tensor, size, 0, tuple(reversed(steps)), size)
+    return Panels(load.constant.tensor, Pieces(size), 0, tuple(reversed(steps)), size)
 
 
 def _panels_in_place(
     load: Load, nest: Nest, choice: TileChoice, loops: Sequence[OuterLoop]
 ) -> Panels | None:
-    """The panels of an operand that is read where it lies, if each is one piece."""
+    """The panels of an operand that is read where it lies."""
     form = axis_affine(load.indices[0])
     if form is None:
         return None
@@ -129,18 +149,30 @@ def _panels_in_place(
     used = [axis for axis in (*nest.axes, *nest.reduction) if form.coefficient(axis)]
     if len(used) != len(form.terms) or any(is_symbolic(axis.extent) for axis in used):
         return None
-    size = piece_size(form, {**tiles, **{axis: axis.extent for axis in nest.reduction}})
-    if size is None:
+    pieces = pieces_of(form, tiles, nest.reduction)
+    if pieces is None:
         return None
     walked = [nest.axes[loop.place] for loop in reversed(loops) if loop.count != 1]
     innermost = next((axis for axis in walked if axis in used), None)
     if innermost is None:
         return None
     steps = tuple((a, form.coefficient(a) * tiles[a]) for a in nest.axes if a in used)
-    return Panels(load.tensor, size, form.constant, steps, dict(steps)[innermost])
+    return Panels(load.tensor, pieces, form.constant, steps, dict(steps)[innermost])
 
 
-def piece_size(form: Affine, extents: Mapping[Axis, int]) -> int | None:
+def pieces_of(form: Affine, tile: Mapping[Axis, int], reduction: Sequence[Axis]) -> Pieces | None:
+    """How what a tile reads lies in memory, or None if it is neither one piece nor one a step."""
+    steps = {axis: axis.extent for axis in reduction}
+    size = _piece_size(form, {**tile, **steps})
+    if size is not None:
+        return Pieces(size)
+    size = _piece_size(form, tile)
+    if size is None or len(reduction) != 1 or form.coefficient(reduction[0]) < size:
+        return None
+    return Pieces(size, reduction[0].extent, form.coefficient(reduction[0]))
+
+
+def _piece_size(form: Affine, extents: Mapping[Axis, int]) -> int | None:
     """How many elements a box of axes reads, if they follow each other in memory."""
     size = 1
     for axis in sorted((a for a in extents if form.coefficient(a)), key=form.coefficient):
@@ -152,7 +184,7 @@ def piece_size(form: Affine, extents: Mapping[Axis, int]) -> int | None:
 
 
 def _fetched(
-    panels: Panels, nest: Nest, loops: Sequence[OuterLoop], groups: int
+    panels: Panels, nest: Nest, loops: Sequence[OuterLoop], steps: int
 ) -> PanelPrefetch | None:
     """The shares of each group of steps, or None where there are too few to fetch a panel."""
     depends = {axis for axis, _ in panels.steps}
@@ -161,12 +193,29 @@ def _fetched(
         first -= 1
     readers = tuple(place for place in range(first, len(loops)) if loops[place].count != 1)
     repeated = prod(_least_count(loops[place].count) for place in readers)
-    lines = -(-panels.size // LINE_ELEMENTS)
-    if repeated < 2 or lines > MOST_LINES * groups * repeated:
+    if repeated < 2:
         return None
-    in_group = -(-lines // max(groups * repeated, 1))
-    fetching = -(-lines // (in_group * repeated))
-    return PanelPrefetch(panels, readers, in_group, fetching, fetching == groups)
+    lines = _lines(panels)
+    if panels.pieces.count > 1:
+        in_group = -(-lines // repeated)
+        shares = -(-lines // in_group)
+        if in_group * steps > MOST_LINES:
+            return None
+        return PanelPrefetch(panels, readers, steps, in_group, shares, shares == repeated)
+    groups = prod(axis.extent for axis in nest.reduction) // steps
+    if lines > MOST_LINES * groups * repeated:
+        return None
+    in_group = -(-lines // (groups * repeated))
+    shares = -(-lines // (in_group * repeated))
+    return PanelPrefetch(panels, readers, steps, in_group, shares, shares == groups)
+
+
+def _lines(panels: Panels) -> int:
+    """The lines that a piece lies in; pieces that begin anywhere touch one more."""
+    pieces = panels.pieces
+    starts = (panels.offset, panels.next, pieces.apart, *(apart for _, apart in panels.steps))
+    torn = pieces.count > 1 and any(start % LINE_ELEMENTS for start in starts)
+    return -(-pieces.size // LINE_ELEMENTS) + torn
 
 
 def _passes(loop: OuterLoop, nest: Nest, depends: set[Axis]) -> bool:
@@ -189,14 +238,22 @@ def prefetch_statement(
     start: Scalar = literal(panels.offset + panels.next, INDEX)
     for axis, apart in panels.steps:
         start = start + tile[axis] * apart
-    group = _number(groups)
-    share = _number(readers) * plan.groups + group
-    start = start + share * (plan.lines * LINE_ELEMENTS)
+    group, reader = _number(groups), _number(readers)
+    if panels.pieces.count > 1:
+        start = start + reader * (plan.lines * LINE_ELEMENTS)
+        pieces = [(group * plan.steps + n) * panels.pieces.apart for n in range(plan.steps)]
+        turn = reader
+    else:
+        start = start + (reader * plan.shares + group) * (plan.lines * LINE_ELEMENTS)
+        pieces = [literal(0, INDEX)]
+        turn = group
     outermost = [literal(0, INDEX)] * (len(panels.tensor.shape) - 1)
-    places = (start + line * LINE_ELEMENTS for line in range(plan.lines))
+    places = [
+        start + piece + line * LINE_ELEMENTS for piece in pieces for line in range(plan.lines)
+    ]
     fetched: Statement = Block(tuple(Prefetch(panels.tensor, (*outermost, at)) for at in places))
     if not plan.is_every:
-        fetched = Branch(binary("lt", group, plan.groups), fetched)
+        fetched = Branch(binary("lt", turn, plan.shares), fetched)
     for loop in readers:
         if is_symbolic(loop.extent):
             fetched = Branch(binary("lt", loop, OPEN_TILES), fetched)

@@ -58,8 +58,14 @@ def test_columns_that_were_copied():
     assert "prefetch b_panel[6144 + jo_t * 6144 + ji_t * 64 + (i_t * 24 + k_o) * 32]" in text
 
 
-def test_no_parts_of_panels():
-    assert "prefetch" not in products_of_inputs((6, 1, 32), order=(1, 2, 0))
+def test_pieces_of_rows_with_the_steps_that_read_them():
+    text = products_of_inputs((6, 1, 32), order=(1, 2, 0))
+    # 32 of 64 columns, 2 lines in each step: one for each of the first two of 8 tiles.
+    place = "32 + jo_t * 6144 + ji_t * 32 + i_t * 16"
+    assert f"prefetch b_panel[{place} + k_o * 4 * 64]" in text
+    assert f"prefetch b_panel[{place} + (k_o * 4 + 3) * 64]" in text
+    assert text.count("prefetch") == 4
+    assert "if i_t < 2" in text
 
 
 def test_nothing_where_the_share_is_too_large_for_a_group():
