@@ -16,7 +16,7 @@ import numpy as np
 import relay_tune.op  # noqa: F401  (enters all operators into the table)
 from relay_tune.errors import FIX_SIZES, ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_types import numpy_dtype
-from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim import Dim, Polynomial, Symbol
 from relay_tune.ir.expr import Call, Constant, Expr, Tuple, TupleGetItem
 from relay_tune.ir.operator import FusionKind, Operator, RelationError, find_operator
 from relay_tune.ir.traversal import free_vars
@@ -65,13 +65,24 @@ _CONTEXT = _KnownTypes()
 class Builder:
     """Makes typed expressions for one model.
 
-    `symbolic` holds, for integer tensors that are made from shapes, what is known of their
-    elements: an array of dimensions (numbers and symbols).
+    Attributes:
+        symbolic: for integer tensors that are made from shapes, what is known of their elements: an
+            array of dimensions (numbers and symbols).
+        sized: for symbolic sizes, the first tensor that has one, and its axis.
     """
 
     def __init__(self) -> None:
         self.symbolic: dict[Expr, np.ndarray] = {}
+        self.sized: dict[Dim, tuple[Expr, int]] = {}
         self._constant_bytes = 0
+
+    def note_sizes(self, value: Expr | None) -> None:
+        """Remember which symbolic sizes a tensor has."""
+        if value is None or not isinstance(value.type, TensorType):
+            return
+        for axis, dim in enumerate(value.type.shape):
+            if isinstance(dim, Symbol | Polynomial):
+                self.sized.setdefault(dim, (value, axis))
 
     def call(self, name: str, *arguments: Expr, **attributes: Any) -> Expr:
         """A typed call of a Relay operator, or its value if all arguments are small constants.

@@ -20,7 +20,7 @@ from relay_tune.frontend.onnx_model import (
 )
 from relay_tune.frontend.onnx_node import OnnxNode
 from relay_tune.frontend.onnx_scope import Scope, located, node_label
-from relay_tune.frontend.onnx_symbolic import note_elements
+from relay_tune.frontend.onnx_symbolic import with_known_elements
 from relay_tune.frontend.onnx_table import find_translator
 from relay_tune.frontend.onnx_tensor import sparse_array, tensor_array
 from relay_tune.ir.expr import Expr
@@ -58,6 +58,8 @@ class GraphTranslator:
         inputs = tuple(scope.find(checked_text(name, "value name")) for name in node.input)
         attributes = _resolved_attributes(node, scope.attributes)
         results = self._results(node, inputs, attributes, scope)
+        for result in results:
+            self.build.note_sizes(result)
         names = [checked_text(name, "value name") for name in node.output]
         for place, name in enumerate(names):
             if place >= len(results) and name:
@@ -88,9 +90,7 @@ class GraphTranslator:
             return self._expand_standard(node, domain, opset, inputs, attributes, scope)
         result = translate(view, self.build)
         results = (result,) if isinstance(result, Expr) else result
-        if domain == "":
-            note_elements(self.build, view, results)
-        return results
+        return with_known_elements(self.build, view, results) if domain == "" else results
 
     def _view(
         self,
@@ -114,7 +114,7 @@ class GraphTranslator:
 
         def run(arguments: Sequence[Expr | None]) -> list[Expr]:
             self._charge(len(graph.node))
-            inner = scope.inner()
+            inner, sized = scope.inner(), dict(self.build.sized)
             if len(arguments) != len(graph.input):
                 raise ModelError(
                     f"the subgraph has {len(graph.input)} inputs, but {len(arguments)} are given."
@@ -123,6 +123,7 @@ class GraphTranslator:
             for value, argument in zip(graph.input, arguments, strict=True):
                 inner.define(checked_text(value.name, "value name"), argument)
             self.run(graph.node, inner)
+            self.build.sized = sized  # tensors of the body are computed in it only
             return [_output(inner, value.name) for value in graph.output]
 
         return Subgraph(len(graph.node), len(graph.input), len(graph.output), run)

@@ -57,6 +57,7 @@ def from_onnx(
     params = parameters(content.graph, scope.values, wanted)
     for param in params:
         scope.define(param.name, param)
+        translator.build.note_sizes(param)
     translator.run(content.graph.node, scope)
     names, outputs = _outputs(content, scope)
     body = outputs[0] if len(outputs) == 1 else _tuple(outputs)

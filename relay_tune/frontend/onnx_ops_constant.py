@@ -21,14 +21,15 @@ from relay_tune.frontend.onnx_build import (
     weight,
 )
 from relay_tune.frontend.onnx_node import OnnxNode
+from relay_tune.frontend.onnx_open_sizes import numbers_below
 from relay_tune.frontend.onnx_ops_elementwise import cast_to
-from relay_tune.frontend.onnx_symbolic import dimensions
+from relay_tune.frontend.onnx_symbolic import dimensions, elements_of
 from relay_tune.frontend.onnx_tensor import unsupported_strings
 from relay_tune.frontend.onnx_translator import Translator
 from relay_tune.frontend.onnx_types import dtype_name, numpy_dtype
 from relay_tune.ir.dim import Dim
-from relay_tune.ir.dim_arithmetic import multiply
-from relay_tune.ir.expr import Expr
+from relay_tune.ir.dim_arithmetic import multiply, subtract
+from relay_tune.ir.expr import Constant, Expr
 
 
 def translate_constant(node: OnnxNode, build: Builder) -> Expr:
@@ -97,7 +98,10 @@ def translate_size(node: OnnxNode, build: Builder) -> Expr:
 
 
 def translate_range(node: OnnxNode, build: Builder) -> Expr:
-    """start, start + delta, ... below limit; all three must be known."""
+    """start, start + delta, ... below limit; all three must be known, or made of sizes."""
+    counted = _counted_range(node, build)
+    if counted is not None:
+        return counted
     start, limit, delta = (
         known_scalar(node.input(place), name)
         for place, name in enumerate(("start", "limit", "delta"))
@@ -116,6 +120,23 @@ def translate_range(node: OnnxNode, build: Builder) -> Expr:
     steps = np.arange(count).astype(numpy_dtype(dtype))
     scale, offset = numpy_dtype(dtype).type(delta), numpy_dtype(dtype).type(start)
     return build.constant(steps * scale + offset)
+
+
+def _counted_range(node: OnnxNode, build: Builder) -> Expr | None:
+    """A range of step 1 whose length is made of symbols; None if it is no such range."""
+    bounds = [elements_of(build, node.input(place)) for place in range(2)]
+    step = node.input(2)
+    if not isinstance(step, Constant) or step.data.size != 1 or step.data.reshape(-1)[0] != 1:
+        return None
+    if any(each is None or each.size != 1 for each in bounds):
+        return None
+    first, last = (each.reshape(-1)[0] for each in bounds if each is not None)
+    size = subtract(last, first)
+    numbers = None if isinstance(size, int) else numbers_below(build, size)
+    if numbers is None:
+        return None
+    start = cast_to(build, build.call("reshape", node.input(0), newshape=()), "int64")
+    return cast_to(build, build.call("add", numbers, start), dtype_of(node.input(0)))
 
 
 def translate_eye_like(node: OnnxNode, build: Builder) -> Expr:

@@ -20,6 +20,7 @@ from relay_tune.frontend.onnx_build import (
     static_shape,
 )
 from relay_tune.frontend.onnx_node import OnnxNode
+from relay_tune.frontend.onnx_open_sizes import broadcast_to_sizes
 from relay_tune.frontend.onnx_reshape import flatten_to_matrix, reshape_to, reshape_with_rest
 from relay_tune.frontend.onnx_symbolic import known_dims
 from relay_tune.frontend.onnx_translator import Translator
@@ -205,10 +206,13 @@ def expand_to(build: Builder, data: Expr, target: Sequence[Dim]) -> Expr:
 def _expand_symbolic(
     build: Builder, data: Expr, source: Sequence[Dim], result: Sequence[Dim]
 ) -> Expr:
-    """Broadcast along the axes whose new sizes are numbers; symbolic sizes must be there."""
+    """Broadcast along axes whose new sizes are numbers, or symbols that some tensor has."""
     if any(
         old != new and not isinstance(new, int) for old, new in zip(source, result, strict=True)
     ):
+        stretched = broadcast_to_sizes(build, data, result)
+        if stretched is not None:
+            return stretched
         raise UnsupportedOperatorError(
             f"an expansion to ({', '.join(map(str, result))}) stretches to an unknown size.",
             remedy=FIX_SIZES,

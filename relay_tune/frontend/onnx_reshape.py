@@ -38,15 +38,23 @@ def reshape_with_rest(build: Builder, data: Expr, target: Sequence[Dim]) -> Expr
     Raises UnsupportedOperatorError where the symbols among the sizes are no codes of `reshape`.
     """
     source = shape_of(data)
-    codes: list[int] | None = [_code(source, place, dim) for place, dim in enumerate(target)]
-    if codes is not None and codes.count(INFER) > 1:
-        codes = _codes_by_groups(source, reshaped(tensor_type(data), tuple(target), True))
-    if codes is None or 0 in target:
+    codes = [_code(source, place, dim) for place, dim in enumerate(target)]
+    if codes.count(INFER) <= 1 and 0 not in target:
+        return build.call("reshape", data, newshape=tuple(codes))
+    result = reshaped(tensor_type(data), tuple(target), True)
+    grouped = _codes_by_groups(source, [dim for dim in result if dim != 1])
+    if grouped is None or 0 in target:
         raise UnsupportedOperatorError(
             f"a reshape of ({_text(source)}) to ({_text(target)}) has too many unknown sizes.",
             remedy=FIX_SIZES,
         )
-    return build.call("reshape", data, newshape=tuple(codes))
+    ones = tuple(axis for axis, dim in enumerate(source) if dim == 1)
+    data = build.call("squeeze", data, axis=ones) if ones else data
+    data = build.call("reshape", data, newshape=tuple(grouped))
+    for place, dim in enumerate(result):
+        if dim == 1:
+            data = build.call("expand_dims", data, axis=place)
+    return data
 
 
 def flatten_to_matrix(build: Builder, data: Expr, axis: int) -> Expr:
@@ -84,10 +92,11 @@ def _code(source: Sequence[Dim], place: int, dim: Dim) -> int:
 def _codes_by_groups(source: Sequence[Dim], target: Sequence[Dim]) -> list[int] | None:
     """Codes that copy axes, join two or split one; None where the shapes differ in other ways.
 
+    Axes of size 1 are left out on both sides.
     (n, 27, h, w) to (n, 3, 9, h, w) is COPY, SPLIT 3 9, COPY, COPY.
     """
     codes: list[int] = []
-    left, right = list(source), list(target)
+    left, right = [dim for dim in source if dim != 1], list(target)
     while left and right:
         if left[0] == right[0]:
             codes.append(left[0] if isinstance(left[0], int) else COPY)

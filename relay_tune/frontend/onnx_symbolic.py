@@ -48,18 +48,28 @@ def known_dims(build: Builder, expr: Expr) -> tuple[Dim, ...] | None:
     return tuple(elements.reshape(-1).tolist())
 
 
-def note_elements(build: Builder, node: OnnxNode, results: Sequence[Expr | None]) -> None:
-    """Remember what is known of the elements of a node's first output, made of symbolic sizes."""
+def with_known_elements(
+    build: Builder, node: OnnxNode, results: Sequence[Expr | None]
+) -> Sequence[Expr | None]:
+    """The outputs of a node; the first as a constant if its elements follow from sizes.
+
+    Where they are made of symbolic sizes, what is known of them is remembered.
+    """
     rule = RULES.get(node.operator)
     if rule is None or not results or results[0] is None or isinstance(results[0], Constant):
-        return
+        return results
     if not any(each in build.symbolic for each in node.inputs if each is not None):
-        return
-    if not is_integer(dtype_of(results[0])):
-        return
+        return results
+    dtype = dtype_of(results[0])
+    if not is_integer(dtype):
+        return results
     found = rule(node, [elements_of(build, each) for each in node.inputs])
-    if found is not None:
-        build.symbolic[results[0]] = found
+    if found is None:
+        return results
+    if all(isinstance(dim, int) for dim in found.flat):
+        return [build.constant(found.astype(np.int64), dtype), *results[1:]]
+    build.symbolic[results[0]] = found
+    return results
 
 
 Rule = Callable[[OnnxNode, Sequence[Elements | None]], Elements | None]

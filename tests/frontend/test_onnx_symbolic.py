@@ -10,6 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from relay_tune.building.build import build
 from relay_tune.errors import InputError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import import from_onnx
 from relay_tune.ir.dim import Symbol
@@ -159,6 +160,18 @@ def test_split_of_one_axis_beside_open_ones(sizes: tuple[int, int, int]) -> None
     check(grid_head(), {"x": data})
 
 
+def test_axes_of_size_one_come_and_go_beside_open_ones() -> None:
+    nodes = [
+        helper.make_node("Shape", ["x"], ["shape"]),
+        helper.make_node("Gather", ["shape", "sizes"], ["open"], axis=0),
+        helper.make_node("Concat", ["ones", "open", "two"], ["target"], axis=0),
+        helper.make_node("Reshape", ["x", "target"], ["y"]),
+    ]
+    weights = [numbers("sizes", 1, 2), numbers("ones", 1, 1), numbers("two", 2)]
+    data = RANDOM.standard_normal((1, 3, 5, 2)).astype(np.float32)
+    check(make(nodes, [1, "height", "width", 2], weights), {"x": data})
+
+
 def test_two_axes_become_one_beside_an_open_one() -> None:
     """Heads that are repeated for grouped queries."""
     nodes = [
@@ -173,13 +186,61 @@ def test_two_axes_become_one_beside_an_open_one() -> None:
     check(make(nodes, [2, 2, 1, "time", 8], weights), {"x": data})
 
 
+def test_ranges_and_expansions_to_open_sizes() -> None:
+    """A causal mask over past and new positions, as decoders make it."""
+    node = helper.make_node
+    nodes = [
+        node("Concat", ["past", "x"], ["all"], axis=0),
+        node("Shape", ["x"], ["xs"]),
+        node("Shape", ["past"], ["ps"]),
+        node("Gather", ["xs", "zero"], ["t"], axis=0),
+        node("Gather", ["ps", "zero"], ["p"], axis=0),
+        node("Add", ["p", "t"], ["total"]),
+        node("Range", ["zero", "total", "one"], ["columns"]),
+        node("Range", ["p", "total", "one"], ["rows"]),
+        node("Unsqueeze", ["rows", "last"], ["rows2"]),
+        node("Less", ["rows2", "columns"], ["later"]),
+        node("Unsqueeze", ["t", "first"], ["t1"]),
+        node("Unsqueeze", ["total", "first"], ["total1"]),
+        node("Concat", ["t1", "total1"], ["shape"], axis=0),
+        node("Expand", ["half", "shape"], ["ones"]),
+        node("MatMul", ["ones", "all"], ["sums"]),
+        node("Where", ["later", "bias", "ones"], ["weights"]),
+        node("MatMul", ["weights", "all"], ["masked"]),
+        node("Add", ["sums", "masked"], ["y"]),
+    ]
+    weights = [scalar("zero", 0), scalar("one", 1), numbers("last", 1), numbers("first", 0)]
+    weights.append(numpy_helper.from_array(np.array(0.5, np.float32), "half"))
+    weights.append(numpy_helper.from_array(np.array(-2.0, np.float32), "bias"))
+    model = make(nodes, ["new", 4], weights)
+    model.graph.input.append(helper.make_tensor_value_info("past", TensorProto.FLOAT, ["old", 4]))
+    for new, old in ((1, 5), (3, 2)):
+        x, past = (RANDOM.standard_normal((n, 4)).astype(np.float32) for n in (new, old))
+        check(model, {"x": x, "past": past})
+    built = build(from_onnx(model), threads=1)
+    expected = ReferenceEvaluator(model).run(None, {"x": x, "past": past})[0]
+    np.testing.assert_allclose(built(x, past), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_size_that_is_a_number_after_all_is_a_constant() -> None:
+    """Half of the channels, asked for at run time, beside an open size."""
+    nodes = [
+        helper.make_node("Shape", ["x"], ["shape"]),
+        helper.make_node("Gather", ["shape", "one"], ["channels"], axis=0),
+        helper.make_node("Div", ["channels", "two"], ["half"]),
+        helper.make_node("Slice", ["x", "half", "channels", "axis"], ["y"]),
+    ]
+    weights = [numbers("one", 1), numbers("two", 2), numbers("axis", 1)]
+    check(make(nodes, ["n", 6], weights), {"x": RANDOM.standard_normal((3, 6)).astype("float32")})
+
+
 def test_open_size_that_is_needed_says_how_to_bind_it() -> None:
     nodes = [
         helper.make_node("Size", ["x"], ["n"]),
-        helper.make_node("Range", ["zero", "n", "one"], ["y"]),
+        helper.make_node("Range", ["zero", "n", "two"], ["y"]),
     ]
     with pytest.raises(UnsupportedOperatorError, match="--shape x=1,3,224,224") as error:
-        from_onnx(make(nodes, ["n"], [scalar("zero", 0), scalar("one", 1)]))
+        from_onnx(make(nodes, ["n"], [scalar("zero", 0), scalar("two", 2)]))
     assert "from_onnx(model, shapes=" in str(error.value)
 
 
