@@ -39,15 +39,20 @@ class Growth:
         rounds: trees of a training.
         rate: how much of what is missing each tree corrects.
         leaf_weight: rows of full weight that a leaf stands for at least.
+        rows_share: the share of the rows that each tree sees, drawn anew.
+        features_share: the same of the features.
     """
 
     rounds: int = 60
     rate: float = 0.15
     leaf_weight: float = 1.0
+    rows_share: float = 1.0
+    features_share: float = 1.0
 
 
-MANY_GROUPS = Growth(rounds=100, rate=0.1, leaf_weight=4.0)
-"""For a model that is to rank groups which it has not seen: leaves that one group cannot fill."""
+MANY_GROUPS = Growth(rounds=100, rate=0.1, leaf_weight=4.0, rows_share=0.5, features_share=0.3)
+"""For a model that is to rank groups which it has not seen: leaves that one group cannot fill, and
+trees that differ in what they see."""
 
 
 class CostModel:
@@ -71,6 +76,8 @@ class CostModel:
             "nthread": threads,
             "eta": growth.rate,
             "min_child_weight": growth.leaf_weight,
+            "subsample": growth.rows_share,
+            "colsample_bytree": growth.features_share,
         }
         self._feature_names = tuple(feature_names)
         self._rounds = growth.rounds
