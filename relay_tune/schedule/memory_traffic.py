@@ -13,6 +13,7 @@ from relay_tune.schedule.load_count import distinct_places, tiled_axes, vector_a
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.schedule.prefetching import pieces_of
+from relay_tune.schedule.swept_weights import swept_cycles
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.index import is_injective
@@ -166,6 +167,7 @@ def memory_cycles(
         boxes.append(_footprints(accesses, inner, reduced))
     working_sets = [sum(map(mul, box, places)) for box in boxes]
     crowding = _crowding(analysis, tile, machine)
+    points = prod(axis.extent for axis in (*nest.axes, *nest.reduction))
     cycles, exposed = 0.0, 0.0
     for access, touched in zip(accesses, zip(*boxes, strict=True), strict=True):
         again, first, waited = _access_cycles(
@@ -182,6 +184,9 @@ def memory_cycles(
             exposed += EXPOSED_SHARE * waited
         elif access in analysis.body_accesses and not access.is_near and _is_reused(access, loops):
             exposed += first * _unhidden(analysis, choice, access, touched[0], machine)
+        if access.constant:
+            uses = points / access.elements
+            exposed += swept_cycles(access.elements * access.bytes, touched[0], uses, machine)
     cycles += stored_cycles(analysis, machine)
     wasted = _torn_lines(analysis, tile, _stored_bytes(analysis)) + reloaded_bytes(analysis, choice)
     return cycles + wasted / machine.cache_bandwidth[1], exposed
