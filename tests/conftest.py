@@ -1,0 +1,21 @@
+"""What holds for all tests."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _interrupts_arrive() -> Iterator[None]:
+    """Ctrl-C is heard, by child processes too, where a shell has started the tests as a job behind.
+
+    Such a job ignores it, and so would all that it starts.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if before == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
