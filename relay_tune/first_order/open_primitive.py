@@ -14,6 +14,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from relay_tune.errors import NoNativeCodeError, TypeInferenceError
 from relay_tune.first_order.kinds import component_types, function_type, is_open_type, type_of
@@ -65,17 +66,18 @@ def open_primitive(primitive: Function) -> OpenPrimitive:
     """A primitive with names for its sizes.
 
     Where distinct names for sizes that are `?` give no type, `?` of equal places, counted from the
-    last axis, are taken to be equal. Raises NoNativeCodeError if there is no type then, or the size
-    of a result depends on the elements of inputs.
+    last axis, are taken to be equal; or else one or two `?` are equal to some other sizes, if that
+    gives a type. Raises NoNativeCodeError if nothing does, or the size of a result depends on the
+    elements of inputs.
     """
     failure: TypeInferenceError | None = None
-    for is_merged in (False, True):
-        naming = _Naming(is_merged)
-        types = [naming.named(type_) for type_ in function_type(primitive).params]
+    params = function_type(primitive).params
+    for naming in _namings(params):
+        types = [naming.named(type_) for type_ in params]
         try:
             typed = infer_expr(_retyped(primitive, types))
         except TypeInferenceError as error:
-            failure = error
+            failure = failure or error
             continue
         assert isinstance(typed, Function)
         shapes = [t.shape for t in _tensors(function_type(typed).result)]
@@ -127,10 +129,34 @@ def with_size(primitive: OpenPrimitive, symbol: str, size: int) -> Function:
     return typed
 
 
+MOST_EQUALITIES = 2
+"""How many `?` may be equal to other sizes, if it is not told by their places."""
+
+Equal = Mapping[int, int | Symbol]
+"""To what a `?`, by number, is equal: an earlier one, by number less than zero, or another size."""
+
+
+def _namings(types: Sequence[Type]) -> Iterator[_Naming]:
+    """Ways to name the sizes of inputs, those that ask for little first."""
+    yield _Naming()
+    yield _Naming(is_merged=True)
+    dims = [dim for type_ in types for t in _tensors(type_) for dim in t.shape]
+    count = sum(isinstance(dim, UnknownDim) for dim in dims)
+    others = [d for d in dict.fromkeys(dims) if isinstance(d, int | Symbol) and d not in (0, 1)]
+    for equalities in range(1, MOST_EQUALITIES + 1):
+        for places in itertools.combinations(range(count), equalities):
+            options = [[*(~earlier for earlier in range(place)), *others] for place in places]
+            for chosen in itertools.product(*options):
+                yield _Naming(dict(zip(places, chosen, strict=True)))
+
+
 class _Naming:
     """Names for the sizes of inputs, in order."""
 
-    def __init__(self, is_merged: bool) -> None:
+    def __init__(self, equal: Equal = MappingProxyType({}), is_merged: bool = False) -> None:
+        self._equal = equal
+        self._unknown: list[Dim] = []
+        self._lent: set[str] = set()
         self.symbols: dict[str, SizeSource] = {}
         self.checks: list[tuple[SizeSource, Dim]] = []
         self._is_merged = is_merged
@@ -157,17 +183,41 @@ class _Naming:
             case int():
                 return dim
             case Symbol():
-                if dim.name not in self._known:
-                    self._known[dim.name] = self._new(source)
-                return self._known[dim.name]
+                return self._symbol_size(dim, source)
             case UnknownDim() if not self._is_merged:
-                return self._new(source)
+                self._unknown.append(self._unknown_size(source))
+                return self._unknown[-1]
             case UnknownDim():
                 return self._shared(from_end, source)
             case _ if symbol_names(dim) <= self._known.keys():
                 return substitute(dim, self._known)
             case _:
                 return self._shared(dim, source)
+
+    def _symbol_size(self, symbol: Symbol, source: SizeSource) -> Dim:
+        """The name of a symbol; where a `?` has it already, that is checked."""
+        if symbol.name in self._lent:
+            self._lent.remove(symbol.name)
+            self.checks.append((source, self._known[symbol.name]))
+        if symbol.name not in self._known:
+            self._known[symbol.name] = self._new(source)
+        return self._known[symbol.name]
+
+    def _unknown_size(self, source: SizeSource) -> Dim:
+        """The name of a `?`; that of the size that it is equal to, which is checked then."""
+        other = self._equal.get(len(self._unknown))
+        if other is None:
+            return self._new(source)
+        dim: Dim = other
+        if isinstance(other, int) and other < 0:
+            dim = self._unknown[~other]
+        elif isinstance(other, Symbol):
+            if other.name not in self._known:
+                self._lent.add(other.name)
+                return self._known.setdefault(other.name, self._new(source))
+            dim = self._known[other.name]
+        self.checks.append((source, dim))
+        return dim
 
     def _shared(self, key: object, source: SizeSource) -> Dim:
         if key not in self._others:

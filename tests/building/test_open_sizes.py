@@ -264,6 +264,46 @@ def test_more_may_be_cut_off_than_there_is(bounds: str, size: str) -> None:
         check(module, model, floats(rows, 6))
 
 
+@pytest.mark.parametrize(
+    ("types", "shapes"),
+    [
+        (("(3, 3)", "(?, 1)"), ((3, 3), (3, 1))),
+        (("(n, n)", "(?, 1)"), ((4, 4), (4, 1))),
+        (("(1, ?)", "(n, n)"), ((1, 5), (5, 5))),
+        (("(?, ?)", "(?, ?)"), ((2, 5), (5, 3))),
+        (("(?, m)", "(?, 2)"), ((7, 3), (3, 2))),
+    ],
+)
+def test_an_unknown_size_that_must_be_another_one(
+    types: tuple[str, str], shapes: tuple[tuple[int, int], tuple[int, int]]
+) -> None:
+    params = ", ".join(f"%{n}: Tensor[{t}, float32]" for n, t in zip("ab", types, strict=True))
+    module = parse(f"def @main({params}, %k: int32) {{ (nn.matmul(%a, %b), %k) }}")
+    lines: list[str] = []
+    model = build(module, threads=1, report=lines.append)
+    assert not any("no code for all sizes" in line for line in lines)
+    check(module, model, *(floats(*shape) for shape in shapes), np.int32(1))
+    (rows, depth), (_, columns) = shapes
+    with pytest.raises(RelayError):
+        model(floats(rows, depth), floats(depth + 1, columns), np.int32(1))
+
+
+def test_a_loop_may_forget_the_size_of_what_it_multiplies() -> None:
+    text = """
+def @iterate(%i: int32, %a: Tensor[(3, 3), float32], %v: Tensor[(?, 1), float32])
+    -> Tensor[(?, 1), float32] {
+  if (%i < 1) { %v } else { @iterate(%i - 1, %a, tanh(nn.matmul(%a, %v))) }
+}
+def @main(%i: int32, %a: Tensor[(3, 3), float32], %v: Tensor[(?, 1), float32]) {
+  @iterate(%i, %a, %v)
+}
+"""
+    module, model = built(text)
+    check(module, model, np.int32(3), floats(3, 3), floats(3, 1))
+    with pytest.raises(RelayError, match="do not fit each other"):
+        model(np.int32(3), floats(3, 3), floats(4, 1))
+
+
 @pytest.mark.parametrize("ret_type", ["both", "values", "indices"])
 def test_the_greatest_elements_however_many(ret_type: str) -> None:
     body = f'dyn.topk(%x, %k, axis=0, ret_type="{ret_type}")'
