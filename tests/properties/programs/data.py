@@ -51,7 +51,7 @@ def _cases(rng: Random, library: Module, type_: Type, depth: int) -> list[Case]:
             (TuplePattern(patterns), bound)
             for patterns, bound in _field_cases(rng, library, type_.fields, depth)
         ]
-    cases = [
+    cases: list[Case] = [
         (ConstructorPattern(constructor, patterns), bound)
         for constructor, fields in constructors_of(library, type_)
         for patterns, bound in _field_cases(rng, library, fields, depth - 1)
