@@ -55,7 +55,8 @@ class FreshSampler:
             self._start = self._rng.randrange(self._space.size)
         stop = min(self._space.size, self._walked + SCAN_LIMIT)
         while self._walked < stop and len(drawn) < count:
-            self._take(self._space.point(self._start + self._walked), drawn)
+            point = self._space.point(self._start + self._walked)
+            self._take(self._space.normal(point), drawn)
             self._walked += 1
         return drawn
 
