@@ -27,7 +27,7 @@ from benchmarks.fuzzing.networks import KINDS, random_network
 from relay_tune.building.build import compile_fused
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import RelayError
-from relay_tune.frontend.onnx_import import from_onnx
+from relay_tune.frontend.onnx_import.from_onnx import from_onnx
 from relay_tune.ir.module import Module
 from relay_tune.runtime.model import Model
 from relay_tune.transform.fix_input_shapes import FixInputShapes

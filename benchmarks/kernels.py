@@ -32,7 +32,7 @@ from benchmarks.tile_peak import tile_peak_run
 from relay_tune import zoo
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import RelayError
-from relay_tune.frontend.to_onnx import to_onnx
+from relay_tune.frontend.onnx_export.to_onnx import to_onnx
 from relay_tune.ir.expr import Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType

@@ -12,8 +12,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from relay_tune import zoo
-from relay_tune.frontend.onnx_import import from_onnx
-from relay_tune.frontend.to_onnx import IR_VERSION, OPERATOR_SET, to_onnx
+from relay_tune.frontend.onnx_export.to_onnx import IR_VERSION, OPERATOR_SET, to_onnx
+from relay_tune.frontend.onnx_import.from_onnx import from_onnx
 from relay_tune.zoo.recurrent import (
     FULL,
     GRU_GATES,

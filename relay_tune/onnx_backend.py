@@ -18,8 +18,8 @@ from onnx.backend.base import BackendRep
 
 from relay_tune.building.build import build
 from relay_tune.errors import InputError, NoNativeCodeError, UnsupportedOperatorError
-from relay_tune.frontend.onnx_build import RunTimeValueError
-from relay_tune.frontend.onnx_import import from_onnx
+from relay_tune.frontend.onnx_import.build import RunTimeValueError
+from relay_tune.frontend.onnx_import.from_onnx import from_onnx
 from relay_tune.ir.module import Module
 from relay_tune.runtime.interpreter import interpret
 from relay_tune.runtime.model import Model

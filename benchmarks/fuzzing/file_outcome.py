@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.fuzzing.patience import has_answered
 from relay_tune.building.build import build
 from relay_tune.errors import NoNativeCodeError, RelayError
-from relay_tune.frontend.onnx_import import from_onnx
+from relay_tune.frontend.onnx_import.from_onnx import from_onnx
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.model import Model
 

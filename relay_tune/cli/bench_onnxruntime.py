@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.errors import InputError
-from relay_tune.frontend.to_onnx import to_onnx
+from relay_tune.frontend.onnx_export.to_onnx import to_onnx
 from relay_tune.ir.module import Module
 
 _REFUSALS = (

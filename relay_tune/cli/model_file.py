@@ -7,9 +7,9 @@ from pathlib import Path
 
 from relay_tune import zoo
 from relay_tune.errors import InputError
-from relay_tune.frontend.onnx_import import from_onnx
-from relay_tune.frontend.onnx_json import read_json
-from relay_tune.frontend.onnx_model import CHECK_PATH
+from relay_tune.frontend.onnx_import.from_onnx import from_onnx
+from relay_tune.frontend.onnx_import.json_file import read_json
+from relay_tune.frontend.onnx_import.model import CHECK_PATH
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.json_form import from_json, read_document
 from relay_tune.ir.module import Module

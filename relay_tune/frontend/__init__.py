@@ -1,1 +1,1 @@
-"""Models in: ONNX files."""
+"""Models in, from ONNX (and out again), Relay text and Python; how users build expressions."""

@@ -11,7 +11,7 @@ from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 
-from relay_tune.frontend.python_relay import RelayFunction, relay
+from relay_tune.frontend.python.relay_function import RelayFunction, relay
 from relay_tune.ir.dim import UNKNOWN, Symbol
 from relay_tune.ir.types import GlobalTypeVar, TensorType, TupleType, TypeCall
 from relay_tune.zoo.weights import Array

@@ -6,7 +6,7 @@ import pytest
 
 from relay_tune import zoo
 from relay_tune.errors import InputError
-from relay_tune.frontend.to_onnx import to_onnx
+from relay_tune.frontend.onnx_export.to_onnx import to_onnx
 from relay_tune.ir.expr import Constant
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import FuncType, TensorType

@@ -1,0 +1,1 @@
+"""ONNX out: modules without control flow as ONNX graphs; `to_onnx` is what users call."""

@@ -1,0 +1,131 @@
+"""The ONNX graph while it is written: nodes, weights, and names that are used once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto, helper
+
+from relay_tune.errors import InputError, UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.types import element_type
+from relay_tune.ir.dim import Dim, UnknownDim
+from relay_tune.ir.types import TensorType
+
+Array = np.ndarray[Any, Any]
+
+LARGEST_MODEL = 2**31 - 2**20
+"""Bytes of weights that fit into one file of ONNX, which is a protocol buffer."""
+
+
+class GraphWriter:
+    """Collects nodes and weights; every value has a name."""
+
+    def __init__(self) -> None:
+        self._nodes: list[NodeProto] = []
+        self._producers: dict[str, NodeProto] = {}
+        self._weights: dict[str, Array] = {}
+        self._names: set[str] = set()
+        self._renamed: dict[str, str] = {}
+        self._bytes = 0
+
+    def fresh_name(self, wanted: str) -> str:
+        """`wanted`, with a number behind it where it is taken."""
+        name, number = wanted, 1
+        while name in self._names:
+            name, number = f"{wanted}_{number}", number + 1
+        self._names.add(name)
+        return name
+
+    def node(self, operator: str, *inputs: str, **attributes: Any) -> str:
+        """A node with one output; the name of the output."""
+        return self.nodes(operator, inputs, 1, **attributes)[0]
+
+    def nodes(
+        self, operator: str, inputs: Sequence[str], outputs: int, **attributes: Any
+    ) -> tuple[str, ...]:
+        """A node with several outputs; their names."""
+        label = f"{operator.lower()}{len(self._nodes)}"
+        suffixes = [""] if outputs == 1 else [f"_{place}" for place in range(outputs)]
+        names = [self.fresh_name(f"{label}{suffix}") for suffix in suffixes]
+        node = helper.make_node(operator, list(inputs), names, name=label, **attributes)
+        self._nodes.append(node)
+        self._producers.update(dict.fromkeys(names, node))
+        return tuple(names)
+
+    def constant(self, value: Array, name: str = "weight") -> str:
+        """A weight; raises InputError where the model becomes too large for one file."""
+        self._bytes += value.nbytes
+        if self._bytes > LARGEST_MODEL:
+            raise InputError("The weights do not fit into one ONNX file, which holds 2 GiB.")
+        unique = self.fresh_name(name)
+        self._weights[unique] = value
+        return unique
+
+    def integers(self, *values: int) -> str:
+        """A vector of int64 that says an axis, a size, a position."""
+        return self.constant(np.asarray(values, np.int64), "integers")
+
+    def named(self, value: str, wanted: str) -> str:
+        """Give an output of the graph its name; a node that copies where it cannot be renamed."""
+        name = self.fresh_name(wanted)
+        if value in self._producers and value not in self._renamed:
+            self._rename(value, name)
+            return name
+        source = self._renamed.get(value, value)
+        self._nodes.append(helper.make_node("Identity", [source], [name], name=f"as_{name}"))
+        return name
+
+    def _rename(self, value: str, name: str) -> None:
+        for node in self._nodes:
+            for names in (node.input, node.output):
+                for place, each in enumerate(names):
+                    if each == value:
+                        names[place] = name
+        self._renamed[value] = name
+
+    def value_of(self, name: str) -> Array | None:
+        """The array of a weight; None where a value is computed."""
+        return self._weights.get(name)
+
+    def producer(self, name: str) -> NodeProto | None:
+        """The node that computes a value."""
+        return self._producers.get(name)
+
+    def finish(
+        self, inputs: Sequence[ValueInfoProto], outputs: Sequence[ValueInfoProto]
+    ) -> GraphProto:
+        """The graph; weights that no node reads are left out."""
+        used = {name for node in self._nodes for name in node.input}
+        used |= {output.name for output in outputs}
+        weights = [tensor(name, data) for name, data in self._weights.items() if name in used]
+        return helper.make_graph(self._nodes, "main", list(inputs), list(outputs), weights)
+
+
+def tensor(name: str, value: Array) -> TensorProto:
+    """A weight as ONNX stores it."""
+    kind = element_type(value.dtype.name)
+    content = np.ascontiguousarray(value).tobytes()
+    return helper.make_tensor(name, kind, value.shape, content, raw=True)
+
+
+def value_info(name: str, type_: TensorType) -> ValueInfoProto:
+    """The declaration of an input or output; sizes that are not known are names or nothing."""
+    shape = [_size(dim) for dim in type_.shape]
+    return helper.make_tensor_value_info(name, element_type(type_.dtype), shape)
+
+
+def _size(dim: Dim) -> int | str | None:
+    match dim:
+        case int():
+            return dim
+        case UnknownDim():
+            return None
+        case _:
+            return str(dim)
+
+
+def unsupported(reason: str) -> UnsupportedOperatorError:
+    """The error of a translator whose operator ONNX cannot say with these attributes."""
+    return UnsupportedOperatorError(reason)

@@ -1,0 +1,304 @@
+"""Building typed expressions, one operator call at a time.
+
+Every expression that the builder returns carries its type, found by the relation of its operator
+from the types of the arguments, so the cost of typing a model is linear. A call on small constants
+is computed at once: this is what turns shape computations of a model into plain numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import relay_tune.op  # noqa: F401  (enters all operators into the table)
+from relay_tune.errors import FIX_SIZES, ModelError, UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.types import numpy_dtype
+from relay_tune.ir.dim import Dim, Polynomial, Symbol
+from relay_tune.ir.expr import Call, Constant, Expr, Tuple, TupleGetItem
+from relay_tune.ir.operator import FusionKind, Operator, RelationError, find_operator
+from relay_tune.ir.traversal import free_vars
+from relay_tune.ir.types import IncompleteType, TensorType, TupleType, Type
+from relay_tune.typing.type_text import type_text
+
+LARGEST_FOLDED_TENSOR = 1 << 16
+LARGEST_FOLDED_CONTRACTION = 1 << 12
+LARGEST_CONSTANT_BYTES = 1 << 30
+MAXIMUM_CONSTANT_BYTES = 1 << 30
+
+
+class RunTimeValueError(UnsupportedOperatorError):
+    """A value that is needed when the model is imported, but is known only when it runs.
+
+    Attributes:
+        inputs: the names of the inputs of the model that the value depends on.
+    """
+
+    def __init__(self, what: str, inputs: tuple[str, ...]) -> None:
+        super().__init__(
+            f"{what} is computed at run time; it is supported only if it is constant.",
+            notes=(f"It depends on the input(s) {', '.join(inputs)}.",) if inputs else (),
+            remedy=f"{FIX_SIZES} Values are bound with from_onnx(model, constants=...).",
+        )
+        self.inputs = inputs
+
+
+class _KnownTypes:
+    """The solver that relations ask when all types are known: nothing is left to solve."""
+
+    def unify(self, left: Type, right: Type) -> Type:
+        """The common type; RelationError if they differ."""
+        if left != right:
+            raise RelationError(f"{type_text(left)} and {type_text(right)} are different types")
+        return left
+
+    def resolve(self, type_: Type) -> Type:
+        """The type itself."""
+        return type_
+
+
+_CONTEXT = _KnownTypes()
+
+
+class Builder:
+    """Makes typed expressions for one model.
+
+    Attributes:
+        symbolic: for integer tensors that are made from shapes, what is known of their elements: an
+            array of dimensions (numbers and symbols).
+        sized: for symbolic sizes, the first tensor that has one, and its axis.
+    """
+
+    def __init__(self) -> None:
+        self.symbolic: dict[Expr, np.ndarray] = {}
+        self.sized: dict[Dim, tuple[Expr, int]] = {}
+        self._constant_bytes = 0
+
+    def note_sizes(self, value: Expr | None) -> None:
+        """Remember which symbolic sizes a tensor has."""
+        if value is None or not isinstance(value.type, TensorType):
+            return
+        for axis, dim in enumerate(value.type.shape):
+            if isinstance(dim, Symbol | Polynomial):
+                self.sized.setdefault(dim, (value, axis))
+
+    def call(self, name: str, *arguments: Expr, **attributes: Any) -> Expr:
+        """A typed call of a Relay operator, or its value if all arguments are small constants.
+
+        Raises RelationError if the types contradict the operator's rule, and
+        UnsupportedOperatorError if there is no such operator.
+        """
+        operator = find_operator(name)
+        if operator is None:
+            raise UnsupportedOperatorError(f"the operator {name} is not available.")
+        record = operator(*arguments, **attributes).attributes
+        result = operator.relation([type_of(each) for each in arguments], record, _CONTEXT)
+        if result is None or isinstance(result, IncompleteType):
+            raise RelationError(f"operator {name} leaves its result type open")
+        constants = [_constant_value(each) for each in arguments]
+        if _is_foldable(operator, constants, result):
+            return self._folded(operator, record, constants, result)
+        return Call(operator, arguments, record, type=result)
+
+    def _folded(self, operator: Operator, record: Any, values: list[Any], type_: Type) -> Expr:
+        with np.errstate(all="ignore"):
+            result = operator.reference(record, *values)
+        if isinstance(type_, TupleType):
+            parts = zip(result, type_.fields, strict=True)
+            return self.tuple_of([self._typed_constant(part, type_) for part, type_ in parts])
+        return self._typed_constant(result, type_)
+
+    def _typed_constant(self, value: Any, type_: Type) -> Constant:
+        if not isinstance(type_, TensorType):
+            raise RelationError(f"a constant of type {type_text(type_)} is not supported")
+        return self.constant(np.asarray(value, numpy_dtype(type_.dtype)))
+
+    def constant(self, value: Any, dtype: str | None = None) -> Constant:
+        """A constant; raises ModelError if the constants of the model grow too large."""
+        array = np.asarray(value, None if dtype is None else numpy_dtype(dtype))
+        self._constant_bytes += array.nbytes
+        if self._constant_bytes > MAXIMUM_CONSTANT_BYTES:
+            raise ModelError(
+                "the constants that the model computes take more than "
+                f"{MAXIMUM_CONSTANT_BYTES >> 20} MiB."
+            )
+        return weight(array)
+
+    def filled(self, shape: Sequence[int], value: Any, dtype: str) -> Expr:
+        """A constant tensor whose elements are all `value`, however large it is."""
+        count = math.prod(shape)
+        scalar = self.constant(value, dtype)
+        if count <= LARGEST_FOLDED_TENSOR:
+            return self.constant(np.full(tuple(shape), scalar.data))
+        check_size(count, dtype)
+        return self.call("full", scalar, shape=tuple(shape), dtype=dtype)
+
+    def like(self, value: Any, expr: Expr) -> Constant:
+        """A scalar constant of the element type of `expr`."""
+        return self.constant(value, dtype_of(expr))
+
+    def tuple_of(self, fields: Sequence[Expr]) -> Tuple:
+        """A typed tuple."""
+        return Tuple(tuple(fields), type=TupleType(tuple(type_of(field) for field in fields)))
+
+    def item(self, value: Expr, index: int) -> Expr:
+        """A typed field of a tuple."""
+        if isinstance(value, Tuple):
+            return value.fields[index]
+        type_ = type_of(value)
+        if not isinstance(type_, TupleType):
+            raise RelationError(f"expects a tuple, but found {type_text(type_)}")
+        return TupleGetItem(value, index, type=type_.fields[index])
+
+
+def weight(array: np.ndarray) -> Constant:
+    """A typed constant that shares the memory of `array`."""
+    return Constant(array, type=TensorType(array.shape, array.dtype.name))
+
+
+def type_of(expr: Expr) -> Type:
+    """The type of an expression that the builder made."""
+    if expr.type is None:
+        raise RelationError(f"{expr!r} has no type")
+    return expr.type
+
+
+def tensor_type(expr: Expr) -> TensorType:
+    """The tensor type of an expression; raises ModelError if it is no tensor."""
+    type_ = type_of(expr)
+    if not isinstance(type_, TensorType):
+        raise ModelError(f"expects a tensor, but found {type_text(type_)}.")
+    return type_
+
+
+def shape_of(expr: Expr) -> tuple[Dim, ...]:
+    """The dimensions of a tensor."""
+    return tensor_type(expr).shape
+
+
+def rank_of(expr: Expr) -> int:
+    """The number of dimensions of a tensor."""
+    return len(tensor_type(expr).shape)
+
+
+def dtype_of(expr: Expr) -> str:
+    """The element type of a tensor."""
+    return tensor_type(expr).dtype
+
+
+def static_shape(expr: Expr) -> tuple[int, ...]:
+    """The sizes of a tensor, all of which must be numbers.
+
+    Raises UnsupportedOperatorError if one is a symbol.
+    """
+    return tuple(static_dim(dim) for dim in shape_of(expr))
+
+
+def static_dim(dim: Dim) -> int:
+    """A dimension that must be a number; raises UnsupportedOperatorError if it is a symbol."""
+    if isinstance(dim, int):
+        return dim
+    raise UnsupportedOperatorError(
+        f"the size {dim} is not known, but this operator needs a number here.",
+        remedy=FIX_SIZES,
+    )
+
+
+def known_array(expr: Expr, what: str) -> np.ndarray:
+    """The value of an input that must be constant; raises RunTimeValueError otherwise."""
+    if isinstance(expr, Constant):
+        return expr.data
+    raise RunTimeValueError(what, tuple(var.name for var in free_vars(expr)))
+
+
+def known_integers(expr: Expr, what: str) -> tuple[int, ...]:
+    """The elements of a constant integer vector or scalar."""
+    array = known_array(expr, what)
+    if array.dtype.kind not in "iu" or array.ndim > 1:
+        raise ModelError(
+            f"{what} must be a vector of integers, but has shape {array.shape} and type "
+            f"{array.dtype}."
+        )
+    return tuple(int(value) for value in array.reshape(-1))
+
+
+def known_integer(expr: Expr, what: str) -> int:
+    """The value of a constant integer scalar, or vector of one element."""
+    values = known_integers(expr, what)
+    if len(values) != 1:
+        raise ModelError(f"{what} must be one integer, but has {len(values)} elements.")
+    return values[0]
+
+
+def known_scalar(expr: Expr, what: str) -> Any:
+    """The value of a constant of one element, as a Python number."""
+    array = known_array(expr, what)
+    if array.size != 1:
+        raise ModelError(f"{what} must be one value, but has shape {array.shape}.")
+    return array.reshape(-1)[0].item()
+
+
+def checked_axis(axis: int, rank: int) -> int:
+    """`axis` counted from the front; raises ModelError if it is out of range."""
+    if not -rank <= axis < rank:
+        raise ModelError(f"axis {axis} is out of range for a tensor of {rank} dimension(s).")
+    return axis % rank
+
+
+def checked_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
+    """Axes counted from the front; raises ModelError if one is out of range or repeated."""
+    checked = tuple(checked_axis(axis, rank) for axis in axes)
+    if len(set(checked)) != len(checked):
+        raise ModelError(f"the axes {tuple(axes)} contain an axis twice.")
+    return checked
+
+
+def check_size(count: int, dtype: str) -> None:
+    """Raises ModelError if a tensor of `count` elements would be unreasonably large."""
+    size = count * numpy_dtype(dtype).itemsize
+    if size > LARGEST_CONSTANT_BYTES:
+        raise ModelError(
+            f"a constant tensor of {count} elements is asked for; the limit is "
+            f"{LARGEST_CONSTANT_BYTES >> 20} MiB."
+        )
+
+
+def _constant_value(expr: Expr) -> Any:
+    """The value of a constant or of a tuple of constants; None if it is not constant."""
+    match expr:
+        case Constant():
+            return expr.data
+        case Tuple():
+            values = tuple(_constant_value(field) for field in expr.fields)
+            return None if any(value is None for value in values) else values
+        case _:
+            return None
+
+
+def _is_foldable(operator: Operator, values: Sequence[Any], result: Type) -> bool:
+    if operator.stateful or any(value is None for value in values):
+        return False
+    limit = LARGEST_FOLDED_TENSOR
+    if operator.kind is FusionKind.OUTPUT_FUSABLE:
+        limit = LARGEST_FOLDED_CONTRACTION
+    sizes = [_element_count(type_) for type_ in _leaves(result)]
+    sizes += [part.size for value in values for part in _arrays(value)]
+    return all(0 <= size <= limit for size in sizes)
+
+
+def _leaves(type_: Type) -> Sequence[Type]:
+    return type_.fields if isinstance(type_, TupleType) else (type_,)
+
+
+def _arrays(value: Any) -> Sequence[np.ndarray]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _element_count(type_: Type) -> int:
+    """The number of elements; -1 if it is not known."""
+    if not isinstance(type_, TensorType):
+        return -1
+    sizes = [dim for dim in type_.shape if isinstance(dim, int)]
+    return math.prod(sizes) if len(sizes) == len(type_.shape) else -1

@@ -1,0 +1,114 @@
+"""ONNX in: a file, its bytes, or a parsed model becomes a typed module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from relay_tune.arguments import by_name, instance_of
+from relay_tune.errors import InputError, ModelError
+from relay_tune.frontend.onnx_import.build import tensor_type, type_of, weight
+from relay_tune.frontend.onnx_import.graph import GraphTranslator
+from relay_tune.frontend.onnx_import.inputs import Shapes, parameters
+from relay_tune.frontend.onnx_import.model import ModelSource, OnnxModel, checked_text, read_model
+from relay_tune.frontend.onnx_import.scope import Scope
+from relay_tune.frontend.onnx_import.support import check_supported
+from relay_tune.frontend.onnx_import.types import dtype_name, numpy_dtype
+from relay_tune.ir.expr import Expr, Function, Tuple
+from relay_tune.ir.module import Module
+from relay_tune.ir.types import TupleType
+
+
+def from_onnx(
+    model: ModelSource,
+    *,
+    shapes: Shapes | None = None,
+    constants: Mapping[str, np.ndarray] | None = None,
+    name: str = "main",
+) -> Module:
+    """Import an ONNX model of operator sets 6 to the newest.
+
+    Args:
+        model: a path, the bytes of a file, or a parsed ModelProto.
+        shapes: sizes for inputs by name; a symbolic size that is bound is bound in all inputs.
+        constants: values for inputs by name; such an input is no parameter any more.
+        name: what the function is called in the module.
+
+    Returns:
+        A typed module. The parameters are the inputs of the graph, in order and by name; weights
+        are constants; several outputs are a tuple. `module.attributes["outputs"]` holds the names
+        of the outputs.
+
+    Raises:
+        InputError: the file cannot be read, or `shapes` does not fit the inputs.
+        ModelError: the model is malformed; says at which node.
+        UnsupportedOperatorError: lists all operators of the model that have no translation.
+    """
+    wanted = by_name({} if shapes is None else shapes, "shapes", "{'x': (1, 3, 224, 224)}")
+    given = by_name({} if constants is None else constants, "constants", "{'axes': array}")
+    instance_of(str, name, "The name of the function")
+    content = read_model(model)
+    check_supported(content)
+    translator = GraphTranslator(content.functions, content.folder)
+    scope = Scope(content.opsets)
+    translator.define_weights(content.graph, scope)
+    _define_constants(content, scope, given)
+    params = parameters(content.graph, scope.values, wanted)
+    for param in params:
+        scope.define(param.name, param)
+        translator.build.note_sizes(param)
+    translator.run(content.graph.node, scope)
+    names, outputs = _outputs(content, scope)
+    body = outputs[0] if len(outputs) == 1 else _tuple(outputs)
+    function = Function(params, body, result_type=type_of(body))
+    return Module({name: function}, attributes={"outputs": names})
+
+
+def _define_constants(model: OnnxModel, scope: Scope, constants: Mapping[str, object]) -> None:
+    """Name the inputs that the user gives values."""
+    declared = {value.name: value for value in model.graph.input}
+    for name, value in constants.items():
+        if name not in declared:
+            raise InputError(f"A value is given for {name!r}, which is not an input of the model.")
+        dtype = dtype_name(declared[name].type.tensor_type.elem_type, f"The input {name!r}")
+        array = np.asarray(value)
+        if array.dtype != numpy_dtype(dtype):
+            raise InputError(
+                f"The value for {name!r} is {array.dtype}, but must be {dtype}.",
+                remedy=f'Convert it: np.asarray(value, "{dtype}").',
+            )
+        scope.define(name, weight(array))
+
+
+def _outputs(model: OnnxModel, scope: Scope) -> tuple[tuple[str, ...], list[Expr]]:
+    names: list[str] = []
+    outputs: list[Expr] = []
+    for declared in model.graph.output:
+        name = checked_text(declared.name, "output name")
+        value = scope.values.get(name)
+        if value is None:
+            raise ModelError(f"The output {name!r} of the model is computed by no node.")
+        _check_dtype(name, declared, value)
+        names.append(name)
+        outputs.append(value)
+    if not outputs:
+        raise ModelError("The model has no outputs.")
+    return tuple(names), outputs
+
+
+def _check_dtype(name: str, declared: object, value: Expr) -> None:
+    tensor = getattr(declared, "type", None)
+    kind = tensor.tensor_type.elem_type if tensor is not None else 0
+    if not kind or isinstance(value.type, TupleType):
+        return
+    wanted = dtype_name(kind, f"The output {name!r}")
+    if tensor_type(value).dtype != wanted:
+        raise ModelError(
+            f"The output {name!r} is declared as {wanted}, but is computed as "
+            f"{tensor_type(value).dtype}."
+        )
+
+
+def _tuple(outputs: list[Expr]) -> Tuple:
+    return Tuple(tuple(outputs), type=TupleType(tuple(type_of(each) for each in outputs)))

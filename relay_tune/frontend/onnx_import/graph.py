@@ -1,0 +1,201 @@
+"""Walking an ONNX graph in order, node by node, into typed expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto
+
+from relay_tune.errors import ModelError, UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.build import Builder, weight
+from relay_tune.frontend.onnx_import.control import CONTROL_OPERATORS, Subgraph
+from relay_tune.frontend.onnx_import.functions import local_function, standard_body
+from relay_tune.frontend.onnx_import.model import (
+    FunctionKey,
+    checked_text,
+    normal_domain,
+    opset_versions,
+)
+from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.operators.table import find_translator
+from relay_tune.frontend.onnx_import.scope import Scope, located, node_label
+from relay_tune.frontend.onnx_import.symbolic import with_known_elements
+from relay_tune.frontend.onnx_import.tensor import sparse_array, tensor_array
+from relay_tune.ir.expr import Expr
+
+MAXIMUM_EXPANDED_NODES = 100_000
+
+
+class GraphTranslator:
+    """Translates the nodes of one model."""
+
+    def __init__(self, functions: Mapping[FunctionKey, FunctionProto], folder: Path | None) -> None:
+        self.build = Builder()
+        self._functions = functions
+        self._folder = folder
+        self._expanded = 0
+
+    def define_weights(self, graph: GraphProto, scope: Scope) -> None:
+        """Name the constants that a graph brings along."""
+        for tensor in graph.initializer:
+            name = checked_text(tensor.name, "initializer name")
+            what = f"The initializer {name!r}"
+            scope.define(name, weight(tensor_array(tensor, self._folder, what)))
+        for sparse in graph.sparse_initializer:
+            name = checked_text(sparse.values.name, "initializer name")
+            what = f"The initializer {name!r}"
+            scope.define(name, weight(sparse_array(sparse, self._folder, what)))
+
+    def run(self, nodes: Sequence[NodeProto], scope: Scope) -> None:
+        """Translate nodes in order and name their outputs."""
+        for node in nodes:
+            with located(node):
+                self._run_node(node, scope)
+
+    def _run_node(self, node: NodeProto, scope: Scope) -> None:
+        inputs = tuple(scope.find(checked_text(name, "value name")) for name in node.input)
+        attributes = _resolved_attributes(node, scope.attributes)
+        results = self._results(node, inputs, attributes, scope)
+        for result in results:
+            self.build.note_sizes(result)
+        names = [checked_text(name, "value name") for name in node.output]
+        for place, name in enumerate(names):
+            if place >= len(results) and name:
+                raise ModelError(f"output {place} ({name!r}) does not exist.")
+            if name:
+                scope.define(name, results[place])
+
+    def _results(
+        self,
+        node: NodeProto,
+        inputs: tuple[Expr | None, ...],
+        attributes: Mapping[str, AttributeProto],
+        scope: Scope,
+    ) -> Sequence[Expr | None]:
+        domain = normal_domain(node.domain)
+        function = local_function(self._functions, domain, node.op_type, node.overload)
+        if function is not None:
+            return self._call_function(function, inputs, attributes, scope)
+        opset = scope.opsets.get(domain)
+        if opset is None:
+            raise ModelError(f"the operator set {domain or 'ai.onnx'!r} is not imported.")
+        view = self._view(node, opset, inputs, attributes)
+        control = CONTROL_OPERATORS.get(node.op_type) if domain == "" else None
+        if control is not None:
+            return control(view, self.build, lambda graph: self._subgraph(graph, scope))
+        translate = find_translator(domain, node.op_type)
+        if translate is None:
+            return self._expand_standard(node, domain, opset, inputs, attributes, scope)
+        result = translate(view, self.build)
+        results = (result,) if isinstance(result, Expr) else result
+        return with_known_elements(self.build, view, results) if domain == "" else results
+
+    def _view(
+        self,
+        node: NodeProto,
+        opset: int,
+        inputs: tuple[Expr | None, ...],
+        attributes: Mapping[str, AttributeProto],
+    ) -> OnnxNode:
+        return OnnxNode(
+            name=node_label(node),
+            operator=node.op_type,
+            opset=opset,
+            inputs=inputs,
+            wanted=tuple(bool(name) for name in node.output),
+            attributes=attributes,
+            folder=self._folder,
+        )
+
+    def _subgraph(self, graph: GraphProto, scope: Scope) -> Subgraph:
+        """A body that control flow can run, several times, with other inputs each time."""
+
+        def run(arguments: Sequence[Expr | None]) -> list[Expr]:
+            self._charge(len(graph.node))
+            inner, sized = scope.inner(), dict(self.build.sized)
+            if len(arguments) != len(graph.input):
+                raise ModelError(
+                    f"the subgraph has {len(graph.input)} inputs, but {len(arguments)} are given."
+                )
+            self.define_weights(graph, inner)
+            for value, argument in zip(graph.input, arguments, strict=True):
+                inner.define(checked_text(value.name, "value name"), argument)
+            self.run(graph.node, inner)
+            self.build.sized = sized  # tensors of the body are computed in it only
+            return [_output(inner, value.name) for value in graph.output]
+
+        return Subgraph(len(graph.node), len(graph.input), len(graph.output), run)
+
+    def _expand_standard(
+        self,
+        node: NodeProto,
+        domain: str,
+        opset: int,
+        inputs: tuple[Expr | None, ...],
+        attributes: Mapping[str, AttributeProto],
+        scope: Scope,
+    ) -> Sequence[Expr | None]:
+        plain = NodeProto()
+        plain.CopyFrom(node)
+        del plain.attribute[:]
+        plain.attribute.extend(attributes.values())
+        function = standard_body(domain, opset, plain, inputs)
+        if function is None:
+            raise UnsupportedOperatorError(f"the operator {node.op_type} is not supported.")
+        return self._call_function(function, inputs, attributes, scope)
+
+    def _call_function(
+        self,
+        function: FunctionProto,
+        inputs: tuple[Expr | None, ...],
+        attributes: Mapping[str, AttributeProto],
+        scope: Scope,
+    ) -> Sequence[Expr | None]:
+        self._charge(len(function.node))
+        if len(inputs) > len(function.input):
+            raise ModelError(
+                f"{len(inputs)} inputs are given, but {function.name} takes {len(function.input)}."
+            )
+        given = {each.name: each for each in function.attribute_proto} | dict(attributes)
+        opsets = {**scope.opsets, **opset_versions(function.opset_import)}
+        inner = scope.function(opsets, given)
+        padded = (*inputs, *(None,) * (len(function.input) - len(inputs)))
+        for name, value in zip(function.input, padded, strict=True):
+            inner.define(checked_text(name, "value name"), value)
+        self.run(function.node, inner)
+        return [inner.values.get(checked_text(name, "value name")) for name in function.output]
+
+    def _charge(self, nodes: int) -> None:
+        self._expanded += nodes
+        if self._expanded > MAXIMUM_EXPANDED_NODES:
+            raise ModelError(
+                f"functions and loops expand to more than {MAXIMUM_EXPANDED_NODES} nodes."
+            )
+
+
+def _output(scope: Scope, name: Any) -> Expr:
+    value = scope.find(checked_text(name, "value name"))
+    if value is None:
+        raise ModelError("an output of a subgraph has no name.")
+    return value
+
+
+def _resolved_attributes(
+    node: NodeProto, outer: Mapping[str, AttributeProto]
+) -> dict[str, AttributeProto]:
+    """The attributes of a node by name; references to those of the function are followed."""
+    attributes: dict[str, AttributeProto] = {}
+    for attribute in node.attribute:
+        name = checked_text(attribute.name, "attribute name")
+        if name in attributes:
+            raise ModelError(f"attribute {name} is given twice.")
+        if not attribute.ref_attr_name:
+            attributes[name] = attribute
+        elif attribute.ref_attr_name in outer:
+            renamed = AttributeProto()
+            renamed.CopyFrom(outer[attribute.ref_attr_name])
+            renamed.name = name
+            attributes[name] = renamed
+    return attributes

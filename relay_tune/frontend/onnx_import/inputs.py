@@ -1,0 +1,154 @@
+"""The inputs of an ONNX graph as parameters, with the sizes that the user binds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from onnx import GraphProto
+
+from relay_tune.arguments import wrong_type
+from relay_tune.errors import FIX_SIZES, InputError, ModelError, UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.model import checked_text
+from relay_tune.frontend.onnx_import.tensor import MAXIMUM_RANK
+from relay_tune.frontend.onnx_import.types import dtype_name
+from relay_tune.ir.dim import Dim, Symbol
+from relay_tune.ir.expr import Var
+from relay_tune.ir.types import TensorType
+
+Shapes = Mapping[str, Sequence[int]]
+
+MAXIMUM_DIM = 2**62
+
+
+def parameters(
+    graph: GraphProto, constant_names: Collection[str], shapes: Mapping[str, object]
+) -> tuple[Var, ...]:
+    """A typed variable for each input of the graph that no weight of the file fills.
+
+    `shapes` gives sizes to inputs by name; a symbol that gets a size gets it in all inputs.
+    Raises ModelError for a malformed input, InputError where `shapes` does not fit.
+    """
+    declared = {name: value for name, value in _inputs(graph) if name not in constant_names}
+    unknown = [name for name in shapes if name not in declared]
+    if unknown:
+        raise InputError(
+            f"A shape is given for {unknown[0]!r}, which is not an input of the model.",
+            notes=(f"The inputs are {', '.join(declared) or 'none'}.",),
+        )
+    sizes = {name: _sizes(name, shape) for name, shape in shapes.items()}
+    bindings = _Bindings()
+    types = {
+        name: _declared_type(name, value, bindings, sizes.get(name))
+        for name, value in declared.items()
+    }
+    for name, shape in sizes.items():
+        bindings.bind(name, types[name], shape)
+    return tuple(_variable(name, type_, bindings) for name, type_ in types.items())
+
+
+def _sizes(name: str, shape: object) -> Sequence[int]:
+    if isinstance(shape, Sequence) and not isinstance(shape, str | bytes):
+        return shape
+    remedy = f"Write it like {{{name!r}: (1, 3, 224, 224)}}."
+    raise wrong_type(f"The shape for {name!r}", "a tuple of whole numbers", shape, remedy)
+
+
+def _inputs(graph: GraphProto) -> Iterator[tuple[str, Any]]:
+    seen: set[str] = set()
+    for value in graph.input:
+        name = checked_text(value.name, "input name")
+        if not name or name in seen:
+            raise ModelError(f"The graph has two inputs called {name!r}, or one without a name.")
+        seen.add(name)
+        yield name, value
+
+
+def _declared_type(
+    name: str, value: Any, bindings: _Bindings, given: Sequence[int] | None
+) -> TensorType:
+    kind = value.type.WhichOneof("value")
+    if kind is None:
+        raise ModelError(f"The input {name!r} has no type.")
+    if kind != "tensor_type":
+        raise UnsupportedOperatorError(
+            f"The input {name!r} is a {kind.removesuffix('_type')}; only tensors are supported."
+        )
+    tensor = value.type.tensor_type
+    dtype = dtype_name(tensor.elem_type, f"The input {name!r}")
+    if tensor.HasField("shape"):
+        dims = tensor.shape.dim
+        if len(dims) > MAXIMUM_RANK:
+            raise ModelError(f"The input {name!r} has {len(dims)} dimensions.")
+        return TensorType(
+            tuple(bindings.declared_dim(name, axis, dim) for axis, dim in enumerate(dims)), dtype
+        )
+    if given is None:
+        raise InputError(
+            f"The input {name!r} has no shape in the model.",
+            remedy=FIX_SIZES,
+        )
+    return TensorType(tuple(given), dtype)
+
+
+@dataclass
+class _Bindings:
+    """Names and sizes of symbols."""
+
+    symbols: dict[str, Symbol] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
+
+    def declared_dim(self, name: str, axis: int, dim: Any) -> Dim:
+        """A dimension as the file declares it."""
+        if dim.WhichOneof("value") == "dim_value":
+            if not 0 <= dim.dim_value <= MAXIMUM_DIM:
+                raise ModelError(f"The input {name!r} has the size {dim.dim_value} at axis {axis}.")
+            return int(dim.dim_value)
+        label = checked_text(dim.dim_param, "dimension name")
+        if not label:
+            return Symbol(self._fresh_name(f"{name}_{axis}"))
+        if label not in self.symbols:
+            self.symbols[label] = Symbol(self._fresh_name(label))
+        return self.symbols[label]
+
+    def bind(self, name: str, type_: TensorType, shape: Sequence[int]) -> None:
+        """Give the symbols of one input their sizes; InputError if they do not fit."""
+        if len(shape) != len(type_.shape):
+            raise InputError(
+                f"The shape {tuple(shape)} for {name!r} has {len(shape)} sizes, "
+                f"but the model declares {len(type_.shape)}."
+            )
+        for axis, (dim, size) in enumerate(zip(type_.shape, shape, strict=True)):
+            if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size <= MAXIMUM_DIM:
+                raise InputError(f"The shape for {name!r} has the size {size!r} at axis {axis}.")
+            known = self.sizes.setdefault(dim.name, size) if isinstance(dim, Symbol) else dim
+            if known != size:
+                raise InputError(
+                    f"The shape {tuple(shape)} for {name!r} has the size {size} at axis {axis}, "
+                    f"where {known} is needed."
+                )
+
+    def resolved(self, type_: TensorType) -> TensorType:
+        """A type with bound symbols replaced by their sizes."""
+        dims: list[Dim] = [
+            self.sizes.get(dim.name, dim) if isinstance(dim, Symbol) else dim for dim in type_.shape
+        ]
+        return TensorType(tuple(dims), type_.dtype)
+
+    def _fresh_name(self, wish: str) -> str:
+        base = re.sub(r"\W", "_", wish)
+        base = base if base[:1].isalpha() or base[:1] == "_" else f"_{base}"
+        name, number = base, 1
+        while name in self.taken:
+            number += 1
+            name = f"{base}_{number}"
+        self.taken.add(name)
+        return name
+
+
+def _variable(name: str, type_: TensorType, bindings: _Bindings) -> Var:
+    resolved = bindings.resolved(type_)
+    return Var(name, resolved, type=resolved)

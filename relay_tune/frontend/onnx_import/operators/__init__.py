@@ -1,0 +1,1 @@
+"""The operators of ONNX by family; `table` names the translator of each."""

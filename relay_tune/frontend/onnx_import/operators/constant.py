@@ -1,0 +1,211 @@
+"""ONNX operators that make tensors from attributes, shapes or numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from relay_tune.errors import ModelError, UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.build import (
+    Builder,
+    check_size,
+    dtype_of,
+    known_integers,
+    known_scalar,
+    rank_of,
+    shape_of,
+    static_dim,
+    static_shape,
+    weight,
+)
+from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.open_sizes import numbers_below
+from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
+from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.frontend.onnx_import.symbolic import dimensions, elements_of
+from relay_tune.frontend.onnx_import.tensor import unsupported_strings
+from relay_tune.frontend.onnx_import.types import dtype_name, numpy_dtype
+from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim_arithmetic import multiply, subtract
+from relay_tune.ir.expr import Constant, Expr
+
+
+def translate_constant(node: OnnxNode, build: Builder) -> Expr:
+    """A constant, in any of the forms of its attribute."""
+    if len(node.attributes) != 1:
+        raise ModelError(f"a constant has {len(node.attributes)} values instead of one.")
+    match next(iter(node.attributes)):
+        case "value":
+            return weight(node.tensor("value"))
+        case "sparse_value":
+            return weight(node.sparse_tensor("sparse_value"))
+        case "value_int":
+            return build.constant(node.integer("value_int"), "int64")
+        case "value_ints":
+            return build.constant(np.array(node.integers("value_ints"), np.int64))
+        case "value_float":
+            return build.constant(node.number("value_float"), "float32")
+        case "value_floats":
+            return build.constant(np.array(node.numbers("value_floats"), np.float32))
+        case "value_string" | "value_strings":
+            raise unsupported_strings("the constant")
+        case other:
+            raise ModelError(f"a constant has no attribute {other!r}.")
+
+
+def translate_constant_of_shape(node: OnnxNode, build: Builder) -> Expr:
+    """A tensor of one value, of a shape that is known."""
+    shape = known_integers(node.input(0), "the shape")
+    if any(size < 0 for size in shape):
+        raise ModelError(f"the shape {shape} has a negative size.")
+    value = node.tensor("value") if node.has("value") else np.zeros(1, np.float32)
+    if value.size != 1:
+        raise ModelError(f"attribute value has {value.size} elements instead of one.")
+    check_size(math.prod(shape), value.dtype.name)
+    return build.filled(shape, value.reshape(())[()], value.dtype.name)
+
+
+def translate_shape(node: OnnxNode, build: Builder) -> Expr:
+    """The sizes from axis `start` to axis `end`."""
+    data = node.input(0)
+    rank = rank_of(data)
+    chosen = slice(node.integer("start", 0), node.integer("end", rank))
+    dims = shape_of(data)[chosen]
+    numbers = [dim for dim in dims if isinstance(dim, int)]
+    if len(numbers) == len(dims):
+        return build.constant(np.array(numbers, np.int64))
+    sizes = build.call("shape_of", data, dtype="int64")
+    begin, end, _ = chosen.indices(rank)
+    if (begin, end) != (0, rank):
+        sizes = build.call("strided_slice", sizes, begin=(begin,), end=(end,), strides=(1,))
+    build.symbolic[sizes] = dimensions(dims)
+    return sizes
+
+
+def translate_size(node: OnnxNode, build: Builder) -> Expr:
+    """The number of elements."""
+    data = node.input(0)
+    count: Dim = 1
+    for dim in shape_of(data):
+        count = multiply(count, dim)
+    if isinstance(count, int):
+        return build.constant(count, "int64")
+    size = cast_to(build, build.call("ndarray_size", data, dtype="int64"), "int64")
+    build.symbolic[size] = dimensions([count]).reshape(())
+    return size
+
+
+def translate_range(node: OnnxNode, build: Builder) -> Expr:
+    """start, start + delta, ... below limit; all three must be known, or made of sizes."""
+    counted = _counted_range(node, build)
+    if counted is not None:
+        return counted
+    start, limit, delta = (
+        known_scalar(node.input(place), name)
+        for place, name in enumerate(("start", "limit", "delta"))
+    )
+    if delta == 0 or not all(math.isfinite(each) for each in (start, limit, delta)):
+        raise ModelError("the step of the range is 0, or a bound is not finite.")
+    dtype = dtype_of(node.input(0))
+    if isinstance(start, int):
+        count = max(0, -((start - limit) // delta))
+    else:
+        count = max(0, math.ceil((limit - start) / delta))
+    check_size(count, dtype)
+    if count > 0 and isinstance(start, int):
+        values = np.arange(count, dtype=np.int64) * delta + start
+        return build.constant(values.astype(numpy_dtype(dtype)))
+    steps = np.arange(count).astype(numpy_dtype(dtype))
+    scale, offset = numpy_dtype(dtype).type(delta), numpy_dtype(dtype).type(start)
+    return build.constant(steps * scale + offset)
+
+
+def _counted_range(node: OnnxNode, build: Builder) -> Expr | None:
+    """A range of step 1 whose length is made of symbols; None if it is no such range."""
+    bounds = [elements_of(build, node.input(place)) for place in range(2)]
+    step = node.input(2)
+    if not isinstance(step, Constant) or step.data.size != 1 or step.data.reshape(-1)[0] != 1:
+        return None
+    if any(each is None or each.size != 1 for each in bounds):
+        return None
+    first, last = (each.reshape(-1)[0] for each in bounds if each is not None)
+    size = subtract(last, first)
+    numbers = None if isinstance(size, int) else numbers_below(build, size)
+    if numbers is None:
+        return None
+    start = cast_to(build, build.call("reshape", node.input(0), newshape=()), "int64")
+    return cast_to(build, build.call("add", numbers, start), dtype_of(node.input(0)))
+
+
+def translate_eye_like(node: OnnxNode, build: Builder) -> Expr:
+    """Ones on a diagonal."""
+    data = node.input(0)
+    if rank_of(data) != 2:
+        raise ModelError(f"expects 2 dimensions, but the input has {rank_of(data)}.")
+    rows, columns = static_shape(data)
+    dtype = dtype_name(node.integer("dtype"), "the result") if node.has("dtype") else dtype_of(data)
+    check_size(rows * columns, dtype)
+    offset = max(-rows, min(columns, node.integer("k", 0)))
+    return build.constant(np.eye(rows, columns, offset, numpy_dtype(dtype)))
+
+
+def translate_one_hot(node: OnnxNode, build: Builder) -> Expr:
+    """For each index a vector with one element on and the others off."""
+    indices, values = cast_to(build, node.input(0), "int64"), node.input(2)
+    depth = int(known_scalar(node.input(1), "the depth"))
+    rank = rank_of(indices)
+    axis = node.integer("axis", -1)
+    if not -rank - 1 <= axis <= rank or depth < 1:
+        raise ModelError(f"axis {axis} or depth {depth} does not fit indices of {rank} axes.")
+    axis %= rank + 1
+    check_size(depth, "int64")
+    zero, size = build.like(0, indices), build.like(depth, indices)
+    wrapped = build.call("add", indices, size)
+    indices = build.call("where", build.call("less", indices, zero), wrapped, indices)
+    places = build.constant(np.arange(depth).reshape((depth,) + (1,) * (rank - axis)), "int64")
+    chosen = build.call("equal", build.call("expand_dims", indices, axis=axis), places)
+    off, on = (_element(build, values, place) for place in (0, 1))
+    return build.call("where", chosen, on, off)
+
+
+def _element(build: Builder, values: Expr, place: int) -> Expr:
+    if rank_of(values) != 1 or static_dim(shape_of(values)[0]) != 2:
+        raise ModelError("the input values must hold two elements: off and on.")
+    return build.call("take", values, build.constant(place, "int64"), axis=0)
+
+
+def translate_window(node: OnnxNode, build: Builder) -> Expr:
+    """Hann, Hamming and Blackman windows of known size."""
+    size = int(known_scalar(node.input(0), "the size"))
+    if size < 1:
+        raise ModelError(f"a window needs a positive size, not {size}.")
+    dtype = dtype_name(node.integer("output_datatype", 1), "the result")
+    check_size(size, "float64")
+    periodic = node.flag("periodic", 1)
+    angle = 2 * np.pi * np.arange(size) / max(size if periodic else size - 1, 1)
+    match node.operator:
+        case "HannWindow":
+            window = 0.5 - 0.5 * np.cos(angle)
+        case "HammingWindow":
+            window = 25 / 46 - 21 / 46 * np.cos(angle)
+        case "BlackmanWindow":
+            window = 0.42 - 0.5 * np.cos(angle) + 0.08 * np.cos(2 * angle)
+        case other:
+            raise UnsupportedOperatorError(f"the window {other} is not supported.")
+    return build.constant(window.astype(numpy_dtype(dtype)))
+
+
+CONSTANTS: Mapping[str, Translator] = {
+    "Constant": translate_constant,
+    "ConstantOfShape": translate_constant_of_shape,
+    "Shape": translate_shape,
+    "Size": translate_size,
+    "Range": translate_range,
+    "EyeLike": translate_eye_like,
+    "OneHot": translate_one_hot,
+    "HannWindow": translate_window,
+    "HammingWindow": translate_window,
+    "BlackmanWindow": translate_window,
+}

@@ -1,0 +1,162 @@
+"""Convolutions of ONNX."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from relay_tune.errors import ModelError
+from relay_tune.frontend.onnx_import.build import (
+    Builder,
+    rank_of,
+    shape_of,
+    static_dim,
+    static_shape,
+)
+from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.frontend.onnx_import.operators.windows import (
+    checked_numbers,
+    spatial_rank,
+    windows_of,
+)
+from relay_tune.ir.expr import Expr
+
+
+def convolution(node: OnnxNode, build: Builder, data: Expr, weight: Expr) -> Expr:
+    """The convolution that the attributes of a node describe, without a bias."""
+    rank = spatial_rank(rank_of(data))
+    kernel = _kernel_shape(node, weight, rank)
+    windows = windows_of(node, shape_of(data)[2:], kernel)
+    groups = _checked_groups(node, shape_of(data)[1], static_shape(weight))
+    return build.call(
+        f"nn.conv{rank}d",
+        data,
+        weight,
+        strides=windows.strides,
+        padding=windows.padding,
+        dilation=windows.dilations,
+        groups=groups,
+        channels=static_shape(weight)[0],
+        kernel_size=kernel,
+    )
+
+
+def _kernel_shape(node: OnnxNode, weight: Expr, rank: int) -> tuple[int, ...]:
+    if rank_of(weight) != rank + 2:
+        raise ModelError(f"the weight has {rank_of(weight)} dimensions instead of {rank + 2}.")
+    kernel = static_shape(weight)[2:]
+    given = node.integers("kernel_shape", kernel)
+    if given != kernel:
+        raise ModelError(f"attribute kernel_shape is {given}, but the weight has {kernel}.")
+    return kernel
+
+
+def _checked_groups(node: OnnxNode, channels: object, weight: Sequence[int]) -> int:
+    groups = node.integer("group", 1)
+    if groups < 1 or weight[0] % groups or (isinstance(channels, int) and channels % groups):
+        raise ModelError(f"{groups} groups do not divide the channels.")
+    return groups
+
+
+def translate_conv(node: OnnxNode, build: Builder) -> Expr:
+    """A convolution with an optional bias."""
+    result = convolution(node, build, node.input(0), node.input(1))
+    return with_bias(build, result, node.optional(2))
+
+
+def with_bias(build: Builder, data: Expr, bias: Expr | None) -> Expr:
+    """`data` with a number added to each channel."""
+    return data if bias is None else build.call("nn.bias_add", data, bias, axis=1)
+
+
+def translate_conv_transpose(node: OnnxNode, build: Builder) -> Expr:
+    """A transposed convolution; sizes that nothing reaches are zero."""
+    data, weight = node.input(0), node.input(1)
+    rank = spatial_rank(rank_of(data))
+    kernel = _kernel_shape(node, weight, rank)
+    strides = checked_numbers(node.integers("strides", (1,) * rank), rank, "strides", 1)
+    dilations = checked_numbers(node.integers("dilations", (1,) * rank), rank, "dilations", 1)
+    groups = node.integer("group", 1)
+    if groups < 1 or static_shape(weight)[0] % groups:
+        raise ModelError(f"{groups} groups do not divide the channels.")
+    padding, extra = _transposed_padding(node, data, kernel, strides, dilations)
+    result = build.call(
+        f"nn.conv{rank}d_transpose",
+        data,
+        weight,
+        strides=strides,
+        padding=padding,
+        dilation=dilations,
+        groups=groups,
+        channels=static_shape(weight)[1] * groups,
+        kernel_size=kernel,
+        output_padding=extra,
+    )
+    return with_bias(build, result, node.optional(2))
+
+
+def _transposed_padding(
+    node: OnnxNode,
+    data: Expr,
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """What is cut off (all befores, then all afters), and what is added at the end."""
+    rank = len(kernel)
+    extra = checked_numbers(node.integers("output_padding", (0,) * rank), rank, "output_padding", 0)
+    mode = node.text("auto_pad", "NOTSET") or "NOTSET"
+    explicit = checked_numbers(node.integers("pads", (0,) * (2 * rank)), 2 * rank, "pads", 0)
+    if not node.has("output_shape") and mode in ("NOTSET", "VALID"):
+        return explicit, extra
+    if mode not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
+        raise ModelError(f"attribute auto_pad has the unknown value {mode!r}.")
+    sizes = [static_dim(dim) for dim in shape_of(data)[2:]]
+    same = tuple(size * step for size, step in zip(sizes, strides, strict=True))
+    wanted = checked_numbers(node.integers("output_shape", same)[-rank:], rank, "output_shape", 1)
+    before, after, added = [], [], []
+    for axis, size in enumerate(sizes):
+        span = (kernel[axis] - 1) * dilations[axis] + 1
+        total = strides[axis] * (size - 1) + extra[axis] + span - wanted[axis]
+        small, large = max(0, total) // 2, (max(0, total) + 1) // 2
+        before.append(small if mode == "SAME_UPPER" else large)
+        after.append(large if mode == "SAME_UPPER" else small)
+        added.append(extra[axis] + max(0, -total))
+    return (*before, *after), tuple(added)
+
+
+def centred(build: Builder, data: Expr, zero_point: Expr | None, axis: int) -> Expr:
+    """int32 differences to a zero point, which is one number or one for each place of an axis."""
+    wide = build.call("cast", data, dtype="int32")
+    if zero_point is None:
+        return wide
+    zero = build.call("cast", zero_point, dtype="int32")
+    return build.call("subtract", wide, along_axis(build, zero, rank_of(data), axis))
+
+
+def along_axis(build: Builder, vector: Expr, rank: int, axis: int) -> Expr:
+    """A vector shaped so that it broadcasts along `axis` of tensors of `rank` axes."""
+    if rank_of(vector) == 0:
+        return vector
+    if rank_of(vector) != 1:
+        raise ModelError(f"expects a number or a vector, but found {rank_of(vector)} axes.")
+    if static_shape(vector) == (1,):
+        return build.call("reshape", vector, newshape=())
+    trailing = rank - axis - 1
+    if not trailing:
+        return vector
+    return build.call("expand_dims", vector, axis=1, num_newaxis=trailing)
+
+
+def translate_conv_integer(node: OnnxNode, build: Builder) -> Expr:
+    """A convolution of quantized integers, summed in int32."""
+    data = centred(build, node.input(0), node.optional(2), 1)
+    weight = centred(build, node.input(1), node.optional(3), 0)
+    return convolution(node, build, data, weight)
+
+
+CONVOLUTIONS: Mapping[str, Translator] = {
+    "Conv": translate_conv,
+    "ConvTranspose": translate_conv_transpose,
+    "ConvInteger": translate_conv_integer,
+}

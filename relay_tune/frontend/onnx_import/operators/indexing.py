@@ -1,0 +1,256 @@
+"""ONNX operators that read or write parts of tensors by position."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from relay_tune.errors import FIX_SIZES, ModelError, UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.build import (
+    Builder,
+    checked_axes,
+    checked_axis,
+    known_array,
+    known_integers,
+    rank_of,
+    shape_of,
+    static_dim,
+    static_shape,
+)
+from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
+from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.ir.dim import Dim
+from relay_tune.ir.expr import Constant, Expr
+
+_OPEN_END = 2**31 - 1
+
+
+def translate_slice(node: OnnxNode, build: Builder) -> Expr:
+    """A part of a tensor: start, end and step along some axes, as in Python."""
+    data = node.input(0)
+    if node.opset < 10:
+        starts, ends = node.integers("starts"), node.integers("ends")
+        axes = node.integers("axes", tuple(range(len(starts))))
+        steps: tuple[int, ...] = (1,) * len(starts)
+    else:
+        starts = known_integers(node.input(1), "the input starts")
+        ends = _known_ends(node, build, data)
+        given_axes, given_steps = node.optional(3), node.optional(4)
+        axes = tuple(range(len(starts)))
+        steps = (1,) * len(starts)
+        if given_axes is not None:
+            axes = known_integers(given_axes, "the input axes")
+        if given_steps is not None:
+            steps = known_integers(given_steps, "the input steps")
+    if not len(starts) == len(ends) == len(axes) == len(steps):
+        raise ModelError("starts, ends, axes and steps have different lengths.")
+    axes = checked_axes(axes, rank_of(data))
+    if 0 in steps:
+        raise ModelError("a step of a slice is 0.")
+    return _sliced(build, data, list(zip(axes, starts, ends, steps, strict=True)))
+
+
+def _known_ends(node: OnnxNode, build: Builder, data: Expr) -> tuple[int, ...]:
+    """The ends; a symbolic end that is the size of its axis leaves the axis open."""
+    ends = node.input(2)
+    symbolic = build.symbolic.get(ends)
+    if symbolic is None:
+        return known_integers(ends, "the input ends")
+    given = node.optional(3)
+    axes = range(symbolic.size) if given is None else known_integers(given, "the input axes")
+    sizes = [shape_of(data)[axis] for axis in checked_axes(tuple(axes), rank_of(data))]
+    pairs = list(zip(symbolic.reshape(-1).tolist(), sizes, strict=True))
+    if any(not isinstance(end, int) and end != size for end, size in pairs):
+        raise UnsupportedOperatorError(
+            "an end of the slice is a size that is not known.",
+            remedy=FIX_SIZES,
+        )
+    return tuple(end if isinstance(end, int) else _OPEN_END for end, _ in pairs)
+
+
+Cut = tuple[int, int, int, int]
+"""Axis, start, end, step."""
+
+
+def _sliced(build: Builder, data: Expr, cuts: Sequence[Cut]) -> Expr:
+    """Slices with a negative step read the axis backwards, from its reversed end."""
+    shape = shape_of(data)
+    forward = [_forward(shape[axis], start, end, step) for axis, start, end, step in cuts]
+    backward = [cut[0] for cut in cuts if cut[3] < 0]
+    for axis in backward:
+        data = build.call("reverse", data, axis=axis)
+    kept = [
+        (cut[0], *bounds)
+        for cut, bounds in zip(cuts, forward, strict=True)
+        if not _is_whole(shape[cut[0]], bounds)
+    ]
+    if not kept:
+        return data
+    axes, begins, ends, steps = (tuple(column) for column in zip(*kept, strict=True))
+    return build.call("strided_slice", data, begin=begins, end=ends, strides=steps, axes=axes)
+
+
+def _is_whole(dim: Dim, bounds: tuple[int, int, int]) -> bool:
+    end = dim if isinstance(dim, int) else _OPEN_END
+    return bounds == (0, end, 1)
+
+
+def _forward(dim: Dim, start: int, end: int, step: int) -> tuple[int, int, int]:
+    """Bounds with a positive step; on a reversed axis where the step was negative."""
+    if isinstance(dim, int):
+        places = range(*slice(start, end, step).indices(dim))
+        if not places:
+            return 0, 0, 1
+        if step > 0:
+            return places[0], places[-1] + 1, min(step, dim)
+        return dim - 1 - places[0], dim - places[-1], min(-step, dim)
+    if step < 0:
+        if start not in (-1, _OPEN_END, 2**63 - 1) or end > -_OPEN_END:
+            static_dim(dim)
+        return 0, _OPEN_END, min(-step, _OPEN_END)
+    return max(start, -_OPEN_END), min(end, _OPEN_END), min(step, _OPEN_END)
+
+
+def wrapped_indices(build: Builder, indices: Expr, size: Dim) -> Expr:
+    """Indices with negative ones counted from the end; constant ones are checked."""
+    if isinstance(indices, Constant):
+        return _wrapped_constant(build, indices.data, size)
+    limit = build.like(static_dim(size), indices)
+    negative = build.call("less", indices, build.like(0, indices))
+    return build.call("where", negative, build.call("add", indices, limit), indices)
+
+
+def _wrapped_constant(build: Builder, indices: np.ndarray, size: Dim) -> Expr:
+    if indices.dtype.kind not in "iu":
+        raise ModelError(f"indices must be integers, but have the type {indices.dtype}.")
+    wide = indices.astype(np.int64)
+    if not wide.size or (wide.min() >= 0 and not isinstance(size, int)):
+        return build.constant(wide)
+    bound = static_dim(size)
+    if wide.min() < -bound or wide.max() >= bound:
+        raise ModelError(f"an index is out of range for an axis of size {bound}.")
+    return build.constant(np.where(wide < 0, wide + bound, wide))
+
+
+def translate_gather(node: OnnxNode, build: Builder) -> Expr:
+    """Slices of one axis by index."""
+    data, indices = node.input(0), node.input(1)
+    axis = checked_axis(node.integer("axis", 0), rank_of(data))
+    size = shape_of(data)[axis]
+    if not isinstance(size, int) and not isinstance(indices, Constant):
+        return build.call("take", data, indices, axis=axis, mode="wrap")
+    return build.call("take", data, wrapped_indices(build, indices, size), axis=axis)
+
+
+def translate_gather_elements(node: OnnxNode, build: Builder) -> Expr:
+    """Single elements, by their index along one axis."""
+    data = node.input(0)
+    axis = checked_axis(node.integer("axis", 0), rank_of(data))
+    indices = wrapped_indices(build, node.input(1), shape_of(data)[axis])
+    return build.call("gather", data, indices, axis=axis)
+
+
+def _coordinates_first(build: Builder, indices: Expr) -> Expr:
+    """Index vectors along the first axis instead of the last."""
+    rank = rank_of(indices)
+    if rank < 1:
+        raise ModelError("the indices have no axis.")
+    order = (rank - 1, *range(rank - 1))
+    return build.call("transpose", indices, axes=order) if rank > 1 else indices
+
+
+def _wrapped_coordinates(build: Builder, indices: Expr, sizes: Sequence[Dim]) -> Expr:
+    """Index vectors (along the last axis) with negative elements counted from the end."""
+    indices = cast_to(build, indices, "int64")
+    limits = build.constant(np.array([static_dim(size) for size in sizes], np.int64))
+    negative = build.call("less", indices, build.like(0, indices))
+    return build.call("where", negative, build.call("add", indices, limits), indices)
+
+
+def _coordinate_count(indices: Expr, rank: int) -> int:
+    count = static_dim(shape_of(indices)[-1]) if rank_of(indices) else 0
+    if not 1 <= count <= rank:
+        raise ModelError(f"index vectors of {count} elements do not fit {rank} axes.")
+    return count
+
+
+def translate_gather_nd(node: OnnxNode, build: Builder) -> Expr:
+    """Slices by vectors of indices."""
+    data, indices = node.input(0), node.input(1)
+    batch = node.integer("batch_dims", 0)
+    if not 0 <= batch < min(rank_of(data), rank_of(indices)):
+        raise ModelError(f"batch_dims {batch} does not fit the inputs.")
+    count = _coordinate_count(indices, rank_of(data) - batch)
+    sizes = shape_of(data)[batch : batch + count]
+    indices = _wrapped_coordinates(build, indices, sizes)
+    coordinates = _coordinates_first(build, indices)
+    return build.call("gather_nd", data, coordinates, batch_dims=batch, index_rank=count)
+
+
+_SCATTER_MODES = {"none": "update", "add": "add", "mul": "mul", "min": "min", "max": "max"}
+
+
+def _scatter_mode(node: OnnxNode) -> str:
+    reduction = node.text("reduction", "none")
+    if reduction not in _SCATTER_MODES:
+        raise ModelError(f"attribute reduction must be one of {', '.join(_SCATTER_MODES)}.")
+    return _SCATTER_MODES[reduction]
+
+
+def translate_scatter_elements(node: OnnxNode, build: Builder) -> Expr:
+    """Single elements written, by their index along one axis."""
+    data, updates = node.input(0), node.input(2)
+    axis = checked_axis(node.integer("axis", 0), rank_of(data))
+    indices = wrapped_indices(build, node.input(1), shape_of(data)[axis])
+    mode = _scatter_mode(node)
+    return build.call("scatter_elements", data, indices, updates, axis=axis, reduction=mode)
+
+
+def translate_scatter_nd(node: OnnxNode, build: Builder) -> Expr:
+    """Slices written, by vectors of indices."""
+    data, indices, updates = node.input(0), node.input(1), node.input(2)
+    count = _coordinate_count(indices, rank_of(data))
+    coordinates = _wrapped_coordinates(build, indices, shape_of(data)[:count])
+    coordinates = _coordinates_first(build, coordinates)
+    return build.call("scatter_nd", data, coordinates, updates, mode=_scatter_mode(node))
+
+
+def translate_compress(node: OnnxNode, build: Builder) -> Expr:
+    """Slices (or elements) where a condition holds that is known."""
+    data = node.input(0)
+    condition = known_array(node.input(1), "the condition").reshape(-1)
+    if node.has("axis"):
+        axis = checked_axis(node.integer("axis"), rank_of(data))
+    else:
+        data = build.call("reshape", data, newshape=(-1,))
+        axis = 0
+    size = static_shape(data)[axis]
+    places = np.flatnonzero(condition)
+    if len(places) and places[-1] >= size:
+        raise ModelError(f"the condition chooses place {places[-1]} of an axis of size {size}.")
+    return build.call("take", data, build.constant(places, "int64"), axis=axis)
+
+
+def translate_nonzero(node: OnnxNode, build: Builder) -> Expr:
+    """The positions of elements that are not zero, one a column."""
+    data = node.input(0)
+    if isinstance(data, Constant):
+        return build.constant(np.array(np.nonzero(np.atleast_1d(data.data))), "int64")
+    if rank_of(data) == 0:
+        data = build.call("expand_dims", data, axis=0)
+    return cast_to(build, build.call("transpose", build.call("argwhere", data)), "int64")
+
+
+INDEXING: Mapping[str, Translator] = {
+    "Slice": translate_slice,
+    "Gather": translate_gather,
+    "GatherElements": translate_gather_elements,
+    "GatherND": translate_gather_nd,
+    "Scatter": translate_scatter_elements,
+    "ScatterElements": translate_scatter_elements,
+    "ScatterND": translate_scatter_nd,
+    "Compress": translate_compress,
+    "NonZero": translate_nonzero,
+}

@@ -1,0 +1,220 @@
+"""Normalisations of ONNX."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from relay_tune.errors import ModelError, UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.build import (
+    Builder,
+    checked_axes,
+    checked_axis,
+    dtype_of,
+    rank_of,
+    shape_of,
+    static_dim,
+    static_shape,
+)
+from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.operators.activation import scaled, shifted
+from relay_tune.frontend.onnx_import.operators.convolution import along_axis
+from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
+from relay_tune.frontend.onnx_import.operators.pooling import powers_of, root_of
+from relay_tune.frontend.onnx_import.operators.reshape import reshape_like_source, reshape_to
+from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.frontend.onnx_import.types import dtype_name
+from relay_tune.ir.expr import Expr
+
+
+def translate_batch_normalization(node: OnnxNode, build: Builder) -> list[Expr | None]:
+    """Normalisation of channels by given statistics, or by those of the batch in training."""
+    data, scale, bias, mean, variance = (node.input(place) for place in range(5))
+    epsilon = node.number("epsilon", 1e-5)
+    if node.opset < 7 and not node.flag("is_test", 0):
+        raise UnsupportedOperatorError("batch normalization in training mode is not supported.")
+    if node.opset < 9 and not node.flag("spatial", 1):
+        raise UnsupportedOperatorError("batch normalization with spatial=0 is not supported.")
+    if node.opset >= 14 and node.flag("training_mode", 0):
+        return _train(node, build, epsilon)
+    if any(node.wants(place) for place in range(1, 5)):
+        raise UnsupportedOperatorError("statistics as outputs need training_mode=1.")
+    if rank_of(data) >= 2 and len({dtype_of(each) for each in node.all_inputs()}) == 1:
+        result = build.call(
+            "nn.batch_norm", data, scale, bias, mean, variance, axis=1, epsilon=epsilon
+        )
+        return [build.item(result, 0)]
+    return [_normalized(build, data, (scale, bias, mean, variance), epsilon)]
+
+
+def _normalized(build: Builder, data: Expr, parameters: Sequence[Expr], epsilon: float) -> Expr:
+    """(x - mean) / sqrt(variance + epsilon) * scale + bias, in the type of the statistics."""
+    dtype, rank = dtype_of(parameters[2]), rank_of(data)
+    vectors = [cast_to(build, each, dtype) for each in parameters]
+    scale, bias, mean, variance = (along_axis(build, each, rank, 1) for each in vectors)
+    centred = build.call("subtract", cast_to(build, data, dtype), mean)
+    deviation = build.call("sqrt", shifted(build, variance, epsilon))
+    normal = build.call("divide", centred, deviation)
+    result = build.call("add", build.call("multiply", normal, scale), bias)
+    return cast_to(build, result, dtype_of(data))
+
+
+def _train(node: OnnxNode, build: Builder, epsilon: float) -> list[Expr | None]:
+    """The result, the running mean, and the running variance."""
+    data, scale, bias, mean, variance = (node.input(place) for place in range(5))
+    axes = tuple(axis for axis in range(rank_of(data)) if axis != 1)
+    mean_kept = build.call("mean", data, axis=axes, keepdims=True)
+    distance = build.call("subtract", data, mean_kept)
+    square = build.call("multiply", distance, distance)
+    batch_mean = build.call("squeeze", mean_kept, axis=axes)
+    batch_variance = build.call("mean", square, axis=axes, keepdims=False)
+    result = _normalized(build, data, (scale, bias, batch_mean, batch_variance), epsilon)
+    momentum = node.number("momentum", 0.9)
+    running = [
+        build.call(
+            "add",
+            scaled(build, old, momentum),
+            scaled(build, cast_to(build, new, dtype_of(old)), 1 - momentum),
+        )
+        for old, new in ((mean, batch_mean), (variance, batch_variance))
+    ]
+    return [result, *running]
+
+
+def translate_instance_normalization(node: OnnxNode, build: Builder) -> Expr:
+    """Normalisation of each channel of each example."""
+    data, scale, bias = (node.input(place) for place in range(3))
+    axes = tuple(range(2, rank_of(data)))
+    if not axes:
+        raise ModelError(f"expects at least 3 dimensions, but the input has {rank_of(data)}.")
+    normal = _standardized(build, data, axes, node.number("epsilon", 1e-5))[0]
+    vectors = (along_axis(build, each, rank_of(data), 1) for each in (scale, bias))
+    return _affine(build, normal, *vectors)
+
+
+def _standardized(
+    build: Builder, data: Expr, axes: tuple[int, ...], epsilon: float
+) -> tuple[Expr, Expr, Expr]:
+    """(x - mean) / sqrt(variance + epsilon), the mean, and 1 / sqrt(variance + epsilon)."""
+    mean = build.call("mean", data, axis=axes, keepdims=True)
+    centred = build.call("subtract", data, mean)
+    square = build.call("multiply", centred, centred)
+    variance = build.call("mean", square, axis=axes, keepdims=True)
+    deviation = build.call("sqrt", shifted(build, variance, epsilon))
+    inverse = build.call("divide", build.like(1, deviation), deviation)
+    return build.call("multiply", centred, inverse), mean, inverse
+
+
+def _affine(build: Builder, data: Expr, scale: Expr, bias: Expr | None) -> Expr:
+    result = build.call("multiply", data, scale)
+    return result if bias is None else build.call("add", result, bias)
+
+
+def translate_layer_normalization(node: OnnxNode, build: Builder) -> list[Expr | None]:
+    """Normalisation of the last axes; also the mean and the inverse deviation."""
+    data, scale, bias = node.input(0), node.input(1), node.optional(2)
+    axis = checked_axis(node.integer("axis", -1), rank_of(data))
+    epsilon, dtype = node.number("epsilon", 1e-5), dtype_of(data)
+    stash = dtype_name(node.integer("stash_type", 1), "the intermediate result")
+    one_axis = axis == rank_of(data) - 1 and rank_of(scale) == 1
+    if one_axis and bias is not None and stash == dtype and not _wants_statistics(node):
+        return [build.call("nn.layer_norm", data, scale, bias, axis=axis, epsilon=epsilon)]
+    axes = tuple(range(axis, rank_of(data)))
+    normal, mean, inverse = _standardized(build, cast_to(build, data, stash), axes, epsilon)
+    result = _affine(build, cast_to(build, normal, dtype), scale, bias)
+    return [result, mean, inverse]
+
+
+def _wants_statistics(node: OnnxNode) -> bool:
+    return node.wants(1) or node.wants(2)
+
+
+def translate_rms_normalization(node: OnnxNode, build: Builder) -> Expr:
+    """The last axes divided by their root mean square."""
+    data, scale = node.input(0), node.input(1)
+    axes = tuple(range(checked_axis(node.integer("axis", -1), rank_of(data)), rank_of(data)))
+    stash = dtype_name(node.integer("stash_type", 1), "the intermediate result")
+    wide = cast_to(build, data, stash)
+    square = build.call("mean", build.call("multiply", wide, wide), axis=axes, keepdims=True)
+    root = build.call("sqrt", shifted(build, square, node.number("epsilon", 1e-5)))
+    normal = cast_to(build, build.call("divide", wide, root), dtype_of(data))
+    return build.call("multiply", normal, scale)
+
+
+def translate_group_normalization(node: OnnxNode, build: Builder) -> Expr:
+    """Normalisation of groups of channels; scale and bias are per group before version 21."""
+    data, scale, bias = (node.input(place) for place in range(3))
+    groups = node.integer("num_groups")
+    if rank_of(data) < 2:
+        raise ModelError(f"expects at least 2 dimensions, but the input has {rank_of(data)}.")
+    channels = static_dim(shape_of(data)[1])
+    if groups < 1 or channels % groups:
+        raise ModelError(f"{groups} groups do not divide {channels} channels.")
+    if node.opset < 21:
+        scale, bias = (
+            build.call("repeat", each, repeats=channels // groups, axis=0) for each in (scale, bias)
+        )
+    stash = dtype_of(data)
+    if node.opset >= 21:
+        stash = dtype_name(node.integer("stash_type", 1), "the intermediate result")
+    sizes = static_shape(data)[2:]
+    cut = reshape_to(
+        build, cast_to(build, data, stash), (shape_of(data)[0], groups, channels // groups, *sizes)
+    )
+    axes = tuple(range(2, rank_of(cut)))
+    normal = _standardized(build, cut, axes, node.number("epsilon", 1e-5))[0]
+    normal = reshape_like_source(build, cast_to(build, normal, dtype_of(data)), data)
+    vectors = (along_axis(build, each, rank_of(data), 1) for each in (scale, bias))
+    return _affine(build, normal, *vectors)
+
+
+def translate_lrn(node: OnnxNode, build: Builder) -> Expr:
+    """Local response normalisation: squares are summed over `size` neighbouring channels."""
+    data, size = node.input(0), node.integer("size")
+    if rank_of(data) < 2 or not 1 <= size < 2**31:
+        raise ModelError(f"a window of {size} channels over {rank_of(data)} dimensions.")
+    return build.call(
+        "nn.lrn",
+        data,
+        size=size,
+        axis=1,
+        bias=node.number("bias", 1.0),
+        alpha=node.number("alpha", 1e-4),
+        beta=node.number("beta", 0.75),
+    )
+
+
+def translate_mean_variance_normalization(node: OnnxNode, build: Builder) -> Expr:
+    """(x - mean) / (standard deviation + 1e-9)."""
+    data = node.input(0)
+    axes = checked_axes(node.integers("axes", (0, 2, 3)), rank_of(data))
+    mean = build.call("mean", data, axis=axes, keepdims=True)
+    centred = build.call("subtract", data, mean)
+    square = build.call("multiply", centred, centred)
+    variance = build.call("mean", square, axis=axes, keepdims=True)
+    return build.call("divide", centred, shifted(build, build.call("sqrt", variance), 1e-9))
+
+
+def translate_lp_normalization(node: OnnxNode, build: Builder) -> Expr:
+    """An axis divided by its p-norm; zero where the norm is zero."""
+    data, order = node.input(0), node.integer("p", 2)
+    if order not in (1, 2):
+        raise ModelError(f"attribute p must be 1 or 2, but is {order}.")
+    axis = checked_axis(node.integer("axis", -1), rank_of(data))
+    total = build.call("sum", powers_of(build, data, order), axis=(axis,), keepdims=True)
+    norm = root_of(build, total, order)
+    is_zero = build.call("equal", norm, build.like(0, norm))
+    safe = build.call("where", is_zero, build.like(1, norm), norm)
+    zero = build.like(0, data)
+    return build.call("where", is_zero, zero, build.call("divide", data, safe))
+
+
+NORMALIZATIONS: Mapping[str, Translator] = {
+    "BatchNormalization": translate_batch_normalization,
+    "InstanceNormalization": translate_instance_normalization,
+    "LayerNormalization": translate_layer_normalization,
+    "RMSNormalization": translate_rms_normalization,
+    "GroupNormalization": translate_group_normalization,
+    "LRN": translate_lrn,
+    "MeanVarianceNormalization": translate_mean_variance_normalization,
+    "LpNormalization": translate_lp_normalization,
+}

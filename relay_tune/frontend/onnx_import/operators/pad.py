@@ -1,0 +1,113 @@
+"""Padding of ONNX, in all its modes, as joins and selections of existing elements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from relay_tune.errors import ModelError
+from relay_tune.frontend.onnx_import.build import (
+    Builder,
+    check_size,
+    checked_axes,
+    known_integers,
+    rank_of,
+    shape_of,
+    static_dim,
+)
+from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.ir.expr import Expr
+
+_LARGEST_PAD = 2**31
+
+
+def translate_pad(node: OnnxNode, build: Builder) -> Expr:
+    """Room around a tensor: a constant, its border, its mirror image or its repetition.
+
+    Negative numbers cut elements off.
+    """
+    data = node.input(0)
+    widths = _widths(node, rank_of(data))
+    mode = node.text("mode", "constant")
+    if mode == "constant":
+        return _with_constant(node, build, data, widths)
+    if mode not in ("reflect", "edge", "wrap"):
+        raise ModelError(f"attribute mode has the unknown value {mode!r}.")
+    for axis, (before, after) in enumerate(widths):
+        if before or after:
+            places = _places(static_dim(shape_of(data)[axis]), before, after, mode)
+            data = build.call("take", data, build.constant(places, "int64"), axis=axis)
+    return data
+
+
+def _widths(node: OnnxNode, rank: int) -> list[tuple[int, int]]:
+    if node.opset < 11:
+        pads = node.integers("pads")
+    else:
+        pads = known_integers(node.input(1), "the input pads")
+    axes = tuple(range(rank))
+    given = node.optional(3) if node.opset >= 18 else None
+    if given is not None:
+        axes = checked_axes(known_integers(given, "the input axes"), rank)
+    if len(pads) != 2 * len(axes) or any(abs(pad) > _LARGEST_PAD for pad in pads):
+        raise ModelError(f"the pads {pads} do not fit {len(axes)} axes.")
+    widths = [(0, 0)] * rank
+    for place, axis in enumerate(axes):
+        widths[axis] = (pads[place], pads[place + len(axes)])
+    return widths
+
+
+def _with_constant(
+    node: OnnxNode, build: Builder, data: Expr, widths: list[tuple[int, int]]
+) -> Expr:
+    value: Expr = build.like(0, data)
+    if node.opset < 11:
+        value = build.like(node.number("value", 0.0), data)
+    else:
+        given = node.optional(2)
+        if given is not None:
+            value = build.call("reshape", given, newshape=()) if rank_of(given) else given
+    for axis, (before, after) in enumerate(widths):
+        size = shape_of(data)[axis]
+        if isinstance(size, int) and size + before + after < 0:
+            raise ModelError(f"more than the {size} elements of axis {axis} are cut off.")
+    data = _cut(build, data, widths)
+    added = tuple((max(0, before), max(0, after)) for before, after in widths)
+    if not any(before or after for before, after in added):
+        return data
+    return build.call("nn.pad", data, value, pad_width=added, pad_mode="constant")
+
+
+def _cut(build: Builder, data: Expr, widths: list[tuple[int, int]]) -> Expr:
+    """Without the elements that negative widths cut off."""
+    for axis, (before, after) in enumerate(widths):
+        if before >= 0 and after >= 0:
+            continue
+        size = static_dim(shape_of(data)[axis])
+        begin, end = max(0, -before), size - max(0, -after)
+        if end < begin:
+            raise ModelError(f"axis {axis} of size {size} is cut from both sides beyond its end.")
+        data = build.call(
+            "strided_slice", data, begin=(begin,), end=(end,), strides=(1,), axes=(axis,)
+        )
+    return data
+
+
+def _places(size: int, before: int, after: int, mode: str) -> np.ndarray:
+    """For each place of the result the place of the axis that it shows."""
+    check_size(max(0, size + before + after), "int64")
+    wanted = np.arange(-before, size + after)
+    if size == 0 and len(wanted):
+        raise ModelError("an empty axis has no elements to repeat.")
+    if mode == "edge":
+        return np.clip(wanted, 0, size - 1)
+    if mode == "wrap":
+        return wanted % max(size, 1)
+    period = max(2 * size - 2, 1)
+    folded = wanted % period
+    return np.where(folded < size, folded, period - folded)
+
+
+PADS: Mapping[str, Translator] = {"Pad": translate_pad}

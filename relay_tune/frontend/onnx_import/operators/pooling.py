@@ -1,0 +1,147 @@
+"""Pools of ONNX."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from relay_tune.errors import ModelError, UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.build import (
+    Builder,
+    check_size,
+    dtype_of,
+    rank_of,
+    shape_of,
+    static_dim,
+)
+from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.operators.activation import scaled
+from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.frontend.onnx_import.operators.windows import Windows, spatial_rank, windows_of
+from relay_tune.ir.expr import Expr
+
+
+def _windows(node: OnnxNode, data: Expr) -> Windows:
+    spatial_rank(rank_of(data))
+    return windows_of(node, shape_of(data)[2:], node.integers("kernel_shape"))
+
+
+def _pool(build: Builder, kind: str, data: Expr, windows: Windows, **attributes: bool) -> Expr:
+    return build.call(
+        f"nn.{kind}_pool{rank_of(data) - 2}d",
+        data,
+        pool_size=windows.size,
+        strides=windows.strides,
+        dilation=windows.dilations,
+        padding=windows.padding,
+        **attributes,
+    )
+
+
+def translate_max_pool(node: OnnxNode, build: Builder) -> Expr:
+    """The maximum of each window."""
+    if node.wants(1):
+        raise UnsupportedOperatorError("the indices of a maximum pool are not supported.")
+    return _pool(build, "max", node.input(0), _windows(node, node.input(0)))
+
+
+def translate_average_pool(node: OnnxNode, build: Builder) -> Expr:
+    """The average of each window, with or without the padding in it."""
+    data = node.input(0)
+    windows = _windows(node, data)
+    if not node.flag("count_include_pad", 0):
+        return _pool(build, "avg", data, windows, count_include_pad=False)
+    result = _pool(build, "avg", data, windows, count_include_pad=True)
+    if not any(windows.overhang):
+        return result
+    factor = _overhang_factor(windows, [static_dim(dim) for dim in shape_of(data)[2:]])
+    return build.call("multiply", result, build.constant(factor, dtype_of(data)))
+
+
+def _overhang_factor(windows: Windows, sizes: Sequence[int]) -> np.ndarray:
+    """Window elements divided by those that are in the data or its padding, for each window."""
+    factor = np.ones((1, 1, *(1,) * len(sizes)))
+    elements = 1
+    for axis, size in enumerate(sizes):
+        end = size + windows.before[axis] + windows.after[axis]
+        step, spread = windows.strides[axis], windows.dilations[axis]
+        span = (windows.size[axis] - 1) * spread + 1
+        count = (end + windows.overhang[axis] - span) // step + 1
+        elements *= count
+        check_size(elements, "float64")
+        room = end - np.arange(count) * step
+        inside = np.clip(-(-room // spread), 1, windows.size[axis])
+        column = (windows.size[axis] / inside).reshape((count,) + (1,) * (len(sizes) - axis - 1))
+        factor = factor * column
+    return factor
+
+
+def translate_lp_pool(node: OnnxNode, build: Builder) -> Expr:
+    """The p-norm of each window."""
+    data = node.input(0)
+    windows = _windows(node, data)
+    order = _order(node)
+    powers = powers_of(build, data, order)
+    average = _pool(build, "avg", powers, windows, count_include_pad=True)
+    total = scaled(build, average, math.prod(windows.size))
+    return root_of(build, total, order)
+
+
+def powers_of(build: Builder, data: Expr, order: int) -> Expr:
+    """|x| ** order."""
+    if order == 2:
+        return build.call("multiply", data, data)
+    magnitude = build.call("abs", data)
+    return magnitude if order == 1 else build.call("power", magnitude, build.like(order, data))
+
+
+def root_of(build: Builder, data: Expr, order: int) -> Expr:
+    """x ** (1 / order)."""
+    if order == 1:
+        return data
+    return (
+        build.call("sqrt", data)
+        if order == 2
+        else build.call("power", data, build.like(1 / order, data))
+    )
+
+
+def _order(node: OnnxNode) -> int:
+    order = node.integer("p", 2)
+    if order < 1:
+        raise ModelError(f"attribute p must be at least 1, but is {order}.")
+    return order
+
+
+def _spatial_axes(data: Expr) -> tuple[int, ...]:
+    if rank_of(data) < 3:
+        raise ModelError(f"expects at least 3 dimensions, but the input has {rank_of(data)}.")
+    return tuple(range(2, rank_of(data)))
+
+
+def _global(name: str) -> Translator:
+    def translate(node: OnnxNode, build: Builder) -> Expr:
+        data = node.input(0)
+        return build.call(name, data, axis=_spatial_axes(data), keepdims=True)
+
+    return translate
+
+
+def translate_global_lp_pool(node: OnnxNode, build: Builder) -> Expr:
+    """The p-norm of each channel."""
+    data, order = node.input(0), _order(node)
+    powers = powers_of(build, data, order)
+    total = build.call("sum", powers, axis=_spatial_axes(data), keepdims=True)
+    return root_of(build, total, order)
+
+
+POOLS: Mapping[str, Translator] = {
+    "MaxPool": translate_max_pool,
+    "AveragePool": translate_average_pool,
+    "LpPool": translate_lp_pool,
+    "GlobalAveragePool": _global("mean"),
+    "GlobalMaxPool": _global("max"),
+    "GlobalLpPool": translate_global_lp_pool,
+}

@@ -1,0 +1,195 @@
+"""Quantized operators of ONNX, in integers where the standard says integers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from relay_tune.errors import ModelError, UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.build import (
+    Builder,
+    checked_axis,
+    dtype_of,
+    rank_of,
+    shape_of,
+    static_shape,
+)
+from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.operators.convolution import along_axis, centred, convolution
+from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
+from relay_tune.frontend.onnx_import.operators.matmul import matrix_product
+from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.frontend.onnx_import.types import dtype_name, integer_range, is_float
+from relay_tune.ir.expr import Expr
+
+
+def _parameter(node: OnnxNode, build: Builder, data: Expr, parameter: Expr) -> Expr:
+    """A scale or zero point shaped to broadcast: one number, one a place, or one a block."""
+    if rank_of(parameter) <= 1:
+        if rank_of(parameter) == 0 or static_shape(parameter) == (1,):
+            return along_axis(build, parameter, rank_of(data), 0)
+        axis = checked_axis(node.integer("axis", 1), rank_of(data))
+        return along_axis(build, parameter, rank_of(data), axis)
+    axis = checked_axis(node.integer("axis", 1), rank_of(data))
+    block = node.integer("block_size", 0)
+    size, count = static_shape(data)[axis], static_shape(parameter)[axis]
+    if rank_of(parameter) != rank_of(data) or not 0 < block <= max(size, 1):
+        raise ModelError(f"a block_size of {block} does not fit an axis of size {size}.")
+    if -(-size // block) != count:
+        raise ModelError(f"{count} blocks of {block} do not cover an axis of size {size}.")
+    spread = build.call("repeat", parameter, repeats=block, axis=axis)
+    if count * block == size:
+        return spread
+    return build.call("strided_slice", spread, begin=(0,), end=(size,), strides=(1,), axes=(axis,))
+
+
+def saturated(build: Builder, data: Expr, dtype: str) -> Expr:
+    """Rounded numbers limited to the range of an integer type, and of that type."""
+    low, high = integer_range(dtype)
+    data = build.call("maximum", data, build.like(low, data))
+    return cast_to(build, build.call("minimum", data, build.like(high, data)), dtype)
+
+
+def quantized(build: Builder, data: Expr, scale: Expr, zero: Expr | None, dtype: str) -> Expr:
+    """round(x / scale) + zero point, half to even, limited to the range of `dtype`."""
+    rounded = build.call("round", build.call("divide", data, scale))
+    if zero is not None:
+        rounded = build.call("add", rounded, cast_to(build, zero, dtype_of(rounded)))
+    return saturated(build, rounded, dtype)
+
+
+def translate_quantize(node: OnnxNode, build: Builder) -> Expr:
+    """Numbers as integers: a scale and a zero point for all, for each place, or for blocks."""
+    data, scale, zero = node.input(0), node.input(1), node.optional(2)
+    asked = node.integer("output_dtype", 0)
+    if zero is not None:
+        dtype = dtype_of(zero)
+    else:
+        dtype = dtype_name(asked, "the result") if asked else "uint8"
+    precision = node.integer("precision", 0)
+    wide = dtype_name(precision, "the division") if precision else _widest(data, scale)
+    scale = cast_to(build, _parameter(node, build, data, scale), wide)
+    if zero is not None:
+        zero = _parameter(node, build, data, zero)
+    return quantized(build, cast_to(build, data, wide), scale, zero, dtype)
+
+
+def _widest(data: Expr, scale: Expr) -> str:
+    """The type of the division: that of the scale, and float32 for integers."""
+    if is_float(dtype_of(data)) and dtype_of(data) != dtype_of(scale):
+        return "float32"
+    return dtype_of(scale)
+
+
+def translate_dequantize(node: OnnxNode, build: Builder) -> Expr:
+    """(x - zero point) * scale."""
+    data, scale, zero = node.input(0), node.input(1), node.optional(2)
+    asked = node.integer("output_dtype", 0)
+    dtype = dtype_name(asked, "the result") if asked else dtype_of(scale)
+    scale = _parameter(node, build, data, scale)
+    wide = cast_to(build, data, "int32") if dtype_of(data) != "uint32" else data
+    if zero is not None:
+        zero = _parameter(node, build, data, zero)
+        wide = build.call("subtract", wide, cast_to(build, zero, dtype_of(wide)))
+    if dtype_of(scale) in ("float16", "bfloat16"):
+        product = build.call(
+            "multiply", cast_to(build, wide, "float32"), cast_to(build, scale, "float32")
+        )
+    else:
+        product = build.call("multiply", cast_to(build, wide, dtype_of(scale)), scale)
+    return cast_to(build, product, dtype)
+
+
+def translate_dynamic_quantize(node: OnnxNode, build: Builder) -> list[Expr | None]:
+    """uint8 with the scale and zero point that the data needs; both are outputs too."""
+    data = node.input(0)
+    every = tuple(range(rank_of(data)))
+    zero = build.like(0, data)
+    low = build.call("minimum", build.call("min", data, axis=every, keepdims=False), zero)
+    high = build.call("maximum", build.call("max", data, axis=every, keepdims=False), zero)
+    span = build.call("subtract", high, low)
+    scale = build.call("divide", span, build.like(255, data))
+    empty = build.call("equal", span, zero)
+    scale = build.call("where", empty, build.like(1, data), scale)
+    ratio = build.call("divide", build.call("subtract", zero, low), scale)
+    zero_point = saturated(build, build.call("round", ratio), "uint8")
+    return [quantized(build, data, scale, zero_point, "uint8"), scale, zero_point]
+
+
+def _matrix_factors(
+    build: Builder, left: Expr, left_zero: Expr | None, right: Expr, right_zero: Expr | None
+) -> Expr:
+    """The int32 product of two quantized matrices; zero points of rows and of columns."""
+    row_axis = max(rank_of(left) - 2, 0)
+    first = _less_zero(build, left, left_zero, row_axis)
+    second = _less_zero(build, right, right_zero, rank_of(right) - 1)
+    return matrix_product(build, first, second)
+
+
+def _less_zero(build: Builder, data: Expr, zero: Expr | None, axis: int) -> Expr:
+    if zero is None or rank_of(zero) <= 1:
+        return centred(build, data, zero, axis)
+    return build.call(
+        "subtract", build.call("cast", data, dtype="int32"), build.call("cast", zero, dtype="int32")
+    )
+
+
+def translate_matmul_integer(node: OnnxNode, build: Builder) -> Expr:
+    """A product of quantized matrices, summed in int32."""
+    return _matrix_factors(build, node.input(0), node.optional(2), node.input(1), node.optional(3))
+
+
+def _rescaled(build: Builder, total: Expr, scales: tuple[Expr, Expr, Expr], zero: Expr) -> Expr:
+    """int32 sums times (scale a * scale b / scale y), quantized with a zero point."""
+    first, second, result = (cast_to(build, each, "float32") for each in scales)
+    factor = build.call("divide", build.call("multiply", first, second), result)
+    value = build.call("multiply", cast_to(build, total, "float32"), factor)
+    rounded = build.call("round", value)
+    shifted = build.call("add", rounded, cast_to(build, zero, "float32"))
+    return saturated(build, shifted, dtype_of(zero))
+
+
+def translate_qlinear_matmul(node: OnnxNode, build: Builder) -> Expr:
+    """A product of quantized matrices, quantized again."""
+    left, left_scale, left_zero, right, right_scale, right_zero, scale, zero = (
+        node.input(place) for place in range(8)
+    )
+    total = _matrix_factors(build, left, left_zero, right, right_zero)
+    rank = rank_of(total)
+    rows = _vector_along(build, left_scale, rank, max(rank - 2, 0))
+    columns = _vector_along(build, right_scale, rank, rank - 1)
+    if rank_of(scale) > 1 or rank_of(zero) > 1:
+        raise UnsupportedOperatorError("a scale of the result for each row is not supported.")
+    scales = (rows, columns, _vector_along(build, scale, rank, rank - 1))
+    return _rescaled(build, total, scales, _vector_along(build, zero, rank, rank - 1))
+
+
+def _vector_along(build: Builder, vector: Expr, rank: int, axis: int) -> Expr:
+    return vector if rank_of(vector) > 1 else along_axis(build, vector, rank, axis)
+
+
+def translate_qlinear_conv(node: OnnxNode, build: Builder) -> Expr:
+    """A convolution of quantized integers, quantized again."""
+    data, scale, zero, weight, weight_scale, weight_zero, out_scale, out_zero = (
+        node.input(place) for place in range(8)
+    )
+    total = convolution(
+        node, build, centred(build, data, zero, 1), centred(build, weight, weight_zero, 0)
+    )
+    bias = node.optional(8)
+    if bias is not None:
+        total = build.call("nn.bias_add", total, cast_to(build, bias, "int32"), axis=1)
+    rank = len(shape_of(total))
+    scales = tuple(along_axis(build, each, rank, 1) for each in (scale, weight_scale, out_scale))
+    return _rescaled(
+        build, total, (scales[0], scales[1], scales[2]), along_axis(build, out_zero, rank, 1)
+    )
+
+
+QUANTIZATIONS: Mapping[str, Translator] = {
+    "QuantizeLinear": translate_quantize,
+    "DequantizeLinear": translate_dequantize,
+    "DynamicQuantizeLinear": translate_dynamic_quantize,
+    "MatMulInteger": translate_matmul_integer,
+    "QLinearMatMul": translate_qlinear_matmul,
+    "QLinearConv": translate_qlinear_conv,
+}

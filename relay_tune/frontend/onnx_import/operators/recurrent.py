@@ -1,0 +1,184 @@
+"""Recurrent networks of ONNX, written out step by step over a sequence of known length."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from relay_tune.errors import ModelError, UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.build import (
+    Builder,
+    dtype_of,
+    rank_of,
+    shape_of,
+    static_dim,
+    static_shape,
+)
+from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.operators.recurrent_cells import (
+    CELLS,
+    Cell,
+    State,
+    activations_of,
+)
+from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.ir.expr import Constant, Expr
+
+MAXIMUM_STEPS = 2048
+
+_DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Sequence:
+    """The input as [time, batch, features], and how long each row of the batch is."""
+
+    data: Expr
+    steps: int
+    batch: int
+    lengths: Expr | None
+
+
+def translate_recurrent(node: OnnxNode, build: Builder) -> list[Expr | None]:
+    """RNN, GRU or LSTM: all outputs, the last output, and the last cell state (LSTM)."""
+    batch_first = node.flag("layout", 0)
+    sequence = _sequence(node, build, batch_first)
+    directions = _DIRECTIONS.get(node.text("direction", "forward"))
+    if directions is None:
+        raise ModelError("attribute direction must be forward, reverse or bidirectional.")
+    if static_shape(node.input(1))[0] != len(directions):
+        raise ModelError(f"the weights are not made for {len(directions)} direction(s).")
+    outputs: list[list[Expr]] = []
+    finals: list[State] = []
+    for place, backwards in enumerate(directions):
+        cell = _cell(node, build, place, len(directions))
+        start = _initial_state(node, build, sequence, place, batch_first)
+        rows, final = _run(build, cell, sequence, start, backwards)
+        outputs.append(rows)
+        finals.append(final)
+    return _packed(node, build, outputs, finals, batch_first)
+
+
+def _sequence(node: OnnxNode, build: Builder, batch_first: bool) -> _Sequence:
+    data = node.input(0)
+    if rank_of(data) != 3:
+        raise ModelError(f"expects 3 dimensions, but the input has {rank_of(data)}.")
+    if batch_first:
+        data = build.call("transpose", data, axes=(1, 0, 2))
+    steps, batch = (static_dim(dim) for dim in shape_of(data)[:2])
+    if not 1 <= steps <= MAXIMUM_STEPS:
+        raise UnsupportedOperatorError(
+            f"a sequence of {steps} steps is not supported; the limit is {MAXIMUM_STEPS}."
+        )
+    lengths = node.optional(4)
+    if isinstance(lengths, Constant) and np.all(lengths.data == steps):
+        lengths = None
+    return _Sequence(data, steps, batch, lengths)
+
+
+def _part(build: Builder, stack: Expr, place: int, axis: int = 0) -> Expr:
+    """One slice of a stack, without the axis."""
+    return build.call("take", stack, build.constant(place, "int64"), axis=axis)
+
+
+def _cell(node: OnnxNode, build: Builder, place: int, directions: int) -> Cell:
+    hidden = static_shape(node.input(2))[-1]
+    gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[node.operator]
+    if node.integer("hidden_size", hidden) != hidden:
+        raise ModelError(f"attribute hidden_size differs from {hidden}, the size of the weights.")
+    if static_shape(node.input(1))[1] != gates * hidden:
+        raise ModelError(f"the weights do not hold {gates} gates of size {hidden}.")
+    bias, peepholes = node.optional(3), node.optional(7) if node.operator == "LSTM" else None
+    return Cell(
+        build=build,
+        hidden=hidden,
+        input_weight=_part(build, node.input(1), place),
+        state_weight=_part(build, node.input(2), place),
+        bias=None if bias is None else _part(build, bias, place),
+        peepholes=None if peepholes is None else _part(build, peepholes, place),
+        activations=activations_of(node, place, directions),
+        clip=node.number("clip", 0.0),
+        couple_gates=node.flag("input_forget", 0),
+        reset_after=node.flag("linear_before_reset", 0),
+    )
+
+
+def _initial_state(
+    node: OnnxNode, build: Builder, sequence: _Sequence, place: int, batch_first: bool
+) -> State:
+    hidden = static_shape(node.input(2))[-1]
+    count = 2 if node.operator == "LSTM" else 1
+    states = []
+    for given in (node.optional(5), node.optional(6))[:count]:
+        if given is None:
+            dtype = dtype_of(sequence.data)
+            states.append(build.filled((sequence.batch, hidden), 0, dtype))
+        else:
+            states.append(_part(build, given, place, 1 if batch_first else 0))
+    return tuple(states)
+
+
+def _run(
+    build: Builder, cell: Cell, sequence: _Sequence, state: State, backwards: bool
+) -> tuple[list[Expr], State]:
+    """The outputs of all steps, in the order of time, and the last state."""
+    step = CELLS[len(state), cell.gates]
+    features = static_shape(sequence.data)[2]
+    data = build.call("reshape", sequence.data, newshape=(-1, features))
+    projected = cell.projected(data)
+    rows: list[Expr] = []
+    times = range(sequence.steps)
+    for time in reversed(times) if backwards else times:
+        begin = time * sequence.batch
+        now = cell.slice(projected, begin, begin + sequence.batch, 0)
+        new = step(cell, now, state)
+        row = new[0]
+        if sequence.lengths is not None:
+            within = _within(build, sequence.lengths, time)
+            row = build.call("where", within, row, build.like(0, row))
+            new = tuple(build.call("where", within, a, b) for a, b in zip(new, state, strict=True))
+        rows.append(row)
+        state = new
+    return (rows[::-1] if backwards else rows), state
+
+
+def _within(build: Builder, lengths: Expr, time: int) -> Expr:
+    """Whether a step belongs to a row of the batch, as [batch, 1]."""
+    longer = build.call("greater", lengths, build.like(time, lengths))
+    return build.call("expand_dims", longer, axis=1)
+
+
+def _packed(
+    node: OnnxNode,
+    build: Builder,
+    outputs: list[list[Expr]],
+    finals: list[State],
+    batch_first: bool,
+) -> list[Expr | None]:
+    """The outputs of ONNX: [time, direction, batch, hidden] and [direction, batch, hidden]."""
+    results: list[Expr | None] = [None]
+    if node.wants(0):
+        results[0] = _all_steps(build, outputs)
+    for place in range(len(finals[0])):
+        last = [final[place] for final in finals]
+        results.append(build.call("stack", build.tuple_of(last), axis=1 if batch_first else 0))
+    if batch_first and results[0] is not None:
+        results[0] = build.call("transpose", results[0], axes=(2, 0, 1, 3))
+    return results
+
+
+def _all_steps(build: Builder, outputs: list[list[Expr]]) -> Expr:
+    """[batch, hidden] of each direction and step to [time, direction, batch, hidden]."""
+    rows = [row for now in zip(*outputs, strict=True) for row in now]
+    batch, hidden = static_shape(rows[0])
+    joined = build.call("concatenate", build.tuple_of(rows), axis=0) if rows[1:] else rows[0]
+    return build.call("reshape", joined, newshape=(-1, len(outputs), batch, hidden))
+
+
+RECURRENT: Mapping[str, Translator] = {
+    "RNN": translate_recurrent,
+    "GRU": translate_recurrent,
+    "LSTM": translate_recurrent,
+}

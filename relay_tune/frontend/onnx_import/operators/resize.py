@@ -1,0 +1,224 @@
+"""Resizing of ONNX: for each axis, which elements make up an element of the result, and how much.
+
+The places and weights are numbers that are found at import, so every mode of the standard is the
+same computation: a sum of gathered slices times weights, axis by axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from relay_tune.errors import ModelError, UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.build import (
+    Builder,
+    check_size,
+    checked_axes,
+    dtype_of,
+    known_array,
+    known_integers,
+    rank_of,
+    shape_of,
+    static_dim,
+)
+from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.operators.resize_taps import Axis, Sampling, Taps, axis_taps
+from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.frontend.onnx_import.types import is_float
+from relay_tune.ir.expr import Constant, Expr
+
+_POLICIES = ("stretch", "not_larger", "not_smaller")
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """The new size, the scale and the region of interest of one axis."""
+
+    axis: int
+    size: int
+    scale: float
+    region: tuple[float, float]
+
+
+def translate_resize(node: OnnxNode, build: Builder) -> Expr:
+    """A tensor of other sizes, by nearest, linear or cubic interpolation."""
+    data = node.input(0)
+    sampling = _sampling(node)
+    for target in _targets(node, data, sampling):
+        data = _resized(build, data, target, sampling)
+    return data
+
+
+def translate_upsample(node: OnnxNode, build: Builder) -> Expr:
+    """The older operator: by factors, with asymmetric coordinates."""
+    data = node.input(0)
+    if node.opset < 9:
+        scales = [float(scale) for scale in node.numbers("scales")]
+    else:
+        scales = _numbers(node.input(1), "the input scales")
+    mode = {"nearest": "nearest", "linear": "linear", "bilinear": "linear"}.get(
+        node.text("mode", "nearest")
+    )
+    if mode is None or len(scales) != rank_of(data):
+        raise ModelError("the mode or the number of scales does not fit.")
+    sampling = Sampling(mode, "asymmetric", "floor", -0.75, False, False, 0.0)
+    for axis, scale in enumerate(scales):
+        if scale != 1:
+            data = _resized(build, data, _scaled_target(data, axis, scale, (0, 1)), sampling)
+    return data
+
+
+def _sampling(node: OnnxNode) -> Sampling:
+    old = node.opset < 11
+    return Sampling(
+        mode=node.text("mode", "nearest"),
+        coordinates=node.text(
+            "coordinate_transformation_mode", "asymmetric" if old else "half_pixel"
+        ),
+        rounding=node.text("nearest_mode", "floor" if old else "round_prefer_floor"),
+        cubic=node.number("cubic_coeff_a", -0.75),
+        exclude_outside=node.flag("exclude_outside", 0),
+        antialias=node.flag("antialias", 0),
+        extrapolation=node.number("extrapolation_value", 0.0),
+    )
+
+
+def _targets(node: OnnxNode, data: Expr, sampling: Sampling) -> list[_Target]:
+    """The axes that change."""
+    axes = tuple(range(rank_of(data)))
+    if node.has("axes"):
+        axes = checked_axes(node.integers("axes"), rank_of(data))
+    if node.opset < 11:
+        scales, sizes = _given(node.input(1)), None
+        regions = [(0.0, 1.0)] * len(axes)
+    else:
+        scales, sizes = _given(node.optional(2)), _given(node.optional(3))
+        regions = _regions(node, len(axes), sampling)
+    if (scales is None) == (sizes is None):
+        raise ModelError("either scales or sizes must be given.")
+    if sizes is not None:
+        targets = _sized_targets(node, data, axes, known_integers(sizes, "the sizes"), regions)
+    else:
+        factors = _numbers(scales, "the input scales") if scales is not None else []
+        _check_count(factors, axes)
+        cropping = sampling.coordinates == "tf_crop_and_resize"
+        targets = [
+            _scaled_target(data, axis, factor, region, cropping)
+            for axis, factor, region in zip(axes, factors, regions, strict=True)
+            if factor != 1 or cropping
+        ]
+    return targets
+
+
+def _given(expr: Expr | None) -> Expr | None:
+    """An input that is there and not empty."""
+    if isinstance(expr, Constant) and expr.data.size == 0:
+        return None
+    return expr
+
+
+def _check_count(values: Sequence[float], axes: Sequence[int]) -> None:
+    if len(values) != len(axes):
+        raise ModelError(f"{len(values)} scales or sizes are given for {len(axes)} axes.")
+
+
+def _numbers(expr: Expr, what: str) -> list[float]:
+    array = known_array(expr, what)
+    if array.ndim != 1 or array.dtype.kind != "f":
+        raise ModelError(f"{what} must be a vector of floating-point numbers.")
+    return [float(value) for value in array]
+
+
+def _regions(node: OnnxNode, count: int, sampling: Sampling) -> list[tuple[float, float]]:
+    roi = _given(node.optional(1))
+    if roi is None or sampling.coordinates != "tf_crop_and_resize":
+        return [(0.0, 1.0)] * count
+    values = _numbers(roi, "the input roi")
+    if len(values) != 2 * count:
+        raise ModelError(
+            f"the region of interest has {len(values)} numbers instead of {2 * count}."
+        )
+    return [(values[place], values[place + count]) for place in range(count)]
+
+
+def _scaled_target(
+    data: Expr, axis: int, scale: float, region: tuple[float, float], cropping: bool = False
+) -> _Target:
+    if not 0 < scale < 2**31:
+        raise ModelError(f"the scale {scale} of axis {axis} is not a positive number.")
+    length = static_dim(shape_of(data)[axis]) * (region[1] - region[0] if cropping else 1)
+    return _Target(axis, int(np.floor(length * scale)), scale, region)
+
+
+def _sized_targets(
+    node: OnnxNode,
+    data: Expr,
+    axes: Sequence[int],
+    sizes: Sequence[int],
+    regions: Sequence[tuple[float, float]],
+) -> list[_Target]:
+    _check_count(sizes, axes)
+    policy = node.text("keep_aspect_ratio_policy", "stretch")
+    if policy not in _POLICIES:
+        raise ModelError(f"keep_aspect_ratio_policy has the unknown value {policy!r}.")
+    lengths = [static_dim(shape_of(data)[axis]) for axis in axes]
+    if any(size < 0 for size in sizes) or 0 in lengths:
+        raise ModelError(f"the sizes {tuple(sizes)} cannot be made of {tuple(lengths)}.")
+    scales = [size / length for size, length in zip(sizes, lengths, strict=True)]
+    if policy != "stretch":
+        scale = min(scales) if policy == "not_larger" else max(scales)
+        scales = [scale] * len(scales)
+        sizes = [int(np.floor(scale * length + 0.5)) for length in lengths]
+    return [
+        _Target(axis, size, scale, region)
+        for axis, size, scale, region in zip(axes, sizes, scales, regions, strict=True)
+        if scale != 1 or region != (0.0, 1.0)
+    ]
+
+
+def _resized(build: Builder, data: Expr, target: _Target, sampling: Sampling) -> Expr:
+    length = static_dim(shape_of(data)[target.axis])
+    check_size(target.size, "float64")
+    axis = Axis(length, target.size, target.scale, target.region)
+    taps = axis_taps(axis, sampling)
+    check_size(target.size * len(taps.places), "float64")
+    if sampling.mode == "nearest":
+        result = _taken(build, data, taps.places[0], target.axis)
+    else:
+        result = _weighted_sum(build, data, taps, target.axis)
+    if taps.outside.any():
+        column = _column(data, target.axis)
+        outside = build.constant(taps.outside.reshape(column))
+        result = build.call("where", outside, build.like(sampling.extrapolation, data), result)
+    return result
+
+
+def _taken(build: Builder, data: Expr, places: np.ndarray, axis: int) -> Expr:
+    return build.call("take", data, build.constant(places, "int64"), axis=axis)
+
+
+def _column(data: Expr, axis: int) -> tuple[int, ...]:
+    return (-1, *(1,) * (rank_of(data) - axis - 1))
+
+
+def _weighted_sum(build: Builder, data: Expr, taps: Taps, axis: int) -> Expr:
+    if not is_float(dtype_of(data)):
+        raise UnsupportedOperatorError(
+            f"interpolation of {dtype_of(data)} is not supported; only of floating-point numbers."
+        )
+    total: Expr | None = None
+    for places, weights in zip(taps.places, taps.weights, strict=True):
+        factor = build.constant(weights.reshape(_column(data, axis)), dtype_of(data))
+        term = build.call("multiply", _taken(build, data, places, axis), factor)
+        total = term if total is None else build.call("add", total, term)
+    if total is None:
+        raise ModelError("the interpolation has no terms.")
+    return total
+
+
+RESIZES: Mapping[str, Translator] = {
+    "Resize": translate_resize,
+    "Upsample": translate_upsample,
+}

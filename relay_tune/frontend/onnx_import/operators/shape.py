@@ -1,0 +1,324 @@
+"""ONNX operators that change the shape or the order of elements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from relay_tune.errors import FIX_SIZES, ModelError, UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.build import (
+    Builder,
+    check_size,
+    checked_axes,
+    checked_axis,
+    dtype_of,
+    known_integer,
+    known_integers,
+    rank_of,
+    shape_of,
+    static_dim,
+    static_shape,
+)
+from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.open_sizes import broadcast_to_sizes
+from relay_tune.frontend.onnx_import.operators.reshape import (
+    flatten_to_matrix,
+    reshape_to,
+    reshape_with_rest,
+)
+from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.frontend.onnx_import.symbolic import known_dims
+from relay_tune.ir.dim import Dim
+from relay_tune.ir.expr import Expr
+
+
+def translate_reshape(node: OnnxNode, build: Builder) -> Expr:
+    """New sizes; 0 copies a size (unless `allowzero`), -1 is what is left of the elements."""
+    data, shape = node.input(0), node.input(1)
+    target = known_dims(build, shape)
+    if target is None:
+        target = known_integers(shape, "the new shape")
+    source = shape_of(data)
+    allow_zero = node.flag("allowzero", 0)
+    sizes = [
+        _copied(source, place) if dim == 0 and not allow_zero else dim
+        for place, dim in enumerate(target)
+    ]
+    if sizes.count(-1) > 1 or any(isinstance(size, int) and size < -1 for size in sizes):
+        raise ModelError(f"the new shape {tuple(map(str, target))} is not a shape.")
+    return _reshape_with_rest(build, data, sizes)
+
+
+def _copied(source: Sequence[Dim], place: int) -> Dim:
+    if place >= len(source):
+        raise ModelError(f"the new shape copies size {place}, but the input has {len(source)}.")
+    return source[place]
+
+
+def _reshape_with_rest(build: Builder, data: Expr, sizes: Sequence[Dim]) -> Expr:
+    """Reshape to sizes of which one may be -1."""
+    if -1 not in sizes:
+        return reshape_to(build, data, sizes)
+    source = shape_of(data)
+    numbers = [size for size in sizes if isinstance(size, int) and size != -1]
+    if len(numbers) == len(sizes) - 1 and all(isinstance(dim, int) for dim in source):
+        rest = _rest(math.prod(static_shape(data)), math.prod(numbers))
+        return reshape_to(build, data, [rest if size == -1 else size for size in sizes])
+    return reshape_with_rest(build, data, sizes)
+
+
+def _rest(count: int, divisor: int) -> int:
+    if divisor == 0 or count % divisor:
+        raise ModelError(f"{count} elements cannot be divided among {divisor}.")
+    return count // divisor
+
+
+def translate_flatten(node: OnnxNode, build: Builder) -> Expr:
+    """Two axes: all before `axis`, and the others."""
+    data = node.input(0)
+    axis, rank = node.integer("axis", 1), rank_of(data)
+    if not -rank <= axis <= rank:
+        raise ModelError(f"axis {axis} is out of range for a tensor of {rank} dimension(s).")
+    return flatten_to_matrix(build, data, axis + rank if axis < 0 else axis)
+
+
+def translate_transpose(node: OnnxNode, build: Builder) -> Expr:
+    """The axes in another order, reversed by default."""
+    data = node.input(0)
+    rank = rank_of(data)
+    order = node.integers("perm", tuple(reversed(range(rank))))
+    if sorted(order) != list(range(rank)):
+        raise ModelError(f"perm {order} is no order of {rank} axes.")
+    return data if order == tuple(range(rank)) else build.call("transpose", data, axes=order)
+
+
+def _axes(node: OnnxNode) -> tuple[int, ...] | None:
+    """The axes of Squeeze and Unsqueeze, an input since version 13."""
+    if node.opset < 13:
+        return node.integers("axes") if node.has("axes") else None
+    axes = node.optional(1)
+    return None if axes is None else known_integers(axes, "the input axes")
+
+
+def translate_squeeze(node: OnnxNode, build: Builder) -> Expr:
+    """Without axes of size 1."""
+    data = node.input(0)
+    given, shape = _axes(node), shape_of(data)
+    if given is None:
+        axes = tuple(place for place, dim in enumerate(static_shape(data)) if dim == 1)
+    else:
+        axes = checked_axes(given, len(shape))
+    wrong = [axis for axis in axes if isinstance(shape[axis], int) and shape[axis] != 1]
+    if wrong:
+        raise ModelError(f"axis {wrong[0]} has the size {shape[wrong[0]]}, not 1.")
+    return build.call("squeeze", data, axis=axes) if axes else data
+
+
+def translate_unsqueeze(node: OnnxNode, build: Builder) -> Expr:
+    """With new axes of size 1, at the given places of the result."""
+    data = node.input(0)
+    given = _axes(node)
+    if given is None:
+        raise ModelError("the axes are missing.")
+    for axis in sorted(checked_axes(given, rank_of(data) + len(given))):
+        data = build.call("expand_dims", data, axis=axis)
+    return data
+
+
+def translate_concat(node: OnnxNode, build: Builder) -> Expr:
+    """Tensors one after another along an axis."""
+    inputs = node.all_inputs()
+    axis = checked_axis(node.integer("axis"), rank_of(inputs[0]))
+    if len(inputs) == 1:
+        return inputs[0]
+    return build.call("concatenate", build.tuple_of(inputs), axis=axis)
+
+
+def translate_split(node: OnnxNode, build: Builder) -> list[Expr]:
+    """Parts along an axis: of given sizes, or as equal as can be."""
+    data = node.input(0)
+    axis = checked_axis(node.integer("axis", 0), rank_of(data))
+    sizes = _split_sizes(node, static_dim(shape_of(data)[axis]))
+    if len(sizes) == 1:
+        return [data]
+    starts = [sum(sizes[:place]) for place in range(1, len(sizes))]
+    parts = build.call("split", data, indices_or_sections=tuple(starts), axis=axis)
+    return [build.item(parts, place) for place in range(len(sizes))]
+
+
+def _split_sizes(node: OnnxNode, total: int) -> tuple[int, ...]:
+    given: tuple[int, ...] | None = None
+    if node.opset < 13:
+        given = node.integers("split") if node.has("split") else None
+    else:
+        sizes = node.optional(1)
+        given = None if sizes is None else known_integers(sizes, "the input split")
+    if given is not None:
+        if any(size < 0 for size in given) or sum(given) != total or not given:
+            raise ModelError(f"the sizes {given} do not add up to {total}.")
+        return given
+    count = node.integer("num_outputs", len(node.wanted)) if node.opset >= 18 else len(node.wanted)
+    if not 1 <= count <= max(total, 1) and count != len(node.wanted):
+        raise ModelError(f"an axis of size {total} cannot be split into {count} parts.")
+    part = -(-total // count)
+    return tuple(max(0, min(part, total - place * part)) for place in range(count))
+
+
+def translate_tile(node: OnnxNode, build: Builder) -> Expr:
+    """Repetitions along each axis."""
+    data = node.input(0)
+    repeats = known_integers(node.input(1), "the input repeats")
+    if len(repeats) != rank_of(data) or any(number < 0 for number in repeats):
+        raise ModelError(f"{repeats} are no repetitions of a tensor of {rank_of(data)} axes.")
+    _check_result(data, repeats)
+    if 0 in repeats:
+        shape = static_shape(data)
+        empty = [dim * number for dim, number in zip(shape, repeats, strict=True)]
+        return build.filled(empty, 0, dtype_of(data))
+    return data if set(repeats) <= {1} else build.call("tile", data, reps=repeats)
+
+
+def _check_result(data: Expr, repeats: Sequence[int]) -> None:
+    sizes = [dim for dim in shape_of(data) if isinstance(dim, int)]
+    check_size(math.prod(sizes) * math.prod(repeats), dtype_of(data))
+
+
+def translate_expand(node: OnnxNode, build: Builder) -> Expr:
+    """Broadcast to a shape, which the input may also stretch."""
+    data = node.input(0)
+    target = known_dims(build, node.input(1))
+    if target is None:
+        target = known_integers(node.input(1), "the shape")
+    return expand_to(build, data, target)
+
+
+def expand_to(build: Builder, data: Expr, target: Sequence[Dim]) -> Expr:
+    """`data` broadcast against a shape."""
+    source = shape_of(data)
+    rank = max(len(source), len(target))
+    left, right = _padded(source, rank), _padded(target, rank)
+    result = [_stretched(a, b) for a, b in zip(left, right, strict=True)]
+    if tuple(result) == source:
+        return data
+    numbers = [dim for dim in result if isinstance(dim, int)]
+    check_size(math.prod(numbers), dtype_of(data))
+    if len(numbers) == rank:
+        return build.call("broadcast_to", data, shape=tuple(numbers))
+    return _expand_symbolic(build, data, left, result)
+
+
+def _expand_symbolic(
+    build: Builder, data: Expr, source: Sequence[Dim], result: Sequence[Dim]
+) -> Expr:
+    """Broadcast along axes whose new sizes are numbers, or symbols that some tensor has."""
+    if any(
+        old != new and not isinstance(new, int) for old, new in zip(source, result, strict=True)
+    ):
+        stretched = broadcast_to_sizes(build, data, result)
+        if stretched is not None:
+            return stretched
+        raise UnsupportedOperatorError(
+            f"an expansion to ({', '.join(map(str, result))}) stretches to an unknown size.",
+            remedy=FIX_SIZES,
+        )
+    for _ in range(len(result) - rank_of(data)):
+        data = build.call("expand_dims", data, axis=0)
+    for axis, (old, new) in enumerate(zip(source, result, strict=True)):
+        if old != new and isinstance(new, int):
+            data = build.call("repeat", data, repeats=new, axis=axis)
+    return data
+
+
+def _padded(shape: Sequence[Dim], rank: int) -> tuple[Dim, ...]:
+    return (*(1,) * (rank - len(shape)), *shape)
+
+
+def _stretched(left: Dim, right: Dim) -> Dim:
+    if isinstance(right, int) and right < 0:
+        raise ModelError(f"the shape contains the size {right}.")
+    if left == right or right == 1:
+        return left
+    if left == 1:
+        return right
+    raise ModelError(f"sizes {left} and {right} do not broadcast.")
+
+
+def translate_depth_to_space(node: OnnxNode, build: Builder) -> Expr:
+    """Blocks of channels become blocks of pixels."""
+    data = node.input(0)
+    block, mode = node.integer("blocksize"), node.text("mode", "DCR")
+    batch, channels, height, width = _four_sizes(data)
+    if block < 1 or channels % (block * block):
+        raise ModelError(f"{channels} channels cannot be arranged in blocks of size {block}.")
+    if mode not in ("DCR", "CRD"):
+        raise ModelError(f"attribute mode must be DCR or CRD, not {mode!r}.")
+    depth = channels // (block * block)
+    first = (block, block, depth) if mode == "DCR" else (depth, block, block)
+    order = (0, 3, 4, 1, 5, 2) if mode == "DCR" else (0, 1, 4, 2, 5, 3)
+    cut = reshape_to(build, data, (batch, *first, height, width))
+    moved = build.call("transpose", cut, axes=order)
+    return reshape_to(build, moved, (batch, depth, height * block, width * block))
+
+
+def translate_space_to_depth(node: OnnxNode, build: Builder) -> Expr:
+    """Blocks of pixels become blocks of channels."""
+    data = node.input(0)
+    block = node.integer("blocksize")
+    batch, channels, height, width = _four_sizes(data)
+    if block < 1 or height % block or width % block:
+        raise ModelError(f"an image of {height} x {width} has no blocks of size {block}.")
+    rows, columns = height // block, width // block
+    cut = reshape_to(build, data, (batch, channels, rows, block, columns, block))
+    order = (0, 3, 5, 1, 2, 4)
+    if node.opset >= 28 and node.text("mode", "DCR") == "CRD":
+        order = (0, 1, 3, 5, 2, 4)
+    moved = build.call("transpose", cut, axes=order)
+    return reshape_to(build, moved, (batch, channels * block * block, rows, columns))
+
+
+def _four_sizes(data: Expr) -> tuple[Dim, int, int, int]:
+    """Batch (which may be a symbol), channels, height, width."""
+    shape = shape_of(data)
+    if len(shape) != 4:
+        raise ModelError(f"expects 4 dimensions, but the input has {len(shape)}.")
+    channels, height, width = (static_dim(dim) for dim in shape[1:])
+    return shape[0], channels, height, width
+
+
+def translate_trilu(node: OnnxNode, build: Builder) -> Expr:
+    """The upper or lower triangle of matrices, 0 elsewhere."""
+    given = node.optional(1)
+    offset = 0 if given is None else known_integer(given, "the input k")
+    rows, columns = shape_of(node.input(0))[-2:]
+    bound = max(d for d in (rows, columns, 1) if isinstance(d, int)) + 1
+    if isinstance(rows, int) and isinstance(columns, int):
+        offset = max(-bound, min(bound, offset))
+    diagonal = build.constant(offset, "int32")
+    upper = node.flag("upper", 1)
+    return build.call("trilu", node.input(0), diagonal, upper=upper)
+
+
+def translate_reverse_sequence(node: OnnxNode, build: Builder) -> Expr:
+    """The first elements of each batch row in reverse order, as many as its length says."""
+    time, batch = node.integer("time_axis", 0), node.integer("batch_axis", 1)
+    if sorted((time, batch)) != [0, 1]:
+        raise ModelError("time_axis and batch_axis must be 0 and 1, or 1 and 0.")
+    data, lengths = node.input(0), node.input(1)
+    return build.call("reverse_sequence", data, lengths, seq_axis=time, batch_axis=batch)
+
+
+SHAPES: Mapping[str, Translator] = {
+    "Reshape": translate_reshape,
+    "Flatten": translate_flatten,
+    "Transpose": translate_transpose,
+    "Squeeze": translate_squeeze,
+    "Unsqueeze": translate_unsqueeze,
+    "Concat": translate_concat,
+    "Split": translate_split,
+    "Tile": translate_tile,
+    "Expand": translate_expand,
+    "DepthToSpace": translate_depth_to_space,
+    "SpaceToDepth": translate_space_to_depth,
+    "Trilu": translate_trilu,
+    "ReverseSequence": translate_reverse_sequence,
+}

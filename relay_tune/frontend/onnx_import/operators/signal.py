@@ -1,0 +1,116 @@
+"""The discrete Fourier transform of ONNX, as products with matrices of cosines and sines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from relay_tune.errors import ModelError, UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.build import (
+    Builder,
+    checked_axis,
+    dtype_of,
+    known_integer,
+    rank_of,
+    shape_of,
+    static_dim,
+)
+from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.ir.expr import Expr
+
+MAXIMUM_LENGTH = 4096
+
+
+def translate_dft(node: OnnxNode, build: Builder) -> Expr:
+    """The transform of one axis of [..., 1] (real) or [..., 2] (complex) numbers."""
+    data = node.input(0)
+    rank = rank_of(data)
+    axis = _transformed_axis(node, rank)
+    onesided = node.flag("onesided", 0)
+    if node.flag("inverse", 0):
+        raise UnsupportedOperatorError("an inverse transform is not supported.")
+    length = _length(node, data, axis)
+    data = _resized(build, data, axis, length)
+    order = (*(place for place in range(rank - 1) if place != axis), axis, rank - 1)
+    back = tuple(int(place) for place in np.argsort(order))
+    moved = build.call("transpose", data, axes=order)
+    real, imaginary = _parts(build, moved)
+    spectrum = _spectrum(build, real, imaginary, length, onesided)
+    return build.call("transpose", spectrum, axes=back)
+
+
+def _transformed_axis(node: OnnxNode, rank: int) -> int:
+    if node.opset < 20:
+        given = node.integer("axis", 1)
+    else:
+        axis = node.optional(2)
+        given = -2 if axis is None else known_integer(axis, "the input axis")
+    place = checked_axis(given, rank)
+    if rank < 2 or place == rank - 1:
+        raise ModelError("the last axis holds real and imaginary parts; it is not transformed.")
+    return place
+
+
+def _length(node: OnnxNode, data: Expr, axis: int) -> int:
+    given = node.optional(1)
+    length = static_dim(shape_of(data)[axis])
+    if given is not None:
+        length = known_integer(given, "the input dft_length")
+    if not 1 <= length <= MAXIMUM_LENGTH:
+        raise UnsupportedOperatorError(
+            f"a transform of {length} elements is not supported; the limit is {MAXIMUM_LENGTH}."
+        )
+    return length
+
+
+def _resized(build: Builder, data: Expr, axis: int, length: int) -> Expr:
+    """`data` cut or filled with zeros to `length` elements along the axis."""
+    size = static_dim(shape_of(data)[axis])
+    if size > length:
+        return build.call(
+            "strided_slice", data, begin=(0,), end=(length,), strides=(1,), axes=(axis,)
+        )
+    if size == length:
+        return data
+    widths = [(0, 0)] * rank_of(data)
+    widths[axis] = (0, length - size)
+    zero = build.like(0, data)
+    return build.call("nn.pad", data, zero, pad_width=tuple(widths), pad_mode="constant")
+
+
+def _parts(build: Builder, data: Expr) -> tuple[Expr, Expr | None]:
+    """The real and the imaginary parts, without the last axis; None for real numbers."""
+    count = static_dim(shape_of(data)[-1])
+    if count not in (1, 2):
+        raise ModelError(f"the last axis must have the size 1 or 2, not {count}.")
+    parts = [
+        build.call("take", data, build.constant(place, "int64"), axis=rank_of(data) - 1)
+        for place in range(count)
+    ]
+    return parts[0], parts[1] if count == 2 else None
+
+
+def _spectrum(
+    build: Builder,
+    real: Expr,
+    imaginary: Expr | None,
+    length: int,
+    onesided: bool,
+) -> Expr:
+    """Sums of x[n] exp(-2 pi i k n / N), as [..., k, 2]."""
+    count = length // 2 + 1 if onesided else length
+    turns = np.outer(np.arange(length), np.arange(count)) % length
+    angle = 2 * np.pi * turns / length
+    cosine = build.constant(np.cos(angle), dtype_of(real))
+    sine = build.constant(-np.sin(angle), dtype_of(real))
+    new_real = build.call("nn.matmul", real, cosine)
+    new_imaginary = build.call("nn.matmul", real, sine)
+    if imaginary is not None:
+        new_real = build.call("subtract", new_real, build.call("nn.matmul", imaginary, sine))
+        new_imaginary = build.call("add", new_imaginary, build.call("nn.matmul", imaginary, cosine))
+    return build.call("stack", build.tuple_of((new_real, new_imaginary)), axis=rank_of(real))
+
+
+SIGNALS: Mapping[str, Translator] = {"DFT": translate_dft}

@@ -1,0 +1,51 @@
+"""The table of all ONNX operators that have a direct translation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from relay_tune.frontend.onnx_import.operators.activation import ACTIVATIONS
+from relay_tune.frontend.onnx_import.operators.constant import CONSTANTS
+from relay_tune.frontend.onnx_import.operators.convolution import CONVOLUTIONS
+from relay_tune.frontend.onnx_import.operators.elementwise import ELEMENTWISE
+from relay_tune.frontend.onnx_import.operators.image import IMAGES
+from relay_tune.frontend.onnx_import.operators.indexing import INDEXING
+from relay_tune.frontend.onnx_import.operators.matmul import MATMULS
+from relay_tune.frontend.onnx_import.operators.normalization import NORMALIZATIONS
+from relay_tune.frontend.onnx_import.operators.pad import PADS
+from relay_tune.frontend.onnx_import.operators.pooling import POOLS
+from relay_tune.frontend.onnx_import.operators.quantization import QUANTIZATIONS
+from relay_tune.frontend.onnx_import.operators.recurrent import RECURRENT
+from relay_tune.frontend.onnx_import.operators.reduction import REDUCTIONS
+from relay_tune.frontend.onnx_import.operators.resize import RESIZES
+from relay_tune.frontend.onnx_import.operators.sequence import SEQUENCES
+from relay_tune.frontend.onnx_import.operators.shape import SHAPES
+from relay_tune.frontend.onnx_import.operators.signal import SIGNALS
+from relay_tune.frontend.onnx_import.operators.sorting import SORTING
+from relay_tune.frontend.onnx_import.operators.translator import Translator
+
+_STANDARD: Mapping[str, Translator] = {
+    **ELEMENTWISE,
+    **ACTIVATIONS,
+    **REDUCTIONS,
+    **SHAPES,
+    **INDEXING,
+    **CONSTANTS,
+    **MATMULS,
+    **CONVOLUTIONS,
+    **POOLS,
+    **NORMALIZATIONS,
+    **PADS,
+    **RESIZES,
+    **SORTING,
+    **QUANTIZATIONS,
+    **RECURRENT,
+    **SEQUENCES,
+    **SIGNALS,
+    **IMAGES,
+}
+
+
+def find_translator(domain: str, operator: str) -> Translator | None:
+    """The translation of an operator of a domain ("" is ONNX itself), or None."""
+    return _STANDARD.get(operator) if domain == "" else None

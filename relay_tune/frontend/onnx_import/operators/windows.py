@@ -1,0 +1,102 @@
+"""Windows of convolutions and pools: attributes with defaults, and padding made explicit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relay_tune.errors import ModelError, UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.build import static_dim
+from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.ir.dim import Dim
+
+LARGEST_WINDOW_ATTRIBUTE = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """How windows move over the spatial axes, one number an axis.
+
+    `before` and `after` are the padding; `overhang` is what a last window that is not full needs
+    behind it (rounding up).
+    """
+
+    size: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    overhang: tuple[int, ...]
+
+    @property
+    def padding(self) -> tuple[int, ...]:
+        """All befores, then all afters, the overhang included."""
+        behind = tuple(a + b for a, b in zip(self.after, self.overhang, strict=True))
+        return (*self.before, *behind)
+
+
+def spatial_rank(rank: int) -> int:
+    """The number of spatial axes of a tensor [batch, channels, spatial ...]."""
+    if not 3 <= rank <= 5:
+        raise UnsupportedOperatorError(
+            f"1, 2 or 3 spatial axes are supported, but the input has {rank} dimension(s)."
+        )
+    return rank - 2
+
+
+def windows_of(node: OnnxNode, sizes: Sequence[Dim], kernel: Sequence[int]) -> Windows:
+    """The windows of a node over data of spatial `sizes`; raises ModelError if they do not fit."""
+    rank = len(sizes)
+    kernel = checked_numbers(kernel, rank, "kernel_shape", 1)
+    strides = checked_numbers(node.integers("strides", (1,) * rank), rank, "strides", 1)
+    dilations = checked_numbers(node.integers("dilations", (1,) * rank), rank, "dilations", 1)
+    spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
+    ceil_mode = node.flag("ceil_mode", 0)
+    mode = node.text("auto_pad", "NOTSET") or "NOTSET"
+    before, after, overhang = [], [], []
+    explicit = _explicit_pads(node, rank) if mode == "NOTSET" else (0,) * (2 * rank)
+    for axis, dim in enumerate(sizes):
+        step, span = strides[axis], spans[axis]
+        pads = (explicit[axis], explicit[axis + rank])
+        if mode in ("SAME_UPPER", "SAME_LOWER"):
+            pads = same_pads(static_dim(dim), step, span, mode)
+        elif mode not in ("NOTSET", "VALID"):
+            raise ModelError(f"attribute auto_pad has the unknown value {mode!r}.")
+        before.append(pads[0])
+        after.append(pads[1])
+        overhang.append(_overhang(static_dim(dim), step, span, pads) if ceil_mode else 0)
+    return Windows(kernel, strides, dilations, tuple(before), tuple(after), tuple(overhang))
+
+
+def checked_numbers(values: Sequence[int], rank: int, name: str, smallest: int) -> tuple[int, ...]:
+    """An attribute of one number an axis; raises ModelError if one is missing or too small."""
+    if len(values) != rank or any(
+        not smallest <= value <= LARGEST_WINDOW_ATTRIBUTE for value in values
+    ):
+        raise ModelError(
+            f"attribute {name} must hold {rank} number(s) of at least {smallest}, "
+            f"but is {tuple(values)}."
+        )
+    return tuple(values)
+
+
+def _explicit_pads(node: OnnxNode, rank: int) -> tuple[int, ...]:
+    return checked_numbers(node.integers("pads", (0,) * (2 * rank)), 2 * rank, "pads", 0)
+
+
+def same_pads(size: int, step: int, span: int, mode: str) -> tuple[int, int]:
+    """Padding for ceil(size / step) windows; an odd element goes to the end with SAME_UPPER."""
+    total = max(0, (-(-size // step) - 1) * step + span - size)
+    small, large = total // 2, total - total // 2
+    return (small, large) if mode == "SAME_UPPER" else (large, small)
+
+
+def _overhang(size: int, step: int, span: int, pads: tuple[int, int]) -> int:
+    """What the last window needs behind the padding; it must begin before the padding's end."""
+    room = size + sum(pads) - span
+    if room < 0:
+        return 0
+    count = -(-room // step) + 1
+    if (count - 1) * step >= size + pads[0]:
+        count -= 1
+    return max(0, (count - 1) * step - room)

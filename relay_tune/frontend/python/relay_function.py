@@ -1,0 +1,73 @@
+"""`@relay`: Python functions as programs.
+
+    @rt.relay
+    def power(x: "Tensor[(4), float32]", n: int):
+        result = np.ones(4, "float32")
+        while n > 0:
+            result, n = result * x, n - 1
+        return result
+
+    rt.interpret(power.module, x, 3)
+
+The function is not run: its source is read. docs/python.md says what may stand in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, overload
+
+from relay_tune.errors import InputError
+from relay_tune.frontend.python.program import PythonFunction
+from relay_tune.frontend.python.translate import translate
+from relay_tune.ir.module import Module
+from relay_tune.std import prelude
+
+
+class RelayFunction(PythonFunction):
+    """A function that was decorated with `@relay`."""
+
+    def __repr__(self) -> str:
+        return f"<relay function {self.name}>"
+
+    @cached_property
+    def module(self) -> Module:
+        """The typed program whose `main` is this function.
+
+        It has all functions that this one mentions. Raises ParseError or TypeInferenceError with
+        the place in the Python file.
+        """
+        return translate(self)
+
+    def __get__(self, instance: object, owner: type | None = None) -> RelayFunction:
+        """As a method: the first parameter stands for the instance."""
+        return self if instance is None else replace(self, receiver=instance)
+
+    def __call__(self, *arguments: object, **named: object) -> object:
+        """Refuses: the program does not run inside of Python."""
+        raise InputError(
+            f"{self.name} is a program of Relay and cannot be called as a Python function.",
+            remedy=f"Run it by rt.interpret({self.name}.module, ..) or "
+            f"rt.build({self.name}.module)(..).",
+        )
+
+
+@overload
+def relay(function: Callable[..., Any]) -> RelayFunction: ...
+@overload
+def relay(*, base: Module | None = None) -> Callable[[Callable[..., Any]], RelayFunction]: ...
+def relay(
+    function: Callable[..., Any] | None = None, *, base: Module | None = None
+) -> RelayFunction | Callable[[Callable[..., Any]], RelayFunction]:
+    """A decorator that makes a Python function a program.
+
+    Args:
+        function: the function.
+        base: the data types and functions that it may name; the prelude if nothing is given.
+    """
+    library = prelude() if base is None else base
+    if function is not None:
+        return RelayFunction(function, library)
+    return lambda decorated: RelayFunction(decorated, library)

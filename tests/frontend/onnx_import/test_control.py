@@ -1,0 +1,227 @@
+"""Branches, loops and functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from relay_tune.building.build import build
+from relay_tune.errors import UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.from_onnx import from_onnx
+from relay_tune.ir.expr import If
+from relay_tune.ir.traversal import post_order
+
+Check = Callable[..., None]
+
+X = np.array([[1, -2, 3]], np.float32)
+
+
+def value(name: str, *shape: int, dtype: int = TensorProto.FLOAT) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, dtype, shape)
+
+
+def model_of(
+    nodes: list[onnx.NodeProto],
+    inputs: list[onnx.ValueInfoProto],
+    weights: list[onnx.TensorProto],
+    functions: list[onnx.FunctionProto] | None = None,
+    outputs: int = 1,
+) -> onnx.ModelProto:
+    results = [onnx.ValueInfoProto(name=f"y{n}" if n else "y") for n in range(outputs)]
+    graph = helper.make_graph(nodes, "g", inputs, results, weights)
+    imports = [helper.make_opsetid("", 18), helper.make_opsetid("local", 1)]
+    return helper.make_model(graph, opset_imports=imports, functions=functions or [], ir_version=10)
+
+
+def branches() -> onnx.NodeProto:
+    """x doubled, or x without its sign; both read x from outside."""
+    then = helper.make_graph(
+        [helper.make_node("Add", ["x", "x"], ["t"])], "then", [], [value("t", 1, 3)]
+    )
+    other = helper.make_graph(
+        [helper.make_node("Abs", ["x"], ["e"])], "else", [], [value("e", 1, 3)]
+    )
+    return helper.make_node("If", ["c"], ["y"], then_branch=then, else_branch=other)
+
+
+@pytest.mark.parametrize("condition", [True, False])
+def test_condition_at_run_time(check: Check, condition: bool) -> None:
+    inputs = [value("c", dtype=TensorProto.BOOL), value("x", 1, 3)]
+    model = model_of([branches()], inputs, [])
+    assert any(isinstance(node, If) for node in post_order(from_onnx(model).main))
+    check(model, {"c": np.array(condition), "x": X})
+
+
+@pytest.mark.parametrize("condition", [True, False])
+def test_known_condition_leaves_one_branch(check: Check, condition: bool) -> None:
+    weight = numpy_helper.from_array(np.array(condition), "c")
+    model = model_of([branches()], [value("x", 1, 3)], [weight])
+    assert not any(isinstance(node, If) for node in post_order(from_onnx(model).main))
+    check(model, {"x": X})
+
+
+def loop(trips: int, stop_at: int | None = None) -> onnx.ModelProto:
+    """Adds x to a sum in each round and collects the sums."""
+    nodes = [helper.make_node("Add", ["v", "x"], ["vo"]), helper.make_node("Neg", ["vo"], ["s"])]
+    if stop_at is None:
+        nodes.append(helper.make_node("Identity", ["c"], ["co"]))
+    else:
+        nodes.append(helper.make_node("Less", ["i", "stop"], ["co"]))
+    body = helper.make_graph(
+        nodes,
+        "body",
+        [value("i", dtype=TensorProto.INT64), value("c", dtype=TensorProto.BOOL), value("v", 1, 3)],
+        [value("co", dtype=TensorProto.BOOL), value("vo", 1, 3), value("s", 1, 3)],
+    )
+    weights = [
+        numpy_helper.from_array(np.array(trips, np.int64), "m"),
+        numpy_helper.from_array(np.array(True), "go"),
+        numpy_helper.from_array(np.array(stop_at or 0, np.int64), "stop"),
+    ]
+    node = helper.make_node("Loop", ["m", "go", "x"], ["y", "y1"], body=body)
+    return model_of([node], [value("x", 1, 3)], weights, outputs=2)
+
+
+def test_loop_of_known_length(check: Check) -> None:
+    check(loop(4), {"x": X}, against="onnxruntime")
+
+
+def test_loop_that_stops_by_its_condition(check: Check) -> None:
+    check(loop(10, stop_at=2), {"x": X}, against="onnxruntime")
+
+
+def test_long_loop_is_not_written_out() -> None:
+    with pytest.raises(UnsupportedOperatorError, match="too long"):
+        from_onnx(loop(10**9))
+
+
+def open_loop(trips: int | None, scans: bool = False) -> onnx.ModelProto:
+    """Doubles v until the sum reaches 100, `trips` times at most; None: as often as n says."""
+    nodes = [
+        helper.make_node("Add", ["v", "v"], ["vo"]),
+        helper.make_node("ReduceSum", ["vo"], ["total"], keepdims=0),
+        helper.make_node("Less", ["total", "bound"], ["co"]),
+    ]
+    results = [value("co", dtype=TensorProto.BOOL), value("vo", 1, 3)]
+    body = helper.make_graph(
+        nodes,
+        "body",
+        [value("i", dtype=TensorProto.INT64), value("c", dtype=TensorProto.BOOL), value("v", 1, 3)],
+        [*results, value("vo", 1, 3)] if scans else results,
+    )
+    weights = [numpy_helper.from_array(np.array(100, np.float32), "bound")]
+    inputs = [value("x", 1, 3)]
+    if trips is None:
+        inputs.append(value("n", 1, dtype=TensorProto.INT64))
+    else:
+        weights.append(numpy_helper.from_array(np.array(trips, np.int64), "n"))
+    node = helper.make_node("Loop", ["n", "", "x"], ["y", "y1"][: 1 + scans], body=body)
+    return model_of([node], inputs, weights, outputs=1 + scans)
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 3, 50])
+def test_loop_whose_length_is_an_input(check: Check, rounds: int) -> None:
+    feeds = {"x": X, "n": np.array([rounds], np.int64)}
+    check(open_loop(None), feeds, against="onnxruntime")
+
+
+@pytest.mark.parametrize("trips", [2, 1000])
+def test_loop_whose_condition_is_computed(check: Check, trips: int) -> None:
+    check(open_loop(trips), {"x": X}, against="onnxruntime")
+
+
+def test_open_loop_runs_natively() -> None:
+    model = open_loop(None)
+    built = build(from_onnx(model), threads=1)
+    np.testing.assert_allclose(built(X, np.array([4], np.int64)), X * 16)
+
+
+def test_open_loop_that_collects_is_refused() -> None:
+    with pytest.raises(UnsupportedOperatorError, match="collects a value of each round") as error:
+        from_onnx(open_loop(None, scans=True))
+    assert "constants=" in str(error.value)
+
+
+def test_loop_whose_value_grows_is_refused_if_its_length_is_open() -> None:
+    nodes = [
+        helper.make_node("Identity", ["c"], ["co"]),
+        helper.make_node("Concat", ["v", "x"], ["vo"], axis=0),
+    ]
+    body = helper.make_graph(
+        nodes,
+        "body",
+        [value("i", dtype=TensorProto.INT64), value("c", dtype=TensorProto.BOOL), value("v")],
+        [value("co", dtype=TensorProto.BOOL), value("vo")],
+    )
+    node = helper.make_node("Loop", ["n", "", "x"], ["y"], body=body)
+    model = model_of([node], [value("x", 1, 3), value("n", dtype=TensorProto.INT64)], [])
+    with pytest.raises(UnsupportedOperatorError, match=r"\(1, 3\).* before and .*\(2, 3\)"):
+        from_onnx(model)
+
+
+@pytest.mark.parametrize("direction", [0, 1])
+def test_scan(check: Check, direction: int) -> None:
+    body = helper.make_graph(
+        [helper.make_node("Add", ["a", "e"], ["b"]), helper.make_node("Identity", ["b"], ["r"])],
+        "body",
+        [value("a", 2), value("e", 2)],
+        [value("b", 2), value("r", 2)],
+    )
+    node = helper.make_node(
+        "Scan",
+        ["start", "x"],
+        ["y", "y1"],
+        body=body,
+        num_scan_inputs=1,
+        scan_input_directions=[direction],
+    )
+    start = numpy_helper.from_array(np.array([10, 20], np.float32), "start")
+    model = model_of([node], [value("x", 3, 2)], [start], outputs=2)
+    feeds = {"x": np.arange(6, dtype=np.float32).reshape(3, 2)}
+    if direction == 0:
+        check(model, feeds)
+    check(model, feeds, against="onnxruntime")
+
+
+def test_function_of_the_file_with_an_attribute(check: Check) -> None:
+    inner = helper.make_node("LeakyRelu", ["a"], ["b"])
+    inner.attribute.append(
+        onnx.AttributeProto(name="alpha", ref_attr_name="slope", type=onnx.AttributeProto.FLOAT)
+    )
+    function = helper.make_function(
+        "local", "Leaky", ["a"], ["b"], [inner], [helper.make_opsetid("", 18)], ["slope"]
+    )
+    call = helper.make_node("Leaky", ["x"], ["y"], domain="local", slope=0.25)
+    model = model_of([call], [value("x", 1, 3)], [], [function])
+    check(model, {"x": X}, against="onnxruntime")
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_operator_that_the_standard_defines_by_others(check_node: Check, reduction: str) -> None:
+    scores = np.random.default_rng(1).standard_normal((3, 5, 2)).astype(np.float32)
+    labels = np.array([[0, 4], [1, 2], [3, 3]], np.int64)
+    check_node("SoftmaxCrossEntropyLoss", scores, labels, reduction=reduction)
+
+
+def test_attention_of_the_standard(check_node: Check) -> None:
+    random = np.random.default_rng(2)
+    query, key, content = (
+        random.standard_normal((2, 2, length, 4)).astype(np.float32) for length in (3, 5, 5)
+    )
+    check_node("Attention", query, key, content, is_causal=1, opset=23)
+
+
+def test_sequence_is_a_tuple(check: Check) -> None:
+    nodes = [
+        helper.make_node("SplitToSequence", ["x"], ["s"], axis=1),
+        helper.make_node("SequenceAt", ["s", "last"], ["e"]),
+        helper.make_node("SequenceInsert", ["s", "e"], ["longer"]),
+        helper.make_node("ConcatFromSequence", ["longer"], ["y"], axis=1),
+        helper.make_node("SequenceLength", ["longer"], ["y1"]),
+    ]
+    last = numpy_helper.from_array(np.array(-1, np.int64), "last")
+    check(model_of(nodes, [value("x", 1, 3)], [last], outputs=2), {"x": X})
