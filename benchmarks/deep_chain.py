@@ -17,7 +17,7 @@ from time import process_time
 from typing import TypeVar
 
 from relay_tune.building.network import network_of
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.transform.instruments import Timing
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.typing.infer import infer_types

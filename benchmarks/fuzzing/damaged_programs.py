@@ -13,7 +13,7 @@ from types import FrameType
 import relay_tune.op
 from relay_tune import zoo
 from relay_tune.errors import RelayError
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.structural import first_difference
 from relay_tune.std import prelude
 from relay_tune.typing.infer import infer_types

@@ -10,8 +10,8 @@ from pathlib import Path
 from relay_tune import zoo
 from relay_tune.errors import ParseError, RelayError
 from relay_tune.ir.module import Module
-from relay_tune.ir.parser import parse
-from relay_tune.ir.printer import astext
+from relay_tune.ir.parser.parse import parse
+from relay_tune.ir.printer.astext import astext
 from relay_tune.ir.structural import first_difference, structural_hash
 from relay_tune.std import prelude
 from relay_tune.typing.infer import infer_types

@@ -17,7 +17,7 @@ from relay_tune.arguments import instance_of
 from relay_tune.errors import ParseError
 from relay_tune.ir.metadata import CONSTANTS, HEADER
 from relay_tune.ir.module import Module, require_module
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 
 FORMAT = "relay_tune"
 VERSION = 1

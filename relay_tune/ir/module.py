@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from relay_tune.errors import InputError
 from relay_tune.ir.expr import NO_ATTRIBUTES, AttributeValue, Function
-from relay_tune.ir.printer import astext
+from relay_tune.ir.printer.astext import astext
 from relay_tune.ir.type_data import TypeData
 
 
@@ -37,7 +37,7 @@ class Module:
         return self["main"]
 
     def astext(self, show_types: bool = False) -> str:
-        """This program as Relay text; see `relay_tune.ir.printer.astext`."""
+        """This program as Relay text; see `relay_tune.ir.printer.astext.astext`."""
         return astext(self, show_types)
 
     def with_function(self, name: str, function: Function) -> Module:

@@ -31,7 +31,7 @@ from relay_tune.ir.expr import (
     type_name,
 )
 from relay_tune.ir.operator import Operator
-from relay_tune.ir.printer_types import type_text
+from relay_tune.ir.printer.types import type_text
 from relay_tune.ir.type_data import TypeData
 from relay_tune.ir.types import (
     FuncType,

@@ -15,7 +15,7 @@ from relay_tune.tensor.expression import Scalar, Tensor, binary, cast, select
 from relay_tune.tensor.scalar_semantics import is_float
 from relay_tune.tensor.size import surely_less
 from relay_tune.tensor.tensor import Computed, compute
-from relay_tune.typing.relations_reduction import arg_reduce
+from relay_tune.typing.relations.reduction import arg_reduce
 
 _INT32_COUNT = 2**31 - 1
 

@@ -11,7 +11,7 @@ from relay_tune.ir.operator import FusionKind, Operator, Relation, register
 from relay_tune.op.elements import Array, elementwise, integer_shape
 from relay_tune.tensor.expression import Scalar, binary
 from relay_tune.tensor.scalar_semantics import power as numpy_power
-from relay_tune.typing.relations_elementwise import broadcast as broadcast_relation
+from relay_tune.typing.relations.elementwise import broadcast as broadcast_relation
 
 
 def binary_operator(

@@ -15,11 +15,11 @@ from relay_tune.op.elements import Array, elementwise, integer_shape, load_at, m
 from relay_tune.op.reshape_index import reshaped_tensor
 from relay_tune.tensor.expression import Scalar, Tensor, binary
 from relay_tune.tensor.tensor import compute
-from relay_tune.typing.relations_shape import broadcast_to as broadcast_to_relation
-from relay_tune.typing.relations_shape import broadcast_to_like as broadcast_to_like_relation
-from relay_tune.typing.relations_shape import meshgrid as meshgrid_relation
-from relay_tune.typing.relations_shape import repeat as repeat_relation
-from relay_tune.typing.relations_shape import tile as tile_relation
+from relay_tune.typing.relations.shape import broadcast_to as broadcast_to_relation
+from relay_tune.typing.relations.shape import broadcast_to_like as broadcast_to_like_relation
+from relay_tune.typing.relations.shape import meshgrid as meshgrid_relation
+from relay_tune.typing.relations.shape import repeat as repeat_relation
+from relay_tune.typing.relations.shape import tile as tile_relation
 
 
 @dataclass(frozen=True)

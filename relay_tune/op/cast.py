@@ -12,8 +12,8 @@ from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, elementwise, integer_shape
 from relay_tune.tensor.expression import cast as cast_scalar
 from relay_tune.tensor.scalar_semantics import convert, numpy_dtype
-from relay_tune.typing.relations_elementwise import cast as cast_relation
-from relay_tune.typing.relations_elementwise import cast_like as cast_like_relation
+from relay_tune.typing.relations.elementwise import cast as cast_relation
+from relay_tune.typing.relations.elementwise import cast_like as cast_like_relation
 
 
 @dataclass(frozen=True)

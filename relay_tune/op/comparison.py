@@ -10,7 +10,7 @@ import numpy as np
 from relay_tune.ir.operator import Operator
 from relay_tune.op.arithmetic import binary_operator
 from relay_tune.tensor.expression import binary
-from relay_tune.typing.relations_elementwise import broadcast_comparison
+from relay_tune.typing.relations.elementwise import broadcast_comparison
 
 
 def _comparison(

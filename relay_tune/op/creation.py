@@ -16,12 +16,12 @@ from relay_tune.op.elements import Array, elementwise, integer_shape, number
 from relay_tune.tensor.expression import INDEX, Scalar, binary, cast, literal, select
 from relay_tune.tensor.scalar_semantics import convert, is_float, numpy_dtype
 from relay_tune.tensor.tensor import compute
-from relay_tune.typing.relations_creation import arange as arange_relation
-from relay_tune.typing.relations_creation import filled, size_of
-from relay_tune.typing.relations_creation import full as full_relation
-from relay_tune.typing.relations_creation import full_like as full_like_relation
-from relay_tune.typing.relations_creation import shape_of as shape_of_relation
-from relay_tune.typing.relations_elementwise import identity
+from relay_tune.typing.relations.creation import arange as arange_relation
+from relay_tune.typing.relations.creation import filled, size_of
+from relay_tune.typing.relations.creation import full as full_relation
+from relay_tune.typing.relations.creation import full_like as full_like_relation
+from relay_tune.typing.relations.creation import shape_of as shape_of_relation
+from relay_tune.typing.relations.elementwise import identity
 
 
 @dataclass(frozen=True)

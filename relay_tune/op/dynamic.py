@@ -18,12 +18,12 @@ from relay_tune.op import dynamic_sizes as sizes
 from relay_tune.op.elements import Array
 from relay_tune.op.sorting import topk_elements, topk_reference
 from relay_tune.tensor.scalar_semantics import convert, numpy_dtype
-from relay_tune.typing.relations_creation import arange as arange_relation
-from relay_tune.typing.relations_creation import filled_dynamic, shaped_by_value
-from relay_tune.typing.relations_indexing import argwhere as argwhere_relation
-from relay_tune.typing.relations_sorting import topk_dynamic
-from relay_tune.typing.relations_sorting import unique as unique_relation
-from relay_tune.typing.reshape_codes import reshaped
+from relay_tune.typing.relations.creation import arange as arange_relation
+from relay_tune.typing.relations.creation import filled_dynamic, shaped_by_value
+from relay_tune.typing.relations.indexing import argwhere as argwhere_relation
+from relay_tune.typing.relations.reshape_codes import reshaped
+from relay_tune.typing.relations.sorting import topk_dynamic
+from relay_tune.typing.relations.sorting import unique as unique_relation
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from relay_tune.op.image_interpolation import TAPS, method_name, neighbour_weigh
 from relay_tune.op.nn_indices import compute_elements
 from relay_tune.tensor.expression import INDEX, Scalar, Tensor, binary, cast, literal, select, unary
 from relay_tune.tensor.scalar_semantics import numpy_dtype
-from relay_tune.typing.relations_pooling import grid_sample as grid_sample_relation
+from relay_tune.typing.relations.pooling import grid_sample as grid_sample_relation
 
 PADDING_MODES = ("zeros", "border", "reflection")
 

@@ -23,8 +23,8 @@ from relay_tune.op.nn_indices import compute_elements, spatial_letters
 from relay_tune.tensor.expression import Scalar, Tensor, cast
 from relay_tune.tensor.scalar_semantics import convert, numpy_dtype
 from relay_tune.typing.layout import parse_layout
-from relay_tune.typing.relation_support import as_tuple
-from relay_tune.typing.relations_pooling import resize as resize_relation
+from relay_tune.typing.relations.pooling import resize as resize_relation
+from relay_tune.typing.relations.support import as_tuple
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,10 @@ from relay_tune.op.elements import (
 )
 from relay_tune.op.reshape_index import reshaped_tensor
 from relay_tune.tensor.expression import INDEX, Scalar, binary, cast
-from relay_tune.typing.relations_indexing import advanced_index as advanced_index_relation
-from relay_tune.typing.relations_indexing import gather as gather_relation
-from relay_tune.typing.relations_indexing import gather_nd as gather_nd_relation
-from relay_tune.typing.relations_indexing import take as take_relation
+from relay_tune.typing.relations.indexing import advanced_index as advanced_index_relation
+from relay_tune.typing.relations.indexing import gather as gather_relation
+from relay_tune.typing.relations.indexing import gather_nd as gather_nd_relation
+from relay_tune.typing.relations.indexing import take as take_relation
 
 
 @dataclass(frozen=True)

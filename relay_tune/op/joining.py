@@ -14,9 +14,9 @@ from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, integer_shape, load_at, moved
 from relay_tune.tensor.expression import Scalar, Tensor, binary, select
 from relay_tune.tensor.tensor import compute
-from relay_tune.typing.relations_joining import concatenate as concatenate_relation
-from relay_tune.typing.relations_joining import split as split_relation
-from relay_tune.typing.relations_joining import stack as stack_relation
+from relay_tune.typing.relations.joining import concatenate as concatenate_relation
+from relay_tune.typing.relations.joining import split as split_relation
+from relay_tune.typing.relations.joining import stack as stack_relation
 
 
 @dataclass(frozen=True)

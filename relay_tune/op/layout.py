@@ -13,9 +13,9 @@ from relay_tune.op.nn_indices import letter_positions, letter_sizes, load_at, wh
 from relay_tune.tensor.expression import Scalar, binary
 from relay_tune.tensor.tensor import compute
 from relay_tune.typing.layout import parse_layout
-from relay_tune.typing.relations_layout import depth_to_space as depth_to_space_relation
-from relay_tune.typing.relations_layout import layout_transform as layout_transform_relation
-from relay_tune.typing.relations_layout import space_to_depth as space_to_depth_relation
+from relay_tune.typing.relations.layout import depth_to_space as depth_to_space_relation
+from relay_tune.typing.relations.layout import layout_transform as layout_transform_relation
+from relay_tune.typing.relations.layout import space_to_depth as space_to_depth_relation
 
 
 @dataclass(frozen=True)

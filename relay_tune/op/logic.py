@@ -9,7 +9,7 @@ import numpy as np
 from relay_tune.op.arithmetic import binary_operator
 from relay_tune.op.unary import unary_operator
 from relay_tune.tensor.expression import Scalar, binary, cast, unary
-from relay_tune.typing.relations_elementwise import broadcast_logical, predicate
+from relay_tune.typing.relations.elementwise import broadcast_logical, predicate
 
 
 def _logical_not(value: Scalar) -> Scalar:

@@ -12,8 +12,8 @@ from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, all_of, load_at, number
 from relay_tune.tensor.expression import INDEX, Scalar, binary, cast, literal, select
 from relay_tune.tensor.tensor import compute
-from relay_tune.typing.relations_indexing import matrix_set_diagonal
-from relay_tune.typing.relations_shape import trilu as trilu_relation
+from relay_tune.typing.relations.indexing import matrix_set_diagonal
+from relay_tune.typing.relations.shape import trilu as trilu_relation
 
 
 @dataclass(frozen=True)

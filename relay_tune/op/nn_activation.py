@@ -16,8 +16,8 @@ from relay_tune.op.elements import Array, elementwise, in_wide, normalized_axis,
 from relay_tune.op.nn_indices import compute_elements
 from relay_tune.tensor.expression import Scalar, Tensor, binary, literal, select, unary
 from relay_tune.tensor.scalar_semantics import apply_unary, numpy_dtype
-from relay_tune.typing.relations_elementwise import identity
-from relay_tune.typing.relations_nn import prelu as prelu_relation
+from relay_tune.typing.relations.elementwise import identity
+from relay_tune.typing.relations.nn import prelu as prelu_relation
 
 _TANH_FACTOR = sqrt(2 / pi)
 _CUBIC_FACTOR = 0.044715

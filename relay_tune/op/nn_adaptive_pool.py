@@ -37,8 +37,8 @@ from relay_tune.op.nn_window_reduction import (
 from relay_tune.op.nn_windows import conjunction
 from relay_tune.tensor.expression import Scalar, Tensor, binary, cast, literal, reduce, select
 from relay_tune.tensor.scalar_semantics import numpy_dtype
-from relay_tune.typing.relation_support import as_tuple
-from relay_tune.typing.relations_pooling import adaptive_pool as adaptive_pool_relation
+from relay_tune.typing.relations.pooling import adaptive_pool as adaptive_pool_relation
+from relay_tune.typing.relations.support import as_tuple
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from relay_tune.op.math import rsqrt
 from relay_tune.op.rounding import negative
 from relay_tune.op.shape import expand_dims
 from relay_tune.tensor.scalar_semantics import numpy_dtype
-from relay_tune.typing.relations_nn import batch_norm as batch_norm_relation
+from relay_tune.typing.relations.nn import batch_norm as batch_norm_relation
 
 
 @dataclass(frozen=True)

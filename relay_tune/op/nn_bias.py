@@ -11,8 +11,8 @@ from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, normalized_axis
 from relay_tune.op.nn_indices import compute_elements, quotient, remainder
 from relay_tune.tensor.expression import Scalar, Tensor
-from relay_tune.typing.relations_nn import bias_add as bias_add_relation
-from relay_tune.typing.relations_shape import batch_flatten as batch_flatten_relation
+from relay_tune.typing.relations.nn import bias_add as bias_add_relation
+from relay_tune.typing.relations.shape import batch_flatten as batch_flatten_relation
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.nn_convolution import convolution, convolution_reference
-from relay_tune.typing.relations_convolution import conv as conv_relation
+from relay_tune.typing.relations.convolution import conv as conv_relation
 
 
 @dataclass(frozen=True)

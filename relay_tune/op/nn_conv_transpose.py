@@ -10,7 +10,7 @@ from relay_tune.op.nn_convolution_transpose import (
     convolution_transpose,
     convolution_transpose_reference,
 )
-from relay_tune.typing.relations_convolution import conv_transpose as conv_transpose_relation
+from relay_tune.typing.relations.convolution import conv_transpose as conv_transpose_relation
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from relay_tune.op.nn_windows import Windows, conjunction, pad_data, windows_of
 from relay_tune.tensor.expression import Scalar, Tensor, binary, cast, literal, reduce, select
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.typing.layout import parse_layout
-from relay_tune.typing.relation_support import as_tuple
+from relay_tune.typing.relations.support import as_tuple
 
 
 @dataclass(frozen=True, slots=True)

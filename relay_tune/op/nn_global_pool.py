@@ -23,7 +23,7 @@ from relay_tune.op.nn_window_reduction import (
 from relay_tune.op.nn_windows import Windows
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.scalar_semantics import numpy_dtype
-from relay_tune.typing.relations_pooling import global_pool as global_pool_relation
+from relay_tune.typing.relations.pooling import global_pool as global_pool_relation
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from relay_tune.tensor.expression import (
     unary,
 )
 from relay_tune.tensor.scalar_semantics import numpy_dtype
-from relay_tune.typing import relations_nn
+from relay_tune.typing.relations import nn as relations_nn
 
 
 @dataclass(frozen=True)

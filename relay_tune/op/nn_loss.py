@@ -15,7 +15,7 @@ from relay_tune.op.elements import Array, clamp_index, wide_dtype
 from relay_tune.op.nn_indices import ReductionAxes, cast_tensor, compute_elements
 from relay_tune.tensor.expression import Scalar, Tensor, binary, cast, reduce, select, unary
 from relay_tune.tensor.scalar_semantics import numpy_dtype
-from relay_tune.typing import relations_nn
+from relay_tune.typing.relations import nn as relations_nn
 
 REDUCTIONS = ("mean", "sum", "none")
 

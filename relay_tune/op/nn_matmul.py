@@ -15,7 +15,7 @@ from relay_tune.op.nn_arrays import summation_array
 from relay_tune.op.nn_indices import ReductionAxes, cast_tensor, compute_elements
 from relay_tune.tensor.expression import Scalar, Tensor, cast, reduce
 from relay_tune.tensor.scalar_semantics import numpy_dtype
-from relay_tune.typing import relations_matmul
+from relay_tune.typing.relations import matmul as relations_matmul
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, normalized_axis
 from relay_tune.op.nn_moments import normalized, normalized_array
 from relay_tune.tensor.expression import Scalar, Tensor, cast
-from relay_tune.typing import relations_nn
+from relay_tune.typing.relations import nn as relations_nn
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from relay_tune.op.nn_indices import ZERO, compute_elements, remainder
 from relay_tune.op.nn_windows import pad_axes
 from relay_tune.tensor.expression import Literal, Scalar, Tensor, binary
 from relay_tune.tensor.tensor import Computed
-from relay_tune.typing.relations_shape import pad as pad_relation
+from relay_tune.typing.relations.shape import pad as pad_relation
 
 Widths = tuple[tuple[int, int], ...]
 

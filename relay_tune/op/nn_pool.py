@@ -26,8 +26,8 @@ from relay_tune.op.nn_window_reduction import (
 )
 from relay_tune.op.nn_windows import Windows, windows_of
 from relay_tune.tensor.expression import Tensor
-from relay_tune.typing.relation_support import as_tuple
-from relay_tune.typing.relations_pooling import pool as pool_relation
+from relay_tune.typing.relations.pooling import pool as pool_relation
+from relay_tune.typing.relations.support import as_tuple
 from relay_tune.typing.windows import window_count, window_count_rounded_up
 
 LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}

@@ -18,7 +18,7 @@ from relay_tune.op.elements import Array, normalized_axis, wide_dtype
 from relay_tune.op.nn_indices import ReductionAxes, compute_elements
 from relay_tune.tensor.expression import Scalar, Tensor, cast, literal, reduce, unary
 from relay_tune.tensor.scalar_semantics import numpy_dtype
-from relay_tune.typing.relations_nn import softmax as softmax_relation
+from relay_tune.typing.relations.nn import softmax as softmax_relation
 
 
 @dataclass(frozen=True)

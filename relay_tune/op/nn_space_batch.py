@@ -15,8 +15,8 @@ from relay_tune.op.elements import Array, number
 from relay_tune.op.nn_indices import compute_elements, quotient, remainder
 from relay_tune.op.nn_windows import conjunction, pad_axes
 from relay_tune.tensor.expression import Scalar, Tensor, binary, select
-from relay_tune.typing import relations_layout
-from relay_tune.typing.relations_shape import dilate as dilate_relation
+from relay_tune.typing.relations import layout as relations_layout
+from relay_tune.typing.relations.shape import dilate as dilate_relation
 
 Pairs = tuple[tuple[int, int], ...]
 

@@ -12,7 +12,7 @@ from relay_tune.op.elements import Array
 from relay_tune.op.image_resize import Resize2DAttributes, resize_array, resize_tensor
 from relay_tune.op.nn_indices import letter_sizes, spatial_letters
 from relay_tune.tensor.expression import Tensor
-from relay_tune.typing.relations_pooling import upsampling as upsampling_relation
+from relay_tune.typing.relations.pooling import upsampling as upsampling_relation
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 from relay_tune.op.nn_indices import compute_elements, spatial_letters
 from relay_tune.tensor.expression import Number, Scalar, Tensor, binary, literal, select
 from relay_tune.typing.layout import parse_layout
-from relay_tune.typing.relation_support import as_tuple
+from relay_tune.typing.relations.support import as_tuple
 from relay_tune.typing.windows import pad_pairs
 
 

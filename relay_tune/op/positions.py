@@ -13,9 +13,9 @@ from relay_tune.op.elements import Array, integer_shape, load_at, number
 from relay_tune.tensor.expression import INDEX, Scalar, binary, cast, select
 from relay_tune.tensor.scalar_semantics import convert, numpy_dtype
 from relay_tune.tensor.tensor import compute
-from relay_tune.typing.relations_indexing import one_hot as one_hot_relation
-from relay_tune.typing.relations_indexing import sequence_mask as sequence_mask_relation
-from relay_tune.typing.relations_indexing import unravel_index as unravel_index_relation
+from relay_tune.typing.relations.indexing import one_hot as one_hot_relation
+from relay_tune.typing.relations.indexing import sequence_mask as sequence_mask_relation
+from relay_tune.typing.relations.indexing import unravel_index as unravel_index_relation
 
 
 @dataclass(frozen=True)

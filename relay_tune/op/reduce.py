@@ -22,7 +22,7 @@ from relay_tune.tensor.expression import (
 )
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.tensor.tensor import Computed, compute
-from relay_tune.typing.relations_reduction import reduced_axes
+from relay_tune.typing.relations.reduction import reduced_axes
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from relay_tune.op.reduce import (
 from relay_tune.tensor.expression import Scalar, Tensor, binary, cast
 from relay_tune.tensor.scalar_semantics import convert, is_float, truncated_quotient
 from relay_tune.tensor.tensor import compute
-from relay_tune.typing.relations_reduction import reduce as reduce_relation
-from relay_tune.typing.relations_reduction import variance as variance_relation
+from relay_tune.typing.relations.reduction import reduce as reduce_relation
+from relay_tune.typing.relations.reduction import variance as variance_relation
 
 
 @dataclass(frozen=True)

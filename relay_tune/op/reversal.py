@@ -12,9 +12,9 @@ from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, moved
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, binary, cast, reduce, select
 from relay_tune.tensor.tensor import compute
-from relay_tune.typing.relations_elementwise import identity
-from relay_tune.typing.relations_shape import reverse as reverse_relation
-from relay_tune.typing.relations_shape import reverse_sequence as reverse_sequence_relation
+from relay_tune.typing.relations.elementwise import identity
+from relay_tune.typing.relations.shape import reverse as reverse_relation
+from relay_tune.typing.relations.shape import reverse_sequence as reverse_sequence_relation
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from relay_tune.op.elements import Array
 from relay_tune.op.unary import unary_operator
 from relay_tune.tensor.expression import Scalar, binary, literal, unary
 from relay_tune.tensor.scalar_semantics import is_float
-from relay_tune.typing.relations_elementwise import predicate
+from relay_tune.typing.relations.elementwise import predicate
 
 
 def _rounding(operation: str, value: Scalar) -> Scalar:

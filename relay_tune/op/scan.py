@@ -17,7 +17,7 @@ from relay_tune.tensor.expression import binary, cast
 from relay_tune.tensor.loops import Buffer, LoopBuilder
 from relay_tune.tensor.scalar_semantics import convert, numpy_dtype
 from relay_tune.tensor.tensor import procedure
-from relay_tune.typing.relations_sorting import cumulative
+from relay_tune.typing.relations.sorting import cumulative
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from relay_tune.tensor.expression import Axis, Scalar, binary
 from relay_tune.tensor.loops import Buffer, LoopBuilder
 from relay_tune.tensor.scalar_semantics import apply_binary
 from relay_tune.tensor.tensor import procedure
-from relay_tune.typing.relations_indexing import scatter_elements as scatter_elements_relation
-from relay_tune.typing.relations_indexing import scatter_nd as scatter_nd_relation
+from relay_tune.typing.relations.indexing import scatter_elements as scatter_elements_relation
+from relay_tune.typing.relations.indexing import scatter_nd as scatter_nd_relation
 
 COMBINE = {"add": "add", "mul": "mul", "min": "min", "max": "max"}
 """How an update joins the element that is there; any other reduction replaces it."""

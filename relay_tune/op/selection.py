@@ -14,8 +14,8 @@ from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, elementwise, integer_shape, number
 from relay_tune.tensor.expression import Number, Scalar, binary, cast, select
 from relay_tune.tensor.scalar_semantics import is_float, numpy_dtype
-from relay_tune.typing.relations_elementwise import identity
-from relay_tune.typing.relations_elementwise import select as select_relation
+from relay_tune.typing.relations.elementwise import identity
+from relay_tune.typing.relations.elementwise import select as select_relation
 
 
 @dataclass(frozen=True)

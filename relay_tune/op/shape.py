@@ -13,12 +13,12 @@ from relay_tune.ir.types import TensorType
 from relay_tune.op.elements import Array, integer_shape, moved
 from relay_tune.op.reshape_index import reshaped_tensor
 from relay_tune.tensor.expression import Scalar
-from relay_tune.typing.relations_shape import expand_dims as expand_dims_relation
-from relay_tune.typing.relations_shape import reshape as reshape_relation
-from relay_tune.typing.relations_shape import reshape_like as reshape_like_relation
-from relay_tune.typing.relations_shape import squeeze as squeeze_relation
-from relay_tune.typing.relations_shape import transpose as transpose_relation
-from relay_tune.typing.reshape_codes import reshaped
+from relay_tune.typing.relations.reshape_codes import reshaped
+from relay_tune.typing.relations.shape import expand_dims as expand_dims_relation
+from relay_tune.typing.relations.shape import reshape as reshape_relation
+from relay_tune.typing.relations.shape import reshape_like as reshape_like_relation
+from relay_tune.typing.relations.shape import squeeze as squeeze_relation
+from relay_tune.typing.relations.shape import transpose as transpose_relation
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ from relay_tune.op.elements import Array, all_of, load_at, moved
 from relay_tune.tensor.expression import INDEX, Scalar, binary, index_value, literal, select
 from relay_tune.tensor.size import dim_of, is_symbolic
 from relay_tune.tensor.tensor import compute
-from relay_tune.typing.relations_indexing import slice_like as slice_like_relation
-from relay_tune.typing.relations_indexing import strided_set as strided_set_relation
-from relay_tune.typing.relations_indexing import strided_slice as strided_slice_relation
-from relay_tune.typing.relations_shape import sliding_window as sliding_window_relation
-from relay_tune.typing.slice_sizes import sliced_size
+from relay_tune.typing.relations.indexing import slice_like as slice_like_relation
+from relay_tune.typing.relations.indexing import strided_set as strided_set_relation
+from relay_tune.typing.relations.indexing import strided_slice as strided_slice_relation
+from relay_tune.typing.relations.shape import sliding_window as sliding_window_relation
+from relay_tune.typing.relations.slice_sizes import sliced_size
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from relay_tune.op.merge_sort import sorted_tensors
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, binary, cast, reduce
 from relay_tune.tensor.scalar_semantics import is_float, numpy_dtype
 from relay_tune.tensor.tensor import compute
-from relay_tune.typing.relations_sorting import argsort as argsort_relation
-from relay_tune.typing.relations_sorting import searchsorted as searchsorted_relation
-from relay_tune.typing.relations_sorting import sort as sort_relation
-from relay_tune.typing.relations_sorting import topk as topk_relation
+from relay_tune.typing.relations.sorting import argsort as argsort_relation
+from relay_tune.typing.relations.sorting import searchsorted as searchsorted_relation
+from relay_tune.typing.relations.sorting import sort as sort_relation
+from relay_tune.typing.relations.sorting import topk as topk_relation
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from relay_tune.ir.operator import FusionKind, Operator, Relation, register
 from relay_tune.op.elements import Array, elementwise, integer_shape
 from relay_tune.tensor.expression import Scalar
-from relay_tune.typing.relations_elementwise import identity
+from relay_tune.typing.relations.elementwise import identity
 
 
 def unary_operator(

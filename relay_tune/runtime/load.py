@@ -19,7 +19,7 @@ from relay_tune.errors import InputError, RelayError
 from relay_tune.first_order.lower_program import described_program
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dtypes import DTYPES
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.types import FuncType, TensorType
 from relay_tune.runtime.call_inputs import address_of
 from relay_tune.runtime.elf_check import check_elf

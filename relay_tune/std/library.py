@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import relay_tune.op  # noqa: F401  # registers the operators that the texts use
 from relay_tune.ir.module import Module
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 
 TEXTS = ("function", "option", "list", "tree", "nat")
 """The names of the texts, each after those that it uses."""

@@ -15,7 +15,7 @@ from relay_tune.codegen.target import native_target
 from relay_tune.errors import RelayError
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.module import Module
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.runtime.data_values import data_value, list_value
 from relay_tune.runtime.interpreter import interpret
 from relay_tune.runtime.interpreter_values import ConstructorValue

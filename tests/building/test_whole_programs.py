@@ -3,7 +3,7 @@
 import numpy as np
 
 from relay_tune.building.build import build
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.runtime.interpreter import interpret
 from relay_tune.std import prelude
 from tests.properties.programs.compare import assert_same_value

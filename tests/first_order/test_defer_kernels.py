@@ -7,7 +7,7 @@ from relay_tune.first_order.defer_kernels import BATCH_ROWS
 from relay_tune.first_order.instructions import DeferKernel, RunKernel
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.first_order.program import FirstOrderProgram
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.typing.infer import infer_types
 

@@ -4,7 +4,7 @@ from relay_tune.building.program_form import program_module
 from relay_tune.first_order.instructions import Instruction, Release, Retain, Unpack
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.first_order.program import FirstOrderFunction
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.typing.infer import infer_types
 
 LIST = "type List[A] { Cons(A, List[A]), Nil, }\n"

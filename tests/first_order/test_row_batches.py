@@ -7,7 +7,7 @@ from relay_tune.first_order.kinds import function_type
 from relay_tune.first_order.row_batches import with_rows
 from relay_tune.first_order.split_epilogue import is_worth_joining, split_epilogue
 from relay_tune.ir.expr import Function
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.structural import structural_equal
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.interpreter import interpret

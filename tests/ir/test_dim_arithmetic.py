@@ -12,7 +12,7 @@ from relay_tune.ir.dim_arithmetic import (
     subtract,
     symbol_names,
 )
-from relay_tune.ir.printer_types import dim_text
+from relay_tune.ir.printer.types import dim_text
 
 N, M = Symbol("n"), Symbol("m")
 

@@ -14,7 +14,7 @@ from relay_tune.errors import ParseError
 from relay_tune.ir.expr import Constant, Function
 from relay_tune.ir.json_form import from_json, to_json
 from relay_tune.ir.module import Module
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.structural import first_difference
 from relay_tune.std import prelude
 

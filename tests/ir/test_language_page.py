@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import relay_tune.op
-from relay_tune.ir.parser import parse, parse_expr
-from relay_tune.ir.printer import astext
+from relay_tune.ir.parser.parse import parse, parse_expr
+from relay_tune.ir.printer.astext import astext
 from relay_tune.ir.structural import first_difference
 from relay_tune.runtime.interpreter import evaluate
 from relay_tune.runtime.interpreter_values import ConstructorValue

@@ -5,7 +5,7 @@ import pytest
 
 from relay_tune.errors import Span
 from relay_tune.ir.expr import Call, Constant, Expr, Function, Let, Tuple, Var, constant
-from relay_tune.ir.parser import parse, parse_expr
+from relay_tune.ir.parser.parse import parse, parse_expr
 from relay_tune.ir.structural import first_difference, structural_equal, structural_hash
 from relay_tune.ir.types import FuncType, TensorType, TypeVar
 from tests.properties.toy_operators import ADD, NEGATE, POOL, ToyAttributes

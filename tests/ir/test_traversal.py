@@ -1,7 +1,7 @@
 """Questions about expressions: which variables are free, which are bound."""
 
 from relay_tune.ir.expr import Function, Let, Match, Var
-from relay_tune.ir.parser import parse_expr
+from relay_tune.ir.parser.parse import parse_expr
 from relay_tune.ir.traversal import bound_vars, free_vars, map_pattern_vars, post_order
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 
 from relay_tune.ir.module import Module
-from relay_tune.ir.parser import parse
-from relay_tune.ir.printer import astext
+from relay_tune.ir.parser.parse import parse
+from relay_tune.ir.printer.astext import astext
 from relay_tune.ir.structural import first_difference, structural_hash
 from tests.properties.generate_ir import modules
 

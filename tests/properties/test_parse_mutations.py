@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from relay_tune.errors import ParseError
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from tests.properties import toy_operators
 
 ROOT = Path(__file__).parents[2]

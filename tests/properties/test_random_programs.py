@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 
 from relay_tune.ir.module import Module
-from relay_tune.ir.parser import parse
-from relay_tune.ir.printer import astext
+from relay_tune.ir.parser.parse import parse
+from relay_tune.ir.printer.astext import astext
 from relay_tune.ir.structural import first_difference
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import FuncType

@@ -9,7 +9,7 @@ import pytest
 from relay_tune.building.build import build
 from relay_tune.codegen.programs.build_text import FIRST_LEAF
 from relay_tune.ir.expr import Constructor
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.types import GlobalTypeVar
 from relay_tune.runtime import direct_description
 from relay_tune.runtime.data_values import data_value, list_items

@@ -10,7 +10,7 @@ import pytest
 from relay_tune.building.build import build
 from relay_tune.errors import InputError, RelayError
 from relay_tune.ir.module import Module
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.runtime.data_values import data_value
 from relay_tune.runtime.interpreter import interpret
 from relay_tune.runtime.load import load

@@ -6,7 +6,7 @@ import pytest
 from relay_tune.building.build import build
 from relay_tune.errors import InputError
 from relay_tune.ir.dtypes import DTYPES
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.runtime.data_values import data_value, list_items
 from relay_tune.runtime.interpreter_values import ConstructorValue, ReferenceCell, Value
 from relay_tune.runtime.program_model import ProgramModel

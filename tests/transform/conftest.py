@@ -10,7 +10,7 @@ import relay_tune.op  # noqa: F401
 from relay_tune.ir.expr import Call
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.interpreter import interpret

@@ -2,7 +2,7 @@
 
 import pytest
 
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.structural import first_difference
 from relay_tune.transform.eliminate_common_subexpressions import EliminateCommonSubexpressions
 from relay_tune.transform.eliminate_dead_code import EliminateDeadCode

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from relay_tune.ir.expr import Let
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.structural import structural_equal
 from relay_tune.ir.traversal import post_order
 from relay_tune.transform.eliminate_common_subexpressions import EliminateCommonSubexpressions

@@ -1,7 +1,7 @@
 import numpy as np
 
 from relay_tune.ir.module import Module
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.runtime.interpreter import interpret
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.transform.language.propagate_constants import PropagateConstants

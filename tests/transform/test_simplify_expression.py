@@ -1,7 +1,7 @@
 import pytest
 
 from relay_tune.ir.expr import Tuple
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.structural import structural_equal
 from relay_tune.ir.traversal import post_order
 from relay_tune.transform.eliminate_dead_code import EliminateDeadCode

@@ -4,13 +4,7 @@ from dataclasses import dataclass
 
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, find_operator, register
-from relay_tune.typing import (
-    relations_elementwise,
-    relations_joining,
-    relations_matmul,
-    relations_nn,
-    relations_shape,
-)
+from relay_tune.typing.relations import elementwise, joining, matmul, nn, shape
 
 
 @dataclass(frozen=True)
@@ -48,16 +42,16 @@ def _toy(name, arguments, relation, attributes=Attributes):
         )
 
 
-_toy("demo.add", ("lhs", "rhs"), relations_elementwise.broadcast)
-_toy("demo.less", ("lhs", "rhs"), relations_elementwise.broadcast_comparison)
-_toy("demo.exp", ("data",), relations_elementwise.identity)
-_toy("demo.concatenate", ("data",), relations_joining.concatenate, AxisAttributes)
-_toy("demo.dense", ("data", "weight"), relations_matmul.dense, DenseAttributes)
-_toy("demo.reshape", ("data",), relations_shape.reshape, ShapeAttributes)
-_toy("demo.transpose", ("data",), relations_shape.transpose, AxesAttributes)
+_toy("demo.add", ("lhs", "rhs"), elementwise.broadcast)
+_toy("demo.less", ("lhs", "rhs"), elementwise.broadcast_comparison)
+_toy("demo.exp", ("data",), elementwise.identity)
+_toy("demo.concatenate", ("data",), joining.concatenate, AxisAttributes)
+_toy("demo.dense", ("data", "weight"), matmul.dense, DenseAttributes)
+_toy("demo.reshape", ("data",), shape.reshape, ShapeAttributes)
+_toy("demo.transpose", ("data",), shape.transpose, AxesAttributes)
 _toy(
     "demo.batch_norm",
     ("data", "gamma", "beta", "mean", "variance"),
-    relations_nn.batch_norm,
+    nn.batch_norm,
     AxisAttributes,
 )

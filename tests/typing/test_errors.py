@@ -6,7 +6,7 @@ import pytest
 
 import relay_tune.op  # noqa: F401
 from relay_tune.errors import TypeInferenceError
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.typing.infer import infer_types
 
 PROGRAMS = sorted((Path(__file__).parents[1] / "errors" / "typing").glob("*.relay"))

@@ -19,7 +19,7 @@ from relay_tune.ir.expr import (
 )
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import find_operator
-from relay_tune.ir.parser import parse, parse_expr
+from relay_tune.ir.parser.parse import parse, parse_expr
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import FuncType, IncompleteType, TensorType, TypeVar
 from relay_tune.typing.infer import infer_expr, infer_types

@@ -2,7 +2,7 @@
 
 import pytest
 
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.typing.match_cases import unmatched_pattern
 
 TYPES = """#[version = "0.0.5"]

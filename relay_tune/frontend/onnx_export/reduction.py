@@ -12,7 +12,7 @@ from relay_tune.frontend.onnx_export.call import (
 )
 from relay_tune.frontend.onnx_export.graph import unsupported
 from relay_tune.frontend.onnx_import.types import element_type
-from relay_tune.typing.relations_reduction import reduced_axes
+from relay_tune.typing.relations.reduction import reduced_axes
 
 _OPERATORS = {
     "all": "ReduceMin",

@@ -7,7 +7,7 @@ from typing import Any
 
 from relay_tune.frontend.onnx_export.call import OperatorCall, OperatorTranslator, static_shape
 from relay_tune.frontend.onnx_export.graph import unsupported
-from relay_tune.typing.relation_support import as_tuple
+from relay_tune.typing.relations.support import as_tuple
 from relay_tune.typing.windows import pad_pairs
 
 _SPATIAL = {1: "W", 2: "HW", 3: "DHW"}

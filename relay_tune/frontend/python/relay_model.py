@@ -22,7 +22,7 @@ from relay_tune.arguments import instance_of
 from relay_tune.errors import InputError
 from relay_tune.frontend.python.relay_function import relay
 from relay_tune.ir.module import Module
-from relay_tune.ir.parser import parse_type
+from relay_tune.ir.parser.parse import parse_type
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.typing.type_text import type_text
 

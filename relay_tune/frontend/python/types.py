@@ -17,7 +17,7 @@ from relay_tune.errors import RelayError
 from relay_tune.frontend.python.environment import Environment
 from relay_tune.frontend.python.source import PythonSource
 from relay_tune.ir.module import Module
-from relay_tune.ir.parser import parse_type
+from relay_tune.ir.parser.parse import parse_type
 from relay_tune.ir.types import (
     UNIT,
     FuncType,

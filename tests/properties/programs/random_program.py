@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import relay_tune.op  # noqa: F401  # registers the operators
 from relay_tune.ir.expr import Expr, Function, GlobalVar, RefRead, Tuple, Var
 from relay_tune.ir.module import Module
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.types import FuncType, RefType, Type
 from relay_tune.typing.call_graph import used_globals
 from relay_tune.typing.infer import infer_types

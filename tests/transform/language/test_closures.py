@@ -4,7 +4,7 @@ import pytest
 
 from relay_tune.errors import BuildError
 from relay_tune.ir.expr import Function
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.traversal import post_order
 from relay_tune.runtime.interpreter import interpret
 from relay_tune.transform.language.defunctionalize import Defunctionalize

@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from relay_tune.ir.module import Module
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.transform.language.catalogue import LANGUAGE_PASSES
 from relay_tune.typing.infer import infer_types
 

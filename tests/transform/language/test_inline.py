@@ -2,7 +2,7 @@
 
 import pytest
 
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.transform.language.inline import Inline
 from relay_tune.typing.infer import infer_types
 from tests.transform.language.conftest import Check

@@ -2,7 +2,7 @@
 
 import pytest
 
-from relay_tune.ir.parser import parse, parse_expr
+from relay_tune.ir.parser.parse import parse, parse_expr
 from relay_tune.ir.structural import structural_equal
 from relay_tune.transform.language.a_normal_form import ToANormalForm, is_a_normal_form
 from relay_tune.transform.language.basic_block_normal_form import (

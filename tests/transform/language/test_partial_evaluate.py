@@ -4,7 +4,7 @@ import pytest
 
 from relay_tune.ir.expr import Call, Function, Match
 from relay_tune.ir.module import Module
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.traversal import post_order
 from relay_tune.transform.language.partial_evaluate import PartialEvaluate
 from relay_tune.typing.infer import infer_types

@@ -1,7 +1,7 @@
 """Type parameters that are free in types and expressions."""
 
 from relay_tune.ir.expr import Function
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import FuncType, TupleType, TypeVar
 from relay_tune.transform.language.type_variables import free_type_variables, type_variables

@@ -10,10 +10,10 @@ from relay_tune.frontend.onnx_import.build import Builder, shape_of, tensor_type
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.dim_arithmetic import multiply
 from relay_tune.ir.expr import Expr
-from relay_tune.typing.reshape_codes import reshaped
+from relay_tune.typing.relations.reshape_codes import reshaped
 
 COPY, INFER, JOIN, SPLIT = 0, -1, -3, -4
-"""The codes of `reshape` (see `relay_tune.typing.reshape_codes`)."""
+"""The codes of `reshape` (see `relay_tune.typing.relations.reshape_codes`)."""
 
 
 def reshape_to(build: Builder, data: Expr, target: Sequence[Dim]) -> Expr:

@@ -1,0 +1,1 @@
+"""Relay text out; `astext` is what the rest of the compiler calls."""

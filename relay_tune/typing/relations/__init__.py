@@ -1,0 +1,1 @@
+"""The type relations of operators, by family; `support` is what they share."""

@@ -1,0 +1,90 @@
+"""Type relations of operators that make tensors from attributes, or from types alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from relay_tune.ir.dim import UNKNOWN, Dim
+from relay_tune.ir.operator import RelationContext, RelationError
+from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.typing.relations.support import known_tensor, known_tensors, require_rank
+from relay_tune.typing.type_text import type_text
+
+
+def filled(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """A tensor of attributes shape and dtype, without arguments (zeros, ones)."""
+    return TensorType(tuple(attributes.shape), attributes.dtype)
+
+
+def full(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """(scalar): a tensor of attributes shape and dtype ("" : that of the scalar)."""
+    value = known_tensor(inputs[0])
+    if value is None:
+        return None
+    require_rank(value, 0, "fill value")
+    return TensorType(tuple(attributes.shape), attributes.dtype or value.dtype)
+
+
+def full_like(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """(data, scalar): the type of the data."""
+    return known_tensor(inputs[0])
+
+
+def filled_dynamic(
+    inputs: Sequence[Type], attributes: Any, context: RelationContext
+) -> Type | None:
+    """(..., shape of rank 1): a tensor of `?` sizes; attribute dtype ("": of the first input)."""
+    tensors = known_tensors(inputs)
+    if tensors is None:
+        return None
+    return TensorType(unknown_shape(tensors[-1]), attributes.dtype or tensors[0].dtype)
+
+
+def shaped_by_value(
+    inputs: Sequence[Type], attributes: Any, context: RelationContext
+) -> Type | None:
+    """(data, shape of rank 1, ...): the element type of the data, with `?` sizes."""
+    tensors = known_tensors(inputs)
+    if tensors is None:
+        return None
+    return TensorType(unknown_shape(tensors[1]), tensors[0].dtype)
+
+
+def arange(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """A vector of attribute dtype; its size is `?` unless start, stop and step are attributes."""
+    start, stop, step = (getattr(attributes, name, None) for name in ("start", "stop", "step"))
+    if inputs or start is None or stop is None or step is None:
+        return TensorType((UNKNOWN,), attributes.dtype)
+    if step == 0:
+        raise RelationError("the step of arange is 0")
+    return TensorType((max(0, math.ceil((stop - start) / step)),), attributes.dtype)
+
+
+def shape_of(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """A vector with one element for each axis; attribute dtype."""
+    data = known_tensor(inputs[0])
+    return None if data is None else TensorType((len(data.shape),), attributes.dtype)
+
+
+def size_of(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """The number of elements, a scalar of attribute dtype."""
+    data = known_tensor(inputs[0])
+    return None if data is None else TensorType((), attributes.dtype)
+
+
+def random(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """(key): a tuple of the next key and a tensor of attributes shape and dtype."""
+    key = known_tensor(inputs[0])
+    if key is None:
+        return None
+    return TupleType((key, TensorType(tuple(attributes.shape), attributes.dtype)))
+
+
+def unknown_shape(shape: TensorType) -> tuple[Dim, ...]:
+    """As many `?` as a shape tensor has elements; RelationError if that is not known."""
+    require_rank(shape, 1, "shape")
+    if not isinstance(shape.shape[0], int):
+        raise RelationError(f"the number of dimensions is not known: {type_text(shape)}")
+    return (UNKNOWN,) * shape.shape[0]

@@ -1,0 +1,242 @@
+"""Type relations of operators that read or write parts of a tensor by position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from relay_tune.ir.dim import UNKNOWN
+from relay_tune.ir.operator import RelationContext, RelationError
+from relay_tune.ir.types import TensorType, Type
+from relay_tune.typing.relations.elementwise import broadcast_shapes
+from relay_tune.typing.relations.slice_sizes import sliced_size
+from relay_tune.typing.relations.support import (
+    conflict,
+    known_tensor,
+    known_tensors,
+    normalize_axis,
+    require_rank,
+    require_same_dtype,
+    tensors_of_tuple,
+)
+from relay_tune.typing.type_text import type_text
+
+
+def strided_slice(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """Attributes begin, end, strides, axes, slice_mode: as `data[begin:end:stride]` in Python.
+
+    With slice_mode "size", `end` holds sizes, -1 for all that is left, and strides are 1.
+    """
+    data = known_tensor(inputs[0])
+    if data is None:
+        return None
+    axes = _slice_axes(data, attributes)
+    by_size = getattr(attributes, "slice_mode", "end") == "size"
+    strides = () if by_size else tuple(attributes.strides or ())
+    shape = list(data.shape)
+    for place, axis in enumerate(axes):
+        begin, end = attributes.begin[place], attributes.end[place]
+        if by_size:
+            end = None if end == -1 else begin + end
+        stride = (strides[place] if place < len(strides) else strides[-1]) if strides else 1
+        if stride == 0:
+            raise RelationError(f"the stride of axis {axis} is 0")
+        shape[axis] = sliced_size(shape[axis], begin, end, stride)
+    return TensorType(tuple(shape), data.dtype)
+
+
+def strided_set(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """(data, values, ...): the type of the data."""
+    return known_tensor(inputs[0])
+
+
+def slice_like(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """The first argument cut to the sizes of the second, along `axes` (None: along all)."""
+    tensors = known_tensors(inputs)
+    if tensors is None:
+        return None
+    data, like = tensors
+    given = attributes.axes or range(len(data.shape))
+    shape = list(data.shape)
+    for axis in (normalize_axis(axis, len(data.shape), data) for axis in given):
+        if axis >= len(like.shape):
+            raise conflict("slice_like", data, like, f"the second has no dimension {axis}")
+        old, new = shape[axis], like.shape[axis]
+        if isinstance(old, int) and isinstance(new, int) and new > old:
+            raise conflict("slice_like", data, like, f"dimension {axis} is {old}, less than {new}")
+        shape[axis] = new
+    return TensorType(tuple(shape), data.dtype)
+
+
+def take(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """(data, indices), attributes axis (None: of the flattened data), batch_dims, mode."""
+    tensors = known_tensors(inputs)
+    if tensors is None:
+        return None
+    data, indices = tensors
+    require_integer("take", indices)
+    if attributes.axis is None:
+        return TensorType(indices.shape, data.dtype)
+    axis = normalize_axis(attributes.axis, len(data.shape), data)
+    batch = getattr(attributes, "batch_dims", 0)
+    batch = batch if batch >= 0 else batch + len(indices.shape)
+    shape = (*data.shape[:axis], *indices.shape[batch:], *data.shape[axis + 1 :])
+    return TensorType(shape, data.dtype)
+
+
+def gather(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """(data, indices of the same rank), attribute axis: the shape of the indices."""
+    tensors = known_tensors(inputs)
+    if tensors is None:
+        return None
+    data, indices = tensors
+    require_integer("gather", indices)
+    if len(data.shape) != len(indices.shape):
+        raise conflict("gather", data, indices, "they differ in their number of dimensions")
+    normalize_axis(attributes.axis, len(data.shape), data)
+    return TensorType(indices.shape, data.dtype)
+
+
+def gather_nd(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """(data, indices of shape (m, *positions)): positions + data.shape[batch_dims + m:].
+
+    The first axis of the indices holds the m coordinates; attribute index_rank says m where the
+    type does not.
+    """
+    tensors = known_tensors(inputs)
+    if tensors is None:
+        return None
+    data, indices = tensors
+    require_integer("gather_nd", indices)
+    if not indices.shape:
+        raise RelationError(f"indices need at least 1 dimension, but are {type_text(indices)}")
+    size = indices.shape[0]
+    count = size if isinstance(size, int) else getattr(attributes, "index_rank", None)
+    if count is None:
+        raise RelationError(f"the first dimension of {type_text(indices)} must be known")
+    first = count + getattr(attributes, "batch_dims", 0)
+    if first > len(data.shape):
+        detail = f"{first} coordinates for {len(data.shape)} dimensions"
+        raise conflict("gather_nd", data, indices, detail)
+    return TensorType((*indices.shape[1:], *data.shape[first:]), data.dtype)
+
+
+def scatter_elements(
+    inputs: Sequence[Type], attributes: Any, context: RelationContext
+) -> Type | None:
+    """(data, indices, updates of the shape of the indices), attribute axis: as the data."""
+    tensors = known_tensors(inputs)
+    if tensors is None:
+        return None
+    data, indices, updates = tensors
+    require_integer("scatter_elements", indices)
+    require_same_dtype("scatter_elements", data, updates)
+    normalize_axis(attributes.axis, len(data.shape), data)
+    if len(indices.shape) != len(updates.shape):
+        raise conflict("scatter_elements", indices, updates, "they differ in rank")
+    return data
+
+
+def scatter_nd(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """(data, indices of shape (m, *positions), updates of shape positions + data.shape[m:])."""
+    tensors = known_tensors(inputs)
+    if tensors is None:
+        return None
+    data, indices, updates = tensors
+    require_integer("scatter_nd", indices)
+    require_same_dtype("scatter_nd", data, updates)
+    if not indices.shape:
+        raise RelationError(f"indices need at least 1 dimension, but are {type_text(indices)}")
+    count = indices.shape[0]
+    if isinstance(count, int) and count > len(data.shape):
+        detail = f"{count} coordinates for {len(data.shape)} dimensions"
+        raise conflict("scatter_nd", data, indices, detail)
+    return data
+
+
+def one_hot(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """(indices, on_value, off_value), attributes depth, axis (-1: last), dtype."""
+    indices = known_tensor(inputs[0])
+    if indices is None:
+        return None
+    require_integer("one_hot", indices)
+    rank = len(indices.shape)
+    if not -1 <= attributes.axis <= rank:
+        raise RelationError(f"axis {attributes.axis} is out of range for {type_text(indices)}")
+    place = rank if attributes.axis == -1 else attributes.axis
+    shape = (*indices.shape[:place], attributes.depth, *indices.shape[place:])
+    return TensorType(shape, attributes.dtype)
+
+
+def advanced_index(
+    inputs: Sequence[Type], attributes: Any, context: RelationContext
+) -> Type | None:
+    """(tuple of data and index tensors): the broadcast index shape, then the axes left over."""
+    fields = tensors_of_tuple(inputs[0])
+    if fields is None:
+        return None
+    if len(fields) < 2 or len(fields) - 1 > len(fields[0].shape):
+        raise RelationError(f"{len(fields) - 1} indices do not fit {type_text(fields[0])}")
+    index = TensorType((), "int64")
+    for field in fields[1:]:
+        index = TensorType(broadcast_shapes(index, field), "int64")
+    return TensorType((*index.shape, *fields[0].shape[len(fields) - 1 :]), fields[0].dtype)
+
+
+def sequence_mask(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """(data, valid lengths of rank 1): the type of the data."""
+    tensors = known_tensors(inputs)
+    if tensors is None:
+        return None
+    require_rank(tensors[1], 1, "valid lengths")
+    normalize_axis(attributes.axis, len(tensors[0].shape), tensors[0])
+    return tensors[0]
+
+
+def unravel_index(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """(flat indices, shape of rank 1): (rank, *indices.shape), or (rank,) of a scalar."""
+    tensors = known_tensors(inputs)
+    if tensors is None:
+        return None
+    indices, shape = tensors
+    require_integer("unravel_index", indices)
+    require_rank(shape, 1, "unravel_index")
+    return TensorType((shape.shape[0], *indices.shape), indices.dtype)
+
+
+def argwhere(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """Positions of the nonzero elements, one a row: (?, rank) of int32, or attribute dtype."""
+    data = known_tensor(inputs[0])
+    if data is None:
+        return None
+    dtype = getattr(attributes, "dtype", "") or "int32"
+    return TensorType((UNKNOWN, len(data.shape)), dtype)
+
+
+def matrix_set_diagonal(
+    inputs: Sequence[Type], attributes: Any, context: RelationContext
+) -> Type | None:
+    """(matrices, diagonals): the type of the matrices."""
+    tensors = known_tensors(inputs)
+    if tensors is None:
+        return None
+    require_same_dtype("matrix_set_diag", *tensors)
+    return tensors[0]
+
+
+def require_integer(rule: str, indices: TensorType) -> None:
+    """RelationError unless the elements are integers."""
+    if not indices.dtype.startswith(("int", "uint")):
+        raise RelationError(f"{rule}: indices must be integers, but are {type_text(indices)}")
+
+
+def _slice_axes(data: TensorType, attributes: Any) -> list[int]:
+    rank = len(data.shape)
+    given = attributes.axes if getattr(attributes, "axes", None) else range(len(attributes.begin))
+    axes = [normalize_axis(axis, rank, data) for axis in given]
+    if not len(axes) == len(attributes.begin) == len(attributes.end):
+        raise RelationError(
+            f"begin, end and axes have {len(attributes.begin)}, {len(attributes.end)} and "
+            f"{len(axes)} values, but must have one for each axis"
+        )
+    return axes

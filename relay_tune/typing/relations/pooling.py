@@ -1,0 +1,98 @@
+"""Type relations of pooling and of resizing, along the spatial axes of a layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from relay_tune.ir.dim import UNKNOWN, Dim
+from relay_tune.ir.dim_arithmetic import multiply
+from relay_tune.ir.operator import RelationContext
+from relay_tune.ir.types import TensorType, Type
+from relay_tune.typing.layout import logical_dims, physical_shape
+from relay_tune.typing.relations.convolution import spatial_letters
+from relay_tune.typing.relations.support import as_tuple, known_tensor
+from relay_tune.typing.windows import pad_pairs, window_count, window_count_rounded_up
+
+SpatialSizes = Callable[[dict[str, Dim], list[str]], Sequence[Dim]]
+
+
+def pool(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """Attributes pool_size, strides, dilation, padding, ceil_mode, layout, out_layout."""
+
+    def sizes_of(sizes: dict[str, Dim], spatial: list[str]) -> Sequence[Dim]:
+        count = window_count_rounded_up if attributes.ceil_mode else window_count
+        axes = len(spatial)
+        window = as_tuple(attributes.pool_size, axes, "pool_size")
+        strides = as_tuple(attributes.strides, axes, "strides")
+        dilation = as_tuple(getattr(attributes, "dilation", 1), axes, "dilation")
+        pads = pad_pairs(attributes.padding, axes)
+        return [
+            count(letter, sizes[letter], window[i], strides[i], dilation[i], pads[i])
+            for i, letter in enumerate(spatial)
+        ]
+
+    return _with_spatial_sizes(inputs[0], attributes, sizes_of)
+
+
+def global_pool(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """Attributes layout, out_layout: every spatial size becomes 1."""
+    return _with_spatial_sizes(inputs[0], attributes, lambda _, spatial: [1] * len(spatial))
+
+
+def adaptive_pool(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """Attribute output_size: spatial sizes of the result (None or empty: those of the data)."""
+
+    def sizes_of(sizes: dict[str, Dim], spatial: list[str]) -> Sequence[Dim]:
+        wanted = attributes.output_size
+        if wanted is None or wanted == ():
+            return [sizes[letter] for letter in spatial]
+        return as_tuple(wanted, len(spatial), "output_size")
+
+    return _with_spatial_sizes(inputs[0], attributes, sizes_of)
+
+
+def resize(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """Attributes size, layout, out_dtype; further arguments (region, scales) are tensors."""
+    return _with_spatial_sizes(
+        inputs[0], attributes, lambda _, spatial: as_tuple(attributes.size, len(spatial), "size")
+    )
+
+
+def upsampling(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """Attributes scale_d, scale_h, scale_w (those of the layout's axes), layout."""
+
+    def sizes_of(sizes: dict[str, Dim], spatial: list[str]) -> Sequence[Dim]:
+        scales = [getattr(attributes, f"scale_{letter.lower()}", 1) for letter in spatial]
+        return [
+            _scaled(sizes[letter], scale) for letter, scale in zip(spatial, scales, strict=True)
+        ]
+
+    return _with_spatial_sizes(inputs[0], attributes, sizes_of)
+
+
+def grid_sample(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """(data [N, C, spatial], grid [N, coordinate, spatial]): the spatial sizes of the grid."""
+    data, grid = known_tensor(inputs[0]), known_tensor(inputs[1])
+    if data is None or grid is None:
+        return None
+    return TensorType((*data.shape[:2], *grid.shape[2:]), data.dtype)
+
+
+def _with_spatial_sizes(type_: Type, attributes: Any, sizes_of: SpatialSizes) -> Type | None:
+    """The data with other spatial sizes, in out_layout and out_dtype if they are given."""
+    data = known_tensor(type_)
+    if data is None:
+        return None
+    sizes = logical_dims(data, attributes.layout)
+    spatial = spatial_letters(sizes)
+    sizes.update(zip(spatial, sizes_of(sizes, spatial), strict=True))
+    layout = getattr(attributes, "out_layout", "") or attributes.layout
+    dtype = getattr(attributes, "out_dtype", None) or data.dtype
+    return TensorType(physical_shape(sizes, layout), dtype)
+
+
+def _scaled(dim: Dim, scale: float) -> Dim:
+    if isinstance(dim, int):
+        return round(dim * scale)
+    return multiply(dim, int(scale)) if float(scale).is_integer() else UNKNOWN

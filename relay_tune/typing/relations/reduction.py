@@ -1,0 +1,61 @@
+"""Type relations of reductions along axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from relay_tune.ir.dim import Dim
+from relay_tune.ir.operator import RelationContext
+from relay_tune.ir.types import TensorType, Type
+from relay_tune.typing.relations.support import known_tensor, normalize_axis
+
+
+def reduced_axes(
+    axis: int | tuple[int, ...] | None, exclude: bool, tensor: TensorType
+) -> tuple[int, ...]:
+    """The axes that a reduction removes, ascending and counted from the front.
+
+    None means all axes, the empty tuple none; `exclude` means all but those given.
+    """
+    rank = len(tensor.shape)
+    if axis is None:
+        return tuple(range(rank))
+    given = (axis,) if isinstance(axis, int) else axis
+    chosen = {normalize_axis(one, rank, tensor) for one in given}
+    return tuple(place for place in range(rank) if (place in chosen) != exclude)
+
+
+def reduced_shape(tensor: TensorType, attributes: Any) -> tuple[Dim, ...]:
+    """The shape after a reduction with attributes axis, keepdims and exclude."""
+    axes = set(reduced_axes(attributes.axis, getattr(attributes, "exclude", False), tensor))
+    if attributes.keepdims:
+        return tuple(1 if place in axes else dim for place, dim in enumerate(tensor.shape))
+    return tuple(dim for place, dim in enumerate(tensor.shape) if place not in axes)
+
+
+def reduce(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """The element type of the argument without the reduced axes (size 1 with `keepdims`).
+
+    Attributes: axis (int, tuple or None), keepdims, exclude. Further arguments (such as the mean
+    given to `variance`) are tensors of any type.
+    """
+    data = known_tensor(inputs[0])
+    return None if data is None else TensorType(reduced_shape(data, attributes), data.dtype)
+
+
+def arg_reduce(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """Like `reduce`, of positions: the attribute `dtype`, int64 if there is none."""
+    data = known_tensor(inputs[0])
+    if data is None:
+        return None
+    dtype = getattr(attributes, "dtype", "") or "int64"
+    return TensorType(reduced_shape(data, attributes), dtype)
+
+
+def variance(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """Like `reduce`; a second argument, the mean, is a tensor too."""
+    for extra in inputs[1:]:
+        if known_tensor(extra) is None:
+            return None
+    return reduce(inputs, attributes, context)

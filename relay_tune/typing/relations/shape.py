@@ -1,0 +1,280 @@
+"""Type relations of operators that rearrange whole axes: reshape, transpose, join, repeat, pad.
+
+Neighbours: `indexing` (slices, gathers), `creation` (full, arange, shape_of), `sorting` (sort,
+topk, unique), `layout` (blocked layouts, space to depth).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply
+from relay_tune.ir.operator import RelationContext, RelationError
+from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.typing.relations.elementwise import broadcast_shapes
+from relay_tune.typing.relations.reshape_codes import reshaped
+from relay_tune.typing.relations.support import (
+    known_tensor,
+    known_tensors,
+    normalize_axis,
+    require_rank,
+    require_same_dtype,
+)
+from relay_tune.typing.type_text import type_text
+
+
+def reshape(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """Attributes: newshape (sizes and the codes of `reshape_codes`), allowzero (0 is a size)."""
+    data = known_tensor(inputs[0])
+    if data is None:
+        return None
+    allow_zero = getattr(attributes, "allowzero", False)
+    return TensorType(reshaped(data, tuple(attributes.newshape), allow_zero), data.dtype)
+
+
+def reshape_like(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """Axes [lhs_begin, lhs_end) of the first take the sizes [rhs_begin, rhs_end) of the second."""
+    tensors = known_tensors(inputs)
+    if tensors is None:
+        return None
+    data, like = tensors
+    left = slice(attributes.lhs_begin, attributes.lhs_end).indices(len(data.shape))
+    middle = like.shape[slice(attributes.rhs_begin, attributes.rhs_end)]
+    target = (*data.shape[: left[0]], *middle, *data.shape[left[1] :])
+    return TensorType(reshaped(data, target, True), data.dtype)
+
+
+def batch_flatten(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """(batch, product of the other sizes)."""
+    data = known_tensor(inputs[0])
+    if data is None:
+        return None
+    if not data.shape:
+        raise RelationError(f"expects at least 1 dimension, but found {type_text(data)}")
+    return TensorType((data.shape[0], product(data.shape[1:])), data.dtype)
+
+
+def transpose(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """Attribute axes: a permutation; None reverses the order."""
+    data = known_tensor(inputs[0])
+    if data is None:
+        return None
+    rank = len(data.shape)
+    given = tuple(reversed(range(rank))) if attributes.axes is None else tuple(attributes.axes)
+    axes = tuple(normalize_axis(axis, rank, data) for axis in given)
+    if sorted(axes) != list(range(rank)):
+        raise RelationError(f"axes {given} are no permutation of the axes of {type_text(data)}")
+    return TensorType(tuple(data.shape[axis] for axis in axes), data.dtype)
+
+
+def squeeze(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """Attribute axis: the axes of size 1 to remove; None removes all that are known to be 1."""
+    data = known_tensor(inputs[0])
+    if data is None:
+        return None
+    rank = len(data.shape)
+    if attributes.axis is None:
+        return TensorType(tuple(dim for dim in data.shape if dim != 1), data.dtype)
+    given = (attributes.axis,) if isinstance(attributes.axis, int) else attributes.axis
+    axes = {normalize_axis(axis, rank, data) for axis in given}
+    for axis in axes:
+        if isinstance(data.shape[axis], int) and data.shape[axis] != 1:
+            raise RelationError(f"dimension {axis} of {type_text(data)} is not 1")
+    kept = tuple(dim for axis, dim in enumerate(data.shape) if axis not in axes)
+    return TensorType(kept, data.dtype)
+
+
+def expand_dims(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """Attributes: axis (the place of the first new axis in the result), num_newaxis."""
+    data = known_tensor(inputs[0])
+    if data is None:
+        return None
+    rank = len(data.shape)
+    if not -rank - 1 <= attributes.axis <= rank:
+        raise RelationError(f"axis {attributes.axis} is out of range for {type_text(data)}")
+    place = attributes.axis if attributes.axis >= 0 else rank + 1 + attributes.axis
+    ones = (1,) * getattr(attributes, "num_newaxis", 1)
+    return TensorType((*data.shape[:place], *ones, *data.shape[place:]), data.dtype)
+
+
+def tile(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """Attribute reps: copies an axis; the shorter of shape and reps is filled with 1 in front."""
+    data = known_tensor(inputs[0])
+    if data is None:
+        return None
+    reps = (attributes.reps,) if isinstance(attributes.reps, int) else tuple(attributes.reps)
+    rank = max(len(reps), len(data.shape))
+    shape = (1,) * (rank - len(data.shape)) + data.shape
+    copies = (1,) * (rank - len(reps)) + reps
+    dims = tuple(multiply(dim, count) for dim, count in zip(shape, copies, strict=True))
+    return TensorType(dims, data.dtype)
+
+
+def repeat(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """Attributes: repeats (copies of each element), axis (None: of the flattened tensor)."""
+    data = known_tensor(inputs[0])
+    if data is None:
+        return None
+    if attributes.axis is None:
+        return TensorType((multiply(product(data.shape), attributes.repeats),), data.dtype)
+    axis = normalize_axis(attributes.axis, len(data.shape), data)
+    return _with_dim(data, axis, multiply(data.shape[axis], attributes.repeats))
+
+
+def broadcast_to(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """Attribute shape: the sizes that the argument is stretched to."""
+    data = known_tensor(inputs[0])
+    if data is None:
+        return None
+    return _broadcast_onto(data, TensorType(tuple(attributes.shape), data.dtype))
+
+
+def broadcast_to_like(
+    inputs: Sequence[Type], attributes: Any, context: RelationContext
+) -> Type | None:
+    """The first argument stretched to the shape of the second."""
+    tensors = known_tensors(inputs)
+    if tensors is None:
+        return None
+    return _broadcast_onto(tensors[0], TensorType(tensors[1].shape, tensors[0].dtype))
+
+
+def collapse_sum_to(
+    inputs: Sequence[Type], attributes: Any, context: RelationContext
+) -> Type | None:
+    """Attribute shape: the sizes to sum down to; it must broadcast to the argument's shape."""
+    data = known_tensor(inputs[0])
+    if data is None:
+        return None
+    target = TensorType(tuple(attributes.shape), data.dtype)
+    _broadcast_onto(target, data)
+    return target
+
+
+def collapse_sum_like(
+    inputs: Sequence[Type], attributes: Any, context: RelationContext
+) -> Type | None:
+    """The first argument summed down to the shape of the second."""
+    tensors = known_tensors(inputs)
+    if tensors is None:
+        return None
+    target = TensorType(tensors[1].shape, tensors[0].dtype)
+    _broadcast_onto(target, tensors[0])
+    return target
+
+
+def reverse(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """The type of the argument; attribute axis is one axis or several."""
+    data = known_tensor(inputs[0])
+    if data is None:
+        return None
+    axes = (attributes.axis,) if isinstance(attributes.axis, int) else attributes.axis
+    for axis in axes:
+        normalize_axis(axis, len(data.shape), data)
+    return data
+
+
+def reverse_sequence(
+    inputs: Sequence[Type], attributes: Any, context: RelationContext
+) -> Type | None:
+    """(data, lengths of shape (batch,)): the type of the data; attributes seq_axis, batch_axis."""
+    tensors = known_tensors(inputs)
+    if tensors is None:
+        return None
+    data, lengths = tensors
+    normalize_axis(attributes.seq_axis, len(data.shape), data)
+    normalize_axis(attributes.batch_axis, len(data.shape), data)
+    require_rank(lengths, 1, "sequence lengths")
+    return data
+
+
+def pad(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """Attribute pad_width: ((before, after), ...) for each axis; negative numbers crop."""
+    data = known_tensor(inputs[0])
+    if data is None:
+        return None
+    widths = tuple(attributes.pad_width)
+    if len(widths) != len(data.shape):
+        raise RelationError(
+            f"pad_width has {len(widths)} pairs, but {type_text(data)} has "
+            f"{len(data.shape)} dimensions"
+        )
+    pairs = zip(data.shape, widths, strict=True)
+    dims = tuple(add(dim, before + after) for dim, (before, after) in pairs)
+    return TensorType(dims, data.dtype)
+
+
+def dilate(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """Attribute strides: for each axis, the distance between elements in the result."""
+    data = known_tensor(inputs[0])
+    if data is None:
+        return None
+    require_rank(data, len(attributes.strides), "dilate")
+    pairs = zip(data.shape, attributes.strides, strict=True)
+    dims = tuple(add(multiply(add(dim, -1), stride), 1) for dim, stride in pairs)
+    return TensorType(dims, data.dtype)
+
+
+def trilu(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """(data of rank 2 or more, scalar diagonal): the type of the data."""
+    data = known_tensor(inputs[0])
+    if data is not None and len(data.shape) < 2:
+        raise RelationError(f"expects at least 2 dimensions, but found {type_text(data)}")
+    return data
+
+
+def sliding_window(
+    inputs: Sequence[Type], attributes: Any, context: RelationContext
+) -> Type | None:
+    """Attributes axis, window_shape, strides: (leading axes, windows an axis, window sizes)."""
+    data = known_tensor(inputs[0])
+    if data is None:
+        return None
+    axis = normalize_axis(attributes.axis, len(data.shape), data)
+    window = tuple(attributes.window_shape)
+    require_rank(data, axis + len(window), "sliding_window")
+    counts = tuple(
+        add(floor_divide(add(dim, -size), stride), 1)
+        for dim, size, stride in zip(data.shape[axis:], window, attributes.strides, strict=True)
+    )
+    return TensorType((*data.shape[:axis], *counts, *window), data.dtype)
+
+
+def meshgrid(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """(tuple of vectors or scalars): a tuple of grids; attribute indexing "ij" or "xy"."""
+    fields = known_tensors(getattr(inputs[0], "fields", inputs))
+    if fields is None:
+        return None
+    dims = [field.shape[0] if field.shape else 1 for field in fields]
+    for field in fields:
+        require_same_dtype("meshgrid", fields[0], field)
+    if attributes.indexing == "xy" and len(dims) >= 2:
+        dims[0], dims[1] = dims[1], dims[0]
+    return TupleType((TensorType(tuple(dims), fields[0].dtype),) * len(fields))
+
+
+def product(dims: Sequence[Dim]) -> Dim:
+    """The product of dimensions; 1 for none."""
+    result: Dim = 1
+    for dim in dims:
+        result = multiply(result, dim)
+    return result
+
+
+def _with_dim(tensor: TensorType, axis: int, dim: Dim) -> TensorType:
+    return TensorType((*tensor.shape[:axis], dim, *tensor.shape[axis + 1 :]), tensor.dtype)
+
+
+def _broadcast_onto(data: TensorType, target: TensorType) -> TensorType:
+    if len(data.shape) > len(target.shape):
+        raise RelationError(f"{type_text(data)} has more dimensions than {type_text(target)}")
+    result = broadcast_shapes(data, target)
+    for place, (dim, wanted) in enumerate(zip(result, target.shape, strict=True)):
+        if wanted == 1 and dim != 1:
+            raise RelationError(
+                f"{type_text(data)} does not broadcast to {type_text(target)}: "
+                f"dimension {place} is {dim}, not 1"
+            )
+    return TensorType(result, target.dtype)

@@ -1,0 +1,67 @@
+"""Relations of operators that make tensors."""
+
+import pytest
+
+from relay_tune.ir.dim import UNKNOWN, Symbol
+from relay_tune.ir.operator import RelationError
+from relay_tune.ir.types import IncompleteType
+from relay_tune.typing.relations import creation as relations
+from tests.typing.relations.cases import applied, tensor, tuple_of
+
+apply = applied(relations)
+N = Symbol("n")
+
+CASES = [
+    ("filled", [], {"shape": (2, 3), "dtype": "int8"}, tensor(2, 3, dtype="int8")),
+    ("full", [tensor()], {"shape": (2,), "dtype": ""}, tensor(2)),
+    ("full_like", [tensor(2), tensor()], {}, tensor(2)),
+    (
+        "filled_dynamic",
+        [tensor(2, dtype="int64")],
+        {"dtype": "float32"},
+        tensor(UNKNOWN, UNKNOWN),
+    ),
+    ("shaped_by_value", [tensor(N), tensor(1, dtype="int64")], {}, tensor(UNKNOWN)),
+    (
+        "arange",
+        [],
+        {"start": 0, "stop": 7, "step": 2, "dtype": "int32"},
+        tensor(4, dtype="int32"),
+    ),
+    ("shape_of", [tensor(N, 3)], {"dtype": "int64"}, tensor(2, dtype="int64")),
+    ("size_of", [tensor(N, 3)], {"dtype": "int32"}, tensor(dtype="int32")),
+    (
+        "random",
+        [tensor(10, dtype="uint64")],
+        {"shape": (2,), "dtype": "float32"},
+        tuple_of(tensor(10, dtype="uint64"), tensor(2)),
+    ),
+]
+
+CONFLICTS = [
+    ("full", [tensor(2)], {"shape": (), "dtype": ""}, "expects 0 dimension"),
+    ("arange", [], {"start": 0, "stop": 7, "step": 0, "dtype": "int32"}, "step of arange is 0"),
+    ("shaped_by_value", [tensor(2), tensor(N)], {}, "number of dimensions is not known"),
+]
+
+
+def test_arange_of_tensors_has_an_unknown_size():
+    inputs = [tensor(dtype="int32")] * 3
+    assert apply("arange", inputs, {"dtype": "int32"}) == tensor(UNKNOWN, dtype="int32")
+
+
+@pytest.mark.parametrize(("name", "inputs", "attributes", "expected"), CASES)
+def test_result(name, inputs, attributes, expected):
+    assert apply(name, inputs, attributes) == expected
+
+
+@pytest.mark.parametrize(("name", "inputs", "attributes", "message"), CONFLICTS)
+def test_conflict(name, inputs, attributes, message):
+    with pytest.raises(RelationError, match=message):
+        apply(name, inputs, attributes)
+
+
+@pytest.mark.parametrize(("name", "inputs", "attributes"), [case[:3] for case in CASES])
+def test_waits_for_unknown_data(name, inputs, attributes):
+    if inputs:
+        assert apply(name, [IncompleteType(), *inputs[1:]], attributes) is None

@@ -1,0 +1,114 @@
+"""Relations of reads and writes by position."""
+
+import pytest
+
+from relay_tune.ir.dim import UNKNOWN, Symbol
+from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply, subtract
+from relay_tune.ir.operator import RelationError
+from relay_tune.ir.types import IncompleteType
+from relay_tune.typing.relations import indexing as relations
+from tests.typing.relations.cases import applied, tensor, tuple_of
+
+apply = applied(relations)
+N = Symbol("n")
+TWO_LESS = add(multiply(2, N), -2)
+
+
+def part(begin, end, strides=None, axes=None, slice_mode="end"):
+    return {
+        "begin": begin,
+        "end": end,
+        "strides": strides,
+        "axes": axes,
+        "slice_mode": slice_mode,
+    }
+
+
+def indices(*shape):
+    return tensor(*shape, dtype="int32")
+
+
+CASES = [
+    ("strided_slice", [tensor(10, 4)], part((1, 0), (-1, 99)), tensor(8, 4)),
+    ("strided_slice", [tensor(10, 4)], part((9,), (-11,), (-2,)), tensor(5, 4)),
+    ("strided_slice", [tensor(10, 4)], part((1,), (3,), axes=(-1,)), tensor(10, 2)),
+    ("strided_slice", [tensor(10)], part((2,), (-1,), slice_mode="size"), tensor(8)),
+    ("strided_slice", [tensor(10)], part((2,), (3,), slice_mode="size"), tensor(3)),
+    ("strided_slice", [tensor(N)], part((0,), (2**31 - 1,)), tensor(N)),
+    ("strided_slice", [tensor(N)], part((1,), (2**31 - 1,)), tensor(add(N, -1))),
+    ("strided_slice", [tensor(add(N, 1))], part((1,), (-1,)), tensor(add(N, -1))),
+    ("strided_slice", [tensor(multiply(2, N))], part((2,), (2**31 - 1,)), tensor(TWO_LESS)),
+    ("strided_slice", [tensor(N)], part((1,), (-1,)), tensor(UNKNOWN)),
+    ("strided_slice", [tensor(floor_divide(N, 2))], part((1,), (None,)), tensor(UNKNOWN)),
+    ("strided_slice", [tensor(subtract(9, N))], part((1,), (None,)), tensor(UNKNOWN)),
+    ("strided_slice", [tensor(N)], part((-1,), (None,)), tensor(1)),
+    ("strided_slice", [tensor(N)], part((-3,), (None,)), tensor(UNKNOWN)),
+    ("strided_slice", [tensor(N)], part((0,), (5,)), tensor(UNKNOWN)),
+    ("strided_slice", [tensor(UNKNOWN)], part((1,), (5,)), tensor(UNKNOWN)),
+    ("strided_set", [tensor(3), tensor(2)], {}, tensor(3)),
+    ("slice_like", [tensor(5, 6), tensor(2, 3)], {"axes": None}, tensor(2, 3)),
+    ("slice_like", [tensor(5, 6), tensor(2, 3)], {"axes": (1,)}, tensor(5, 3)),
+    ("take", [tensor(5, N), indices(2, 3)], {"axis": 0, "batch_dims": 0}, tensor(2, 3, N)),
+    ("take", [tensor(5, N), indices(2, 3)], {"axis": None, "batch_dims": 0}, tensor(2, 3)),
+    ("take", [tensor(2, 5), indices(2, 3)], {"axis": 1, "batch_dims": 1}, tensor(2, 3)),
+    ("gather", [tensor(5, 6), indices(5, 2)], {"axis": 1}, tensor(5, 2)),
+    ("gather_nd", [tensor(5, 6, N), indices(2, 7)], {"batch_dims": 0}, tensor(7, N)),
+    ("gather_nd", [tensor(5, 6, 7), indices(1, 5)], {"batch_dims": 1}, tensor(5, 7)),
+    (
+        "gather_nd",
+        [tensor(5, 6), indices(UNKNOWN, 3)],
+        {"batch_dims": 0, "index_rank": 1},
+        tensor(3, 6),
+    ),
+    ("scatter_elements", [tensor(5), indices(2), tensor(2)], {"axis": 0}, tensor(5)),
+    ("scatter_nd", [tensor(5, 6), indices(1, 2), tensor(2, 6)], {}, tensor(5, 6)),
+    (
+        "one_hot",
+        [indices(2, N), tensor(), tensor()],
+        {"depth": 9, "axis": -1, "dtype": "int8"},
+        tensor(2, N, 9, dtype="int8"),
+    ),
+    (
+        "one_hot",
+        [indices(2), tensor(), tensor()],
+        {"depth": 9, "axis": 0, "dtype": "int8"},
+        tensor(9, 2, dtype="int8"),
+    ),
+    ("advanced_index", [tuple_of(tensor(5, 6, 7), indices(2, 1), indices(3))], {}, tensor(2, 3, 7)),
+    ("sequence_mask", [tensor(5, 6), indices(6)], {"axis": 0}, tensor(5, 6)),
+    ("unravel_index", [indices(7), indices(2)], {}, indices(2, 7)),
+    ("argwhere", [tensor(5, 6)], {}, indices(UNKNOWN, 2)),
+    ("matrix_set_diagonal", [tensor(5, 6), tensor(5)], {}, tensor(5, 6)),
+]
+
+CONFLICTS = [
+    ("strided_slice", [tensor(5)], part((0, 0), (1, 1)), "axis 1 is out of range"),
+    ("strided_slice", [tensor(5)], part((0,), (1,), (0,)), "stride of axis 0 is 0"),
+    ("slice_like", [tensor(2), tensor(3)], {"axes": None}, "less than 3"),
+    ("take", [tensor(5), tensor(2)], {"axis": 0}, "indices must be integers"),
+    ("gather", [tensor(5, 6), indices(2)], {"axis": 0}, "number of dimensions"),
+    ("gather_nd", [tensor(5), indices(2, 3)], {"batch_dims": 0}, "2 coordinates for 1"),
+    (
+        "scatter_elements",
+        [tensor(5), indices(2), tensor(2, dtype="int8")],
+        {"axis": 0},
+        "float32 does not match int8",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "inputs", "attributes", "expected"), CASES)
+def test_result(name, inputs, attributes, expected):
+    assert apply(name, inputs, attributes) == expected
+
+
+@pytest.mark.parametrize(("name", "inputs", "attributes", "message"), CONFLICTS)
+def test_conflict(name, inputs, attributes, message):
+    with pytest.raises(RelationError, match=message):
+        apply(name, inputs, attributes)
+
+
+@pytest.mark.parametrize(("name", "inputs", "attributes"), [case[:3] for case in CASES])
+def test_waits_for_unknown_data(name, inputs, attributes):
+    if inputs:
+        assert apply(name, [IncompleteType(), *inputs[1:]], attributes) is None

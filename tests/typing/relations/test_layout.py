@@ -1,0 +1,95 @@
+"""Relations of layout changes."""
+
+import pytest
+
+from relay_tune.ir.dim import Symbol
+from relay_tune.ir.dim_arithmetic import multiply
+from relay_tune.ir.operator import RelationError
+from relay_tune.ir.types import IncompleteType
+from relay_tune.typing.relations import layout as relations
+from tests.typing.relations.cases import applied, tensor
+
+apply = applied(relations)
+N = Symbol("n")
+
+
+def layouts(source, target):
+    return {"src_layout": source, "dst_layout": target}
+
+
+CASES = [
+    ("layout_transform", [tensor(1, 32, N, 7)], layouts("NCHW", "NHWC"), tensor(1, N, 7, 32)),
+    (
+        "layout_transform",
+        [tensor(1, 32, 7, 7)],
+        layouts("NCHW", "NCHW16c"),
+        tensor(1, 2, 7, 7, 16),
+    ),
+    (
+        "layout_transform",
+        [tensor(64, 32, 3, 3)],
+        layouts("OIHW", "OIHW16i8o"),
+        tensor(8, 2, 3, 3, 16, 8),
+    ),
+    (
+        "layout_transform",
+        [tensor(1, 2, 7, 7, 16)],
+        layouts("NCHW16c", "NCHW8c"),
+        tensor(1, 4, 7, 7, 8),
+    ),
+    (
+        "depth_to_space",
+        [tensor(1, 8, 3, N)],
+        {"block_size": 2, "layout": "NCHW"},
+        tensor(1, 2, 6, multiply(N, 2)),
+    ),
+    (
+        "space_to_depth",
+        [tensor(1, 6, 4, 2)],
+        {"block_size": 2, "layout": "NHWC"},
+        tensor(1, 3, 2, 8),
+    ),
+    (
+        "space_to_batch_nd",
+        [tensor(1, 5, 6, 2)],
+        {"block_shape": (2, 3), "paddings": ((1, 0), (0, 0))},
+        tensor(6, 3, 2, 2),
+    ),
+    (
+        "batch_to_space_nd",
+        [tensor(6, 3, 2, 2)],
+        {"block_shape": (2, 3), "crops": ((1, 0), (0, 0))},
+        tensor(1, 5, 6, 2),
+    ),
+]
+
+CONFLICTS = [
+    ("layout_transform", [tensor(1, 30, 7, 7)], layouts("NCHW", "NCHW16c"), "no blocks of 16"),
+    ("layout_transform", [tensor(1, 30, 7)], layouts("NCHW", "NHWC"), "has 4 axes"),
+    ("layout_transform", [tensor(1, 30, 7, 7)], layouts("NCHW", "NHWO"), "does not have the axes"),
+    ("layout_transform", [tensor(1, 30, 7, 7)], layouts("NCHW", "NC-W"), "not a layout"),
+    ("layout_transform", [tensor(1, 2, 7, 8)], layouts("NCW16c", "NCW"), "blocks of 16"),
+    (
+        "depth_to_space",
+        [tensor(1, 6, 3, 3)],
+        {"block_size": 2, "layout": "NCHW"},
+        "does not divide",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "inputs", "attributes", "expected"), CASES)
+def test_result(name, inputs, attributes, expected):
+    assert apply(name, inputs, attributes) == expected
+
+
+@pytest.mark.parametrize(("name", "inputs", "attributes", "message"), CONFLICTS)
+def test_conflict(name, inputs, attributes, message):
+    with pytest.raises(RelationError, match=message):
+        apply(name, inputs, attributes)
+
+
+@pytest.mark.parametrize(("name", "inputs", "attributes"), [case[:3] for case in CASES])
+def test_waits_for_unknown_data(name, inputs, attributes):
+    if inputs:
+        assert apply(name, [IncompleteType(), *inputs[1:]], attributes) is None

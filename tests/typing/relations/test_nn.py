@@ -1,0 +1,70 @@
+"""Relations of normalisations and vectors a channel."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from relay_tune.ir.dim import UNKNOWN, Symbol
+from relay_tune.ir.operator import RelationError
+from relay_tune.ir.types import IncompleteType
+from relay_tune.typing.relations import nn as relations
+from relay_tune.typing.solver import Solver
+from tests.typing.relations.cases import applied, tensor, tuple_of
+
+apply = applied(relations)
+N = Symbol("n")
+
+AXIS = {"axis": 1}
+IMAGE = tensor(2, 8, N)
+CASES = [
+    (
+        "batch_norm",
+        [IMAGE, *[tensor(8)] * 4],
+        AXIS,
+        tuple_of(IMAGE, tensor(8), tensor(8)),
+    ),
+    ("layer_norm", [IMAGE, tensor(N), tensor(N)], {"axis": -1}, IMAGE),
+    ("bias_add", [IMAGE, tensor(8)], AXIS, IMAGE),
+    ("bias_add", [IMAGE, tensor(UNKNOWN)], AXIS, IMAGE),
+    ("prelu", [IMAGE, tensor(8)], AXIS, IMAGE),
+    ("group_norm", [IMAGE, tensor(8), tensor(8)], AXIS | {"num_groups": 4}, IMAGE),
+    ("softmax", [IMAGE], AXIS, IMAGE),
+    (
+        "nll_loss",
+        [tensor(2, 8), tensor(2, dtype="int32"), tensor(8)],
+        {"reduction": "mean"},
+        tensor(),
+    ),
+    ("cross_entropy", [tensor(2, 8), tensor(2, 8)], {}, tensor()),
+]
+
+CONFLICTS = [
+    ("bias_add", [IMAGE, tensor(9)], AXIS, "dimension 0 of the first is 9"),
+    ("bias_add", [IMAGE, tensor(8, 1)], AXIS, "2 and 1 dimensions"),
+    ("bias_add", [IMAGE, tensor(8)], {"axis": 3}, "axis 3 is out of range"),
+    ("group_norm", [IMAGE, tensor(8), tensor(8)], AXIS | {"num_groups": 3}, "3 groups"),
+]
+
+
+@pytest.mark.parametrize(("name", "count"), [("batch_norm", 4), ("layer_norm", 2), ("bias_add", 1)])
+def test_vectors_are_solved(name, count):
+    solver, vectors = Solver(), [IncompleteType() for _ in range(count)]
+    getattr(relations, name)([IMAGE, *vectors], SimpleNamespace(axis=1), solver)
+    assert [solver.resolve(vector) for vector in vectors] == [tensor(8)] * count
+
+
+@pytest.mark.parametrize(("name", "inputs", "attributes", "expected"), CASES)
+def test_result(name, inputs, attributes, expected):
+    assert apply(name, inputs, attributes) == expected
+
+
+@pytest.mark.parametrize(("name", "inputs", "attributes", "message"), CONFLICTS)
+def test_conflict(name, inputs, attributes, message):
+    with pytest.raises(RelationError, match=message):
+        apply(name, inputs, attributes)
+
+
+@pytest.mark.parametrize(("name", "inputs", "attributes"), [case[:3] for case in CASES])
+def test_waits_for_unknown_data(name, inputs, attributes):
+    if inputs:
+        assert apply(name, [IncompleteType(), *inputs[1:]], attributes) is None

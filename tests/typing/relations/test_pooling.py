@@ -1,0 +1,74 @@
+"""Relations of pooling and resizing."""
+
+import pytest
+
+from relay_tune.ir.dim import Symbol
+from relay_tune.ir.dim_arithmetic import add, multiply
+from relay_tune.ir.operator import RelationError
+from relay_tune.ir.types import IncompleteType
+from relay_tune.typing.relations import pooling as relations
+from tests.typing.relations.cases import applied, tensor
+
+apply = applied(relations)
+N = Symbol("n")
+
+
+def pooled(size, strides, padding=(0, 0), ceil_mode=False, **more):
+    return {
+        "pool_size": size,
+        "strides": strides,
+        "dilation": (1, 1),
+        "padding": padding,
+        "ceil_mode": ceil_mode,
+        "layout": "NCHW",
+    } | more
+
+
+IMAGE = tensor(1, 8, 7, N)
+LAYOUT = {"layout": "NCHW"}
+CASES = [
+    ("pool", [tensor(1, 8, 112, 112)], pooled((3, 3), (2, 2), (1, 1)), tensor(1, 8, 56, 56)),
+    ("pool", [tensor(1, 8, 6, 6)], pooled((3, 3), (2, 2), ceil_mode=True), tensor(1, 8, 3, 3)),
+    # A partial window that would start behind the data is not taken.
+    (
+        "pool",
+        [tensor(1, 8, 4, 4)],
+        pooled((1, 1), (3, 3), (0, 0, 2, 2), ceil_mode=True),
+        tensor(1, 8, 2, 2),
+    ),
+    ("pool", [IMAGE], pooled((3, 3), (1, 1)), tensor(1, 8, 5, add(N, -2))),
+    ("global_pool", [IMAGE], LAYOUT, tensor(1, 8, 1, 1)),
+    ("global_pool", [tensor(1, 7, 7, 8)], {"layout": "NHWC"}, tensor(1, 1, 1, 8)),
+    ("adaptive_pool", [IMAGE], LAYOUT | {"output_size": (3,)}, tensor(1, 8, 3, 3)),
+    ("adaptive_pool", [IMAGE], LAYOUT | {"output_size": None}, IMAGE),
+    ("resize", [IMAGE], LAYOUT | {"size": (9, 10)}, tensor(1, 8, 9, 10)),
+    (
+        "upsampling",
+        [IMAGE],
+        LAYOUT | {"scale_h": 1.5, "scale_w": 2.0},
+        tensor(1, 8, round(10.5), multiply(N, 2)),
+    ),
+    ("grid_sample", [IMAGE, tensor(1, 2, 5, 6)], {}, tensor(1, 8, 5, 6)),
+]
+
+CONFLICTS = [
+    ("pool", [tensor(1, 8, 2, 2)], pooled((3, 3), (1, 1)), "smaller than the window"),
+    ("pool", [tensor(1, 8, 2, 2)], pooled((3, 3, 3), (1, 1)), "pool_size has 3 values"),
+]
+
+
+@pytest.mark.parametrize(("name", "inputs", "attributes", "expected"), CASES)
+def test_result(name, inputs, attributes, expected):
+    assert apply(name, inputs, attributes) == expected
+
+
+@pytest.mark.parametrize(("name", "inputs", "attributes", "message"), CONFLICTS)
+def test_conflict(name, inputs, attributes, message):
+    with pytest.raises(RelationError, match=message):
+        apply(name, inputs, attributes)
+
+
+@pytest.mark.parametrize(("name", "inputs", "attributes"), [case[:3] for case in CASES])
+def test_waits_for_unknown_data(name, inputs, attributes):
+    if inputs:
+        assert apply(name, [IncompleteType(), *inputs[1:]], attributes) is None
