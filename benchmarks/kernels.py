@@ -36,7 +36,7 @@ from relay_tune.frontend.onnx_export.to_onnx import to_onnx
 from relay_tune.ir.expr import Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
-from relay_tune.op.nn_matmul import dense, matmul
+from relay_tune.op.nn.matmul import dense, matmul
 from relay_tune.zoo.layers import conv, image_input, network
 from relay_tune.zoo.weights import Weights
 

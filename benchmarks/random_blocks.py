@@ -13,11 +13,11 @@ from relay_tune.ir.expr import Expr, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
 from relay_tune.op.arithmetic import add
-from relay_tune.op.nn_activation import gelu, relu
-from relay_tune.op.nn_conv_transpose import conv2d_transpose
-from relay_tune.op.nn_matmul import batch_matmul
-from relay_tune.op.nn_pool import avg_pool2d, max_pool2d
-from relay_tune.op.nn_softmax import softmax
+from relay_tune.op.nn.activation import gelu, relu
+from relay_tune.op.nn.matmul import batch_matmul
+from relay_tune.op.nn.pool import avg_pool2d, max_pool2d
+from relay_tune.op.nn.softmax import softmax
+from relay_tune.op.nn.transposed_convolution import conv2d_transpose
 from relay_tune.zoo.layers import (
     batch_norm,
     conv,

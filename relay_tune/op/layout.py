@@ -8,8 +8,8 @@ from typing import Any
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, integer_shape
-from relay_tune.op.nn_arrays import as_stored, as_whole
-from relay_tune.op.nn_indices import letter_positions, letter_sizes, load_at, whole
+from relay_tune.op.layout_arrays import as_stored, as_whole
+from relay_tune.op.layout_indices import letter_positions, letter_sizes, load_at, whole
 from relay_tune.tensor.expression import Scalar, binary
 from relay_tune.tensor.tensor import compute
 from relay_tune.typing.layout import parse_layout

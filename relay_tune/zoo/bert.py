@@ -11,9 +11,9 @@ from relay_tune.ir.types import TensorType
 from relay_tune.op.arithmetic import add, multiply, subtract
 from relay_tune.op.cast import cast
 from relay_tune.op.indexing import take
-from relay_tune.op.nn_activation import gelu
-from relay_tune.op.nn_matmul import batch_matmul
-from relay_tune.op.nn_softmax import softmax
+from relay_tune.op.nn.activation import gelu
+from relay_tune.op.nn.matmul import batch_matmul
+from relay_tune.op.nn.softmax import softmax
 from relay_tune.op.shape import expand_dims, reshape, transpose
 from relay_tune.zoo.layers import dense, layer_norm, network
 from relay_tune.zoo.weights import Weights

@@ -5,8 +5,8 @@ from __future__ import annotations
 from relay_tune.ir.expr import Expr
 from relay_tune.ir.module import Module
 from relay_tune.op.math import tanh
-from relay_tune.op.nn_activation import relu
-from relay_tune.op.nn_conv_transpose import conv2d_transpose
+from relay_tune.op.nn.activation import relu
+from relay_tune.op.nn.transposed_convolution import conv2d_transpose
 from relay_tune.zoo.layers import batch_norm, image_input, network
 from relay_tune.zoo.weights import Weights
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relay_tune.ir.module import Module
-from relay_tune.op.nn_bias import batch_flatten
+from relay_tune.op.nn.bias import batch_flatten
 from relay_tune.zoo.layers import conv_bias_relu, dense, dense_relu, image_input, network
 from relay_tune.zoo.weights import Weights
 

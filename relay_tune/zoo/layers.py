@@ -5,13 +5,13 @@ from __future__ import annotations
 from relay_tune.ir.expr import Expr, Function, TupleGetItem, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
-from relay_tune.op.nn_activation import relu
-from relay_tune.op.nn_batch_norm import batch_norm as batch_norm_operator
-from relay_tune.op.nn_bias import batch_flatten, bias_add
-from relay_tune.op.nn_conv import conv2d
-from relay_tune.op.nn_global_pool import global_avg_pool2d
-from relay_tune.op.nn_matmul import dense as dense_operator
-from relay_tune.op.nn_normalization import layer_norm as layer_norm_operator
+from relay_tune.op.nn.activation import relu
+from relay_tune.op.nn.batch_norm import batch_norm as batch_norm_operator
+from relay_tune.op.nn.bias import batch_flatten, bias_add
+from relay_tune.op.nn.convolution import conv2d
+from relay_tune.op.nn.global_pool import global_avg_pool2d
+from relay_tune.op.nn.matmul import dense as dense_operator
+from relay_tune.op.nn.normalization import layer_norm as layer_norm_operator
 from relay_tune.op.selection import clip
 from relay_tune.zoo.weights import Weights
 

@@ -16,8 +16,8 @@ from relay_tune.ir.types import TensorType
 from relay_tune.op.arithmetic import add, multiply, subtract
 from relay_tune.op.joining import concatenate, split
 from relay_tune.op.math import sigmoid, tanh
-from relay_tune.op.nn_bias import bias_add
-from relay_tune.op.nn_matmul import dense
+from relay_tune.op.nn.bias import bias_add
+from relay_tune.op.nn.matmul import dense
 from relay_tune.op.shape import reshape
 from relay_tune.zoo.layers import network
 from relay_tune.zoo.weights import Array, Weights

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from relay_tune.ir.expr import Expr
 from relay_tune.ir.module import Module
 from relay_tune.op.arithmetic import add
-from relay_tune.op.nn_activation import relu
-from relay_tune.op.nn_pool import max_pool2d
+from relay_tune.op.nn.activation import relu
+from relay_tune.op.nn.pool import max_pool2d
 from relay_tune.zoo.layers import (
     batch_norm,
     conv,

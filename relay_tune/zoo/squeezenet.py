@@ -5,9 +5,9 @@ from __future__ import annotations
 from relay_tune.ir.expr import Expr, Tuple
 from relay_tune.ir.module import Module
 from relay_tune.op.joining import concatenate
-from relay_tune.op.nn_bias import batch_flatten
-from relay_tune.op.nn_global_pool import global_avg_pool2d
-from relay_tune.op.nn_pool import max_pool2d
+from relay_tune.op.nn.bias import batch_flatten
+from relay_tune.op.nn.global_pool import global_avg_pool2d
+from relay_tune.op.nn.pool import max_pool2d
 from relay_tune.zoo.layers import conv_bias_relu, image_input, network
 from relay_tune.zoo.weights import Weights
 

@@ -10,7 +10,7 @@ from relay_tune.ir.types import BOOL, TensorType, TupleType
 from relay_tune.op.arithmetic import add, multiply
 from relay_tune.op.joining import split
 from relay_tune.op.lower import TensorProgram, lower_function
-from relay_tune.op.nn_normalization import layer_norm
+from relay_tune.op.nn.normalization import layer_norm
 from relay_tune.op.reduction import sum as sum_
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Literal

@@ -25,7 +25,7 @@ from relay_tune.ir.types import TensorType, Type, TypeCall
 from relay_tune.op.creation import shape_of
 from relay_tune.op.division import divide
 from relay_tune.op.indexing import take
-from relay_tune.op.nn_matmul import batch_matmul, dense, matmul
+from relay_tune.op.nn.matmul import batch_matmul, dense, matmul
 from relay_tune.op.shape import transpose
 from relay_tune.std import prelude
 from relay_tune.typing.infer import infer_expr

@@ -1,0 +1,205 @@
+"""image.grid_sample: the image at places that another tensor names.
+
+The grid has, along its second axis, the coordinates of each output element, the one of the last
+spatial axis first; -1 and 1 are the ends of the image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from relay_tune.errors import InputError
+from relay_tune.ir.expr import Attributes
+from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.op.elements import Array, wide_dtype
+from relay_tune.op.image.interpolation import TAPS, method_name, neighbour_weights
+from relay_tune.op.layout_indices import compute_elements
+from relay_tune.tensor.expression import INDEX, Scalar, Tensor, binary, cast, literal, select, unary
+from relay_tune.tensor.scalar_semantics import numpy_dtype
+from relay_tune.typing.relations.pooling import grid_sample as grid_sample_relation
+
+PADDING_MODES = ("zeros", "border", "reflection")
+
+_CUBIC_ALPHA = -0.75
+
+
+@dataclass(frozen=True)
+class GridSampleAttributes(Attributes):
+    """Attributes of image.grid_sample.
+
+    Attributes:
+        method: nearest, bilinear or bicubic (nearest, trilinear for three spatial axes).
+        layout: layout of the data: NCHW or NCDHW.
+        padding_mode: what lies outside: "zeros", the "border" or the "reflection" of the image.
+        align_corners: whether -1 and 1 are the centres of the corner elements, not their edges.
+    """
+
+    method: str = "bilinear"
+    layout: str = "NCHW"
+    padding_mode: str = "zeros"
+    align_corners: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Sampling:
+    """How one spatial axis of `size` elements is sampled."""
+
+    method: str
+    padding: str
+    size: int
+    align_corners: bool
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The positions, in elements, at which the axis is mirrored; -1 and 1 in the grid."""
+        return (0.0, self.size - 1.0) if self.align_corners else (-0.5, self.size - 0.5)
+
+    def pixel(self, coordinate: Any) -> Any:
+        """The position, in elements, of a coordinate of the grid."""
+        low, high = self.range
+        return (coordinate + 1.0) * ((high - low) / 2) + low
+
+    @property
+    def taps(self) -> tuple[int, ...]:
+        """Distances of the neighbours from the element at or before the position."""
+        return TAPS[self.method]
+
+
+def _samplings(attributes: GridSampleAttributes, sizes: Sequence[int]) -> list[_Sampling]:
+    if attributes.padding_mode not in PADDING_MODES:
+        raise InputError(
+            f'Padding mode "{attributes.padding_mode}" is unknown.',
+            remedy=f"Use one of {', '.join(PADDING_MODES)}.",
+        )
+    method = method_name(attributes.method)
+    return [
+        _Sampling(method, attributes.padding_mode, size, attributes.align_corners) for size in sizes
+    ]
+
+
+def _grid_sample(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -> list[Tensor]:
+    data, grid = inputs
+    samplings = _samplings(attributes, data.shape[2:])
+    rank, dtype = len(samplings), wide_dtype(data.dtype)
+
+    def element(batch: Scalar, channel: Scalar, *places: Scalar) -> Scalar:
+        neighbours = []
+        for n, sampling in enumerate(samplings):
+            coordinate = cast(grid[(batch, rank - 1 - n, *places)], dtype)
+            neighbours.append(_neighbours(coordinate, sampling))
+        total: Scalar | None = None
+        for chosen in product(*neighbours):
+            term = cast(data[(batch, channel, *(index for index, _ in chosen))], dtype)
+            for _, weight in chosen:
+                term = term * weight
+            total = term if total is None else total + term
+        assert total is not None
+        return cast(total, data.dtype)
+
+    return [compute_elements("grid_sample", types[0].shape, element)]
+
+
+def _neighbours(coordinate: Scalar, how: _Sampling) -> list[tuple[Scalar, Scalar]]:
+    """(index, weight) of the elements that make up the value at a coordinate."""
+    position = how.pixel(coordinate)
+    if how.method != "cubic":
+        position = _brought_inside(position, how)
+    base = unary("round" if how.method == "nearest" else "floor", position)
+    weights: list[Scalar] = [literal(1.0, base.dtype)]
+    if how.method != "nearest":
+        weights = neighbour_weights(position - base, how.method, _CUBIC_ALPHA)
+    found = []
+    for tap, weight in zip(how.taps, weights, strict=True):
+        place = base + float(tap)
+        if how.padding == "zeros":
+            inside = binary("and", binary("ge", place, 0.0), binary("le", place, how.size - 1.0))
+            weight = select(inside, weight, 0.0)
+        index = _clipped(_brought_inside(place, how), how)
+        found.append((cast(index, INDEX), weight))
+    return found
+
+
+def _brought_inside(position: Scalar, how: _Sampling) -> Scalar:
+    """The position on the image that is shown at a position, for border and reflection."""
+    low, high = how.range
+    if how.padding == "zeros":
+        return position
+    if how.padding == "reflection" and high > low:
+        period = 2 * (high - low)
+        distance = unary("abs", position - low)
+        rest = distance - unary("floor", distance * (1 / period)) * period
+        position = binary("min", rest, period - rest) + low
+    return _clipped(position, how)
+
+
+def _clipped(position: Scalar, how: _Sampling) -> Scalar:
+    return binary("max", binary("min", position, how.size - 1.0), 0.0)
+
+
+def _grid_sample_reference(attributes: GridSampleAttributes, data: Array, grid: Array) -> Array:
+    """The sum over neighbours of their values, gathered, times their weights."""
+    samplings = _samplings(attributes, data.shape[2:])
+    wide = numpy_dtype(wide_dtype(data.dtype.name))
+    image, places = data.astype(wide), grid.astype(wide)
+    neighbours = [
+        _neighbour_arrays(places[:, len(samplings) - 1 - n], sampling)
+        for n, sampling in enumerate(samplings)
+    ]
+    batch = np.arange(len(data)).reshape(-1, *[1] * len(samplings))
+    total = np.zeros((*grid.shape[:1], *grid.shape[2:], data.shape[1]), wide)
+    for chosen in product(*neighbours):
+        where: tuple[Any, ...] = (batch, slice(None), *(index for index, _ in chosen))
+        values = image[where]
+        weight = np.asarray(prod(weight for _, weight in chosen))
+        total += values * weight[..., None]
+    return np.ascontiguousarray(np.moveaxis(total, -1, 1)).astype(data.dtype)
+
+
+def _neighbour_arrays(coordinate: Array, how: _Sampling) -> list[tuple[Array, Array]]:
+    """numpy form of `_neighbours`."""
+    position = how.pixel(coordinate)
+    if how.method != "cubic":
+        position = _array_brought_inside(position, how)
+    base = np.round(position) if how.method == "nearest" else np.floor(position)
+    weights = [np.ones_like(base)]
+    if how.method != "nearest":
+        weights = neighbour_weights(position - base, how.method, _CUBIC_ALPHA)
+    found = []
+    for tap, weight in zip(how.taps, weights, strict=True):
+        place = base + tap
+        if how.padding == "zeros":
+            weight = np.where((place >= 0) & (place <= how.size - 1), weight, 0)
+        index = np.clip(_array_brought_inside(place, how), 0, how.size - 1)
+        found.append((index.astype("int64"), weight))
+    return found
+
+
+def _array_brought_inside(position: Array, how: _Sampling) -> Array:
+    """numpy form of `_brought_inside`."""
+    low, high = how.range
+    if how.padding == "zeros":
+        return position
+    if how.padding == "reflection" and high > low:
+        rest = np.abs(position - low) % (2 * (high - low))
+        position = np.minimum(rest, 2 * (high - low) - rest) + low
+    return np.clip(position, 0, how.size - 1)
+
+
+grid_sample = register(
+    Operator(
+        name="image.grid_sample",
+        arguments=("data", "grid"),
+        relation=grid_sample_relation,
+        kind=FusionKind.INJECTIVE,
+        attributes=GridSampleAttributes,
+        compute=_grid_sample,
+        reference=_grid_sample_reference,
+        documentation="The image at the places that the grid names (Jaderberg et al., 2015).",
+    )
+)

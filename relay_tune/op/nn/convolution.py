@@ -1,0 +1,103 @@
+"""nn.conv1d, nn.conv2d, nn.conv3d, and the names of nn.conv2d for blocked channels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relay_tune.ir.expr import Attributes
+from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.op.nn.convolution_computation import convolution, convolution_reference
+from relay_tune.typing.relations.convolution import conv as conv_relation
+
+
+@dataclass(frozen=True)
+class ConvAttributes(Attributes):
+    """Attributes of a convolution; a single number counts for every spatial axis.
+
+    Attributes:
+        strides: steps of the window, in elements.
+        padding: zeros around the data: 1 number, 1 an axis, or all befores then all afters.
+        dilation: distance of neighbouring taps of the window.
+        groups: channels are split into so many independent convolutions.
+        channels: output channels; None: those of the weight.
+        kernel_size: spatial sizes of the weight; None: those of the weight.
+        data_layout: layout of the data, such as NCHW, NHWC, NCHW16c.
+        kernel_layout: layout of the weight, such as OIHW, HWIO, OIHW16i16o.
+        out_layout: layout of the result; empty: that of the data.
+        out_dtype: element type of the result; empty: that of the data.
+    """
+
+    strides: int | tuple[int, ...] = (1,)
+    padding: int | tuple[int, ...] = (0,)
+    dilation: int | tuple[int, ...] = (1,)
+    groups: int = 1
+    channels: int | None = None
+    kernel_size: int | tuple[int, ...] | None = None
+    data_layout: str = ""
+    kernel_layout: str = ""
+    out_layout: str = ""
+    out_dtype: str = ""
+
+
+@dataclass(frozen=True)
+class Conv1DAttributes(ConvAttributes):
+    """Attributes of nn.conv1d; see `ConvAttributes`."""
+
+    data_layout: str = "NCW"
+    kernel_layout: str = "OIW"
+
+
+@dataclass(frozen=True)
+class Conv2DAttributes(ConvAttributes):
+    """Attributes of nn.conv2d; see `ConvAttributes`."""
+
+    strides: int | tuple[int, ...] = (1, 1)
+    padding: int | tuple[int, ...] = (0, 0)
+    dilation: int | tuple[int, ...] = (1, 1)
+    data_layout: str = "NCHW"
+    kernel_layout: str = "OIHW"
+
+
+@dataclass(frozen=True)
+class Conv3DAttributes(ConvAttributes):
+    """Attributes of nn.conv3d; see `ConvAttributes`."""
+
+    strides: int | tuple[int, ...] = (1, 1, 1)
+    padding: int | tuple[int, ...] = (0, 0, 0)
+    dilation: int | tuple[int, ...] = (1, 1, 1)
+    data_layout: str = "NCDHW"
+    kernel_layout: str = "OIDHW"
+
+
+@dataclass(frozen=True)
+class Conv2DBlockedAttributes(Conv2DAttributes):
+    """Attributes of the convolutions whose names say that channels are blocked."""
+
+    data_layout: str = "NCHW8c"
+    kernel_layout: str = "OIHW8i8o"
+
+
+def _conv(name: str, rank: int, attributes: type[ConvAttributes]) -> Operator:
+    return register(
+        Operator(
+            name=name,
+            arguments=("data", "weight"),
+            relation=conv_relation,
+            kind=FusionKind.OUTPUT_FUSABLE,
+            attributes=attributes,
+            compute=convolution,
+            reference=convolution_reference,
+            documentation=(
+                f"Convolution (cross-correlation) over {rank} spatial axes: each element of the "
+                "result is the sum over the input channels of its group and over the taps of "
+                "the window of data times weight."
+            ),
+        )
+    )
+
+
+conv1d = _conv("nn.conv1d", 1, Conv1DAttributes)
+conv2d = _conv("nn.conv2d", 2, Conv2DAttributes)
+conv3d = _conv("nn.conv3d", 3, Conv3DAttributes)
+conv2d_blocked = _conv("nn.contrib_conv2d_NCHWc", 2, Conv2DBlockedAttributes)
+depthwise_conv2d_blocked = _conv("nn.contrib_depthwise_conv2d_NCHWc", 2, Conv2DBlockedAttributes)

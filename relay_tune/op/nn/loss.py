@@ -1,0 +1,177 @@
+"""nn.cross_entropy, nn.cross_entropy_with_logits, nn.nll_loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relay_tune.errors import InputError
+from relay_tune.ir.expr import Attributes
+from relay_tune.ir.operator import Compute, FusionKind, Operator, Reference, register
+from relay_tune.op.elements import Array, clamp_index, wide_dtype
+from relay_tune.op.layout_indices import ReductionAxes, cast_tensor, compute_elements
+from relay_tune.tensor.expression import Scalar, Tensor, binary, cast, reduce, select, unary
+from relay_tune.tensor.scalar_semantics import numpy_dtype
+from relay_tune.typing.relations import nn as relations_nn
+
+REDUCTIONS = ("mean", "sum", "none")
+
+
+@dataclass(frozen=True)
+class NLLLossAttributes(Attributes):
+    """Attributes of nn.nll_loss.
+
+    Attributes:
+        reduction: "none", or the "sum" or weighted "mean" of all losses.
+        ignore_index: the target that has no loss.
+    """
+
+    reduction: str = "mean"
+    ignore_index: int = -100
+
+
+def _sum_all(name: str, shape: Sequence[int], term: Callable[..., Scalar]) -> Tensor:
+    """The scalar sum of `term(*indices)` over all indices of `shape`."""
+
+    def element() -> Scalar:
+        reduction = ReductionAxes()
+        places = [reduction.add(f"k{n}", extent) for n, extent in enumerate(shape)]
+        return reduce("sum", reduction.axes, term(*places))
+
+    return compute_elements(name, (), element)
+
+
+def _entropy(attributes: Any, inputs: Sequence[Any], logarithm: bool) -> list[Tensor]:
+    predictions, targets = inputs
+    dtype = wide_dtype(predictions.dtype)
+
+    def term(*places: Scalar) -> Scalar:
+        value = cast(predictions[places], dtype)
+        return (unary("log", value) if logarithm else value) * cast(targets[places], dtype)
+
+    total = _sum_all("cross_entropy_sum", predictions.shape, term)
+    rows = predictions.shape[0]
+    share = -1.0 / rows if rows else float("nan")
+    result = compute_elements("cross_entropy", (), lambda: total[()] * share)
+    return [cast_tensor(result, predictions.dtype)]
+
+
+def _cross_entropy(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -> list[Tensor]:
+    return _entropy(attributes, inputs, logarithm=True)
+
+
+def _cross_entropy_with_logits(
+    attributes: Any, inputs: Sequence[Any], types: Sequence[Any]
+) -> list[Tensor]:
+    return _entropy(attributes, inputs, logarithm=False)
+
+
+def _cross_entropy_reference(attributes: Attributes, predictions: Array, targets: Array) -> Array:
+    return _cross_entropy_with_logits_reference(
+        attributes, np.log(predictions.astype("float64")), targets
+    ).astype(predictions.dtype)
+
+
+def _cross_entropy_with_logits_reference(
+    attributes: Attributes, predictions: Array, targets: Array
+) -> Array:
+    total = (predictions.astype("float64") * targets).sum()
+    return np.asarray(-total / len(predictions)).astype(predictions.dtype)
+
+
+def _nll_loss(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -> list[Tensor]:
+    """The losses, their sum, and for the mean the sum of the weights."""
+    predictions, targets, weights = inputs
+    dtype = wide_dtype(predictions.dtype)
+    classes = predictions.shape[1]
+
+    def weight(*places: Scalar) -> Scalar:
+        target = targets[places]
+        value = cast(weights[clamp_index(target, classes)], dtype)
+        return select(binary("ne", target, attributes.ignore_index), value, 0.0)
+
+    def loss(*places: Scalar) -> Scalar:
+        chosen = clamp_index(targets[places], classes)
+        value = cast(predictions[(places[0], chosen, *places[1:])], dtype)
+        return -(value * weight(*places))
+
+    if attributes.reduction == "none":
+        losses = compute_elements("losses", targets.shape, loss)
+        return [cast_tensor(losses, predictions.dtype)]
+    total = _sum_all("losses_sum", targets.shape, loss)
+    if _checked_reduction(attributes) == "mean":
+        divisor = _sum_all("weights_sum", targets.shape, weight)
+        mean = compute_elements("losses_mean", (), lambda: total[()] / divisor[()])
+        return [cast_tensor(mean, predictions.dtype)]
+    return [cast_tensor(total, predictions.dtype)]
+
+
+def _checked_reduction(attributes: NLLLossAttributes) -> str:
+    if attributes.reduction not in REDUCTIONS:
+        raise InputError(
+            f'Reduction "{attributes.reduction}" is unknown.',
+            remedy=f"Use one of {', '.join(REDUCTIONS)}.",
+        )
+    return attributes.reduction
+
+
+def _nll_loss_reference(
+    attributes: NLLLossAttributes, predictions: Array, targets: Array, weights: Array
+) -> Array:
+    wide = numpy_dtype(wide_dtype(predictions.dtype.name))
+    counted = targets != attributes.ignore_index
+    places = np.where(counted, targets, 0)[:, None]
+    chosen = np.take_along_axis(predictions.astype(wide), places, axis=1)[:, 0]
+    weight = np.where(counted, weights.astype(wide)[places[:, 0]], 0)
+    losses = -chosen * weight
+    match _checked_reduction(attributes):
+        case "sum":
+            losses = losses.sum()
+        case "mean":
+            losses = losses.sum() / weight.sum()
+    return np.asarray(losses).astype(predictions.dtype)
+
+
+def _register_entropy(
+    name: str, compute: Compute, reference: Reference, documentation: str
+) -> Operator:
+    return register(
+        Operator(
+            name=name,
+            arguments=("predictions", "targets"),
+            relation=relations_nn.cross_entropy,
+            kind=FusionKind.OUTPUT_FUSABLE,
+            compute=compute,
+            reference=reference,
+            documentation=documentation,
+        )
+    )
+
+
+cross_entropy = _register_entropy(
+    "nn.cross_entropy",
+    _cross_entropy,
+    _cross_entropy_reference,
+    "-sum(log(predictions) * targets) / number of samples",
+)
+cross_entropy_with_logits = _register_entropy(
+    "nn.cross_entropy_with_logits",
+    _cross_entropy_with_logits,
+    _cross_entropy_with_logits_reference,
+    "-sum(predictions * targets) / number of samples, for predictions that are logarithms",
+)
+nll_loss = register(
+    Operator(
+        name="nn.nll_loss",
+        arguments=("predictions", "targets", "weights"),
+        relation=relations_nn.nll_loss,
+        kind=FusionKind.OUTPUT_FUSABLE,
+        attributes=NLLLossAttributes,
+        compute=_nll_loss,
+        reference=_nll_loss_reference,
+        documentation="The negative log likelihood of the target classes, weighted by class.",
+    )
+)

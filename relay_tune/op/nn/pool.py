@@ -1,0 +1,214 @@
+"""nn.max_pool1d/2d/3d, nn.avg_pool1d/2d/3d."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from relay_tune.ir.expr import Attributes
+from relay_tune.ir.operator import (
+    Compute,
+    FusionKind,
+    Operator,
+    Reference,
+    Relation,
+    register,
+)
+from relay_tune.op.elements import Array
+from relay_tune.op.layout_arrays import as_stored, as_whole
+from relay_tune.op.layout_indices import spatial_letters
+from relay_tune.op.nn.window_reduction import (
+    average_windows,
+    average_windows_array,
+    reduce_windows,
+    reduce_windows_array,
+)
+from relay_tune.op.nn.windows import Windows, windows_of
+from relay_tune.tensor.expression import Tensor
+from relay_tune.typing.relations.pooling import pool as pool_relation
+from relay_tune.typing.relations.support import as_tuple
+from relay_tune.typing.windows import window_count, window_count_rounded_up
+
+LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+
+
+@dataclass(frozen=True)
+class MaxPoolAttributes(Attributes):
+    """Attributes of a maximum over windows; a single number counts for every spatial axis.
+
+    Attributes:
+        pool_size: sizes of the window.
+        strides: steps of the window.
+        dilation: distance of neighbouring elements of the window.
+        padding: room around the data: 1 number, 1 an axis, or all befores then all afters.
+        layout: layout of the data, such as NCHW, NHWC, NCHW16c.
+        out_layout: layout of the result; empty: that of the data.
+        ceil_mode: whether a last window that is not full counts, if it begins in the data or
+            before it.
+    """
+
+    pool_size: int | tuple[int, ...] = (1,)
+    strides: int | tuple[int, ...] = (1,)
+    dilation: int | tuple[int, ...] = (1,)
+    padding: int | tuple[int, ...] = (0,)
+    layout: str = ""
+    out_layout: str = ""
+    ceil_mode: bool = False
+
+
+@dataclass(frozen=True)
+class MaxPool1DAttributes(MaxPoolAttributes):
+    """Attributes of nn.max_pool1d; see `MaxPoolAttributes`."""
+
+    layout: str = LAYOUTS[1]
+
+
+@dataclass(frozen=True)
+class MaxPool2DAttributes(MaxPoolAttributes):
+    """Attributes of nn.max_pool2d; see `MaxPoolAttributes`."""
+
+    pool_size: int | tuple[int, ...] = (1, 1)
+    strides: int | tuple[int, ...] = (1, 1)
+    dilation: int | tuple[int, ...] = (1, 1)
+    padding: int | tuple[int, ...] = (0, 0)
+    layout: str = LAYOUTS[2]
+
+
+@dataclass(frozen=True)
+class MaxPool3DAttributes(MaxPoolAttributes):
+    """Attributes of nn.max_pool3d; see `MaxPoolAttributes`."""
+
+    pool_size: int | tuple[int, ...] = (1, 1, 1)
+    strides: int | tuple[int, ...] = (1, 1, 1)
+    dilation: int | tuple[int, ...] = (1, 1, 1)
+    padding: int | tuple[int, ...] = (0, 0, 0)
+    layout: str = LAYOUTS[3]
+
+
+@dataclass(frozen=True)
+class AvgPool1DAttributes(MaxPool1DAttributes):
+    """Attributes of nn.avg_pool1d: those of nn.max_pool1d, and what is averaged.
+
+    Attributes:
+        count_include_pad: whether elements of the padding count, as zeros.
+    """
+
+    count_include_pad: bool = False
+
+
+@dataclass(frozen=True)
+class AvgPool2DAttributes(MaxPool2DAttributes):
+    """Attributes of nn.avg_pool2d; see `AvgPool1DAttributes`."""
+
+    count_include_pad: bool = False
+
+
+@dataclass(frozen=True)
+class AvgPool3DAttributes(MaxPool3DAttributes):
+    """Attributes of nn.avg_pool3d; see `AvgPool1DAttributes`."""
+
+    count_include_pad: bool = False
+
+
+def pool_windows(attributes: Any) -> Windows:
+    """The windows of a pool's attributes."""
+    rank = len(spatial_letters(attributes.layout))
+    return windows_of(attributes, as_tuple(attributes.pool_size, rank, "pool_size"))
+
+
+def layouts_of(attributes: Any) -> tuple[str, str]:
+    """The layouts of the data and of the result."""
+    return attributes.layout, attributes.out_layout or attributes.layout
+
+
+def whole_data(attributes: Any, data: Array) -> Array:
+    """The data as [batch, channel, spatial ...]."""
+    return as_whole(data, attributes.layout, "NC" + spatial_letters(attributes.layout))
+
+
+def stored_result(attributes: Any, result: Array) -> Array:
+    """A result [batch, channel, spatial ...] in the layout that is asked for."""
+    return as_stored(result, "NC" + spatial_letters(attributes.layout), layouts_of(attributes)[1])
+
+
+def _output_sizes(attributes: Any, windows: Windows, sizes: Sequence[int]) -> list[int]:
+    count = window_count_rounded_up if attributes.ceil_mode else window_count
+    found = [
+        count(
+            letter,
+            sizes[n],
+            windows.size[n],
+            windows.strides[n],
+            windows.dilation[n],
+            (windows.before[n], windows.after[n]),
+        )
+        for n, letter in enumerate(spatial_letters(attributes.layout))
+    ]
+    return [size for size in found if isinstance(size, int)]
+
+
+def _max_pool(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -> list[Tensor]:
+    windows = pool_windows(attributes)
+    return [reduce_windows("max", inputs[0], windows, layouts_of(attributes), types[0].shape)]
+
+
+def _max_pool_reference(attributes: Any, data: Array) -> Array:
+    windows, values = pool_windows(attributes), whole_data(attributes, data)
+    outputs = _output_sizes(attributes, windows, values.shape[2:])
+    return stored_result(attributes, reduce_windows_array("max", values, windows, outputs))
+
+
+def _avg_pool(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -> list[Tensor]:
+    windows, layouts = pool_windows(attributes), layouts_of(attributes)
+    include_padding = attributes.count_include_pad
+    return [average_windows(inputs[0], windows, layouts, types[0].shape, include_padding)]
+
+
+def _avg_pool_reference(attributes: Any, data: Array) -> Array:
+    windows, values = pool_windows(attributes), whole_data(attributes, data)
+    outputs = _output_sizes(attributes, windows, values.shape[2:])
+    result = average_windows_array(values, windows, outputs, attributes.count_include_pad)
+    return stored_result(attributes, result)
+
+
+def register_pool(
+    kind: str,
+    rank: int,
+    attributes: type[Attributes],
+    computations: tuple[Compute, Reference],
+    meaning: str,
+    relation: Relation = pool_relation,
+) -> Operator:
+    """Enter the operator nn.KIND_poolRANKd, whose computation and reference are given."""
+    compute, reference = computations
+    return register(
+        Operator(
+            name=f"nn.{kind}_pool{rank}d",
+            arguments=("data",),
+            relation=relation,
+            kind=FusionKind.OUTPUT_FUSABLE,
+            attributes=attributes,
+            compute=compute,
+            reference=reference,
+            documentation=f"The {meaning}.",
+        )
+    )
+
+
+def _register_max(rank: int, attributes: type[Attributes]) -> Operator:
+    meaning = f"maximum of each window over {rank} spatial axes"
+    return register_pool("max", rank, attributes, (_max_pool, _max_pool_reference), meaning)
+
+
+def _register_avg(rank: int, attributes: type[Attributes]) -> Operator:
+    meaning = f"average of each window over {rank} spatial axes"
+    return register_pool("avg", rank, attributes, (_avg_pool, _avg_pool_reference), meaning)
+
+
+max_pool1d = _register_max(1, MaxPool1DAttributes)
+max_pool2d = _register_max(2, MaxPool2DAttributes)
+max_pool3d = _register_max(3, MaxPool3DAttributes)
+avg_pool1d = _register_avg(1, AvgPool1DAttributes)
+avg_pool2d = _register_avg(2, AvgPool2DAttributes)
+avg_pool3d = _register_avg(3, AvgPool3DAttributes)

@@ -1,0 +1,82 @@
+"""nn.conv1d_transpose, nn.conv2d_transpose, nn.conv3d_transpose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.op.nn.convolution import ConvAttributes
+from relay_tune.op.nn.transposed_convolution_computation import (
+    convolution_transpose,
+    convolution_transpose_reference,
+)
+from relay_tune.typing.relations.convolution import conv_transpose as conv_transpose_relation
+
+
+@dataclass(frozen=True)
+class ConvTransposeAttributes(ConvAttributes):
+    """Attributes of a transposed convolution: those of a convolution and `output_padding`.
+
+    `padding` is cut off the result. The kernel layout names the channels by their part in this
+    operator: I are those of the data, O those of one group of the result.
+
+    Attributes:
+        output_padding: elements added at the end of each spatial axis, before the cut.
+    """
+
+    output_padding: int | tuple[int, ...] = (0,)
+
+
+@dataclass(frozen=True)
+class Conv1DTransposeAttributes(ConvTransposeAttributes):
+    """Attributes of nn.conv1d_transpose; see `ConvTransposeAttributes`."""
+
+    data_layout: str = "NCW"
+    kernel_layout: str = "IOW"
+
+
+@dataclass(frozen=True)
+class Conv2DTransposeAttributes(ConvTransposeAttributes):
+    """Attributes of nn.conv2d_transpose; see `ConvTransposeAttributes`."""
+
+    strides: int | tuple[int, ...] = (1, 1)
+    padding: int | tuple[int, ...] = (0, 0)
+    dilation: int | tuple[int, ...] = (1, 1)
+    data_layout: str = "NCHW"
+    kernel_layout: str = "IOHW"
+    output_padding: int | tuple[int, ...] = (0, 0)
+
+
+@dataclass(frozen=True)
+class Conv3DTransposeAttributes(ConvTransposeAttributes):
+    """Attributes of nn.conv3d_transpose; see `ConvTransposeAttributes`."""
+
+    strides: int | tuple[int, ...] = (1, 1, 1)
+    padding: int | tuple[int, ...] = (0, 0, 0)
+    dilation: int | tuple[int, ...] = (1, 1, 1)
+    data_layout: str = "NCDHW"
+    kernel_layout: str = "IODHW"
+    output_padding: int | tuple[int, ...] = (0, 0, 0)
+
+
+def _conv_transpose(rank: int, attributes: type[ConvTransposeAttributes]) -> Operator:
+    return register(
+        Operator(
+            name=f"nn.conv{rank}d_transpose",
+            arguments=("data", "weight"),
+            relation=conv_transpose_relation,
+            kind=FusionKind.OUTPUT_FUSABLE,
+            attributes=attributes,
+            compute=convolution_transpose,
+            reference=convolution_transpose_reference,
+            documentation=(
+                f"Transposed convolution over {rank} spatial axes: each element of the data adds "
+                "its product with the window to the result, at its place times the stride."
+            ),
+        )
+    )
+
+
+conv1d_transpose = _conv_transpose(1, Conv1DTransposeAttributes)
+conv2d_transpose = _conv_transpose(2, Conv2DTransposeAttributes)
+conv3d_transpose = _conv_transpose(3, Conv3DTransposeAttributes)
