@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.table_tasks import NETWORKS, largest_task
 from relay_tune.codegen.target import native_target
 from relay_tune.runtime.target_machine import machine_of
-from relay_tune.schedule.feature_names import FEATURE_NAMES
+from relay_tune.schedule.features.names import FEATURE_NAMES
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.tasks import Task
 from search import Genome, SearchError, SearchTable, Space, load_table, save_table

@@ -25,7 +25,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import relay_tune as rt
 from benchmarks.language_models_torch import char_rnn_variants, tree_lstm_variants
-from relay_tune.runtime.interpreter_values import ConstructorValue
+from relay_tune.runtime.interpreter.values import ConstructorValue
 from relay_tune.zoo.program_catalogue import PROGRAMS
 from relay_tune.zoo.programs import program_inputs, program_module, program_weights
 

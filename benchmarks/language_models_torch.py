@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from relay_tune.runtime.data_values import list_items
-from relay_tune.runtime.interpreter_values import ConstructorValue
+from relay_tune.runtime.interpreter.values import ConstructorValue
 
 Array = np.ndarray[Any, Any]
 Weights = Mapping[str, Array]

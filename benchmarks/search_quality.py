@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 from cost_model import CostModel, CostModelError, Row, top_recall
-from relay_tune.schedule.feature_names import FEATURE_NAMES
+from relay_tune.schedule.features.names import FEATURE_NAMES
 from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.ranking import Ranking, row_of
 from relay_tune.tuning.task_state import new_search

@@ -32,7 +32,7 @@ from benchmarks.described_tables import describe, described_rows, replayed_task_
 from benchmarks.table_tasks import NETWORKS, largest_task
 from relay_tune.codegen.target import native_target
 from relay_tune.runtime.target_machine import machine_of
-from relay_tune.schedule.feature_names import FEATURE_NAMES
+from relay_tune.schedule.features.names import FEATURE_NAMES
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.runner import Draft, NativeRunner, Prepared

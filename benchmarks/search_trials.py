@@ -29,7 +29,7 @@ from statistics import median
 from benchmarks.described_tables import replayed_task_of
 from benchmarks.search_tables import ROUNDS, measured_in_turn
 from relay_tune.codegen.target import native_target
-from relay_tune.runtime.measurement import Measurement
+from relay_tune.runtime.measuring.measurement import Measurement
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.runner import NativeRunner, Prepared

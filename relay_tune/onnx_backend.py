@@ -21,7 +21,7 @@ from relay_tune.errors import InputError, NoNativeCodeError, UnsupportedOperator
 from relay_tune.frontend.onnx_import.build import RunTimeValueError
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
 from relay_tune.ir.module import Module
-from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.model import Model
 from relay_tune.runtime.program_model import ProgramModel
 

@@ -10,7 +10,7 @@ from relay_tune.building import primitives
 from relay_tune.building.build import build
 from relay_tune.ir.module import Module
 from relay_tune.ir.structural import structural_equal, structural_hash
-from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter.interpret import interpret
 from tests.properties.language_passes import PASSES
 from tests.properties.programs.compare import assert_same_value
 from tests.properties.programs.random_program import Program, random_program

@@ -13,7 +13,7 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
-from relay_tune.codegen.statement_writer import write_kernel
+from relay_tune.codegen.kernels.statement_writer import write_kernel
 from relay_tune.codegen.target import Target, initialize_llvm
 from relay_tune.errors import BuildError
 from relay_tune.tensor.loops import Kernel

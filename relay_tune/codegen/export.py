@@ -22,7 +22,7 @@ from relay_tune.codegen.elf_data import write_elf_data
 from relay_tune.codegen.library_header import library_header
 from relay_tune.codegen.library_text import CONSTANTS_SYMBOL, METADATA_SYMBOL, library_text
 from relay_tune.codegen.linker import link_library, linker_command
-from relay_tune.codegen.native_runtime import runtime_text
+from relay_tune.codegen.native_runtime.runtime_text import runtime_text
 from relay_tune.codegen.processor_features import architecture, required_features
 from relay_tune.codegen.target import Target
 from relay_tune.errors import BuildError, InputError

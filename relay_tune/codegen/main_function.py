@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from relay_tune.codegen.native_runtime import MAXIMUM_QUEUES, SLOT_BYTES
+from relay_tune.codegen.native_runtime.runtime_text import MAXIMUM_QUEUES, SLOT_BYTES
 from relay_tune.codegen.sweeps import SWEEP_PATIENCE, Direction, directions, sweep_shares
 from relay_tune.tensor.loops import Kernel
 from relay_tune.tensor.size import nominal

@@ -13,7 +13,7 @@ from relay_tune.ir.dim_arithmetic import symbol_names
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.input_check import check_array, number_as
-from relay_tune.runtime.interpreter_inputs import arguments_by_name
+from relay_tune.runtime.interpreter.inputs import arguments_by_name
 
 _BYTE = ctypes.c_char
 

@@ -15,7 +15,7 @@ from relay_tune.arguments import instance_of, wrong_type
 from relay_tune.errors import InputError
 from relay_tune.ir.expr import Constructor, constant
 from relay_tune.ir.module import Module, require_module
-from relay_tune.runtime.interpreter_values import ConstructorValue, Value
+from relay_tune.runtime.interpreter.values import ConstructorValue, Value
 from relay_tune.std import prelude
 
 

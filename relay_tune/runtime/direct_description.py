@@ -35,7 +35,7 @@ from relay_tune.ir.expr import Constructor
 from relay_tune.ir.types import GlobalTypeVar, RefType, TensorType, TupleType, Type
 from relay_tune.runtime.call_inputs import address_of
 from relay_tune.runtime.direct_call import can_call_directly
-from relay_tune.runtime.interpreter_values import ConstructorValue
+from relay_tune.runtime.interpreter.values import ConstructorValue
 from relay_tune.runtime.leaf_words import Leaf
 
 FIRST_PARTS = 256

@@ -17,8 +17,8 @@ from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.runtime.benchmark import BenchmarkResult, measure
 from relay_tune.runtime.call_inputs import address_of, check_open_sizes, checked_array
-from relay_tune.runtime.interpreter_inputs import arguments_by_name
-from relay_tune.runtime.interpreter_values import Value
+from relay_tune.runtime.interpreter.inputs import arguments_by_name
+from relay_tune.runtime.interpreter.values import Value
 from relay_tune.runtime.native_session import NativeSession, SessionFunctions
 from relay_tune.runtime.value_reader import ValueReader
 from relay_tune.runtime.value_writer import ValueWriter

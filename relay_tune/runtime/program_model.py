@@ -15,8 +15,8 @@ from relay_tune.ir.dim import Symbol
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.runtime.benchmark import BenchmarkResult, measure
 from relay_tune.runtime.call_inputs import shape_of_input
-from relay_tune.runtime.interpreter_inputs import arguments_by_name
-from relay_tune.runtime.interpreter_values import Value
+from relay_tune.runtime.interpreter.inputs import arguments_by_name
+from relay_tune.runtime.interpreter.values import Value
 from relay_tune.runtime.loaded_program import LoadedProgram
 from relay_tune.runtime.native_session import load_functions
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from relay_tune.codegen.compiler import LoadedCode, compile_text, module_text
 from relay_tune.codegen.main_function import Place, call_of, main_text
-from relay_tune.codegen.native_runtime import runtime_text
+from relay_tune.codegen.native_runtime.runtime_text import runtime_text
 from relay_tune.codegen.target import Target
 from relay_tune.op.lower import TensorProgram
 from relay_tune.runtime.target_machine import machine_of

@@ -10,7 +10,11 @@ from functools import cache
 from numbers import Integral
 
 from relay_tune.codegen.compiler import LoadedCode, compile_text
-from relay_tune.codegen.native_runtime import MAXIMUM_THREADS, RUNTIME_SYMBOLS, runtime_text
+from relay_tune.codegen.native_runtime.runtime_text import (
+    MAXIMUM_THREADS,
+    RUNTIME_SYMBOLS,
+    runtime_text,
+)
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import InputError
 

@@ -21,7 +21,7 @@ from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Constructor
 from relay_tune.ir.types import TensorType, TupleType, Type
-from relay_tune.runtime.interpreter_values import ConstructorValue, ReferenceCell, Value
+from relay_tune.runtime.interpreter.values import ConstructorValue, ReferenceCell, Value
 from relay_tune.runtime.native_session import NativeSession, ObjectDescription
 
 # Setting slots directly is several times as quick as the constructor of a frozen class.

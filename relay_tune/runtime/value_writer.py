@@ -23,7 +23,7 @@ from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import RefType, TensorType, TupleType, Type
 from relay_tune.runtime.call_inputs import address_of, checked_array
 from relay_tune.runtime.direct_description import DirectDescription, can_describe
-from relay_tune.runtime.interpreter_values import ConstructorValue, ReferenceCell
+from relay_tune.runtime.interpreter.values import ConstructorValue, ReferenceCell
 from relay_tune.runtime.leaf_words import Leaf
 from relay_tune.runtime.native_session import NativeSession
 from relay_tune.typing.type_text import type_text

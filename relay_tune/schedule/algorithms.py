@@ -11,15 +11,15 @@ import numpy as np
 from relay_tune.errors import InputError
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.constant_stages import fold_constant_stages
-from relay_tune.schedule.groups import Step
-from relay_tune.schedule.row_blocks import MAXIMUM_LOCAL_BYTES, RowBlocks
-from relay_tune.schedule.row_plans import grouped_steps, rows_of
+from relay_tune.schedule.row_groups.groups import Step
+from relay_tune.schedule.row_groups.row_blocks import MAXIMUM_LOCAL_BYTES, RowBlocks
+from relay_tune.schedule.row_groups.row_plans import grouped_steps, rows_of
 from relay_tune.schedule.schedule import DIRECT
 from relay_tune.schedule.split_reduction import can_split, split_program
-from relay_tune.schedule.winograd import winograd_program
-from relay_tune.schedule.winograd_blocks import tile_counts
-from relay_tune.schedule.winograd_match import match_convolution
-from relay_tune.schedule.winograd_transforms import FILTERINGS
+from relay_tune.schedule.winograd.blocks import tile_counts
+from relay_tune.schedule.winograd.match import match_convolution
+from relay_tune.schedule.winograd.stages import winograd_program
+from relay_tune.schedule.winograd.transforms import FILTERINGS
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Tensor
 

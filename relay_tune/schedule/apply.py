@@ -22,11 +22,11 @@ from relay_tune.schedule.packing import PackedConstant
 from relay_tune.schedule.panels import with_panels
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.repeated_axes import fuse_repeated
-from relay_tune.schedule.row_block_loops import points as row_block_points
-from relay_tune.schedule.row_block_loops import row_block_loops
-from relay_tune.schedule.row_blocks import RowBlocks
-from relay_tune.schedule.row_cost import group_spaces, waiting_cycles
-from relay_tune.schedule.row_plans import row_algorithms
+from relay_tune.schedule.row_groups.row_block_loops import points as row_block_points
+from relay_tune.schedule.row_groups.row_block_loops import row_block_loops
+from relay_tune.schedule.row_groups.row_blocks import RowBlocks
+from relay_tune.schedule.row_groups.row_cost import group_spaces, waiting_cycles
+from relay_tune.schedule.row_groups.row_plans import row_algorithms
 from relay_tune.schedule.same_packing import with_packing
 from relay_tune.schedule.schedule import DIRECT, Schedule, algorithm_of
 from relay_tune.schedule.space import NestSpace, nest_space

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from math import prod
 
 from relay_tune.schedule.analysis import NestAnalysis
-from relay_tune.schedule.estimate import overlapped
+from relay_tune.schedule.estimates.estimate import overlapped
+from relay_tune.schedule.estimates.memory_traffic import stored_cycles
 from relay_tune.schedule.machine import Machine
-from relay_tune.schedule.memory_traffic import stored_cycles
 from relay_tune.schedule.space import NestSpace
 
 

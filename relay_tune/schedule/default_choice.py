@@ -10,10 +10,10 @@ from math import prod
 
 from relay_tune.schedule.alternatives import MAXIMUM_WINDOW
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.exchange import exchange_cycles
+from relay_tune.schedule.estimates.exchange import exchange_cycles
+from relay_tune.schedule.estimates.register_use import accumulators
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import outer_loops
-from relay_tune.schedule.register_use import accumulators
 from relay_tune.schedule.space import MAXIMUM_BODY, NestSpace, integer, pair
 
 REMEMBERED_DEFAULTS = 2048

@@ -14,12 +14,12 @@ from itertools import product
 from relay_tune.schedule.alternatives import alternatives
 from relay_tune.schedule.analysis import NOTHING_NEAR, Near, NestAnalysis, analyse
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.estimate import Estimate, estimate
+from relay_tune.schedule.estimates.estimate import Estimate, estimate
+from relay_tune.schedule.estimates.memory_traffic import fetched_ahead
+from relay_tune.schedule.estimates.register_use import accumulators, register_use
 from relay_tune.schedule.machine import Machine
-from relay_tune.schedule.memory_traffic import fetched_ahead
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.parallel_loops import with_parallel
-from relay_tune.schedule.register_use import accumulators, register_use
 from relay_tune.tensor.expression import Tensor
 
 MAXIMUM_BODY = 640

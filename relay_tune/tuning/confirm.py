@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relay_tune.runtime.measurement import Measurement, Outcome
+from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.tuning.runner import Runner
 from relay_tune.tuning.task_state import TaskState, Tried
 

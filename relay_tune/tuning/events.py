@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from relay_tune.runtime.measurement import Outcome
+from relay_tune.runtime.measuring.measurement import Outcome
 
 
 @dataclass(frozen=True, slots=True)

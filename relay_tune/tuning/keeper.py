@@ -13,7 +13,7 @@ from typing import Any
 
 import logs
 from relay_tune.errors import InputError
-from relay_tune.runtime.measurement import Measurement
+from relay_tune.runtime.measuring.measurement import Measurement
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.finished_tasks import FINISHED, FinishedMark
 from relay_tune.tuning.kept_schedules import KEPT, KeptSchedule

@@ -13,8 +13,8 @@ from itertools import pairwise
 from relay_tune.schedule.apply import Plan
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.default_choice import default_choice
-from relay_tune.schedule.estimate import Estimate
-from relay_tune.schedule.features import features
+from relay_tune.schedule.estimates.estimate import Estimate
+from relay_tune.schedule.features.program_features import features
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.schedule.space import NestSpace

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cost_model import CostModel
-from relay_tune.schedule.feature_names import FEATURE_NAMES
+from relay_tune.schedule.features.names import FEATURE_NAMES
 
 PRETRAINED = Path(__file__).with_name("pretrained.json")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from cost_model import CostModel, CostModelError, Row
-from relay_tune.schedule.features import estimated_throughput
+from relay_tune.schedule.features.program_features import estimated_throughput
 from relay_tune.tuning.pretrained import new_cost_model
 from relay_tune.tuning.task_state import TaskState
 from search import Genome, Score

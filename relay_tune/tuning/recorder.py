@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import chain, compress
 
 from cost_model import Row
-from relay_tune.runtime.measurement import Measurement, Outcome
+from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.events import Measured
 from relay_tune.tuning.held_interrupts import held_interrupts

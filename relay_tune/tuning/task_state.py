@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from relay_tune.runtime.measurement import Measurement, Outcome
+from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.result import TaskResult

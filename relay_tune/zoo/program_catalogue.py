@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from relay_tune.runtime.data_values import data_value, list_value
-from relay_tune.runtime.interpreter_values import ConstructorValue
+from relay_tune.runtime.interpreter.values import ConstructorValue
 from relay_tune.std import prelude
 from relay_tune.zoo.programs import Inputs, Program, Sizes
 

@@ -16,7 +16,7 @@ from relay_tune.errors import InputError
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
-from relay_tune.runtime.interpreter_values import Value
+from relay_tune.runtime.interpreter.values import Value
 from relay_tune.std import prelude
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.transform.fix_input_shapes import FixInputShapes

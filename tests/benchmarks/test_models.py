@@ -10,7 +10,7 @@ import pytest
 from benchmarks.models import network, recurrent_model
 from relay_tune import zoo
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
-from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.zoo.recurrent import SMALL
 
 

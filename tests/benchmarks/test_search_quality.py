@@ -15,8 +15,8 @@ from benchmarks.search_quality import (
     read_table,
     report,
 )
-from relay_tune.schedule.feature_names import FEATURE_NAMES
-from relay_tune.schedule.features import TOTAL_CYCLES
+from relay_tune.schedule.features.names import FEATURE_NAMES
+from relay_tune.schedule.features.program_features import TOTAL_CYCLES
 from search import Choice, SearchError, SearchTable, save_table
 from search.landscapes import matmul_landscape, sample_table
 from search.table import TableRow

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import search_tables
 from benchmarks.described_tables import converted
-from relay_tune.runtime.measurement import Measurement, Outcome
+from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.tuning.runner import NativeRunner
 from search import Choice, Condition, Genome, SearchTable, Space
 from search.table import TableRow

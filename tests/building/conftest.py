@@ -8,7 +8,7 @@ from relay_tune.building.build import build
 from relay_tune.ir.expr import Call, Expr
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import find_operator
-from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.model import Model
 
 

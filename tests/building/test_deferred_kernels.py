@@ -17,8 +17,8 @@ from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.module import Module
 from relay_tune.ir.parser.parse import parse
 from relay_tune.runtime.data_values import data_value, list_value
-from relay_tune.runtime.interpreter import interpret
-from relay_tune.runtime.interpreter_values import ConstructorValue
+from relay_tune.runtime.interpreter.interpret import interpret
+from relay_tune.runtime.interpreter.values import ConstructorValue
 from relay_tune.runtime.program_model import ProgramModel
 from relay_tune.std import prelude
 from relay_tune.transform.bind_parameters import BindParameters

@@ -13,7 +13,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.operator import find_operator
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.data_values import list_value
-from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.model import Model
 from relay_tune.runtime.program_model import ProgramModel
 from relay_tune.std import prelude

@@ -13,8 +13,8 @@ from relay_tune.errors import InputError, RelayError
 from relay_tune.ir.module import Module
 from relay_tune.ir.parser.parse import parse
 from relay_tune.runtime.data_values import data_value
-from relay_tune.runtime.interpreter import interpret
-from relay_tune.runtime.interpreter_values import ReferenceCell
+from relay_tune.runtime.interpreter.interpret import interpret
+from relay_tune.runtime.interpreter.values import ReferenceCell
 from relay_tune.runtime.program_model import ProgramModel
 from tests.properties.programs.compare import assert_same_value
 

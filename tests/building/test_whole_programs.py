@@ -4,7 +4,7 @@ import numpy as np
 
 from relay_tune.building.build import build
 from relay_tune.ir.parser.parse import parse
-from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.std import prelude
 from tests.properties.programs.compare import assert_same_value
 

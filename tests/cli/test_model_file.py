@@ -12,7 +12,7 @@ from relay_tune.cli.model_file import load_model, stem
 from relay_tune.errors import InputError, ModelError, ParseError
 from relay_tune.ir.json_form import to_json
 from relay_tune.ir.structural import first_difference
-from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter.interpret import interpret
 from tests.cli.conftest import Tune
 
 

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from relay_tune.cli.progress import LineProgress, shown_progress
 from relay_tune.cli.progress_live import LiveProgress
-from relay_tune.runtime.measurement import Outcome
+from relay_tune.runtime.measuring.measurement import Outcome
 from relay_tune.tuning.events import (
     CostModelFailed,
     Event,

@@ -20,7 +20,7 @@ worker.stdout.read(1)
 
 
 def test_killing_is_final_and_repeatable() -> None:
-    worker = start_worker("relay_tune.runtime.measure_worker", ['{"memory_bytes": 1000000}'])
+    worker = start_worker("relay_tune.runtime.measuring.worker", ['{"memory_bytes": 1000000}'])
     kill_worker(worker)
     assert worker.wait(10) < 0
     kill_worker(worker)
@@ -28,14 +28,14 @@ def test_killing_is_final_and_repeatable() -> None:
 
 
 def test_a_worker_ends_with_its_input() -> None:
-    worker = start_worker("relay_tune.runtime.measure_worker", ['{"memory_bytes": 1000000}'])
+    worker = start_worker("relay_tune.runtime.measuring.worker", ['{"memory_bytes": 1000000}'])
     worker.communicate(timeout=30)
     assert worker.returncode == 0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux kills the children of the dead")
 def test_a_worker_does_not_outlive_a_killed_parent() -> None:
-    script = PARENT.format(module="relay_tune.runtime.measure_worker")
+    script = PARENT.format(module="relay_tune.runtime.measuring.worker")
     parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
     assert parent.stdout is not None
     worker = psutil.Process(int(parent.stdout.readline()))

@@ -10,7 +10,7 @@ from relay_tune.ir.expr import Function
 from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.structural import structural_equal
 from relay_tune.ir.types import TensorType
-from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.typing.infer import infer_types
 

@@ -6,7 +6,7 @@ import pytest
 import relay_tune as rt
 from relay_tune.errors import InputError
 from relay_tune.ir.structural import first_difference
-from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter.interpret import interpret
 
 X = rt.Var("x", rt.TensorType((), "int32"))
 

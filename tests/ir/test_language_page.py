@@ -13,8 +13,8 @@ import relay_tune.op
 from relay_tune.ir.parser.parse import parse, parse_expr
 from relay_tune.ir.printer.astext import astext
 from relay_tune.ir.structural import first_difference
-from relay_tune.runtime.interpreter import evaluate
-from relay_tune.runtime.interpreter_values import ConstructorValue
+from relay_tune.runtime.interpreter.interpret import evaluate
+from relay_tune.runtime.interpreter.values import ConstructorValue
 from relay_tune.std import prelude
 from relay_tune.typing.infer import infer_expr, infer_types
 

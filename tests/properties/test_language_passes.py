@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 
 from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.structural import first_difference
-from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.typing.infer import infer_types
 from relay_tune.typing.well_formed import check_well_formed
 from tests.properties.language_passes import CHECKS, PASSES

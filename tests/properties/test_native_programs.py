@@ -3,7 +3,7 @@
 import pytest
 
 from relay_tune.building.build import build
-from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter.interpret import interpret
 from tests.properties.programs.compare import assert_same_value
 from tests.properties.programs.random_program import random_program
 

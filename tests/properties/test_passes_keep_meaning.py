@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from relay_tune.ir.expr import Expr, Function, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
-from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.transform.matching import static_shape
 from relay_tune.transform.module_pass import ModulePass
 from relay_tune.transform.pipeline import PipelineOptions, default_pipeline

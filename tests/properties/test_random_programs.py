@@ -14,7 +14,7 @@ from relay_tune.ir.printer.astext import astext
 from relay_tune.ir.structural import first_difference
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import FuncType
-from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.transform.eliminate_dead_code import EliminateDeadCode
 from relay_tune.typing.infer import infer_types
 from relay_tune.typing.well_formed import check_well_formed

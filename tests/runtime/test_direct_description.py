@@ -14,7 +14,7 @@ from relay_tune.ir.types import GlobalTypeVar
 from relay_tune.runtime import direct_description
 from relay_tune.runtime.data_values import data_value, list_items
 from relay_tune.runtime.direct_description import FIRST_PARTS, DirectDescription, can_describe
-from relay_tune.runtime.interpreter_values import ConstructorValue
+from relay_tune.runtime.interpreter.values import ConstructorValue
 from relay_tune.runtime.loaded_program import LoadedProgram
 from relay_tune.runtime.program_model import ProgramModel
 from tests.properties.programs.compare import assert_same_value

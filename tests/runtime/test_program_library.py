@@ -12,7 +12,7 @@ from relay_tune.errors import InputError, RelayError
 from relay_tune.ir.module import Module
 from relay_tune.ir.parser.parse import parse
 from relay_tune.runtime.data_values import data_value
-from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.load import load
 from relay_tune.runtime.loaded_program import LoadedProgram
 from relay_tune.runtime.program_model import ProgramModel

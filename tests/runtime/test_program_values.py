@@ -8,7 +8,7 @@ from relay_tune.errors import InputError
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.parser.parse import parse
 from relay_tune.runtime.data_values import data_value, list_items
-from relay_tune.runtime.interpreter_values import ConstructorValue, ReferenceCell, Value
+from relay_tune.runtime.interpreter.values import ConstructorValue, ReferenceCell, Value
 from relay_tune.runtime.program_model import ProgramModel
 from tests.properties.programs.compare import assert_same_value
 

@@ -14,7 +14,7 @@ from relay_tune.ir.dim import Symbol
 from relay_tune.ir.expr import Function
 from relay_tune.ir.types import TensorType
 from relay_tune.op.lower import lower_function
-from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import apply_schedule, plan_program
 from relay_tune.schedule.open_axes import edge_tiles

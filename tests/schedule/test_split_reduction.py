@@ -16,7 +16,7 @@ from relay_tune.tensor.expression import Axis, binary, reduce
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.random_choices import any_choice
 from tests.schedule.running import run_schedule, runnable_targets
-from tests.schedule.test_winograd import convolution_program, feeds_of
+from tests.schedule.winograd.test_stages import convolution_program, feeds_of
 
 SERVER = Machine(64, 32, cache_bytes=(32 << 10, 768 << 10, 32 << 20))
 TOLERANCE = 1e-5

@@ -12,8 +12,8 @@ import pytest
 from relay_tune.errors import RelayError
 from relay_tune.frontend.relay_text import parse
 from relay_tune.runtime.data_values import data_value, list_items, list_value
-from relay_tune.runtime.interpreter import interpret
-from relay_tune.runtime.interpreter_values import ConstructorValue
+from relay_tune.runtime.interpreter.interpret import interpret
+from relay_tune.runtime.interpreter.values import ConstructorValue
 from relay_tune.std import prelude
 from relay_tune.typing.infer import infer_types
 

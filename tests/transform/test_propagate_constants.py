@@ -2,7 +2,7 @@ import numpy as np
 
 from relay_tune.ir.module import Module
 from relay_tune.ir.parser.parse import parse
-from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.transform.language.propagate_constants import PropagateConstants
 from relay_tune.typing.infer import infer_types

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Sequence
 
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
-from relay_tune.runtime.measurement import Measurement, Outcome
+from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.runner import Draft, Prepared
 from relay_tune.tuning.tasks import Task

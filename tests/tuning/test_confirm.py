@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 
 from relay_tune.codegen.target import Target
-from relay_tune.runtime.measurement import Measurement, Outcome
+from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.confirm import measure_in_turn, next_to_confirm

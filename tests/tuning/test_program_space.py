@@ -9,7 +9,7 @@ import pytest
 from relay_tune.codegen.target import Target
 from relay_tune.frontend.relay_text import parse
 from relay_tune.runtime.target_machine import machine_of
-from relay_tune.schedule.feature_names import FEATURE_NAMES
+from relay_tune.schedule.features.names import FEATURE_NAMES
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.transform.pipeline import default_pipeline

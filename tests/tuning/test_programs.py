@@ -6,7 +6,7 @@ import numpy as np
 
 from relay_tune.building.program_form import fused_module
 from relay_tune.ir.parser.parse import parse
-from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.tuning.tasks import extract_tasks
 from relay_tune.tuning.tune import tune
 from relay_tune.tuning.tuned_build import Coverage, build

@@ -7,7 +7,7 @@ import pytest
 from cost_model import CostModel, CostModelError, Row, rank_correlation
 from relay_tune.codegen.target import Target
 from relay_tune.runtime.target_machine import machine_of
-from relay_tune.schedule.features import estimated_throughput
+from relay_tune.schedule.features.program_features import estimated_throughput
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.ranking import Ranking, row_of
 from relay_tune.tuning.task_state import TaskState, new_state

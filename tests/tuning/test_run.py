@@ -14,7 +14,7 @@ import logs
 from relay_tune.codegen.target import Target
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.errors import InputError, TuningError
-from relay_tune.runtime.measurement import Measurement, Outcome
+from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.events import Event, Measured, RunStarted, TaskStarted
 from relay_tune.tuning.finished_tasks import FINISHED_EARLIER

@@ -10,7 +10,7 @@ from relay_tune.codegen.target import Target
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.errors import InputError
 from relay_tune.frontend.relay_text import parse
-from relay_tune.runtime.measurement import Measurement, Outcome
+from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.transform.pipeline import default_pipeline

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from relay_tune.codegen.target import Target
-from relay_tune.runtime.measurement import Outcome
+from relay_tune.runtime.measuring.measurement import Outcome
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.scheduler import expected_saving, next_task, reason_to_finish

@@ -10,7 +10,7 @@ from relay_tune.frontend.onnx_export.to_onnx import to_onnx
 from relay_tune.ir.expr import Constant
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import FuncType, TensorType
-from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.typing.infer import infer_types
 
 TOLERANCE = 1e-4

@@ -4,10 +4,10 @@
     add, gelu, ..  -> softmax, layer_norm               element by element, then a row
     depthwise convolution -> .. -> 1x1 convolution      the rows of an image, channels last
 
-In one primitive they can run block by block of rows (`relay_tune.schedule.groups`), so that the
-scores never leave the nearest cache. Measured with 12 heads, 128 rows and keys, 64 channels on one
-core: 391 us together, 467 us one after the other. A product with constant weights in front of a
-normalisation stays apart: each block of rows would read all the weights again. Behind a depthwise
+In one primitive they can run block by block of rows (`relay_tune.schedule.row_groups.groups`), so
+that the scores never leave the nearest cache. Measured with 12 heads, 128 rows and keys, 64 channels
+on one core: 391 us together, 467 us one after the other. A product with constant weights in front of
+a normalisation stays apart: each block of rows would read all the weights again. Behind a depthwise
 convolution the weights are few.
 """
 

@@ -28,7 +28,7 @@ from relay_tune.ir.expr import (
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import find_operator
 from relay_tune.ir.types import TensorType
-from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.typing.infer import infer_types
 
 Build = Callable[..., Expr]

@@ -11,7 +11,7 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
-from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.typing.infer import infer_types
 
 NodeModel = Callable[..., onnx.ModelProto]

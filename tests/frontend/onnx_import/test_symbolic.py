@@ -15,7 +15,7 @@ from relay_tune.errors import InputError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
 from relay_tune.ir.dim import Symbol
 from relay_tune.ir.types import TensorType
-from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.typing.infer import infer_types
 
 RANDOM = np.random.default_rng(5)

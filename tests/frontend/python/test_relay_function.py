@@ -20,8 +20,8 @@ from relay_tune.ir.expr import Constant
 from relay_tune.ir.structural import first_difference
 from relay_tune.ir.traversal import post_order
 from relay_tune.runtime.data_values import data_value, list_items, list_value
-from relay_tune.runtime.interpreter import interpret
-from relay_tune.runtime.interpreter_values import ConstructorValue
+from relay_tune.runtime.interpreter.interpret import interpret
+from relay_tune.runtime.interpreter.values import ConstructorValue
 from relay_tune.std import prelude
 
 ROWS = np.arange(12, dtype="float32").reshape(3, 4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from relay_tune.runtime.interpreter_values import ConstructorValue
+from relay_tune.runtime.interpreter.values import ConstructorValue
 
 TOLERANCE = 1e-4
 

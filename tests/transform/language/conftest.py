@@ -7,7 +7,7 @@ import pytest
 import relay_tune.op  # noqa: F401
 from relay_tune.ir.module import Module
 from relay_tune.ir.parser.parse import parse
-from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.typing.infer import infer_types
 from tests.properties.programs.compare import assert_same_value
 

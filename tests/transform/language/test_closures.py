@@ -6,7 +6,7 @@ from relay_tune.errors import BuildError
 from relay_tune.ir.expr import Function
 from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.traversal import post_order
-from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.transform.language.defunctionalize import Defunctionalize
 from relay_tune.transform.language.eta_expand import EtaExpand
 from relay_tune.transform.language.lambda_lift import LambdaLift

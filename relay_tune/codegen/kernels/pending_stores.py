@@ -1,0 +1,104 @@
+"""Stores of lanes that lie apart, held back until their neighbours in memory are known.
+
+A register tile often stores vectors along an axis that is not the innermost one of its tensor,
+while the points beside each other in memory are other vectors of the tile:
+
+    y[0 * 56 + lane * 3136] = a            for each of 16 lanes: y[lane * 3136 + 0 .. 2] = (a, b)
+    y[1 * 56 + lane * 3136] = b
+
+Held back, they become stores of whole rows, transposed in registers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from relay_tune.codegen.function_writer import FunctionWriter
+from relay_tune.codegen.kernels.strided_loads import Lanes
+from relay_tune.codegen.kernels.transposing import piece, transposed
+from relay_tune.codegen.llvm_types import BYTES, memory_type
+from relay_tune.tensor.affine import Affine
+from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.lane_rows import pieces
+
+
+@dataclass(slots=True)
+class _Held:
+    """What is held back for one buffer.
+
+    Attributes:
+        start: what all offsets have in common.
+        vectors: by shape and offset from the start.
+        covered: the offsets of all elements.
+    """
+
+    start: Affine
+    vectors: dict[Lanes, dict[int, str]] = field(default_factory=dict)
+    covered: set[int] = field(default_factory=set)
+
+
+class PendingStores:
+    """Stores that are held back; values must stay defined until `flush`."""
+
+    def __init__(self, writer: FunctionWriter, pointers: dict[Tensor, str]) -> None:
+        self._writer = writer
+        self._pointers = pointers
+        self._held: dict[Tensor, _Held] = {}
+
+    def add(self, buffer: Tensor, offset: Affine, shape: Lanes, text: str) -> None:
+        """Hold back a vector of stored elements; `offset` is that of its first lane."""
+        start = offset.shift(-offset.constant)
+        places = {offset.constant + shape.stride * lane for lane in range(shape.active)}
+        held = self._held.get(buffer)
+        if held is not None and (held.start.terms != start.terms or held.covered & places):
+            self.flush(buffer)
+            held = None
+        if held is None:
+            held = self._held[buffer] = _Held(start)
+        held.covered |= places
+        vectors = held.vectors.setdefault(shape, {})
+        vectors[offset.constant] = text
+        row = range(offset.constant - shape.lanes + 1, offset.constant + 1)
+        if all(place in vectors for place in row):
+            self._write(buffer, held.start.shift(row[0]), shape, [vectors.pop(n) for n in row])
+
+    def flush(self, buffer: Tensor | None = None) -> None:
+        """Write what is held back, for all buffers or one."""
+        for each in list(self._held) if buffer is None else [buffer]:
+            held = self._held.pop(each, None)
+            if held is None:
+                continue
+            for shape, vectors in held.vectors.items():
+                for begin, row in _rows(vectors):
+                    for first, size in pieces(len(row), shape.lanes):
+                        start = held.start.shift(begin + first)
+                        self._write(each, start, shape, row[first : first + size])
+
+    def _write(self, buffer: Tensor, start: Affine, shape: Lanes, row: list[str]) -> None:
+        """Store vectors whose first lanes lie beside each other from `start` on."""
+        element, size = memory_type(buffer.dtype), len(row)
+        turned = transposed(self._writer, element, shape.lanes, row)
+        kind = element if size == 1 else f"<{size} x {element}>"
+        for lane in range(shape.active):
+            group, vector = lane // size * size, turned[lane % size]
+            if size == 1:
+                text = self._writer.pure(
+                    f"extractelement <{shape.lanes} x {element}> {vector}, i64 {lane}"
+                )
+            else:
+                text = piece(self._writer, element, shape.lanes, vector, group, size)
+            pointer = self._writer.address(
+                self._pointers[buffer], start.shift(lane * shape.stride), BYTES[buffer.dtype]
+            )
+            self._writer.line(f"store {kind} {text}, ptr {pointer}, align {BYTES[buffer.dtype]}")
+
+
+def _rows(vectors: dict[int, str]) -> list[tuple[int, list[str]]]:
+    """Vectors by offset as runs of neighbours, each with its first offset."""
+    runs: list[tuple[int, list[str]]] = []
+    for place in sorted(vectors):
+        if runs and place == runs[-1][0] + len(runs[-1][1]):
+            runs[-1][1].append(vectors[place])
+        else:
+            runs.append((place, [vectors[place]]))
+    return runs

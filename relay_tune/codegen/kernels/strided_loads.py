@@ -1,0 +1,88 @@
+"""Loads of lanes that lie apart, by whole vectors where that takes fewer instructions.
+
+every second element       two vectors, and the even lanes of both
+a column of a matrix       rows of several columns that are wanted, transposed
+anything else              lane by lane
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from relay_tune.codegen.arithmetic import Value
+from relay_tune.codegen.function_writer import FunctionWriter
+from relay_tune.codegen.kernels.transposing import joined, shuffled, transposed
+from relay_tune.codegen.llvm_types import value_type
+from relay_tune.tensor.affine import Affine
+from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.lane_rows import MOST_SKIPPED
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """The shape of a vector access: lanes, how many of them count, elements between two of them."""
+
+    lanes: int
+    active: int
+    stride: int
+
+    @property
+    def can_skip(self) -> bool:
+        """Whether the lanes lie close together, over the length of a whole vector at least."""
+        reach = (self.active - 1) * self.stride
+        return 1 < self.stride <= MOST_SKIPPED and reach >= self.lanes - 1
+
+
+@dataclass(frozen=True, slots=True)
+class StridedLoads:
+    """Writes such loads.
+
+    Attributes:
+        writer: where instructions go.
+        load: the value of neighbouring elements from an offset on; 0 of them are a scalar.
+    """
+
+    writer: FunctionWriter
+    load: Callable[[Tensor, Affine, int], Value]
+
+    def skipping(self, tensor: Tensor, start: Affine, shape: Lanes) -> Value:
+        """Lanes picked out of whole vectors, none of which reaches past the last lane."""
+        lanes, last = shape.lanes, (shape.active - 1) * shape.stride
+        each = (lanes - 1) // shape.stride + 1
+        text = "poison"
+        for first in range(0, shape.active, each):
+            begin = min(first * shape.stride, last + 1 - lanes)
+            window = self.load(tensor, start.shift(begin), lanes)
+            order = [
+                lanes + lane * shape.stride - begin if first <= lane < first + each else lane
+                for lane in range(shape.active)
+            ]
+            order += [0] * (lanes - len(order))
+            pair = (text, window.text)
+            text = shuffled(self.writer, value_type(tensor.dtype), lanes, pair, order)
+        return Value(text, tensor.dtype, lanes)
+
+    def column(self, tensor: Tensor, start: Affine, shape: Lanes, place: int, size: int) -> Value:
+        """The elements at `place` in rows of `size`, one row for each lane; rows are shared."""
+        rows = [
+            self.load(tensor, start.shift(lane * shape.stride), size).text
+            if lane < shape.active
+            else "poison"
+            for lane in range(shape.lanes)
+        ]
+        element = value_type(tensor.dtype)
+        vectors = [joined(self.writer, element, size, rows[n::size]) for n in range(size)]
+        turned = transposed(self.writer, element, shape.lanes, vectors)
+        return Value(turned[place], tensor.dtype, shape.lanes)
+
+    def one_by_one(self, tensor: Tensor, start: Affine, shape: Lanes) -> Value:
+        """Each lane by itself; lanes that do not count are 0."""
+        kind, element = value_type(tensor.dtype, shape.lanes), value_type(tensor.dtype)
+        text = "zeroinitializer"
+        for lane in range(shape.active):
+            value = self.load(tensor, start.shift(shape.stride * lane), 0)
+            text = self.writer.pure(
+                f"insertelement {kind} {text}, {element} {value.text}, i64 {lane}"
+            )
+        return Value(text, tensor.dtype, shape.lanes)

@@ -1,0 +1,200 @@
+"""Scalar expressions to LLVM values: loads, arithmetic, selects, reductions over lanes.
+
+An expression is evaluated in an environment that gives each axis as an affine form over loop
+variables and, inside a vector loop, the lane. What does not depend on the lane stays a scalar and
+is spread over the lanes only where it meets a vector.
+"""
+
+from __future__ import annotations
+
+from relay_tune.codegen.arithmetic import Value
+from relay_tune.codegen.function_writer import FunctionWriter
+from relay_tune.codegen.kernels.index_writer import IndexWriter
+from relay_tune.codegen.kernels.load_writer import LoadWriter
+from relay_tune.codegen.kernels.operations import binary_operation, cast_value, unary_operation
+from relay_tune.codegen.kernels.reduce_lanes import reduce_lanes, reduce_rows
+from relay_tune.codegen.kernels.vector_lanes import LANE, VectorContext, VectorLanes
+from relay_tune.codegen.llvm_types import is_float
+from relay_tune.tensor.affine import Affine
+from relay_tune.tensor.expression import (
+    COMPARISONS,
+    INDEX,
+    Axis,
+    Binary,
+    Cast,
+    Literal,
+    Load,
+    Scalar,
+    Select,
+    Tensor,
+    Unary,
+)
+from relay_tune.tensor.loops import LaneReduce
+from relay_tune.tensor.walk import contains_load
+
+
+class ValueWriter:
+    """Evaluates expressions; statements change its environment.
+
+    Attributes:
+        writer: where instructions go.
+        lanes: the vector loop around.
+        indices: indices and the environment of axes.
+        loads: buffers, and what is known to be in them.
+    """
+
+    def __init__(self, writer: FunctionWriter, pointers: dict[Tensor, str]) -> None:
+        """A writer of values; `pointers` are the base addresses of buffers."""
+        self.writer = writer
+        self.lanes = VectorLanes(writer)
+        self.indices = IndexWriter(self.lanes, self.value)
+        self.loads = LoadWriter(self.lanes, self.indices, pointers)
+        self._known: dict[Scalar, Value] = {}
+
+    def evaluate(self, expression: Scalar) -> Value:
+        """The value of an expression; shared sub-expressions are evaluated once."""
+        self._known = {}
+        return self.value(expression)
+
+    def value(self, expression: Scalar) -> Value:
+        """Like `evaluate`, within an evaluation."""
+        known = self._known.get(expression)
+        if known is None:
+            known = self._value(expression)
+            self._known[expression] = known
+        return known
+
+    def _value(self, expression: Scalar) -> Value:
+        if isinstance(expression, Axis | Binary) and expression.dtype == INDEX:
+            form = self.indices.affine(expression)
+            if form is not None:
+                return self.indices.affine_value(form)
+        match expression:
+            case Literal():
+                arithmetic = self.lanes.arithmetic(expression.dtype, 0)
+                return Value(arithmetic.number(expression.value), expression.dtype)
+            case Load():
+                return self.loads.load(expression)
+            case Unary():
+                operand = self.value(expression.operand)
+                arithmetic = self.lanes.arithmetic(operand.dtype, operand.lanes)
+                text = unary_operation(arithmetic, expression.operation, operand.text)
+                return Value(text, expression.dtype, operand.lanes)
+            case Binary():
+                return self._binary(expression)
+            case Cast():
+                operand = self.value(expression.operand)
+                arithmetic = self.lanes.arithmetic(operand.dtype, operand.lanes)
+                return cast_value(arithmetic, operand, expression.dtype)
+            case Select():
+                return self._select(expression)
+            case LaneReduce():
+                return self._lane_reduce(expression)
+        raise TypeError(f"not a scalar expression: {type(expression).__name__}")
+
+    def _binary(self, node: Binary) -> Value:
+        fused = self._multiply_add(node)
+        if fused is not None:
+            return fused
+        if node.operation in COMPARISONS:
+            decided = self.indices.decide(node)
+            if decided is not None:
+                return Value("true" if decided else "false", "bool")
+        left = self.value(node.left)
+        quotient = self.indices.unsigned_quotient(node, left)
+        if quotient is not None:
+            return quotient
+        right = self.value(node.right)
+        lanes, (x, y) = self.lanes.together(left, right)
+        text = binary_operation(self.lanes.arithmetic(left.dtype, lanes), node.operation, x, y)
+        return Value(text, node.dtype, lanes)
+
+    def _multiply_add(self, node: Binary) -> Value | None:
+        """a * b + c in one instruction, for floats."""
+        if node.operation != "add" or not is_float(node.dtype):
+            return None
+        for product, addend in ((node.right, node.left), (node.left, node.right)):
+            if isinstance(product, Binary) and product.operation == "mul":
+                values = [self.value(e) for e in (product.left, product.right, addend)]
+                lanes, (x, y, z) = self.lanes.together(*values)
+                text = self.lanes.arithmetic(node.dtype, lanes).multiply_add(x, y, z)
+                return Value(text, node.dtype, lanes)
+        return None
+
+    def _select(self, node: Select) -> Value:
+        decided = self.indices.decide(node.condition)
+        if decided is not None:
+            return self.value(node.if_true if decided else node.if_false)
+        condition = self.value(node.condition)
+        if condition.text in ("true", "false"):
+            return self.value(node.if_true if condition.text == "true" else node.if_false)
+        if not (contains_load(node.if_true) or contains_load(node.if_false)):
+            return self._choose(condition, self.value(node.if_true), self.value(node.if_false))
+        if condition.lanes:
+            return self._select_masked(node, condition)
+        return self._select_branching(node, condition)
+
+    def _choose(self, condition: Value, if_true: Value, if_false: Value) -> Value:
+        lanes, (c, x, y) = self.lanes.together(condition, if_true, if_false)
+        return Value(
+            self.lanes.arithmetic(if_true.dtype, lanes).select(c, x, y), if_true.dtype, lanes
+        )
+
+    def _select_masked(self, node: Select, condition: Value) -> Value:
+        """Both sides, each loading only in its own lanes."""
+        bools = self.lanes.arithmetic("bool", self.lanes.vector.lanes)
+        inverse = bools.binary("xor", condition.text, bools.number(True))
+        if_true = self._value_under(condition.text, node.if_true)
+        if_false = self._value_under(inverse, node.if_false)
+        return self._choose(condition, if_true, if_false)
+
+    def _value_under(self, mask: str, expression: Scalar) -> Value:
+        outer = self.lanes.vector.mask
+        current = self.lanes.mask()
+        bools = self.lanes.arithmetic("bool", self.lanes.vector.lanes)
+        self.lanes.vector.mask = mask if current is None else bools.binary("and", current, mask)
+        known = self._known
+        self._known = dict(known)
+        value = self.value(expression)
+        self._known = known
+        self.lanes.vector.mask = outer
+        return value
+
+    def _select_branching(self, node: Select, condition: Value) -> Value:
+        """Jump over the loads of the side that is not taken."""
+        w = self.writer
+        self.loads.pending.flush()
+        number = w.fresh("select").removeprefix("%")
+        w.line(f"br i1 {condition.text}, label %{number}.true, label %{number}.false")
+        sides: list[tuple[Value, str]] = []
+        for label, expression in (("true", node.if_true), ("false", node.if_false)):
+            w.start_block(f"{number}.{label}")
+            known = self._known
+            self._known = dict(known)
+            w.push_scope()
+            value = self.value(expression)
+            if self.lanes.vector.lanes:
+                value = self.lanes.spread(value)
+            w.pop_scope()
+            self._known = known
+            sides.append((value, w.block))
+            w.line(f"br label %{number}.end")
+        w.start_block(f"{number}.end")
+        incoming = ", ".join(f"[ {value.text}, %{block} ]" for value, block in sides)
+        result = w.fresh()
+        w.line(f"{result} = phi {sides[0][0].llvm_type} {incoming}")
+        return Value(result, node.dtype, sides[0][0].lanes)
+
+    def _lane_reduce(self, node: LaneReduce) -> Value:
+        """The reduction of operands over the lanes of a vector axis of their own."""
+        outer_vector, outer_known = self.lanes.vector, self._known
+        self.lanes.vector, self._known = VectorContext(node.axis.extent, node.axis.extent), {}
+        self.indices.environment[node.axis] = Affine({LANE: 1})
+        rows = [self.lanes.spread(self.value(row)) for row in node.rows]
+        self.lanes.vector, self._known = outer_vector, outer_known
+        arithmetic = self.lanes.arithmetic(node.dtype, node.axis.extent)
+        texts = [row.text for row in rows]
+        if outer_vector.lanes:
+            found = reduce_rows(arithmetic, node.operation, texts, outer_vector.lanes)
+            return Value(found, node.dtype, outer_vector.lanes)
+        return Value(reduce_lanes(arithmetic, node.operation, texts[0]), node.dtype)

@@ -1,0 +1,1 @@
+"""The thread pool of compiled programs, as LLVM IR that needs libc alone."""

@@ -1,0 +1,1 @@
+"""The meaning of programs: the reference interpreter; `interpret` is what users call."""

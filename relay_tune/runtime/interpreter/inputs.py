@@ -1,0 +1,90 @@
+"""The arguments of a program as values, checked against the types of its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from relay_tune.errors import InputError
+from relay_tune.ir.dim import Symbol
+from relay_tune.ir.expr import Function, Var
+from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.runtime.input_check import check_array, number_as
+from relay_tune.runtime.interpreter.values import Value
+
+
+def bind_inputs(
+    function: Function, positional: Sequence[object], named: Mapping[str, object]
+) -> list[Value]:
+    """One value for each parameter of `function`, in order.
+
+    Raises InputError where a value is missing, given twice, unknown, or of the wrong type.
+    """
+    arguments = arguments_by_name([var.name for var in function.params], positional, named)
+    symbols: dict[Symbol, int] = {}
+    return [_checked(arguments[var.name], _type(var), var.name, symbols) for var in function.params]
+
+
+def arguments_by_name(
+    names: Sequence[str], positional: Sequence[object], named: Mapping[str, object]
+) -> dict[str, object]:
+    """One value for each of `names`; InputError where one is missing, given twice, or unknown."""
+    if not positional and len(named) == len(names) and all(map(named.__contains__, names)):
+        return dict(named)
+    expected = f"The inputs are: {', '.join(names) or 'none'}."
+    if len(positional) > len(names):
+        raise InputError(
+            f"{len(positional)} inputs were given, but the program takes {len(names)}.",
+            notes=(expected,),
+        )
+    arguments: dict[str, object] = dict(zip(names, positional, strict=False))
+    for name, value in named.items():
+        if name not in names:
+            raise InputError(f"The program has no input {name!r}.", notes=(expected,))
+        if name in arguments:
+            raise InputError(f"Input {name!r} was given twice, by position and by name.")
+        arguments[name] = value
+    missing = [name for name in names if name not in arguments]
+    if missing:
+        raise InputError(
+            f"No value was given for: {', '.join(missing)}.",
+            notes=(expected,),
+            remedy=f"Give values in this order, or by name: {missing[0]}=... .",
+        )
+    return arguments
+
+
+def _type(var: Var) -> Type | None:
+    return var.annotation if var.annotation is not None else var.type
+
+
+def _checked(value: object, type_: Type | None, name: str, symbols: dict[Symbol, int]) -> Value:
+    if isinstance(type_, TupleType):
+        if not isinstance(value, tuple | list) or len(value) != len(type_.fields):
+            raise InputError(f"Input {name!r} must be a tuple of {len(type_.fields)} values.")
+        parts = zip(value, type_.fields, strict=True)
+        return tuple(
+            _checked(part, field, f"{name}.{index}", symbols)
+            for index, (part, field) in enumerate(parts)
+        )
+    if isinstance(type_, TensorType):
+        return _checked_tensor(value, type_, name, symbols)
+    return _unchecked(value)
+
+
+def _unchecked(value: object) -> Value:
+    if isinstance(value, bool | int | float | np.generic | list):
+        return np.asarray(value)
+    return value  # type: ignore[return-value]  # any value of the interpreter may be passed on
+
+
+def _checked_tensor(
+    value: object, type_: TensorType, name: str, symbols: dict[Symbol, int]
+) -> np.ndarray:
+    if isinstance(value, bool | int | float):
+        array = number_as(value, type_.dtype, name)
+    else:
+        array = np.asarray(value)
+    check_array(array, type_, name, symbols)
+    return array

@@ -1,0 +1,6 @@
+"""Measuring candidates in a process that is expendable.
+
+measurer, process, message   the side of the process that tunes
+worker, candidate, timing    the side of the process in which candidates run
+inputs, task_memory          what they run on
+"""

@@ -1,0 +1,142 @@
+"""Running one candidate in the measuring worker: link it, check its answer, take its time."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Sequence
+
+from relay_tune.codegen.compiler import LoadedCode
+from relay_tune.codegen.repeat_function import REPEAT_SYMBOL, RepeatContext
+from relay_tune.runtime.measuring.cold_constants import ConstantCopies, copies_wanted
+from relay_tune.runtime.measuring.compare_outputs import difference
+from relay_tune.runtime.measuring.guarded_buffer import GuardedBuffer
+from relay_tune.runtime.measuring.message import Slot, SlotKind
+from relay_tune.runtime.measuring.task_memory import TaskMemory
+from relay_tune.runtime.measuring.timing import Timing, time_runs
+
+
+class WrongAnswerError(Exception):
+    """A candidate computed something else than the reference."""
+
+
+class OutOfBoundsError(WrongAnswerError):
+    """A candidate wrote outside of its buffers; the process can no longer be trusted."""
+
+
+class CandidateRun:
+    """A candidate linked to the buffers of its task.
+
+    `close` must be called before the code goes away: it ends the threads that run in it.
+    """
+
+    def __init__(
+        self,
+        objects: Sequence[bytes],
+        slots: Sequence[Slot],
+        memory: TaskMemory,
+        copies: ConstantCopies,
+        threads: int,
+    ) -> None:
+        self._memory = memory
+        self._copies = copies
+        self._scratch = [GuardedBuffer(s.bytes) for s in slots if s.kind is SlotKind.SCRATCH]
+        self._constants = [
+            memory.constant(slot.index, slot.recipe)
+            for slot in slots
+            if slot.kind is SlotKind.CONSTANT
+        ]
+        self._slots = slots
+        self._use_tables(1)
+        self._threads = threads
+        symbols = [REPEAT_SYMBOL, "relay_tune_run", "relay_tune_shutdown"]
+        self._code = LoadedCode(objects, symbols)
+        self._run = self._code.function(
+            "relay_tune_run", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64
+        )
+        self._repeat = self._code.address(REPEAT_SYMBOL)
+
+    @property
+    def bytes(self) -> int:
+        """The memory that is this candidate's own, and its packed constants."""
+        own = sum(slot.bytes for slot in self._slots if slot.kind is SlotKind.SCRATCH)
+        return own + sum(array.nbytes for array in self._constants)
+
+    def _use_tables(self, count: int) -> None:
+        """Let the runs use so many tables in turn, each with its own copy of the constants.
+
+        The run before used the first one, so that they begin with the next.
+        """
+        copies = self._copies.copy(self._constants, count)
+        addresses = [place for constants in copies for place in self._addresses(constants)]
+        self._tables = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
+        self._context = RepeatContext(
+            ctypes.addressof(self._tables), 1, 0, len(self._slots), count, 1 % count
+        )
+
+    def _addresses(self, constants: Sequence[int]) -> list[int]:
+        """A table, given where the constants lie."""
+        scratch, constant = iter(self._scratch), iter(constants)
+        addresses = []
+        for slot in self._slots:
+            match slot.kind:
+                case SlotKind.INPUT:
+                    addresses.append(self._memory.inputs[slot.index].address)
+                case SlotKind.OUTPUT:
+                    addresses.append(self._memory.outputs[slot.index].address)
+                case SlotKind.SCRATCH:
+                    addresses.append(next(scratch).address)
+                case SlotKind.CONSTANT:
+                    addresses.append(next(constant))
+        return addresses
+
+    def run(self, count: int) -> float:
+        """Run the candidate so often; the seconds of all runs."""
+        self._context.count = count
+        self._run(self._repeat, ctypes.addressof(self._context), self._threads)
+        self._context.first = (self._context.first + count) % self._context.number
+        return float(self._context.nanoseconds) * 1e-9
+
+    def check(self) -> None:
+        """Run once on poisoned outputs; WrongAnswerError if the answer is wrong."""
+        for buffer in (*self._memory.outputs, *self._scratch):
+            buffer.poison()
+        self.run(1)
+        self.check_zones()
+        for number, expected in enumerate(self._memory.data.expected):
+            found = self._memory.outputs[number].content.view(expected.dtype)
+            reason = difference(found.reshape(expected.shape), expected)
+            if reason is not None:
+                raise WrongAnswerError(f"output {number}: {reason}")
+
+    def check_zones(self) -> None:
+        """OutOfBoundsError if the candidate wrote outside of its buffers."""
+        named = {
+            "input": self._memory.inputs,
+            "output": self._memory.outputs,
+            "scratch buffer": self._scratch,
+        }
+        for name, buffers in named.items():
+            for number, buffer in enumerate(buffers):
+                if not buffer.intact:
+                    raise OutOfBoundsError(f"wrote outside of {name} {number}")
+
+    def time(self, best: float | None) -> Timing:
+        """How long the candidate takes; WrongAnswerError if the clock stood still.
+
+        `best` is the best time known for the task. Each run but the first has another copy of the
+        constants, so that they come from where they come from in a network.
+        """
+        self._use_tables(1)
+        cold = self.run(1)
+        size = sum(array.nbytes for array in self._constants)
+        self._use_tables(copies_wanted(size, self._memory.data.other_bytes, cold, self._threads))
+        timing = time_runs(self.run, cold, best)
+        if not (math.isfinite(timing.seconds) and timing.seconds > 0):
+            raise WrongAnswerError(f"took {timing.seconds} s, which cannot be")
+        self.check_zones()
+        return timing
+
+    def close(self) -> None:
+        """End the candidate's threads."""
+        self._code.function("relay_tune_shutdown")()

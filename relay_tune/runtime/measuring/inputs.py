@@ -1,0 +1,138 @@
+"""What a candidate is measured on: inputs, constants, and the outputs that the reference gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from relay_tune.errors import InputError
+from relay_tune.ir.dtypes import DTYPES
+from relay_tune.ir.expr import Function, Var
+from relay_tune.ir.module import Module
+from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.op.lower import sized_tensor_types
+from relay_tune.runtime.interpreter.interpret import interpret
+from relay_tune.runtime.interpreter.values import Value
+
+Array = np.ndarray[Any, Any]
+
+SMALL_INTEGERS = {"int8": (-8, 8), "uint8": (0, 16)}
+"""Ranges (upper end exclusive) of quantised data; other integers may be indices and are 0 or 1."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class MeasureInputs:
+    """The data of one task.
+
+    Attributes:
+        inputs: one array for each tensor parameter, tuples flattened.
+        constants: the contents of the program's constants.
+        expected: one array for each output tensor; empty if outputs are not compared.
+        other_bytes: what the network touches between two runs of the kernel.
+    """
+
+    inputs: tuple[Array, ...]
+    constants: tuple[Array, ...]
+    expected: tuple[Array, ...]
+    other_bytes: int = 0
+
+
+def measure_inputs(function: Function, constants: Sequence[Array], seed: int) -> MeasureInputs:
+    """Seeded random inputs of a primitive, and what the operators' references make of them.
+
+    Raises RelayError where the reference cannot be evaluated.
+    """
+    random = np.random.default_rng(seed)
+    with np.errstate(all="ignore"):  # random numbers reach poles; the kernels reach the same ones
+        arguments = [_argument(_type(param), random) for param in function.params]
+        result = interpret(Module.from_function(function), *arguments)
+    return MeasureInputs(
+        tuple(array for argument in arguments for array in _flatten(argument)),
+        tuple(constants),
+        tuple(_flatten(result)),
+    )
+
+
+def _type(param: Var) -> Type | None:
+    return param.annotation if param.type is None else param.type
+
+
+def _argument(type_: Type | None, random: np.random.Generator) -> Value:
+    if isinstance(type_, TupleType):
+        return tuple(_argument(field, random) for field in type_.fields)
+    (tensor,) = sized_tensor_types(type_, "a parameter of a kernel")
+    return random_array(tensor, random)
+
+
+def random_array(type_: TensorType, random: np.random.Generator) -> Array:
+    """A random array of a static type: normal floats, small integers that can be indices."""
+    shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
+    dtype = DTYPES[type_.dtype]
+    if "float" in type_.dtype:
+        return random.standard_normal(shape, np.float32).astype(dtype)
+    low, high = SMALL_INTEGERS.get(type_.dtype, (0, 2))
+    return random.integers(low, high, shape).astype(dtype)
+
+
+def _flatten(value: Value) -> list[Array]:
+    match value:
+        case np.ndarray():
+            return [value]
+        case tuple():
+            return [array for part in value for array in _flatten(part)]
+        case _:
+            raise InputError(f"A kernel gave {value!r}, which is no tensor.")
+
+
+def save_inputs(data: MeasureInputs, folder: Path) -> dict[str, Any]:
+    """Write the arrays into `folder` as files of bytes; returns what `load_inputs` wants to know.
+
+    InputError if there is no room for them.
+    """
+    groups = {"input": data.inputs, "constant": data.constants, "expected": data.expected}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return {
+            "folder": str(folder),
+            "other_bytes": data.other_bytes,
+            "arrays": {
+                name: [_save(array, folder / f"{name}{n}.npy") for n, array in enumerate(arrays)]
+                for name, arrays in groups.items()
+            },
+        }
+    except OSError as error:
+        raise InputError(
+            f"The data of a kernel cannot be written: {error.strerror}.",
+            where=str(folder),
+            remedy="Make room there, or let TMPDIR name another folder.",
+        ) from error
+
+
+def _save(array: Array, path: Path) -> dict[str, Any]:
+    raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    np.save(path, raw, allow_pickle=False)
+    return {"dtype": array.dtype.name, "shape": list(array.shape)}
+
+
+def load_inputs(description: dict[str, Any]) -> MeasureInputs:
+    """The arrays that `save_inputs` wrote, mapped from their files and not writeable."""
+    folder = Path(description["folder"])
+    groups = [
+        tuple(_load(folder / f"{name}{n}.npy", item) for n, item in enumerate(items))
+        for name, items in description["arrays"].items()
+    ]
+    inputs, constants, expected = groups
+    return MeasureInputs(inputs, constants, expected, description["other_bytes"])
+
+
+def _load(path: Path, item: dict[str, Any]) -> Array:
+    dtype, shape = DTYPES[item["dtype"]], tuple(item["shape"])
+    if 0 in shape:  # an empty file cannot be mapped
+        return np.zeros(shape, dtype)
+    raw = np.load(path, mmap_mode="r", allow_pickle=False)
+    array: Array = raw.view(dtype).reshape(shape)
+    return array

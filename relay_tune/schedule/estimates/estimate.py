@@ -1,0 +1,209 @@
+"""What a tiled nest costs, estimated: operations, loads, registers, and bytes from each cache.
+
+The estimate ranks schedules before anything is measured (it chooses the default one) and gives the
+features from which the cost model learns the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import product
+from math import prod
+
+from relay_tune.schedule.analysis import NestAnalysis
+from relay_tune.schedule.choice import TileChoice, unrolled_extents
+from relay_tune.schedule.estimates.load_count import (
+    body_loads,
+    load_count,
+    moves,
+    tiled_axes,
+    vector_axis,
+    vector_count,
+)
+from relay_tune.schedule.estimates.memory_traffic import memory_cycles
+from relay_tune.schedule.estimates.register_use import operands_in_use, register_use
+from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.nest import Nest
+from relay_tune.tensor.expression import Axis
+
+REMEMBERED = 1 << 16
+"""Estimates, and parts of them, that are kept: a search asks for the same ones again and again."""
+
+SPREAD_WINDOW = 1.3
+"""How much longer written-out steps take that read elements which are spread over the lanes.
+
+Measured with first layers, one core, rows of taps written out against single steps: 3 to 64
+channels, 224x224: 1.67 and 1.21 ms; 3 to 32 channels, 112x112: 0.20 and 0.15. It is more where
+outputs leave the caches: arithmetic hides less of their transfer.
+"""
+
+MOST_TAPS = 11
+"""Along one axis of a window; longer axes are channels."""
+
+LOAD_CYCLES = 0.1
+"""What a load costs behind arithmetic: energy, so that some processors slow their clock."""
+
+LANE_REDUCTION_CYCLES = 24.0
+"""Combining the lanes of an accumulator, each level of which waits for the one before."""
+
+LANE_ROW_CYCLES = 3.0
+"""What each further accumulator adds whose lanes are combined with those of others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """An estimate of a scheduled nest.
+
+    Attributes:
+        cycles: of one core for the whole nest.
+        compute_cycles: the arithmetic and loads from the first cache alone.
+        memory_cycles: the traffic beyond it alone.
+        accumulators: registers of the tile.
+        registers: accumulators and operands together.
+        wanted: registers that would hold all that the written-out steps of a tile share, too.
+        code: instructions of the innermost loop body.
+        waste: computed points over needed points (vector tails count as full).
+        loads_per_operation: loads of the innermost body for each arithmetic instruction.
+        tiles: the number of register tiles.
+    """
+
+    cycles: float
+    compute_cycles: float
+    memory_cycles: float
+    accumulators: int
+    registers: int
+    wanted: int
+    code: int
+    waste: float
+    loads_per_operation: float
+    tiles: int
+
+    def times(self, count: int) -> Estimate:
+        """The estimate of running the nest so often."""
+        if count == 1:
+            return self
+        return replace(
+            self,
+            cycles=self.cycles * count,
+            compute_cycles=self.compute_cycles * count,
+            memory_cycles=self.memory_cycles * count,
+            tiles=self.tiles * count,
+        )
+
+
+@lru_cache(maxsize=REMEMBERED)
+def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Estimate:
+    """The estimate of a nest under a choice."""
+    nest = analysis.nest
+    variants = [_axis_variants(axis.extent, tile) for axis, tile in tiled_axes(nest, choice)]
+    steps = prod(axis.extent for axis in nest.reduction)
+    compute, tiles, points = 0.0, 0, 0
+    for variant in product(*variants):
+        count = prod(times for times, _ in variant)
+        extents = {
+            a: size for (a, _), (_, size) in zip(tiled_axes(nest, choice), variant, strict=True)
+        }
+        compute += count * _tile_cycles(analysis, choice, machine, extents, steps)
+        tiles += count
+        points += count * vector_count(nest, choice, extents) * choice.lanes
+    memory, exposed = memory_cycles(analysis, choice, machine)
+    use = register_use(analysis, choice, machine)
+    needed = max(prod(axis.extent for axis in nest.axes), 1)
+    return Estimate(
+        cycles=overlapped(compute, memory) + exposed,
+        compute_cycles=compute,
+        memory_cycles=memory,
+        accumulators=use.accumulators,
+        registers=use.registers,
+        wanted=use.wanted,
+        code=use.code,
+        waste=points / needed if choice.vector >= 0 else 1.0,
+        loads_per_operation=use.loads_per_operation,
+        tiles=tiles,
+    )
+
+
+def overlapped(compute: float, memory: float) -> float:
+    """The cycles of arithmetic and of traffic that runs beside it."""
+    return max(compute, memory) + 0.15 * min(compute, memory)
+
+
+def _axis_variants(extent: int, tile: int) -> list[tuple[int, int]]:
+    """(how many tiles, their extent): the full ones and the one at the edge."""
+    full, rest = divmod(extent, tile)
+    return [(full, tile)] * bool(full) + [(1, rest)] * bool(rest)
+
+
+def _tile_cycles(
+    analysis: NestAnalysis,
+    choice: TileChoice,
+    machine: Machine,
+    extents: dict[Axis, int],
+    steps: int,
+) -> float:
+    nest = analysis.nest
+    vectors = vector_count(nest, choice, extents)
+    stored = vectors * _stores(analysis, choice, extents)
+    epilogue = (
+        analysis.result_operations * vectors / machine.fused_per_cycle
+        + load_count(analysis.result_accesses, nest, choice, extents) / machine.loads_per_cycle
+        + stored
+    )
+    if nest.body is None:
+        return epilogue + 1.0
+    if choice.vector == -2:
+        steps = -(-steps // (choice.lanes * choice.unroll))
+        epilogue += _lane_reductions(nest, choice, extents)
+    body = body_loads(analysis, choice, extents)
+    loaded = body.shared / body.together * (choice.unroll if choice.vector == -2 else 1)
+    operands, reloaded, spilled = operands_in_use(body, vectors, machine)
+    loaded += reloaded
+    spilled += max(0, vectors + operands - machine.registers)
+    step = max(
+        vectors * analysis.body_operations / machine.fused_per_cycle,
+        loaded / machine.loads_per_cycle,
+        machine.latency,
+    )
+    step += LOAD_CYCLES * loaded
+    if _spreads_windows(analysis, choice):
+        step *= SPREAD_WINDOW
+    overhead = 1.0 / max(choice.unroll, 1) if choice.vector != -2 else 0.5
+    return 10.0 + epilogue + steps * (step + 0.5 * overhead + 2.0 * spilled)
+
+
+def _lane_reductions(nest: Nest, choice: TileChoice, extents: Mapping[Axis, int]) -> float:
+    """Combining the lanes of a tile's results, those along its last axis together."""
+    rows = extents[nest.axes[-1]] if nest.axes else 1
+    together = rows if 1 < rows <= choice.lanes else 1
+    times = prod(extents.values()) / together
+    filled = 1 << (together - 1).bit_length()
+    return times * (LANE_REDUCTION_CYCLES + LANE_ROW_CYCLES * (filled - 1))
+
+
+def _spreads_windows(analysis: NestAnalysis, choice: TileChoice) -> bool:
+    """Whether written-out steps of a window read elements that are spread over the lanes."""
+    nest = analysis.nest
+    if choice.unroll == 1 or choice.vector == -2 or len(nest.reduction) < 2:
+        return False
+    unrolled = unrolled_extents([nest.reduction[n] for n in choice.reduction_order], choice.unroll)
+    window = [axis for axis, count in unrolled.items() if count > 1 and axis.extent <= MOST_TAPS]
+    vector = vector_axis(nest, choice)
+    return any(
+        access.form is not None
+        and not access.constant
+        and vector not in access.form.terms
+        and any(axis in access.form.terms for axis in window)
+        for access in analysis.body_accesses
+    )
+
+
+def _stores(analysis: NestAnalysis, choice: TileChoice, extents: Mapping[Axis, int]) -> float:
+    """Instructions that store one vector."""
+    vector, form = vector_axis(analysis.nest, choice), analysis.store_form
+    if vector is None:
+        return 1.0 if choice.vector == -2 else float(choice.lanes)
+    if form is None or not form.terms.get(vector, 0):
+        return float(choice.lanes)
+    return moves(form, vector, choice.lanes, extents)

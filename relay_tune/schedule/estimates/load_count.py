@@ -1,0 +1,222 @@
+"""How many registers a tile has, and how many load instructions fill their operands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from types import MappingProxyType
+
+from relay_tune.schedule.analysis import Access, NestAnalysis
+from relay_tune.schedule.choice import TileChoice, unrolled_extents
+from relay_tune.schedule.estimates.line_splits import split_share
+from relay_tune.schedule.estimates.window_values import Carried, carried_values
+from relay_tune.schedule.nest import Nest
+from relay_tune.tensor.affine import Affine
+from relay_tune.tensor.expression import Axis
+from relay_tune.tensor.lane_rows import SHUFFLE_LOADS, move_instructions
+
+NOTHING_UNROLLED: Mapping[Axis, int] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class BodyLoads:
+    """Load instructions of a tile's reduction body.
+
+    Attributes:
+        counts: of each access in one step.
+        together: steps that are written out.
+        shared: loads of all of these, where equal elements are loaded once; shuffles as loads.
+        values: registers that hold what these load.
+        live: registers that hold what the steps load between two uses of an element.
+        slides: whether the steps load less together than each by itself, as a sliding window does.
+        row: vectors that the steps along the innermost axis of a window load.
+        row_steps: the steps of such a row.
+        carried: where nothing but the window uses an element again: for each axis of the window
+            that is written out, the values that one of its steps leaves for later ones, and how
+            often it does so. Empty for other nests.
+    """
+
+    counts: tuple[float, ...]
+    together: int
+    shared: float
+    values: float = 0.0
+    live: float = 0.0
+    slides: bool = False
+    row: float = 0.0
+    row_steps: int = 1
+    carried: tuple[Carried, ...] = ()
+
+
+def tiled_axes(nest: Nest, choice: TileChoice) -> list[tuple[Axis, int]]:
+    """Each axis with its extent in the tile."""
+    return list(zip(nest.axes, choice.tile, strict=True))
+
+
+def vector_axis(nest: Nest, choice: TileChoice) -> Axis | None:
+    """The output axis along the lanes, if there is one."""
+    return nest.axes[choice.vector] if choice.vector >= 0 else None
+
+
+def vector_count(nest: Nest, choice: TileChoice, extents: dict[Axis, int]) -> int:
+    """Registers that hold the points of a tile."""
+    vector = vector_axis(nest, choice)
+    count = 1
+    for axis, extent in extents.items():
+        count *= -(-extent // choice.lanes) if axis is vector else extent
+    return count * (choice.unroll if choice.vector == -2 else 1)
+
+
+def load_count(
+    accesses: tuple[Access, ...],
+    nest: Nest,
+    choice: TileChoice,
+    extents: dict[Axis, int],
+    unrolled: Mapping[Axis, int] = NOTHING_UNROLLED,
+    *,
+    values: bool = False,
+) -> float:
+    """Load instructions for one pass of a tile's body; scattered lanes count as they are moved,
+    and vectors that lie in two cache lines twice.
+
+    With `values`, the registers that hold what is loaded.
+
+    With `unrolled` reduction steps the pass covers all of them, and points that read the same
+    element (neighbours under a sliding window) share a load.
+    """
+    vector = vector_axis(nest, choice)
+    total = 0.0
+    for access in accesses:
+        if access.form is None:
+            total += vector_count(nest, choice, extents) * choice.lanes
+            continue
+        count = distinct_places(access.form, extents, unrolled, vector, choice.lanes)
+        if not values and vector is not None:
+            if _is_streamed(access, vector, nest):
+                count *= 1 + _split_share(access, vector, choice.lanes, nest)
+            else:
+                count *= moves(access.form, vector, choice.lanes, extents)
+        total += count
+    return total
+
+
+def body_loads(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, int]) -> BodyLoads:
+    """The loads of a tile's reduction body; `extents` are those of its axes."""
+    nest, accesses = analysis.nest, analysis.body_accesses
+    counts = tuple(load_count((access,), nest, choice, extents) for access in accesses)
+    shuffled = tuple(access for access in accesses if access.repeats)
+    if choice.vector == -2 or choice.unroll == 1:
+        moved = SHUFFLE_LOADS * load_count(shuffled, nest, choice, extents)
+        return BodyLoads(counts, 1, sum(counts) + moved)
+    reduction = [nest.reduction[place] for place in choice.reduction_order]
+    unrolled = unrolled_extents(reduction, choice.unroll)
+    together = prod(unrolled.values())
+    moved = SHUFFLE_LOADS * load_count(shuffled, nest, choice, extents, unrolled)
+    shared = load_count(accesses, nest, choice, extents, unrolled) + moved
+    values = load_count(accesses, nest, choice, extents, unrolled, values=True)
+    if values >= 0.9 * together * load_count(accesses, nest, choice, extents, values=True):
+        return BodyLoads(counts, together, shared, values, values)
+    windows = _window_places(accesses, reduction, unrolled, extents)
+    between, in_row = (_inner_steps(reduction, unrolled, place) for place in windows)
+    live = load_count(accesses, nest, choice, extents, between, values=True)
+    vector = vector_axis(nest, choice)
+    vectors = tuple(a for a in accesses if a.form is None or vector in a.form.terms)
+    row = load_count(vectors, nest, choice, extents, in_row, values=True)
+    carried: tuple[Carried, ...] = ()
+    if analysis.beside_windows:
+        points = {a: -(-n // choice.lanes) if a is vector else n for a, n in extents.items()}
+        forms = [access.form for access in vectors if access.form is not None]
+        carried = carried_values(forms, points, unrolled)
+    steps = prod(in_row.values())
+    return BodyLoads(counts, together, shared, values, live, True, row, steps, carried)
+
+
+def _window_places(
+    accesses: Sequence[Access],
+    reduction: Sequence[Axis],
+    unrolled: Mapping[Axis, int],
+    extents: Mapping[Axis, int],
+) -> tuple[int, int]:
+    """The outermost and the innermost place of an axis along which written-out steps share loads.
+
+    What they share waits for the steps of all axes further in.
+    """
+    sliding = [
+        place
+        for place, axis in enumerate(reduction)
+        if unrolled[axis] > 1 and any(_shares(a, axis, unrolled, extents) for a in accesses)
+    ]
+    return (min(sliding), max(sliding)) if sliding else (0, 0)
+
+
+def _shares(
+    access: Access, step: Axis, unrolled: Mapping[Axis, int], extents: Mapping[Axis, int]
+) -> bool:
+    """Whether points of a tile read in one step what their neighbours read in another."""
+    if access.form is None or not access.form.coefficient(step):
+        return False
+    for axis, extent in extents.items():
+        stride, rest = divmod(access.form.coefficient(axis), access.form.coefficient(step))
+        if extent > 1 and not rest and 0 < stride < unrolled[step]:
+            return True
+    return False
+
+
+def _inner_steps(
+    reduction: Sequence[Axis], unrolled: Mapping[Axis, int], place: int
+) -> dict[Axis, int]:
+    """The written-out steps of the axes from a place on; one of those further out."""
+    return {axis: unrolled[axis] if n >= place else 1 for n, axis in enumerate(reduction)}
+
+
+def distinct_places(
+    form: Affine,
+    extents: Mapping[Axis, int],
+    unrolled: Mapping[Axis, int],
+    vector: Axis | None,
+    lanes: int,
+) -> float:
+    """Different places that an access touches in a tile, vectors counting once."""
+    factors = form.terms
+    windows = {axis: steps for axis, steps in unrolled.items() if axis in factors}
+    count = 1.0
+    for axis, extent in extents.items():
+        if axis not in factors:
+            continue
+        if axis is vector:
+            count *= -(-extent // lanes)
+            continue
+        points, factor = extent, factors[axis]
+        for window, steps in windows.items():
+            stride = factor // factors[window]
+            if stride and factor == stride * factors[window] and stride <= steps:
+                points = (points - 1) * stride + steps
+                del windows[window]
+                break
+        count *= points
+    for steps in windows.values():
+        count *= steps
+    return count
+
+
+def _is_streamed(access: Access, vector: Axis, nest: Nest) -> bool:
+    """Whether a vector of this access is one load (contiguous, the same, or packed)."""
+    assert access.form is not None
+    factor = access.form.terms.get(vector, 0)
+    return factor in (0, 1) or (access.constant and bool(nest.reduction))
+
+
+def _split_share(access: Access, vector: Axis, lanes: int, nest: Nest) -> float:
+    """The share of an access's vectors in two cache lines; packed weights begin with a line."""
+    if access.form is None or (access.constant and nest.reduction):
+        return 0.0
+    return split_share(access.form, access.bytes, vector, lanes)
+
+
+def moves(form: Affine, vector: Axis, lanes: int, extents: Mapping[Axis, int]) -> float:
+    """What moving a vector of an access to or from memory costs, in loads.
+
+    Rows along a reduction are not counted: its own lanes are better there.
+    """
+    row = next((n for a, n in extents.items() if a is not vector and form.coefficient(a) == 1), 1)
+    return move_instructions(form.coefficient(vector), row, lanes)

@@ -1,0 +1,414 @@
+"""What a tiled nest reads and writes beyond the first cache, and what waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from operator import mul
+
+from relay_tune.schedule.analysis import Access, NestAnalysis
+from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.estimates.line_conflicts import reloaded_bytes
+from relay_tune.schedule.estimates.load_count import (
+    distinct_places,
+    tiled_axes,
+    vector_axis,
+    vector_count,
+)
+from relay_tune.schedule.estimates.swept_weights import swept_cycles
+from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.outer_loops import outer_loops
+from relay_tune.schedule.prefetching import pieces_of
+from relay_tune.tensor.affine import Affine
+from relay_tune.tensor.expression import Axis
+from relay_tune.tensor.index import is_injective
+from relay_tune.tensor.size import is_symbolic
+
+EXPOSED_SHARE = 0.5
+"""How much of the transfer of weights no arithmetic hides, unless it is asked for early."""
+
+PREFETCH_COST = 0.05
+"""What asking for weights early costs, relative to their transfer."""
+
+LINE_BYTES = 64
+"""Of a cache line."""
+
+PARTIAL_ROW = 1.5
+"""How much slower parts of rows come from a cache than whole ones."""
+
+EXPOSED_PARTS = 0.4
+"""How much of what parts of rows take longer is not hidden behind the arithmetic of a product.
+
+Measured with products of 512 and 1024 rows: tiles of 12x32 in panels of 64 columns, or of four
+times 16, take 1.09 to 1.13 times as long as tiles of 6x64.
+"""
+
+LONG_ROW = 1 << 10
+"""Bytes of a part that the processor fetches ahead like a whole row."""
+
+LONG_FAR_ROW = 1 << 14
+"""The same where it comes from beyond the second cache, under sliding windows.
+
+Measured with depthwise convolutions of 144 channels, 56x56, tiles of 7 or 8 columns one below the
+other (4 kB of each row) against tiles beside each other: 1.1 to 1.3 times.
+"""
+
+LEAST_FETCHED = 128 << 10
+"""Bytes of an operand; fewer arrive in no time."""
+
+FOLLOWED_STREAMS = 32
+
+CROWDED_STREAMS = 2.0
+"""From beyond the second cache, more streams than the processor follows come so much slower.
+
+Measured with the transform of Winograd's products, 36 streams: 1.9 to 2.3 times.
+"""
+
+FOLLOWED_PLACES, CROWDED_PLACE = 32.0, 1 / 200
+"""Places of a tile under a window that come as fast as one, and how much slower each one beyond
+makes what comes from beyond the second cache.
+
+Measured with a depthwise convolution of 32 channels, 112x112, from the third cache: tiles of 2x4
+points (32 places) 126 to 140 us, 4x4 (52) 142, 14x1 (62) 149, 7x4 (82) 154, 28x1 (118) 165.
+"""
+
+EXPOSED_REREADS = 0.25
+"""What reading the rows of a window again from the second cache costs behind slower transfers."""
+
+
+def may_lie_in_pieces(analysis: NestAnalysis, access: Access) -> bool:
+    """Whether tiles may read an operand in pieces which can be fetched ahead (see `prefetching`).
+
+    Packed constants always lie so.
+    """
+    nest, form = analysis.nest, access.form
+    if access.constant:
+        return True
+    if access.is_near or form is None or access.repeats:
+        return False
+    used = [axis for axis in (*nest.axes, *nest.reduction) if form.coefficient(axis)]
+    if any(is_symbolic(axis.extent) for axis in used) or not is_injective(form, used):
+        return False
+    return any(form.coefficient(axis) for axis in nest.reduction)
+
+
+def may_be_fetched(analysis: NestAnalysis, access: Access) -> bool:
+    """Whether an operand may lie in pieces and is large enough for them to be worth a prefetch."""
+    return access.elements * access.bytes >= LEAST_FETCHED and may_lie_in_pieces(analysis, access)
+
+
+def _lies_in_panels(analysis: NestAnalysis, choice: TileChoice, access: Access) -> bool:
+    """Whether the steps of a reduction read vectors of short rows, one behind the other."""
+    vector = vector_axis(analysis.nest, choice)
+    if access.constant or access.form is None or vector is None:
+        return False
+    if access.form.coefficient(vector) != 1 or not may_lie_in_pieces(analysis, access):
+        return False
+    steps = [access.form.coefficient(axis) for axis in analysis.nest.reduction]
+    row = min(step for step in steps if step)
+    return row > 1 and row * access.bytes < LONG_ROW
+
+
+def fetched_ahead(analysis: NestAnalysis, choice: TileChoice) -> Access | None:
+    """What can be fetched for the next tile while several tiles in a row share it, or None."""
+    tile = dict(tiled_axes(analysis.nest, choice))
+    for access in sorted(_shared(analysis, choice), key=lambda access: not access.constant):
+        if not may_be_fetched(analysis, access) or not _has_several(analysis, access, tile):
+            continue
+        if access.constant or _lies_in_pieces(analysis, access, tile):
+            return access
+    return None
+
+
+def _has_several(analysis: NestAnalysis, access: Access, tile: Mapping[Axis, int]) -> bool:
+    """Whether the tiles of a nest do not all read the same piece of an operand."""
+    form = access.form
+    return form is not None and any(
+        form.coefficient(axis) and tile[axis] < axis.extent for axis in analysis.nest.axes
+    )
+
+
+def _lies_in_pieces(analysis: NestAnalysis, access: Access, tile: Mapping[Axis, int]) -> bool:
+    form = access.form
+    return form is not None and pieces_of(form, tile, analysis.nest.reduction) is not None
+
+
+def _shared(analysis: NestAnalysis, choice: TileChoice) -> list[Access]:
+    """What several tiles in a row read together."""
+    loops = outer_loops(analysis.nest.axes, choice)
+    innermost = next((loop for loop in reversed(loops) if loop.count > 1), None)
+    if innermost is None:
+        return []
+    axis = analysis.nest.axes[innermost.place]
+    return [a for a in analysis.body_accesses if a.form and not a.form.coefficient(axis)]
+
+
+def memory_cycles(
+    analysis: NestAnalysis, choice: TileChoice, machine: Machine
+) -> tuple[float, float]:
+    """Traffic beyond the first cache, and waiting for weights that nothing hides.
+
+    A load is fetched again in each iteration of the loops that it depends on; between two uses
+    lies the data of the innermost loop that it does not depend on, and the smallest cache which
+    holds that serves the load.
+    """
+    nest = analysis.nest
+    accesses = [*analysis.body_accesses, *analysis.result_accesses]
+    reduced = {axis: axis.extent for axis in nest.reduction}
+    tile = {axis: min(extent, axis.extent) for axis, extent in tiled_axes(nest, choice)}
+    outer = outer_loops(nest.axes, choice)
+    boxes = [_footprints(accesses, tile, reduced)]
+    inner = dict(tile)
+    fetched = fetched_ahead(analysis, choice) if choice.prefetch else None
+    places = [2 if access is fetched else 1 for access in accesses]  # the next comes meanwhile
+    loops: list[tuple[Axis, int]] = []
+    for loop in reversed(outer):
+        axis = nest.axes[loop.place]
+        loops.append((axis, loop.count))
+        if loop.count == 1:
+            boxes.append(boxes[-1])
+            continue
+        inner[axis] = min(inner[axis] * loop.count, axis.extent)
+        boxes.append(_footprints(accesses, inner, reduced))
+    working_sets = [sum(map(mul, box, places)) for box in boxes]
+    crowding = _crowding(analysis, tile, machine)
+    points = prod(axis.extent for axis in (*nest.axes, *nest.reduction))
+    cycles, exposed = 0.0, 0.0
+    for access, touched in zip(accesses, zip(*boxes, strict=True), strict=True):
+        again, first, waited = _access_cycles(
+            access, touched, loops, working_sets, analysis, machine
+        )
+        scattered = _scatter(access, analysis, choice, loops, machine)
+        moved = scattered * (again + first * (1.0 if access.is_near else crowding))
+        cycles += moved
+        if _lies_in_panels(analysis, choice, access):
+            exposed += EXPOSED_PARTS * (moved - moved / scattered)
+        if access is fetched:
+            exposed += PREFETCH_COST * (waited if access.constant else first)
+        elif access.constant:
+            exposed += EXPOSED_SHARE * waited
+        elif access in analysis.body_accesses and not access.is_near and _is_reused(access, loops):
+            exposed += first * _unhidden(analysis, choice, access, touched[0], machine)
+        if access.constant:
+            uses = points / access.elements
+            exposed += swept_cycles(access.elements * access.bytes, touched[0], uses, machine)
+    cycles += stored_cycles(analysis, machine)
+    wasted = _torn_lines(analysis, tile, _stored_bytes(analysis)) + reloaded_bytes(analysis, choice)
+    return cycles + wasted / machine.cache_bandwidth[1], exposed
+
+
+def _is_reused(access: Access, loops: Sequence[tuple[Axis, int]]) -> bool:
+    """Whether several tiles read the same elements."""
+    form = access.form
+    return form is not None and any(n > 1 and not form.coefficient(axis) for axis, n in loops)
+
+
+def _unhidden(
+    analysis: NestAnalysis, choice: TileChoice, access: Access, touched: float, machine: Machine
+) -> float:
+    """The share of a transfer from afar that the arithmetic of the first of several tiles leaves.
+
+    Those that read the same later find all that the first one has fetched.
+    """
+    vectors = vector_count(analysis.nest, choice, dict(tiled_axes(analysis.nest, choice)))
+    steps = prod(axis.extent for axis in analysis.nest.reduction)
+    arithmetic = vectors * steps * analysis.body_operations / machine.fused_per_cycle
+    transfer = touched / _bandwidth(access.elements * access.bytes, machine)
+    return max(1.0 - arithmetic / transfer, 0.0) if transfer else 0.0
+
+
+def stored_cycles(analysis: NestAnalysis, machine: Machine) -> float:
+    """What storing the result takes, whatever the choice: its lines are read, and written back."""
+    is_near = analysis.nest.target in analysis.near.tensors
+    bandwidth = _kept_bandwidth if is_near else _bandwidth
+    return 2 * _stored_bytes(analysis) / bandwidth(analysis.stored_around, machine)
+
+
+def _stored_bytes(analysis: NestAnalysis) -> int:
+    return prod(axis.extent for axis in analysis.nest.axes) * analysis.store_bytes
+
+
+def _crowding(analysis: NestAnalysis, tile: Mapping[Axis, int], machine: Machine) -> float:
+    """How much slower data come from afar because a tile reads and writes in many places.
+
+    Under a sliding window each point of a tile, and of its surroundings, is a place of its own,
+    from which the innermost loop walks along the vector axis.
+    """
+    accesses = (*analysis.body_accesses, *analysis.result_accesses)
+    far = [a for a in accesses if a.elements * a.bytes > machine.cache_bytes[1] and not a.is_near]
+    if not far or not analysis.beside_windows:
+        streams = sum(access.streams for access in far)
+        return CROWDED_STREAMS if streams > FOLLOWED_STREAMS else 1.0
+    window = {axis: axis.extent for axis in analysis.nest.reduction}
+    places = float(_points(analysis, tile))
+    for access in far:
+        if access.form is not None:
+            apart = {axis: n for axis, n in tile.items() if access.form.coefficient(axis) != 1}
+            places += distinct_places(access.form, apart, window, None, 1)
+    return 1.0 + CROWDED_PLACE * max(places - FOLLOWED_PLACES, 0.0)
+
+
+def _points(analysis: NestAnalysis, tile: Mapping[Axis, int]) -> int:
+    """The points of a tile, those beside each other in memory counting once."""
+    form = analysis.store_form
+    return prod(n for axis, n in tile.items() if form is None or form.coefficient(axis) != 1)
+
+
+def _torn_lines(analysis: NestAnalysis, tile: Mapping[Axis, int], stored: int) -> float:
+    """Bytes of cache lines that tiles touch a part of, beyond that part.
+
+    Counted for what is stored, and read without a reduction; other tiles fetch them again.
+    """
+    torn = 0.0
+    if analysis.store_form is not None:
+        torn += _torn(analysis.store_form, analysis.store_bytes, tile) * stored
+    if analysis.nest.body is not None:
+        return torn
+    for access in analysis.result_accesses:
+        if access.form is not None:
+            read = prod(axis.extent for axis in tile if access.form.coefficient(axis))
+            torn += _torn(access.form, access.bytes, tile) * read * access.bytes
+    return torn
+
+
+def _torn(form: Affine, size: int, tile: Mapping[Axis, int]) -> float:
+    """The bytes of the lines that a tile touches beside those that it wants, by the latter."""
+    run = 1
+    for axis in sorted(tile, key=form.coefficient):
+        if form.coefficient(axis) == run:
+            run *= tile[axis]
+            if tile[axis] < axis.extent:
+                break
+    return max(LINE_BYTES / (run * size) - 1.0, 0.0)
+
+
+def _scatter(
+    access: Access,
+    analysis: NestAnalysis,
+    choice: TileChoice,
+    loops: Sequence[tuple[Axis, int]],
+    machine: Machine,
+) -> float:
+    """What a tile pays for taking only a part of each row that a reduction step reads.
+
+    Rows that are read whole follow each other in memory; packed constants always do. A row goes on
+    in the tiles that follow as far as the innermost loops (`loops`, from the inside out) walk along
+    it; a long part of it is as good as all.
+    """
+    form = access.form
+    if form is None or access.constant:
+        return 1.0
+    tile = {axis: min(extent, axis.extent) for axis, extent in tiled_axes(analysis.nest, choice)}
+    if _lies_in_panels(analysis, choice, access):
+        steps = {axis: axis.extent for axis in analysis.nest.reduction}
+        return 1.0 if _run(form, {**tile, **steps}) * access.bytes >= LONG_ROW else PARTIAL_ROW
+    axes = sorted((axis for axis in tile if form.coefficient(axis)), key=form.coefficient)
+    if not axes or form.coefficient(axes[0]) != 1:
+        return 1.0
+    is_far = access.elements * access.bytes > machine.cache_bytes[1]
+    long = LONG_FAR_ROW if is_far and analysis.beside_windows else LONG_ROW
+    run = dict(tile)
+    for axis, count in loops:
+        before = axes[: axes.index(axis)] if axis in axes else axes
+        if count > 1 and (axis not in axes or any(run[a] < a.extent for a in before)):
+            break
+        run[axis] = min(run[axis] * count, axis.extent)
+    length = access.bytes
+    for axis in axes:
+        length *= run[axis]
+        if run[axis] < axis.extent:
+            return PARTIAL_ROW if length < long else 1.0
+    return 1.0
+
+
+def _run(form: Affine, extents: Mapping[Axis, int]) -> int:
+    """How many elements of a box of axes follow each other in memory before the first gap."""
+    length = 1
+    for axis in sorted((a for a in extents if form.coefficient(a)), key=form.coefficient):
+        if form.coefficient(axis) != length:
+            break
+        length *= min(extents[axis], axis.extent)
+    return length
+
+
+def _access_cycles(
+    access: Access,
+    touched: Sequence[float],
+    loops: list[tuple[Axis, int]],
+    working_sets: list[float],
+    analysis: NestAnalysis,
+    machine: Machine,
+) -> tuple[float, float, float]:
+    """Cycles for one access: reading again, reading first, and what of that may be waited for.
+
+    `touched` are the bytes that it touches in a tile and inside of each loop. `loops` and their
+    counts go from the inside out, `working_sets` are the bytes inside each. What an iteration
+    shares with the one before (rows of a sliding window) comes from the cache that holds an
+    iteration, and costs its loads alone in the first one; where windows are used several times,
+    arithmetic hides that. Weights are never in the second
+    cache at first: a whole network has run since their last use. Where the nest is repeated, they
+    may be there from the second time on.
+    """
+    near, moved, again, repeated, reused = analysis.near, touched[0], 0.0, 1.0, False
+    everything = access.elements * access.bytes
+    exposed = 1.0 if everything <= machine.cache_bytes[1] else EXPOSED_REREADS
+    for depth, (axis, count) in enumerate(loops):
+        depends = access.form is None or access.form.coefficient(axis) != 0
+        is_kept = bool(analysis.beside_windows) and working_sets[depth] <= machine.cache_bytes[0]
+        if reused:
+            repeated *= 1 if is_kept and not depends else count
+        elif depends or count == 1:
+            moved, again = moved * count, again * count
+            if analysis.beside_windows and moved > touched[depth + 1]:
+                shared = 0.0 if is_kept else exposed * (moved - touched[depth + 1])
+                again += shared / _bandwidth(working_sets[depth], machine)
+                moved = touched[depth + 1]
+        else:
+            reused = True
+            again += moved * (count - 1) / _bandwidth(working_sets[depth], machine)
+    if access.form is not None and not analysis.beside_windows:
+        moved = min(moved, float(everything))  # the last tile is a part of one
+    if not access.constant:
+        bandwidth = _kept_bandwidth if access.is_near else _bandwidth
+        known = (1 - access.fresh) * moved * repeated / machine.cache_bandwidth[1]
+        first = access.fresh * moved * repeated / bandwidth(everything, machine)
+        return again * repeated + known, first, 0.0
+    beyond = machine.cache_bytes[1] + 1
+    cold = moved * repeated / _bandwidth(max(everything, beyond), machine) / near.repeats
+    around = everything + near.bytes
+    warm = moved * repeated / _kept_bandwidth(around, machine) * (1 - 1 / near.repeats)
+    return again * repeated, cold + warm, cold + (warm if around >= beyond else 0.0)
+
+
+def _footprints(
+    accesses: Sequence[Access], extents: dict[Axis, int], reduced: dict[Axis, int]
+) -> list[float]:
+    """Bytes that each access touches over a box."""
+    return [_footprint(access, extents, reduced) for access in accesses]
+
+
+def _footprint(access: Access, extents: dict[Axis, int], reduced: dict[Axis, int]) -> float:
+    """Bytes that an access touches over a box; a sliding window counts its overlap once."""
+    if access.form is None:
+        return float(access.bytes * prod(extents.values()))
+    points = distinct_places(access.form, extents, reduced, None, 1)
+    return access.bytes * min(points, float(access.elements))
+
+
+def _bandwidth(working_set: float, machine: Machine) -> float:
+    """Bytes a cycle from the smallest cache that holds a working set."""
+    for size, speed in zip(machine.cache_bytes, machine.cache_bandwidth, strict=False):
+        if working_set <= size:
+            return speed
+    return machine.cache_bandwidth[-1]
+
+
+def _kept_bandwidth(working_set: float, machine: Machine) -> float:
+    """The same for what was just touched: of up to twice a cache's bytes a part is still there."""
+    for level, (size, speed) in enumerate(
+        zip(machine.cache_bytes, machine.cache_bandwidth, strict=False)
+    ):
+        if working_set < 2 * size:
+            missing = max(0.0, working_set / size - 1)
+            return 1 / ((1 - missing) / speed + missing / machine.cache_bandwidth[level + 1])
+    return machine.cache_bandwidth[-1]

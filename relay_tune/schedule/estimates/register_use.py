@@ -1,0 +1,89 @@
+"""What the innermost loop body of a choice takes: accumulators, operands, instructions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relay_tune.schedule.analysis import NestAnalysis
+from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.estimates.load_count import (
+    BodyLoads,
+    body_loads,
+    load_count,
+    tiled_axes,
+    vector_count,
+)
+from relay_tune.schedule.machine import Machine
+
+REMATERIALISED_LOADS = 12
+"""How many shared values the compiler was seen to load again at no cost."""
+
+LEAST_OPERANDS = 4
+"""Registers that a window's step needs beside its accumulators; values beyond are loaded again."""
+
+RELOADS = 2.0
+"""Accesses to memory for a shared value that finds no register: written once, read once more."""
+
+
+EXPOSED_RELOADS = 0.15
+"""How many of these a window's own values cost beyond that: arithmetic hides most."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterUse:
+    """What the innermost loop body of a choice takes; see the attributes of `Estimate`."""
+
+    accumulators: int
+    registers: int
+    wanted: int
+    code: int
+    loads_per_operation: float
+
+
+def register_use(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> RegisterUse:
+    """The part of the estimate that tells whether a choice can be fast at all."""
+    nest = analysis.nest
+    full = dict(tiled_axes(nest, choice))
+    written = vector_count(nest, choice, full)
+    held = accumulators(analysis, choice)
+    body = body_loads(analysis, choice, full)
+    in_use, _, _ = operands_in_use(body, written, machine)
+    innermost = analysis.result_operations if nest.body is None else analysis.body_operations
+    operations = max(written * innermost, 1.0)
+    loaded = sum(body.counts) or load_count(analysis.result_accesses, nest, choice, full)
+    code = int((operations + loaded) * max(choice.unroll, 1))
+    wanted = held + (int(body.values) if body.slides else in_use) + 1
+    return RegisterUse(held, held + in_use + 1, wanted, code, loaded / operations)
+
+
+def accumulators(analysis: NestAnalysis, choice: TileChoice) -> int:
+    """Registers that hold the points of a full tile; places written out are stored at once."""
+    extents = {
+        axis: 1 if axis in analysis.written_out else extent
+        for axis, extent in tiled_axes(analysis.nest, choice)
+    }
+    return vector_count(analysis.nest, choice, extents)
+
+
+def operands_in_use(loaded: BodyLoads, vectors: int, machine: Machine) -> tuple[int, float, float]:
+    """(registers of operands that stay live, loads for want of registers, spills) of a step.
+
+    Live is the smallest reused set of a reduction step. Where written-out steps share loads (a
+    sliding window), what they share stays live as far as there are registers; the rest costs loads,
+    and of vectors that a row of the window shares spills. Where nothing but the window uses an
+    element again, what its steps leave for each other stays live.
+    """
+    if not loaded.counts:
+        return 2, 0.0, 0.0
+    if not loaded.slides:
+        return int(min(min(loaded.counts), 8)), 0.0, 0.0
+    free = max(machine.registers - vectors - 1, LEAST_OPERANDS)
+    if loaded.carried:
+        again = max(max(values - free, 0.0) * times for values, times in loaded.carried)
+        live = int(max(values for values, _ in loaded.carried))
+        reloaded = RELOADS * again / loaded.together
+        return min(live, free), reloaded, EXPOSED_RELOADS * reloaded
+    live = max(min(loaded.together, 10), int(loaded.live) - REMATERIALISED_LOADS)
+    kept = min(live, free)
+    spilled = max(loaded.row - LEAST_OPERANDS - free, 0.0) / loaded.row_steps
+    return kept, RELOADS * (live - kept) / loaded.together, spilled

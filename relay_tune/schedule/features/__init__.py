@@ -1,0 +1,1 @@
+"""A scheduled program as numbers that a cost model learns from."""

@@ -1,0 +1,76 @@
+"""What features say of a nest and its axes, most of it whatever the choice."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import prod
+
+from relay_tune.schedule.analysis import NestAnalysis
+from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.features.names import AXIS_NAMES, DESCRIBED_AXES
+from relay_tune.schedule.features.scales import accesses_of, log_share, log_size, operations_of
+from relay_tune.schedule.space import NestSpace
+from relay_tune.tensor.expression import Axis
+
+REMEMBERED = 2048
+"""Values that depend on a nest alone; a search asks for them again and again."""
+
+
+@lru_cache(maxsize=REMEMBERED)
+def nest_values(space: NestSpace) -> list[float]:
+    """The features of NEST_NAMES."""
+    analysis, nest = space.analysis, space.analysis.nest
+    cache = space.machine.cache_bytes[1]
+    accesses = accesses_of(analysis)
+    outputs = prod(axis.extent for axis in nest.axes)
+    read = sum(access.bytes * access.elements for access in accesses)
+    written = outputs * analysis.store_bytes
+    return [
+        log_size(outputs),
+        log_size(prod(axis.extent for axis in nest.reduction)),
+        log_size(operations_of(analysis)),
+        len(nest.axes),
+        len(nest.reduction),
+        analysis.body_operations,
+        analysis.result_operations,
+        analysis.store_bytes,
+        len(analysis.body_accesses),
+        len(analysis.result_accesses),
+        sum(access.form is None for access in accesses),
+        sum(access.constant for access in accesses),
+        log_share(read, cache),
+        log_share(
+            sum(access.bytes * access.elements for access in accesses if access.constant), cache
+        ),
+        log_share(written, cache),
+        log_size(operations_of(analysis) / max(read + written, 1)),
+    ]
+
+
+def axis_values(analysis: NestAnalysis, choice: TileChoice) -> list[float]:
+    """The features of AXIS_NAMES, innermost axis as stored first; zeros where there are fewer."""
+    values: list[float] = []
+    nest = analysis.nest
+    for place in range(len(nest.axes) - 1, len(nest.axes) - 1 - DESCRIBED_AXES, -1):
+        if place < 0:
+            values += [0.0] * (len(AXIS_NAMES) // DESCRIBED_AXES)
+            continue
+        axis, tile = nest.axes[place], choice.tile[place]
+        values += [
+            log_size(axis.extent),
+            log_size(tile),
+            log_size(-(-axis.extent // tile)),
+            (axis.extent % tile) / tile,
+            len(nest.axes) - choice.order.index(place),
+            reusing_loads(analysis, axis),
+        ]
+    return values
+
+
+@lru_cache(maxsize=REMEMBERED)
+def reusing_loads(analysis: NestAnalysis, axis: Axis) -> int:
+    """How many loads of the body are the same all along an axis."""
+    return sum(
+        access.form is not None and access.form.coefficient(axis) == 0
+        for access in analysis.body_accesses
+    )

@@ -1,0 +1,1 @@
+"""Groups of nests that run together, block by block of rows."""

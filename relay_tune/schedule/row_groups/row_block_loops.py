@@ -1,0 +1,75 @@
+"""The loops of a group of nests, with a choice for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.loop_shapes import loop_over, parallel_loop
+from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.row_groups.row_blocks import RowBlocks
+from relay_tune.schedule.tile import TiledNest, tile_nest
+from relay_tune.tensor.expression import INDEX, Axis, Scalar, Tensor, binary, literal
+from relay_tune.tensor.loops import Allocate, Block, Branch, Let, Statement
+
+SERIAL_POINTS = 100_000
+"""A group that evaluates fewer expressions stays on one thread: a barrier costs as much."""
+
+
+def row_block_loops(
+    blocks: RowBlocks, choices: Sequence[TileChoice], constants: frozenset[Tensor]
+) -> TiledNest:
+    """The group as one loop over its blocks, in parallel unless there is little to do."""
+    full, rest = divmod(blocks.base.extent, blocks.rows)
+    number = Axis("block", full + bool(rest))
+    whole = _nests(blocks.nests, choices, constants)
+    packed = list(whole.packed)
+    body = _from(blocks.base, number * blocks.rows, whole.body)
+    if rest:
+        last = _nests(blocks.last, choices, constants)
+        packed += last.packed
+        at_end = _from(blocks.base, literal(full * blocks.rows, INDEX), last.body)
+        body = Branch(binary("lt", number, full), body, at_end)
+    for buffer in blocks.buffers:
+        body = Allocate(buffer, body)
+    return TiledNest(_around((*blocks.outer, number), body, blocks), packed)
+
+
+def points(blocks: RowBlocks) -> int:
+    """How often the bodies of a group's nests are evaluated in all."""
+    return sum(nest.points for nest in blocks.nests) * blocks.blocks
+
+
+def _around(numbers: Sequence[Axis], body: Statement, blocks: RowBlocks) -> Statement:
+    if points(blocks) >= SERIAL_POINTS and blocks.blocks > 1:
+        return parallel_loop(numbers, body)
+    for axis in reversed(numbers):
+        body = loop_over(axis, body)
+    return body
+
+
+def _from(base: Axis, first: Scalar, body: Statement) -> Statement:
+    return Let(base, first, body)
+
+
+def _nests(
+    nests: Sequence[Nest], choices: Sequence[TileChoice], constants: frozenset[Tensor]
+) -> TiledNest:
+    tiled = [
+        tile_nest(nest, _fitting(choice, nest), constants)
+        for nest, choice in zip(nests, choices, strict=True)
+    ]
+    packed = [constant for part in tiled for constant in part.packed]
+    return TiledNest(Block(tuple(part.body for part in tiled)), packed)
+
+
+def _fitting(choice: TileChoice, nest: Nest) -> TileChoice:
+    """The choice for a nest that may have fewer rows than it was made for, on one thread."""
+    limits = [axis.extent for axis in nest.axes]
+    return replace(
+        choice,
+        tile=tuple(min(tile, limit) for tile, limit in zip(choice.tile, limits, strict=True)),
+        blocks=tuple(min(count, limit) for count, limit in zip(choice.blocks, limits, strict=True)),
+        parallel=0,
+    )

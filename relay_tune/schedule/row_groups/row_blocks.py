@@ -1,0 +1,166 @@
+"""A group of nests as one loop over blocks of rows.
+
+    for h in 0 .. 12                          the row axes that are not cut, in parallel
+      for block in 0 .. 16                    of 8 rows
+        local scores: [8 * 128], ...          what the members leave for each other
+        the members' own nests, over 8 rows
+
+What a member stores for others is indexed within the block. Each member leaves the same choices as
+a nest by itself. If the rows are no whole number of blocks, the last block has nests of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import prod
+
+from relay_tune.errors import InputError
+from relay_tune.schedule.nest import Nest, fuse_axes, with_roots
+from relay_tune.schedule.row_groups.groups import Member, RowGroup
+from relay_tune.schedule.row_groups.row_axes import RowAxis
+from relay_tune.tensor.expression import Axis, Load, Scalar, Tensor, index_value
+from relay_tune.tensor.index import FlatView, simplify
+from relay_tune.tensor.loops import Buffer, Scope
+from relay_tune.tensor.walk import loads, replace_nodes, substitute
+
+MAXIMUM_LOCAL_BYTES = 1280 << 10
+"""Local buffers lie on the stack."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RowBlocks:
+    """A group whose rows run in blocks.
+
+    Attributes:
+        group: the group.
+        outer: the row axes that are not cut.
+        base: the first row of a block on the innermost row axis.
+        rows: of a block.
+        nests: the members on a whole block.
+        last: the members on what is left at the end; empty if nothing is.
+        buffers: the local tensors.
+    """
+
+    group: RowGroup
+    outer: tuple[Axis, ...]
+    base: Axis
+    rows: int
+    nests: tuple[Nest, ...]
+    last: tuple[Nest, ...]
+    buffers: tuple[Buffer, ...]
+
+    @property
+    def blocks(self) -> int:
+        """How often the loop runs."""
+        return prod(axis.extent for axis in self.outer) * -(-self.base.extent // self.rows)
+
+
+def block_bytes(group: RowGroup, rows: int) -> int:
+    """What the local tensors of a block of rows take."""
+    return rows * group.row_bytes
+
+
+def row_blocks(group: RowGroup, rows: int) -> RowBlocks:
+    """A group in blocks of so many rows, or of all that there are on its innermost row axis.
+
+    Raises InputError if the blocks are too large.
+    """
+    extents = common_extents(group)
+    rows = min(rows, extents[-1])
+    if block_bytes(group, rows) > MAXIMUM_LOCAL_BYTES:
+        raise InputError(f"Blocks of {rows} rows are too large for local buffers.")
+    buffers = {tensor: _buffer(tensor, group, rows) for tensor in group.local}
+    outer = tuple(Axis(f"row{n}", extent) for n, extent in enumerate(extents[:-1]))
+    base = Axis("row", extents[-1])
+    places = (*outer, base)
+    rest = extents[-1] % rows
+    return RowBlocks(
+        group=group,
+        outer=outer,
+        base=base,
+        rows=rows,
+        nests=tuple(_in_block(m, places, rows, rows, buffers) for m in group.members),
+        last=tuple(_in_block(m, places, rows, rest, buffers) for m in group.members if rest),
+        buffers=tuple(buffers.values()),
+    )
+
+
+def common_extents(group: RowGroup) -> list[int]:
+    """The extents of the loops, outermost first, that all members' row axes are made of."""
+    ordered = sorted({1, *(count for member in group.members for count in member.counts)})
+    return [larger // smaller for smaller, larger in pairwise(ordered)] or [1]
+
+
+def _buffer(tensor: Tensor, group: RowGroup, rows: int) -> Buffer:
+    size = prod(tensor.shape) // group.rows * rows
+    return Buffer(name=tensor.name, shape=(size,), dtype=tensor.dtype, scope=Scope.LOCAL)
+
+
+def _in_block(
+    member: Member, places: Sequence[Axis], rows: int, extent: int, buffers: Mapping[Tensor, Buffer]
+) -> Nest:
+    """A member over `extent` rows of a block of `rows`; its first axis counts them."""
+    nest = _made_local(member, buffers)
+    inside = Axis("rows", extent)
+    values = [*places[:-1], places[-1] + inside if rows > 1 else places[-1]]
+    mapping: dict[Axis, Scalar] = {}
+    parts: dict[Axis, Axis] = {}
+    for row_axis in reversed(member.rows):
+        mapping[row_axis.axis] = _row_part(row_axis, values, places)
+        if row_axis.inside > 1:
+            part = Axis(row_axis.axis.name, row_axis.inside)
+            parts[row_axis.axis] = part
+            mapping[row_axis.axis] = mapping[row_axis.axis] * row_axis.inside + part
+    axes = [parts.get(a, a) for a in nest.axes if a not in mapping or a in parts]
+    if rows > 1:
+        axes.insert(0, inside)
+    roots = [simplify(substitute(root, mapping)) for root in nest.roots]
+    return fuse_axes(_within_block(with_roots(nest, roots, axes, nest.reduction), places, buffers))
+
+
+def _row_part(row_axis: RowAxis, values: list[Scalar], places: Sequence[Axis]) -> Scalar:
+    """The value of a row axis: the innermost of the remaining common loops, which it uses up."""
+    total: Scalar = index_value(0)
+    stride = 1
+    while stride < row_axis.extent:
+        extent = places[len(values) - 1].extent
+        total = values.pop() * stride + total
+        stride *= extent
+    return total
+
+
+def _made_local(member: Member, buffers: Mapping[Tensor, Buffer]) -> Nest:
+    """The nest with buffers in place of the tensors that are local; indices are still global."""
+    nest = member.nest
+    roots = []
+    for root in nest.roots:
+        own: dict[Scalar, Scalar] = {
+            load: Load(buffers[load.tensor.viewed], load.indices, dtype=load.dtype)
+            for load in loads(root)
+            if isinstance(load.tensor, FlatView) and load.tensor.viewed in buffers
+        }
+        roots.append(replace_nodes(root, own))
+    assert isinstance(nest.target, FlatView)
+    target = buffers.get(nest.target.viewed, nest.target)
+    return replace(with_roots(nest, roots, nest.axes, nest.reduction), target=target)
+
+
+def _within_block(nest: Nest, places: Sequence[Axis], buffers: Mapping[Tensor, Buffer]) -> Nest:
+    """The nest with accesses of local buffers counted from the block's first row."""
+    known = set(buffers.values())
+    start = dict.fromkeys(places, index_value(0))
+    roots = []
+    for root in nest.roots:
+        own: dict[Scalar, Scalar] = {
+            load: Load(
+                load.tensor, (simplify(substitute(load.indices[0], start)),), dtype=load.dtype
+            )
+            for load in loads(root)
+            if load.tensor in known
+        }
+        roots.append(replace_nodes(root, own))
+    if nest.target in known:
+        roots[-1] = simplify(substitute(roots[-1], start))
+    return with_roots(nest, roots, nest.axes, nest.reduction)

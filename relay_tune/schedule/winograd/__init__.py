@@ -1,0 +1,1 @@
+"""Convolution by Winograd's minimal filtering, as ordinary stages of a program."""

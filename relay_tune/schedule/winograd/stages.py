@@ -1,0 +1,205 @@
+"""Convolution by Winograd's filtering: one stage becomes three, of ordinary expressions.
+
+    before:  y[n, h, w, o] = sum(kh, kw, c) x[n, h + kh, w + kw, c] * g[kh, kw, c, o]
+    after:   v[block, k, tile, c] = B^T d B         of the window d that the tile (ty, tx) reads
+             t[block, k, tile, o] = sum(c) v[block, k, tile, c] * u[k, c, o]
+             y[n, h, w, o] = A^T t A                at h = m * ty + r, w = m * tx + s
+
+k counts the elements of a window; u is computed from the taps when the program is planned. All
+tiles are one block unless `tiles` says how many a block has (see winograd_blocks). The sum has
+9 / ((m + 2) / m)^2 times fewer multiplications: 2.25 for m = 2, 4 for m = 4, where the result
+differs from the direct one by about 1e-5 of the largest element. A NaN or an infinity in a window
+spoils the whole tile.
+
+A convolution over volumes is filtered in its last two dimensions, and summed over the taps of the
+others: with d among the places of v and t, t[.., d, .., o] = sum(kd, c) v[.., d + kd, ..] u[k, kd].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+import numpy as np
+
+from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.rebuilding import rebuilt
+from relay_tune.schedule.winograd.blocks import tile_blocks
+from relay_tune.schedule.winograd.match import Convolution, match_convolution
+from relay_tune.schedule.winograd.transforms import FILTERINGS, Filtering, transformed_taps
+from relay_tune.tensor.dependencies import tensors_in_order
+from relay_tune.tensor.expression import (
+    Axis,
+    Scalar,
+    Tensor,
+    binary,
+    literal,
+    reduce,
+    select,
+)
+from relay_tune.tensor.tensor import Computed, Input, compute, input_tensor
+from relay_tune.tensor.walk import substitute
+
+LINE = 16
+"""Elements of a cache line."""
+
+ALIASED_BYTES = 2048
+"""Lines at multiples of this have two places in a first cache of 64 sets."""
+
+
+def winograd_program(
+    program: TensorProgram, outputs: int, tiles: int | None = None
+) -> TensorProgram | None:
+    """The program with its 3 x 3 convolutions computed in tiles of `outputs` x `outputs`.
+
+    Where blocks of so many `tiles` divide a convolution, it is computed in them. None where there
+    is no convolution of stride 1 with constant taps and enough channels.
+    """
+    filtering = FILTERINGS[outputs]
+    known: dict[Tensor, np.ndarray] = dict(program.constants)
+    changed: dict[Tensor, Tensor] = {}
+    added: list[tuple[Input, np.ndarray]] = []
+    for tensor in tensors_in_order(program.outputs):
+        if not isinstance(tensor, Computed):
+            continue
+        found = match_convolution(tensor, known)
+        if found is None:
+            new = rebuilt(tensor, changed)
+            if new is not tensor:
+                changed[tensor] = new
+            continue
+        taps = transformed_taps(filtering, found.taps(known))
+        constant = input_tensor(f"{found.weight.tensor.name}_taps", taps.shape, "float32")
+        added.append((constant, taps))
+        data = changed.get(found.data, found.data)
+        changed[tensor] = _stages(found, data, constant, filtering, tiles)
+    if not added:
+        return None
+    results = tuple(changed.get(tensor, tensor) for tensor in program.outputs)
+    used = set(tensors_in_order(results))
+    constants = tuple((t, data) for t, data in (*program.constants, *added) if t in used)
+    return TensorProgram(program.inputs, results, constants)
+
+
+def _stages(
+    convolution: Convolution, data: Tensor, taps: Tensor, filtering: Filtering, tiles: int | None
+) -> Computed:
+    """The result of a convolution, by way of the transformed data and the products."""
+    blocks = tile_blocks(convolution, filtering, tiles)
+    size, depths = filtering.outputs, convolution.depths
+    inputs, outputs = taps.shape[-2:]
+    plane_bytes = prod(blocks.counts) * prod(depths[0]) * inputs * 4
+    stored = inputs + (_spare_channels(plane_bytes) if blocks.block == blocks.counts else 0)
+
+    def element(*at: Scalar) -> Scalar:
+        k, image, depth, c = at[3], at[4], at[5:-3], at[-1]
+        tile = blocks.tile(at[:3], (image, *at[-3:-1]))
+        value = _transformed_data(filtering, data, k, tile, depth, c)
+        return select(binary("lt", c, inputs), value, 0.0)
+
+    def shape(depth: Sequence[int], channels: int) -> list[int]:
+        images, *tile = blocks.block
+        return [*blocks.blocks, filtering.window**2, images, *depth, *tile, channels]
+
+    transformed = compute("winograd_data", shape(depths[0], stored), element)
+    summed = [Axis(axis.name, axis.extent) for axis in convolution.tap_axes[2:]]
+    renamed: dict[Axis, Scalar] = dict(zip(convolution.tap_axes[2:], summed, strict=True))
+
+    def product(*at: Scalar) -> Scalar:
+        places = dict(zip(convolution.stage.axes[1:-3], at[5:-3], strict=True))
+        depth = [substitute(index, {**renamed, **places}) for index in convolution.slices]
+        read = transformed[(*at[:5], *depth, *at[-3:-1], summed[-1])]
+        return reduce("sum", summed, read * taps[(at[3], *summed, at[-1])])
+
+    products = compute("winograd_products", shape(depths[1], outputs), product)
+
+    def result(n: Scalar, *at: Scalar) -> Scalar:
+        *depth, h, w, o = at
+        outer, (image, *tile) = blocks.place((n, h // size, w // size))
+        inner = (image, *depth, *tile, o)
+        return _result(filtering, lambda k: products[(*outer, k, *inner)], (h % size, w % size))
+
+    return compute(convolution.stage.name, convolution.stage.shape, result)
+
+
+def _spare_channels(plane_bytes: int) -> int:
+    """Channels to add to the transformed data so that its planes do not share cache sets.
+
+    A tile writes one line to each plane; where the planes are whole pages apart, all these lines
+    want the same few places of the first cache.
+    """
+    return LINE if plane_bytes % ALIASED_BYTES == 0 else 0
+
+
+def _transformed_data(
+    filtering: Filtering,
+    data: Tensor,
+    k: Scalar,
+    tile: Sequence[Scalar],
+    depth: Sequence[Scalar],
+    c: Scalar,
+) -> Scalar:
+    """Element k of B^T d B; what a window reads beyond the data is zero."""
+    n, ty, tx = tile
+    window = filtering.window
+    rows, in_rows = _window_places(filtering, ty, data.shape[-3])
+    columns, in_columns = _window_places(filtering, tx, data.shape[-2])
+
+    def load(row: int, column: int) -> Scalar:
+        value: Scalar = data[(n, *depth, rows[row], columns[column], c)]
+        for inside in (in_columns[column], in_rows[row]):
+            value = value if inside is None else select(inside, value, 0.0)
+        return value
+
+    return _two_passes(filtering.data, load, window, (k // window, k % window), window)
+
+
+def _window_places(
+    filtering: Filtering, tile: Scalar, extent: int
+) -> tuple[list[Scalar], list[Scalar | None]]:
+    """What a tile's window reads on one axis, and where that is inside (None: everywhere)."""
+    places = [tile * filtering.outputs + place for place in range(filtering.window)]
+    outputs = extent - (filtering.window - filtering.outputs)
+    last = (outputs - 1) // filtering.outputs * filtering.outputs
+    inside = [
+        None if last + place < extent else binary("lt", index, extent)
+        for place, index in enumerate(places)
+    ]
+    return places, inside
+
+
+def _result(
+    filtering: Filtering, product: Callable[[int], Scalar], at: tuple[Scalar, Scalar]
+) -> Scalar:
+    """The element of A^T t A at a row and column of the tile whose products are given."""
+    window = filtering.window
+
+    def load(row: int, column: int) -> Scalar:
+        return product(row * window + column)
+
+    return _two_passes(filtering.result, load, window, at, filtering.outputs)
+
+
+def _two_passes(
+    rows: Callable[[Sequence[Scalar]], list[Scalar]],
+    element: Callable[[int, int], Scalar],
+    window: int,
+    at: tuple[Scalar, Scalar],
+    extent: int,
+) -> Scalar:
+    """Element `at` of R e R^T for the linear map R that `rows` writes out."""
+    columns = []
+    for column in range(window):
+        down = rows([element(row, column) for row in range(window)])
+        columns.append(_chosen(down, at[0], 0, extent))
+    return _chosen(rows(columns), at[1], 0, extent)
+
+
+def _chosen(values: Sequence[Scalar], position: Scalar, low: int, high: int) -> Scalar:
+    """The value at a position in low .. high - 1, by a balanced tree of selects."""
+    if high - low == 1:
+        return values[low]
+    middle = (low + high) // 2
+    first = _chosen(values, position, low, middle)
+    second = _chosen(values, position, middle, high)
+    return select(binary("lt", position, literal(middle, position.dtype)), first, second)

@@ -1,0 +1,130 @@
+"""Winograd's filtering in blocks of tiles."""
+
+import random
+
+import numpy as np
+import pytest
+
+from relay_tune.errors import InputError
+from relay_tune.schedule.accuracy import Accuracy
+from relay_tune.schedule.algorithms import algorithms
+from relay_tune.schedule.apply import apply_schedule, plan_program, read_schedule
+from relay_tune.schedule.row_groups.row_blocks import RowBlocks
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.schedule.winograd.blocks import tile_blocks, tile_counts
+from relay_tune.schedule.winograd.match import match_convolution
+from relay_tune.schedule.winograd.transforms import FILTERINGS
+from relay_tune.tensor.evaluate import evaluate
+from tests.schedule.random_choices import any_choice
+from tests.schedule.running import run_schedule, runnable_targets
+from tests.schedule.winograd.test_stages import (
+    EPILOGUES,
+    SERVER,
+    convolution_program,
+    feeds_of,
+    plan_schedule,
+    relative_error,
+)
+
+
+def convolution_of(*shape):
+    program = convolution_program(shape)
+    return match_convolution(program.outputs[0], dict(program.constants))
+
+
+@pytest.mark.parametrize(
+    ("shape", "tiles", "block", "blocks"),
+    [
+        ((1, 56, 56, 64, 64), 14, (1, 1, 14), (1, 14, 1)),
+        ((1, 56, 56, 64, 64), 28, (1, 2, 14), (1, 7, 1)),
+        ((1, 56, 56, 64, 64), 7, (1, 1, 7), (1, 14, 2)),
+        ((3, 16, 16, 16, 16), 16, (1, 4, 4), (3, 1, 1)),
+        ((1, 56, 56, 64, 64), 13, (1, 14, 14), (1, 1, 1)),
+        ((1, 54, 56, 64, 64), 14, (1, 14, 14), (1, 1, 1)),
+        ((1, 56, 56, 64, 64), None, (1, 14, 14), (1, 1, 1)),
+    ],
+)
+def test_blocks_divide_the_tiles(shape, tiles, block, blocks):
+    found = tile_blocks(convolution_of(*shape), FILTERINGS[4], tiles)
+    assert (found.block, found.blocks) == (block, blocks)
+
+
+def test_counts_that_are_worth_a_look():
+    assert tile_counts(convolution_of(1, 56, 56, 64, 64), FILTERINGS[4]) == [28, 14]
+    assert tile_counts(convolution_of(1, 56, 56, 256, 256), FILTERINGS[4]) == [14]
+    assert tile_counts(convolution_of(1, 58, 56, 64, 64), FILTERINGS[4]) == []
+    assert tile_counts(convolution_of(1, 16, 16, 64, 64), FILTERINGS[4]) == []
+    assert tile_counts(convolution_of(2, 16, 16, 64, 64), FILTERINGS[4]) == [16]
+
+
+def test_blocks_are_algorithms():
+    program = convolution_program((1, 24, 24, 16, 16))
+    names = algorithms(program)
+    assert [name for name in names if "_" in name] == [
+        "winograd2_tiles24",
+        "winograd2_tiles36",
+        "winograd4_tiles12",
+        "winograd4_tiles18",
+    ]
+    exact = plan_program(program).with_accuracy(Accuracy.EXACT).algorithms
+    assert not any(name.startswith("winograd4") for name in exact)
+    assert "winograd2_tiles24" in exact
+
+
+def test_what_stages_leave_each_other_is_local():
+    plan = plan_program(convolution_program((1, 24, 24, 16, 20)), "winograd4_tiles12")
+    (group,) = plan.steps
+    assert isinstance(group, RowBlocks)
+    assert group.blocks == 3
+    assert [buffer.shape for buffer in group.buffers] == [(36 * 12 * 16,), (36 * 12 * 20,)]
+    scheduled = apply_schedule(plan, plan_schedule(plan))
+    assert len(scheduled.kernels) == 1
+    assert not scheduled.workspace
+
+
+@pytest.mark.parametrize("epilogue", EPILOGUES)
+@pytest.mark.parametrize(
+    ("shape", "algorithm"),
+    [
+        ((1, 8, 24, 16, 17), "winograd4_tiles2"),
+        ((1, 8, 24, 16, 17), "winograd4_tiles6"),
+        ((2, 16, 16, 20, 16), "winograd4_tiles8"),
+        ((3, 8, 8, 16, 3), "winograd4_tiles4"),
+        ((2, 8, 6, 16, 16), "winograd2_tiles3"),
+        ((1, 8, 6, 16, 16), "winograd2_tiles6"),
+        ((1, 7, 6, 16, 16), "winograd2_tiles6"),
+    ],
+)
+def test_native_code_agrees(shape, algorithm, epilogue):
+    program = convolution_program(shape, epilogue=epilogue)
+    target = runnable_targets()[0]
+    tolerance = 2e-6 if algorithm.startswith("winograd2") else 2e-5
+    assert relative_error(program, algorithm, target, 2) <= tolerance
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_schedule_is_right(seed):
+    rng = random.Random(seed)
+    epilogue = rng.choice(EPILOGUES)
+    program = convolution_program((2, 8, 16, 16, rng.choice([16, 21])), epilogue=epilogue)
+    plan = plan_program(program, rng.choice(["winograd4_tiles2", "winograd2_tiles16"]))
+    schedule = Schedule(tuple(any_choice(rng, nest) for nest in plan.nests), plan.algorithm)
+    assert read_schedule(schedule.to_json(), plan) == schedule
+    feeds = feeds_of(program)
+    (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
+    target, constants = rng.choice(runnable_targets()), dict(plan.program.constants)
+    (found,) = run_schedule(plan, schedule, target, {**feeds, **constants}, threads=2)
+    assert np.abs(found - expected).max() <= 2e-5 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("name", ["winograd3_tiles4", "direct_tiles4", "winograd4_tiles0"])
+def test_unknown_blocks_are_refused(name):
+    with pytest.raises(InputError, match="There is no algorithm"):
+        plan_program(convolution_program((1, 8, 8, 16, 16)), name)
+
+
+def test_blocks_pay_where_the_whole_image_leaves_the_caches():
+    large = plan_program(convolution_program((1, 112, 112, 64, 64)))
+    assert large.default_schedule(SERVER, 1).algorithm.startswith("winograd4_tiles")
+    small = plan_program(convolution_program((1, 8, 8, 64, 64)))
+    assert "tiles" not in small.default_schedule(SERVER, 1).algorithm
