@@ -5,10 +5,10 @@
     depthwise convolution -> .. -> 1x1 convolution      the rows of an image, channels last
 
 In one primitive they can run block by block of rows (`relay_tune.schedule.row_groups.groups`), so
-that the scores never leave the nearest cache. Measured with 12 heads, 128 rows and keys, 64 channels
-on one core: 391 us together, 467 us one after the other. A product with constant weights in front of
-a normalisation stays apart: each block of rows would read all the weights again. Behind a depthwise
-convolution the weights are few.
+that the scores never leave the nearest cache. Measured with 12 heads, 128 rows and keys, 64
+channels on one core: 391 us together, 467 us one after the other. A product with constant weights
+in front of a normalisation stays apart: each block of rows would read all the weights again. Behind
+a depthwise convolution the weights are few.
 """
 
 from __future__ import annotations
