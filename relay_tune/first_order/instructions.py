@@ -58,6 +58,18 @@ class Instruction(Operation):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class OneResult(Instruction):
+    """Base of instructions that assign one register."""
+
+    result: Register
+
+    @property
+    def results(self) -> tuple[Register, ...]:
+        """That register."""
+        return (self.result,)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class RunKernel(Instruction):
     """Run a primitive function on tensors and scalars."""
 
@@ -87,33 +99,21 @@ class DeferKernel(RunKernel):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class LoadConstant(Instruction):
+class LoadConstant(OneResult):
     """A constant: a literal, or the address of a static tensor object."""
 
-    result: Register
     data: np.ndarray
-
-    @property
-    def results(self) -> tuple[Register, ...]:
-        """The constant."""
-        return (self.result,)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Reshape(Instruction):
+class Reshape(OneResult):
     """The elements of `source` under another shape; a tensor object serves as it is.
 
     Where the new shape is known at run time only, `open` says how it follows from the old one.
     """
 
-    result: Register
     source: Register
     open: OpenPrimitive | None = None
-
-    @property
-    def results(self) -> tuple[Register, ...]:
-        """The view."""
-        return (self.result,)
 
     @property
     def consumed(self) -> tuple[Register, ...]:
@@ -127,17 +127,11 @@ class Reshape(Instruction):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class MakeObject(Instruction):
+class MakeObject(OneResult):
     """A new object; one without fields is static."""
 
-    result: Register
     layout: ObjectLayout
     fields: tuple[Register, ...]
-
-    @property
-    def results(self) -> tuple[Register, ...]:
-        """The object."""
-        return (self.result,)
 
     @property
     def consumed(self) -> tuple[Register, ...]:
@@ -146,18 +140,12 @@ class MakeObject(Instruction):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class ReadField(Instruction):
+class ReadField(OneResult):
     """A field of an object, with a reference of its own."""
 
-    result: Register
     object: Register
     layout: ObjectLayout
     index: int
-
-    @property
-    def results(self) -> tuple[Register, ...]:
-        """The field."""
-        return (self.result,)
 
     @property
     def borrowed(self) -> tuple[Register, ...]:

@@ -78,7 +78,6 @@ class Operator(Expr):
         sizes: for results whose sizes depend on the elements of inputs: the tensor computation of
             each size that is `?`, in order, as int64; less than 0 where the inputs do not fit.
         composition: the same meaning in simpler operators, used by the simplification passes.
-        gradient: reverse-mode derivative: (call, output gradient) -> input gradients.
         stateful: True when two calls with equal inputs may differ (never merged or removed).
     """
 
@@ -91,7 +90,6 @@ class Operator(Expr):
     compute: Compute | None = None
     sizes: Compute | None = None
     composition: Composition | None = None
-    gradient: Callable[[Call, Expr], Sequence[Expr]] | None = None
     stateful: bool = False
     documentation: str = field(default="")
 

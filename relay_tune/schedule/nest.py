@@ -41,7 +41,6 @@ from relay_tune.tensor.tensor import ProcedureOutput
 from relay_tune.tensor.walk import (
     loads,
     replace_nodes,
-    sub_expressions,
     substitute,
     transform_loads,
 )
@@ -338,8 +337,3 @@ def _fuse(axes: list[Axis], roots: list[Scalar]) -> tuple[list[Axis], list[Scala
         axes[place : place + 2] = [fused]
         place = max(place - 1, 0)
     return axes, roots
-
-
-def mentions(root: Scalar, axis: Axis) -> bool:
-    """Whether an axis occurs in an expression."""
-    return any(node is axis for node in sub_expressions(root))
