@@ -7,6 +7,7 @@ place that turns it into text.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 FIX_SIZES = (
     "Give the inputs fixed sizes: from_onnx(model, shapes={'x': (1, 3, 224, 224)}), --shape "
@@ -41,6 +42,9 @@ class RelayError(Exception):
         source_text: the text that a span points into, if it is known.
     """
 
+    REMEDY: ClassVar[str | None] = None
+    """The remedy of errors of this class that are raised without one."""
+
     def __init__(
         self,
         message: str,
@@ -56,7 +60,7 @@ class RelayError(Exception):
         self.where = where
         self.label = label
         self.notes = notes
-        self.remedy = remedy
+        self.remedy = self.REMEDY if remedy is None else remedy
         self.source_text = source_text
 
     def __str__(self) -> str:
@@ -84,9 +88,15 @@ class TypeInferenceError(RelayError):
 class ModelError(RelayError):
     """A model file that is malformed or contradicts itself."""
 
+    REMEDY = (
+        "Export the model again, or repair it; onnx.checker.check_model helps to find the place."
+    )
+
 
 class UnsupportedOperatorError(RelayError):
     """A model that uses operators which have no translation here; lists all of them."""
+
+    REMEDY = "Write this part of the model with other operators, and export it again."
 
 
 class InputError(RelayError):
@@ -98,7 +108,9 @@ class BuildError(RelayError):
 
 
 class NoNativeCodeError(BuildError):
-    """A typed program that has no native form, such as one with control flow; it is interpreted."""
+    """A typed program that has no native form; it can be interpreted."""
+
+    REMEDY = "Run it with rt.interpret, which knows the whole language."
 
 
 class TuningError(RelayError):

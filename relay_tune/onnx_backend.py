@@ -140,11 +140,17 @@ class Representation(BackendRep):  # type: ignore[misc]
         if isinstance(inputs, Mapping):
             missing = [name for name in names if name not in inputs]
             if missing:
-                raise InputError(f"The input {missing[0]!r} is missing.")
+                raise InputError(
+                    f"The input {missing[0]!r} is missing.",
+                    remedy="Give one array for each input of the model.",
+                )
             return {name: inputs[name] for name in names}
         given = [inputs] if isinstance(inputs, np.ndarray) else list(inputs)
         if len(given) != len(names):
-            raise InputError(f"The model has {len(names)} input(s), but {len(given)} are given.")
+            raise InputError(
+                f"The model has {len(names)} input(s), but {len(given)} are given.",
+                remedy="Give one array for each input of the model.",
+            )
         return dict(zip(names, given, strict=True))
 
 
@@ -155,7 +161,10 @@ class Backend(OnnxBackend):  # type: ignore[misc]
     def prepare(cls, model: ModelProto, device: str = "CPU", **kwargs: Any) -> Representation:
         """Import a model; raises ModelNotSupported, or another RelayError, if it cannot be run."""
         if not cls.supports_device(device):
-            raise InputError(f"The device {device!r} is not supported; use 'CPU'.")
+            raise InputError(
+                f"The device {device!r} is not supported; use 'CPU'.",
+                remedy="Prepare the model with device='CPU'.",
+            )
         with _refusing():
             return Representation(model)
 

@@ -41,7 +41,10 @@ def onnxruntime_call(
     try:
         session = runtime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except _refusals() as error:
-        raise InputError(f"ONNX Runtime refuses the model: {error}.") from error
+        raise InputError(
+            f"ONNX Runtime refuses the model: {error}.",
+            remedy="Compare without --against, or export the model for a newer operator set.",
+        ) from error
     return partial(session.run, None, dict(inputs))
 
 

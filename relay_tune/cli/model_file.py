@@ -8,7 +8,7 @@ from pathlib import Path
 from relay_tune import zoo
 from relay_tune.errors import InputError
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
-from relay_tune.frontend.onnx_import.json_file import read_json
+from relay_tune.frontend.onnx_import.json_text import model_of_json
 from relay_tune.frontend.onnx_import.model import CHECK_PATH
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.json_form import from_json, read_document
@@ -41,7 +41,7 @@ def load_model(name: str, shapes: Shapes | None = None) -> Module:
             if read_document(text) is not None:
                 _refuse_shapes(shapes, "A module in JSON")
                 return from_json(text, str(path))
-            return from_onnx(read_json(path), shapes=shapes)
+            return from_onnx(model_of_json(text, name), shapes=shapes)
         case ".relay":
             _refuse_shapes(shapes, "Relay text")
             return parse(read_text(path), str(path))
@@ -73,4 +73,7 @@ def read_text(path: Path) -> str:
 
 def _refuse_shapes(shapes: Shapes | None, what: str) -> None:
     if shapes:
-        raise InputError(f"{what} states its shapes itself; --shape is for ONNX models.")
+        raise InputError(
+            f"{what} states its shapes itself; --shape is for ONNX models.",
+            remedy="Leave --shape away, or write the sizes into the types of the text.",
+        )

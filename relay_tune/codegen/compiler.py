@@ -68,6 +68,9 @@ def _rejected(error: RuntimeError) -> BuildError:
     return BuildError(
         "LLVM rejected generated code; this is a defect of the compiler.",
         notes=(str(error).strip()[:2000],),
+        remedy=(
+            "Please report it with the model; --accuracy exact or another --target may avoid it."
+        ),
     )
 
 

@@ -36,6 +36,7 @@ def write_elf_data(path: Path, symbol: str, data: np.ndarray, architecture: str)
         raise BuildError(
             f"A library for {architecture} cannot be written.",
             notes=(f"Known are: {', '.join(MACHINES)}, with ELF files.",),
+            remedy="Choose a target with one of these processors.",
         )
     names = b"\0" + symbol.encode() + b"\0"
     symbols = bytes(SYMBOL_BYTES) + _symbol(data.nbytes)

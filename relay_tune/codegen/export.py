@@ -64,9 +64,18 @@ def publish(path: Path, triple: str, header_text: str, link: Callable[[Path], Pa
         raise InputError(f"{path} is no name for a library.", remedy="Write it as NAME.so.")
     for file in (path, header):
         if file.exists() and not file.is_file():
-            raise InputError(f"{file} cannot be written: it is no regular file.")
+            raise InputError(
+                f"{file} cannot be written: it is no regular file.",
+                remedy="Name a new file, or one that may be replaced.",
+            )
     if "linux" not in triple:
-        raise BuildError(f"Libraries are written for Linux, not for {triple}.")
+        raise BuildError(
+            f"Libraries are written for Linux, not for {triple}.",
+            remedy=(
+                "Choose a Linux target, such as x86_64-linux-gnu or aarch64-linux-gnu; in "
+                "this process rt.build works without a library."
+            ),
+        )
     linker_command(triple)
     try:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".export-") as folder:
@@ -75,7 +84,10 @@ def publish(path: Path, triple: str, header_text: str, link: Callable[[Path], Pa
             os.replace(Path(folder) / "header.h", header)
             os.replace(library, path)
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
+        raise InputError(
+            f"{path} cannot be written: {error.strerror or error}.",
+            remedy="Name a file in a folder that exists and can be written.",
+        ) from error
 
 
 def c_name(stem: str) -> str:

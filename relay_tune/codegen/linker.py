@@ -58,4 +58,8 @@ def link_library(
         raise BuildError(
             f"The linker {command[0]} failed.",
             notes=(result.stderr.strip()[-2000:] or f"exit code {result.returncode}",),
+            remedy=(
+                "Check that the linker makes libraries for this target, or install the "
+                "extra `linker`, which brings one."
+            ),
         )

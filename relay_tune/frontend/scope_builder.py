@@ -67,7 +67,10 @@ class ScopeBuilder:
         """The branch for a false condition; both together are the value of the scope."""
         outer = self._scopes[-1]
         if outer.waiting is None:
-            raise InputError("An else_scope follows an if_scope.")
+            raise InputError(
+                "An else_scope follows an if_scope.",
+                remedy="Open `with builder.if_scope(condition):` first.",
+            )
         self._scopes.append(_Scope())
         yield
         condition, true_branch = outer.waiting
@@ -81,13 +84,22 @@ class ScopeBuilder:
     def get(self) -> Expr:
         """The expression that was built; InputError if it is not finished."""
         if len(self._scopes) > 1:
-            raise InputError("A scope is still open.")
+            raise InputError(
+                "A scope is still open.",
+                remedy="Ask for the result after the `with` blocks have ended.",
+            )
         return self._scopes[0].finished()
 
     def _open_scope(self) -> _Scope:
         scope = self._scopes[-1]
         if scope.value is not None:
-            raise InputError("The scope has its value already; nothing can follow.")
+            raise InputError(
+                "The scope has its value already; nothing can follow.",
+                remedy="Make `ret` the last call of its scope.",
+            )
         if scope.waiting is not None:
-            raise InputError("An if_scope must be followed by its else_scope.")
+            raise InputError(
+                "An if_scope must be followed by its else_scope.",
+                remedy="Write `with builder.else_scope():` right after it.",
+            )
         return scope

@@ -55,7 +55,9 @@ def floor_divide(dim: Dim, divisor: int) -> Dim:
     Whole multiples of the divisor leave the quotient: `(4 * n + 5) // 4` is `n + 1`.
     """
     if divisor == 0:
-        raise InputError(f"The dimension {dim} cannot be divided by 0.")
+        raise InputError(
+            f"The dimension {dim} cannot be divided by 0.", remedy="Divide by a size of at least 1."
+        )
     if isinstance(dim, int):
         return dim // divisor
     if isinstance(dim, UnknownDim):

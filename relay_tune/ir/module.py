@@ -28,7 +28,11 @@ class Module:
         function = self.functions.get(name)
         if function is None:
             known = ", ".join(f"@{known}" for known in self.functions) or "none"
-            raise InputError(f"The module has no function @{name}.", notes=(f"It has: {known}.",))
+            raise InputError(
+                f"The module has no function @{name}.",
+                notes=(f"It has: {known}.",),
+                remedy="Define one of this name, or ask for one that the module has.",
+            )
         return function
 
     @property

@@ -104,12 +104,19 @@ class Operator(Expr):
         if len(arguments) != len(self.arguments):
             raise InputError(
                 f"Operator {self.name} takes {len(self.arguments)} argument(s) "
-                f"({', '.join(self.arguments)}), but {len(arguments)} were given."
+                f"({', '.join(self.arguments)}), but {len(arguments)} were given.",
+                remedy="Give one expression for each argument; attributes go by keyword.",
             )
         try:
             record = self.attributes(**attributes)
         except TypeError as error:
-            raise InputError(f"Operator {self.name}: {error}.") from error
+            raise InputError(
+                f"Operator {self.name}: {error}.",
+                remedy=(
+                    "Give the attributes by keyword, with values of the declared types: see "
+                    "the record of the operator."
+                ),
+            ) from error
         return Call(self, arguments, record)
 
 
@@ -119,7 +126,10 @@ _TABLE = cast(dict[str, Operator], OPERATORS)
 def register(operator: Operator) -> Operator:
     """Enter an operator into the table; raises InputError if the name is taken."""
     if operator.name in _TABLE:
-        raise InputError(f"Operator {operator.name} is registered twice.")
+        raise InputError(
+            f"Operator {operator.name} is registered twice.",
+            remedy="Give the new operator another name.",
+        )
     _TABLE[operator.name] = operator
     return operator
 

@@ -120,7 +120,10 @@ def sized_tensor_types(
         case TupleType():
             return [t for field in type_.fields for t in sized_tensor_types(field, what, sizes)]
         case _:
-            raise BuildError(f"{what} is no tensor or tuple of tensors; was the function typed?")
+            raise BuildError(
+                f"{what} is no tensor or tuple of tensors; was the function typed?",
+                remedy="Call rt.infer_types on the module first.",
+            )
 
 
 def _is_known(dim: Dim, sizes: Mapping[str, int]) -> bool:
@@ -293,6 +296,7 @@ def _check_outputs(operator: Operator, outputs: object, types: list[TensorType])
         raise BuildError(
             f"The computation of {operator.name} gives {found}, but its type says {expected}.",
             notes=("This is a defect of the operator's record, not of the model.",),
+            remedy="Correct the computation or the type relation of the operator.",
         )
 
 
@@ -302,4 +306,7 @@ def _not_straight_line(node: Expr) -> BuildError:
         f"A kernel cannot contain {detail}: only operators, tuples and constants.",
         where=node.span,
         notes=("Control flow, references and calls of functions stay outside of kernels.",),
+        remedy=(
+            "Run the passes of `default_pipeline` first: they leave such parts outside of kernels."
+        ),
     )

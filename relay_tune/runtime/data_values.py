@@ -29,7 +29,8 @@ def data_value(module: Module, constructor: str, *fields: object) -> Constructor
     if len(fields) != len(found.inputs):
         raise InputError(
             f"The constructor {constructor} has {len(found.inputs)} field(s), "
-            f"but {len(fields)} were given."
+            f"but {len(fields)} were given.",
+            remedy="Give one value for each field.",
         )
     return ConstructorValue(found, tuple(field_value(field) for field in fields))
 
@@ -64,7 +65,10 @@ def list_items(value: Value) -> list[Value]:
         item, rest = rest.fields
         items.append(item)
     if not isinstance(rest, ConstructorValue) or rest.constructor.name != "Nil":
-        raise InputError(f"{rest!r} is no list of the prelude.")
+        raise InputError(
+            f"{rest!r} is no list of the prelude.",
+            remedy="Give a value that `Cons` or `Nil` made, such as rt.list_value(...) gives.",
+        )
     return items
 
 

@@ -32,7 +32,10 @@ def check_elf(path: Path) -> None:
             file.seek(programs)
             table = file.read(program_size * program_count)
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise InputError(
+            f"{path} cannot be read: {error.strerror or error}.",
+            remedy="Check the path, and that the file may be read.",
+        ) from error
     ends = [sections + section_size * section_count, programs + program_size * program_count]
     if program_size == PROGRAM_HEADER.size and len(table) == program_size * program_count:
         entries = PROGRAM_HEADER.iter_unpack(table)

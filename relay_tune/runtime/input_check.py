@@ -23,7 +23,10 @@ def number_as(value: bool | int | float, dtype: str, name: str) -> np.ndarray:
         reason = f"{dtype} would make {array} of it"
     except (ValueError, OverflowError) as error:
         reason = str(error)
-    raise InputError(f"Input {name!r} is {value!r}, which is no {dtype}: {reason}.")
+    raise InputError(
+        f"Input {name!r} is {value!r}, which is no {dtype}: {reason}.",
+        remedy="Give a number that this type can hold, or convert it first.",
+    )
 
 
 def check_array(

@@ -54,7 +54,10 @@ def load(path: str | Path) -> LoadedModel | LoadedProgram:
     try:
         library = ctypes.CDLL(str(file))
     except OSError as error:
-        raise InputError(f"{path} cannot be loaded: {error}.") from error
+        raise InputError(
+            f"{path} cannot be loaded: {error}.",
+            remedy="Check that the file is complete, and build it again if not.",
+        ) from error
     metadata = _metadata(library, path)
     check_features(metadata.triple, metadata.features, metadata.target)
     if metadata.program is not None:
@@ -89,7 +92,10 @@ class LoadedModel(Executable):
             return outputs
         if status == NO_MEMORY:
             raise MemoryError("There is no memory for the intermediate tensors of the model.")
-        raise InputError("The model is made for another processor.")
+        raise InputError(
+            "The model is made for another processor.",
+            remedy="Build it again with --target for this machine, or native on it.",
+        )
 
 
 def _metadata(library: ctypes.CDLL, path: str | Path) -> LibraryMetadata:
@@ -97,7 +103,8 @@ def _metadata(library: ctypes.CDLL, path: str | Path) -> LibraryMetadata:
         start = ctypes.c_char.in_dll(library, METADATA_SYMBOL)
     except ValueError as error:
         raise InputError(
-            f"{path} is a library, but no model that export wrote: it has no {METADATA_SYMBOL}."
+            f"{path} is a library, but no model that export wrote: it has no {METADATA_SYMBOL}.",
+            remedy="Give a library that `model.export` or `tune build` wrote.",
         ) from error
     try:
         data = json.loads(ctypes.string_at(ctypes.addressof(start)))

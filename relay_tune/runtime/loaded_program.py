@@ -172,7 +172,10 @@ def _parts(value: object, type_: Type, name: str) -> Iterator[object]:
         yield value
         return
     if not isinstance(value, tuple | list) or len(value) != len(type_.fields):
-        raise InputError(f"Input {name!r} must be a tuple of {len(type_.fields)} values.")
+        raise InputError(
+            f"Input {name!r} must be a tuple of {len(type_.fields)} values.",
+            remedy="Give a tuple with one value for each field.",
+        )
     for index, (part, field) in enumerate(zip(value, type_.fields, strict=True)):
         yield from _parts(part, field, f"{name}.{index}")
 

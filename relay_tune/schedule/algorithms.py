@@ -60,7 +60,10 @@ def prepared_program(program: TensorProgram, algorithm: str) -> TensorProgram:
         return folded
     changed = _changed(folded, algorithm)
     if changed is None:
-        raise InputError(f"The algorithm {algorithm} does not apply to this program.")
+        raise InputError(
+            f"The algorithm {algorithm} does not apply to this program.",
+            remedy="Use the schedule with the program that it was found for, or none.",
+        )
     return changed
 
 
@@ -72,7 +75,9 @@ def _changed(program: TensorProgram, algorithm: str) -> TensorProgram | None:
         return winograd_program(program, WINOGRAD[name], tiles)
     known = (DIRECT, *SPLITS, *WINOGRAD, "winograd4_tiles28", "rows1 and the like")
     raise InputError(
-        f"There is no algorithm {algorithm!r}.", notes=(f"Known: {', '.join(known)}.",)
+        f"There is no algorithm {algorithm!r}.",
+        notes=(f"Known: {', '.join(known)}.",),
+        remedy="Use one of these, or leave the schedule away.",
     )
 
 

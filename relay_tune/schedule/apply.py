@@ -168,7 +168,10 @@ class Plan:
         if algorithm == self.algorithm:
             return self
         if not is_allowed(algorithm, self.accuracy):
-            raise InputError(f"The algorithm {algorithm} is not {self.accuracy}.")
+            raise InputError(
+                f"The algorithm {algorithm} is not {self.accuracy}.",
+                remedy="Allow it with --accuracy fast, or use another schedule.",
+            )
         if algorithm not in self._others:
             self._others[self.algorithm] = self
             plan = plan_program(self.source, algorithm)

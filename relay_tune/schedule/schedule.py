@@ -59,15 +59,22 @@ class Schedule:
             algorithm = _name(data.get("algorithm", DIRECT))
             choices = tuple(_choice(item) for item in data["nests"])
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise InputError(f"The schedule is malformed: {error!r}.") from error
+            raise InputError(
+                f"The schedule is malformed: {error!r}.",
+                remedy="Use the text that the schedule's JSON form gave, unchanged.",
+            ) from error
         if len(choices) != len(nests):
             raise InputError(
-                f"The schedule has {len(choices)} choices, but the program has {len(nests)} nests."
+                f"The schedule has {len(choices)} choices, but the program has {len(nests)} nests.",
+                remedy="Use the schedule with the program that it was found for, or none.",
             )
         for choice, nest in zip(choices, nests, strict=True):
             reason = misfit(choice, nest)
             if reason is not None:
-                raise InputError(f"The schedule does not fit nest {nest.name}: {reason}.")
+                raise InputError(
+                    f"The schedule does not fit nest {nest.name}: {reason}.",
+                    remedy="Use the schedule with the program that it was found for, or none.",
+                )
         return Schedule(choices, algorithm)
 
 
@@ -76,7 +83,10 @@ def algorithm_of(text: str) -> str:
     try:
         return _name(json.loads(text).get("algorithm", DIRECT))
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"The schedule is malformed: {error!r}.") from error
+        raise InputError(
+            f"The schedule is malformed: {error!r}.",
+            remedy="Use the text that the schedule's JSON form gave, unchanged.",
+        ) from error
 
 
 def misfit(choice: TileChoice, nest: Nest) -> str | None:

@@ -38,6 +38,7 @@ class BindParameters:
             raise InputError(
                 f"@{self.function} has no parameter {', '.join(unknown)}.",
                 notes=(f"Its parameters are: {known}.",),
+                remedy="Use one of these names.",
             )
         constants = {by_name[name]: _fitting(by_name[name], v) for name, v in self.values.items()}
 
@@ -58,6 +59,7 @@ def _fitting(var: Var, value: np.ndarray) -> Expr:
     wanted = var.annotation
     if wanted is not None and wanted != bound.type and bound.type is not None:
         raise InputError(
-            f"The value of %{var.name} is {type_text(bound.type)}, not {type_text(wanted)}."
+            f"The value of %{var.name} is {type_text(bound.type)}, not {type_text(wanted)}.",
+            remedy="Give an array of the declared shape and type.",
         )
     return bound

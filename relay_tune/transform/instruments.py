@@ -54,6 +54,7 @@ class Verification:
                 raise BuildError(
                     f"Pass {name} changed the type of @{function}.",
                     notes=(f"before: {_text(expected)}", f"after: {_text(found)}"),
+                    remedy="A pass must keep types; correct the pass.",
                 )
 
 

@@ -39,7 +39,10 @@ def call(name: str, *arguments: Expr, **attributes: Any) -> Call:
     """A typed call of the operator `name`; BuildError if there is no such operator."""
     operator = find_operator(name)
     if operator is None:
-        raise BuildError(f"A pass needs the operator {name}, which is not registered.")
+        raise BuildError(
+            f"A pass needs the operator {name}, which is not registered.",
+            remedy="Import relay_tune.op, which registers all operators.",
+        )
     return call_operator(operator, arguments, operator.attributes(**attributes))
 
 

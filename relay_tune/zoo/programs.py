@@ -80,7 +80,10 @@ def _sizes(program: Program, small: bool, batch: int) -> Sizes:
     if "b" in sizes:
         return {**sizes, "b": batch}
     if batch != 1:
-        raise InputError(f"The program {program.name} takes one sample, not a batch of {batch}.")
+        raise InputError(
+            f"The program {program.name} takes one sample, not a batch of {batch}.",
+            remedy="Leave the batch size away.",
+        )
     return sizes
 
 

@@ -26,6 +26,8 @@ def place(tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "garbage.onnx").write_text("this is no model\n")
     (tmp_path / "empty.onnx").touch()
     (tmp_path / "foreign.json").write_text("[1, 2]\n")
+    (tmp_path / "object.json").write_text("{}\n")
+    (tmp_path / "helper.relay").write_text("def @helper(%x: int32) { %x }\n")
     (tmp_path / "binary.relay").write_bytes(b"\xff\xfe")
     os.mkfifo(tmp_path / "pipe")
     monkeypatch.chdir(tmp_path)

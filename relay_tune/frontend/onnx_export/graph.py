@@ -58,7 +58,10 @@ class GraphWriter:
         """A weight; raises InputError where the model becomes too large for one file."""
         self._bytes += value.nbytes
         if self._bytes > LARGEST_MODEL:
-            raise InputError("The weights do not fit into one ONNX file, which holds 2 GiB.")
+            raise InputError(
+                "The weights do not fit into one ONNX file, which holds 2 GiB.",
+                remedy="Export a smaller model, or keep large weights as inputs.",
+            )
         unique = self.fresh_name(name)
         self._weights[unique] = value
         return unique

@@ -70,7 +70,10 @@ def _define_constants(model: OnnxModel, scope: Scope, constants: Mapping[str, ob
     declared = {value.name: value for value in model.graph.input}
     for name, value in constants.items():
         if name not in declared:
-            raise InputError(f"A value is given for {name!r}, which is not an input of the model.")
+            raise InputError(
+                f"A value is given for {name!r}, which is not an input of the model.",
+                remedy="Give values for inputs of the model only; `tune check MODEL` lists them.",
+            )
         dtype = dtype_name(declared[name].type.tensor_type.elem_type, f"The input {name!r}")
         array = np.asarray(value)
         if array.dtype != numpy_dtype(dtype):

@@ -37,6 +37,7 @@ def parameters(
         raise InputError(
             f"A shape is given for {unknown[0]!r}, which is not an input of the model.",
             notes=(f"The inputs are {', '.join(declared) or 'none'}.",),
+            remedy="Use one of these names.",
         )
     sizes = {name: _sizes(name, shape) for name, shape in shapes.items()}
     bindings = _Bindings()
@@ -119,16 +120,21 @@ class _Bindings:
         if len(shape) != len(type_.shape):
             raise InputError(
                 f"The shape {tuple(shape)} for {name!r} has {len(shape)} sizes, "
-                f"but the model declares {len(type_.shape)}."
+                f"but the model declares {len(type_.shape)}.",
+                remedy="Give one size for each declared axis.",
             )
         for axis, (dim, size) in enumerate(zip(type_.shape, shape, strict=True)):
             if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size <= MAXIMUM_DIM:
-                raise InputError(f"The shape for {name!r} has the size {size!r} at axis {axis}.")
+                raise InputError(
+                    f"The shape for {name!r} has the size {size!r} at axis {axis}.",
+                    remedy="Give whole numbers of at least 0.",
+                )
             known = self.sizes.setdefault(dim.name, size) if isinstance(dim, Symbol) else dim
             if known != size:
                 raise InputError(
                     f"The shape {tuple(shape)} for {name!r} has the size {size} at axis {axis}, "
-                    f"where {known} is needed."
+                    f"where {known} is needed.",
+                    remedy="Give this size there; only open axes can be chosen.",
                 )
 
     def resolved(self, type_: TensorType) -> TensorType:

@@ -81,6 +81,7 @@ def _initializer(types: Mapping[str, TensorType]) -> Callable[..., None]:
             raise InputError(
                 f"{type(self).__name__} has the weights {', '.join(types)}.",
                 notes=(f"Missing: {missing}. Unknown: {unknown}.",),
+                remedy="Give each weight by its name: Model(name=array, ...).",
             )
         for name, value in weights.items():
             setattr(self, name, _checked(name, np.asarray(value), types[name]))
@@ -91,7 +92,10 @@ def _initializer(types: Mapping[str, TensorType]) -> Callable[..., None]:
 def _checked(name: str, value: np.ndarray, type_: TensorType) -> np.ndarray:
     found = TensorType(value.shape, str(value.dtype))
     if found != type_:
-        raise InputError(f"The weight {name} is {type_text(found)}, not {type_text(type_)}.")
+        raise InputError(
+            f"The weight {name} is {type_text(found)}, not {type_text(type_)}.",
+            remedy="Give an array of the declared shape and type.",
+        )
     return value
 
 

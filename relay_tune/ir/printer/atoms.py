@@ -71,7 +71,10 @@ class AtomWriter:
             case RefWrite():
                 return f"ref_write({self.atom(node.ref)}, {self.atom(node.value)})"
             case _:
-                raise InputError(f"A {type_name(node)} has no text.")
+                raise InputError(
+                    f"A {type_name(node)} has no text.",
+                    remedy="Build the module from expressions of the language.",
+                )
 
     def type(self, type_: Type) -> str:
         """A type, with the names of this text."""

@@ -37,13 +37,21 @@ def arguments_by_name(
         raise InputError(
             f"{len(positional)} inputs were given, but the program takes {len(names)}.",
             notes=(expected,),
+            remedy="Give one value for each input, by position or by name.",
         )
     arguments: dict[str, object] = dict(zip(names, positional, strict=False))
     for name, value in named.items():
         if name not in names:
-            raise InputError(f"The program has no input {name!r}.", notes=(expected,))
+            raise InputError(
+                f"The program has no input {name!r}.",
+                notes=(expected,),
+                remedy="Use one of these names.",
+            )
         if name in arguments:
-            raise InputError(f"Input {name!r} was given twice, by position and by name.")
+            raise InputError(
+                f"Input {name!r} was given twice, by position and by name.",
+                remedy="Leave one of them away.",
+            )
         arguments[name] = value
     missing = [name for name in names if name not in arguments]
     if missing:
@@ -62,7 +70,10 @@ def _type(var: Var) -> Type | None:
 def _checked(value: object, type_: Type | None, name: str, symbols: dict[Symbol, int]) -> Value:
     if isinstance(type_, TupleType):
         if not isinstance(value, tuple | list) or len(value) != len(type_.fields):
-            raise InputError(f"Input {name!r} must be a tuple of {len(type_.fields)} values.")
+            raise InputError(
+                f"Input {name!r} must be a tuple of {len(type_.fields)} values.",
+                remedy="Give a tuple with one value for each field.",
+            )
         parts = zip(value, type_.fields, strict=True)
         return tuple(
             _checked(part, field, f"{name}.{index}", symbols)

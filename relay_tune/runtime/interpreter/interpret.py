@@ -164,7 +164,11 @@ class _Machine:
             return
         match node:
             case Var():
-                raise RelayError(f"Variable %{node.name} has no value here.", where=node.span)
+                raise RelayError(
+                    f"Variable %{node.name} has no value here.",
+                    where=node.span,
+                    remedy="Bind the variable with `let`, or make it a parameter.",
+                )
             case Constant():
                 frame.values[node] = node.data
             case GlobalVar():
@@ -209,7 +213,11 @@ class _Machine:
             case Closure():
                 self._enter(node, frame, callee, arguments)
             case _:
-                raise RelayError("A value that is no function is called.", where=node.span)
+                raise RelayError(
+                    "A value that is no function is called.",
+                    where=node.span,
+                    remedy="Check the program with rt.infer_types, which shows the types.",
+                )
 
     def _enter(self, node: Expr, frame: Frame, closure: Closure, arguments: list[Value]) -> None:
         """Make the result of `closure` the value of `node` in `frame`."""
@@ -218,6 +226,7 @@ class _Machine:
             raise RelayError(
                 f"A function of {len(params)} parameter(s) is called with {len(arguments)}.",
                 where=node.span,
+                remedy="Check the program with rt.infer_types, which shows the types.",
             )
         if len(self._stack) > MAXIMUM_PENDING_TASKS:
             raise RelayError(
@@ -275,7 +284,11 @@ def _simple_value(node: Expr, frame: Frame) -> Value:
             _cell(values[node.ref], node).value = values[node.value]
             return ()
         case _:
-            raise RelayError(f"{node!r} cannot be evaluated.", where=node.span)
+            raise RelayError(
+                f"{node!r} cannot be evaluated.",
+                where=node.span,
+                remedy="Only expressions of the language have values.",
+            )
 
 
 def _apply_operator(operator: Operator, call: Call, arguments: list[Value]) -> Value:
@@ -299,17 +312,29 @@ def _as_value(result: object) -> Value:
 
 def _array(value: Value, node: Expr) -> np.ndarray:
     if not isinstance(value, np.ndarray):
-        raise RelayError("A tensor is needed here.", where=node.span)
+        raise RelayError(
+            "A tensor is needed here.",
+            where=node.span,
+            remedy="Check the program with rt.infer_types, which shows the types.",
+        )
     return value
 
 
 def _tuple(value: Value, node: Expr) -> tuple[Value, ...]:
     if not isinstance(value, tuple):
-        raise RelayError("A tuple is needed here.", where=node.span)
+        raise RelayError(
+            "A tuple is needed here.",
+            where=node.span,
+            remedy="Check the program with rt.infer_types, which shows the types.",
+        )
     return value
 
 
 def _cell(value: Value, node: Expr) -> ReferenceCell:
     if not isinstance(value, ReferenceCell):
-        raise RelayError("A reference is needed here.", where=node.span)
+        raise RelayError(
+            "A reference is needed here.",
+            where=node.span,
+            remedy="Check the program with rt.infer_types, which shows the types.",
+        )
     return value

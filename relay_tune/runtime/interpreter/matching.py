@@ -21,7 +21,11 @@ def first_match(node: Match, value: Value) -> tuple[Clause, dict[Var, Value]]:
         bindings: dict[Var, Value] = {}
         if _matches(clause.pattern, value, bindings):
             return clause, bindings
-    raise RelayError(f"No clause of the match fits {value!r}.", where=node.span)
+    raise RelayError(
+        f"No clause of the match fits {value!r}.",
+        where=node.span,
+        remedy="Add a clause for such values, or `_` for all others.",
+    )
 
 
 def _matches(pattern: Pattern, value: Value, bindings: dict[Var, Value]) -> bool:

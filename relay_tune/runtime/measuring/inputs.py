@@ -85,7 +85,13 @@ def _flatten(value: Value) -> list[Array]:
         case tuple():
             return [array for part in value for array in _flatten(part)]
         case _:
-            raise InputError(f"A kernel gave {value!r}, which is no tensor.")
+            raise InputError(
+                f"A kernel gave {value!r}, which is no tensor.",
+                remedy=(
+                    "Only primitives that give tensors are measured; tune a module, not a part "
+                    "of it."
+                ),
+            )
 
 
 def save_inputs(data: MeasureInputs, folder: Path) -> dict[str, Any]:

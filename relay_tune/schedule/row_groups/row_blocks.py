@@ -70,7 +70,10 @@ def row_blocks(group: RowGroup, rows: int) -> RowBlocks:
     extents = common_extents(group)
     rows = min(rows, extents[-1])
     if block_bytes(group, rows) > MAXIMUM_LOCAL_BYTES:
-        raise InputError(f"Blocks of {rows} rows are too large for local buffers.")
+        raise InputError(
+            f"Blocks of {rows} rows are too large for local buffers.",
+            remedy="Choose blocks of fewer rows.",
+        )
     buffers = {tensor: _buffer(tensor, group, rows) for tensor in group.local}
     outer = tuple(Axis(f"row{n}", extent) for n, extent in enumerate(extents[:-1]))
     base = Axis("row", extents[-1])

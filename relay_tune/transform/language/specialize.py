@@ -115,6 +115,7 @@ class _Instances:
                     f"@{var.name} is used at more than {self._maximum} types.",
                     where=var.span,
                     notes=("A function that calls itself at ever larger types has no last copy.",),
+                    remedy="Write the recursion so that it calls itself at one type.",
                 )
             copies[instance] = self._free_name(var.name, len(copies))
             self._pending.append((var.name, instance))
