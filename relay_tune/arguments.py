@@ -14,14 +14,14 @@ from relay_tune.errors import InputError
 Kind = TypeVar("Kind")
 
 
-def instance_of(kind: type[Kind], value: object, what: str, remedy: str | None = None) -> Kind:
+def instance_of(kind: type[Kind], value: object, what: str, remedy: str) -> Kind:
     """`value`, which must be of a class."""
     if isinstance(value, kind):
         return value
     raise wrong_type(what, f"a {kind.__name__}", value, remedy)
 
 
-def path_argument(value: object, what: str, remedy: str | None = None) -> Path:
+def path_argument(value: object, what: str, remedy: str) -> Path:
     """The path of a file: a text or a `Path`, neither empty nor with a zero in it."""
     text = fspath(value) if isinstance(value, str | PathLike) else None
     if not isinstance(text, str):
@@ -35,14 +35,19 @@ def whole_number(value: object, what: str, least: int) -> int:
     """A whole number, Python's or numpy's, of at least `least`."""
     if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least:
         return int(value)
-    raise InputError(f"{what} is {repr(value)}, but must be a whole number of at least {least}.")
+    raise InputError(
+        f"{what} is {repr(value)}, but must be a whole number of at least {least}.",
+        remedy=f"Give such a number, for example {max(least, 1)}.",
+    )
 
 
-def function_argument(value: Kind, what: str) -> Kind:
+def function_argument(
+    value: Kind, what: str, remedy: str = "Leave it away, or give print."
+) -> Kind:
     """Something that can be called."""
     if callable(value):
         return value
-    raise wrong_type(what, "a function", value, "Leave it away, or give print.")
+    raise wrong_type(what, "a function", value, remedy)
 
 
 def by_name(value: object, what: str, example: str) -> Mapping[str, object]:
@@ -52,7 +57,7 @@ def by_name(value: object, what: str, example: str) -> Mapping[str, object]:
     raise wrong_type(what, "a dict from names", value, f"Write it like {example}.")
 
 
-def wrong_type(what: str, needed: str, value: object, remedy: str | None = None) -> InputError:
+def wrong_type(what: str, needed: str, value: object, remedy: str) -> InputError:
     """The error for a value of another type than is needed."""
     found = f"a value of type {type(value).__name__} was given"
     return InputError(f"{what} must be {needed}, but {found}.", remedy=remedy)

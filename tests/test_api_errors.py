@@ -21,6 +21,18 @@ MODULE = rt.parse(TEXT)
 MODEL = rt.to_onnx(rt.infer_types(MODULE))
 SCALAR = rt.parse("def @main(%n: int32) { %n + 1 }")
 
+
+def takes(type_: object) -> rt.Module:
+    """A program that gives back its one input of a type."""
+    x = rt.Var("x", type_)  # type: ignore[arg-type]
+    return rt.Module.from_function(rt.Function((x,), x))
+
+
+def gives(body: object) -> rt.Module:
+    """A program without inputs."""
+    return rt.Module.from_function(rt.Function((), body))  # type: ignore[arg-type]
+
+
 CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "missing file": (lambda: rt.from_onnx("missing.onnx"), "missing.onnx cannot be read"),
     "folder": (lambda: rt.from_onnx("folder"), "folder cannot be read: Is a directory"),
@@ -101,6 +113,22 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
         "is int64, but must be float32",
     ),
     "name": (lambda: rt.from_onnx(MODEL, name=None), "name of the function must be a str"),  # type: ignore[arg-type]
+    "no array": (lambda: rt.build(MODULE)("x", W), "'x' must be Tensor.*(\n.*)*array of numbers"),
+    "element type": (
+        lambda: rt.build(takes(rt.TensorType((1,), "float33"))),
+        "no element type 'float33'",
+    ),
+    "size": (lambda: rt.build(takes(rt.TensorType((-1,), "float32"))), r"the shape \(-1,\)"),
+    "shape of a type": (lambda: rt.build(takes(rt.TensorType(3, "int8"))), "the shape 3"),  # type: ignore[arg-type]
+    "type as text": (lambda: rt.infer_types(takes("int32")), "str stands where a type is needed"),
+    "number for an expression": (lambda: rt.infer_types(gives(3)), "Write numbers and arrays as"),
+    "numbers in an if": (
+        lambda: rt.infer_types(gives(rt.If(rt.constant(True), 2, 3))),  # type: ignore[arg-type]
+        "int stands where an expression",
+    ),
+    "functions of a module": (lambda: rt.Module(3), "holds functions by name.*int was given"),  # type: ignore[arg-type]
+    "function of a module": (lambda: rt.Module({"main": 3}), "holds functions by name"),  # type: ignore[dict-item]
+    "relay": (lambda: rt.relay(3), "What relay decorates must be a function"),  # type: ignore[call-overload]
     "load nothing": (lambda: rt.load("missing.so"), "missing.so cannot be read"),
 }
 
@@ -111,7 +139,8 @@ def test_one_clear_error(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "text.db").write_text("this is no tuning log\n")
     monkeypatch.chdir(tmp_path)
     call, message = CALLS[name]
-    with pytest.raises(rt.RelayError, match=message):
+    with pytest.raises(rt.RelayError, match=message) as error:
         call()
+    assert error.value.remedy
     left = sorted(path.name for path in tmp_path.iterdir())
     assert [name for name in left if not name.startswith("tuning.db")] == ["folder", "text.db"]

@@ -30,6 +30,9 @@ from relay_tune.ir.types import TensorType
 
 METADATA_FORMAT = 2
 
+NAME_A_LIBRARY = "Name a file, such as model.so."
+"""What to do where the path of a library is no path."""
+
 
 def export_library(program: CompiledProgram, path: Path) -> None:
     """Write `path` and, beside it, the header with the suffix `.h`.
@@ -61,7 +64,7 @@ def publish(path: Path, triple: str, header_text: str, link: Callable[[Path], Pa
     """Write a library, linked in a folder that `link` is given, and its header, or neither."""
     header = path.with_suffix(".h")
     if path.suffix == ".h" or not path.name:
-        raise InputError(f"{path} is no name for a library.", remedy="Write it as NAME.so.")
+        raise InputError(f"{path} is no name for a library.", remedy=NAME_A_LIBRARY)
     for file in (path, header):
         if file.exists() and not file.is_file():
             raise InputError(

@@ -65,4 +65,6 @@ def read_document(text: str) -> dict[str, Any] | None:
 
 
 def _error(what: str, source_name: str) -> ParseError:
-    return ParseError(f"{source_name} {what}.", where=source_name)
+    return ParseError(
+        f"The text {what}.", where=source_name, remedy="Write it with rt.to_json(module)."
+    )

@@ -23,6 +23,14 @@ class Module:
     attributes: Mapping[str, AttributeValue] = field(default_factory=lambda: NO_ATTRIBUTES)
     sources: Mapping[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """InputError unless `functions` maps names to functions."""
+        if not isinstance(self.functions, Mapping):
+            raise _no_functions(self.functions)
+        for function in self.functions.values():
+            if not isinstance(function, Function):
+                raise _no_functions(function)
+
     def __getitem__(self, name: str) -> Function:
         """The function `name`; raises InputError if there is none."""
         function = self.functions.get(name)
@@ -52,6 +60,13 @@ class Module:
     def from_function(function: Function) -> Module:
         """A module whose `main` is `function`."""
         return Module({"main": function})
+
+
+def _no_functions(found: object) -> InputError:
+    return InputError(
+        f"A module holds functions by name, but a value of type {type(found).__name__} was given.",
+        remedy="Write Module({'main': Function([x], body)}), or Module.from_function(function).",
+    )
 
 
 def require_module(value: object) -> Module:

@@ -49,7 +49,7 @@ def field_value(value: object) -> Value:
 def list_value(items: Iterable[object]) -> ConstructorValue:
     """The items as a `List` of the prelude."""
     if not isinstance(items, Iterable):
-        raise wrong_type("The items of a list", "a sequence", items)
+        raise wrong_type("The items of a list", "a sequence", items, "Give a list or a tuple.")
     cons, nil = (_constructor(prelude("List"), name) for name in ("Cons", "Nil"))
     result = ConstructorValue(nil, ())
     for item in reversed([field_value(item) for item in items]):
@@ -73,7 +73,7 @@ def list_items(value: Value) -> list[Value]:
 
 
 def _constructor(module: Module, name: str) -> Constructor:
-    instance_of(str, name, "The name of a constructor")
+    instance_of(str, name, "The name of a constructor", "Write it as in the text: 'Cons'.")
     known = {c.name: c for data in require_module(module).types.values() for c in data.constructors}
     if name in known:
         return known[name]
@@ -81,5 +81,5 @@ def _constructor(module: Module, name: str) -> Constructor:
     raise InputError(
         f"The module has no constructor {name!r}.",
         notes=(f"It has: {', '.join(known) or 'none'}.",),
-        remedy=f"Did you mean {close[0]!r}?" if close else None,
+        remedy=f"Did you mean {close[0]!r}?" if close else "Use a constructor that the module has.",
     )

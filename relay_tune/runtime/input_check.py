@@ -49,6 +49,8 @@ def check_array(
 
 
 def _remedy(array: np.ndarray, type_: TensorType, name: str) -> str:
+    if array.dtype.kind not in "biufV":  # bfloat16 is of the last kind
+        return "Give an array of numbers."
     if array.dtype != DTYPES[type_.dtype]:
         return f'Convert it: {name}.astype("{type_.dtype}").'
     shape = tuple(dim for dim in type_.shape if isinstance(dim, int))

@@ -10,7 +10,7 @@ import numpy as np
 
 from relay_tune.arguments import instance_of, path_argument
 from relay_tune.codegen.compiled_program import CompiledProgram
-from relay_tune.codegen.export import export_library
+from relay_tune.codegen.export import NAME_A_LIBRARY, export_library
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.library import export_program
 from relay_tune.errors import InputError
@@ -108,7 +108,7 @@ class Model(Executable):
         if self._general is not None:
             export_program(
                 self._general.compiled,
-                path_argument(path, "The library"),
+                path_argument(path, "The library", NAME_A_LIBRARY),
             )
             return
         for name, type_ in self.inputs.items():
@@ -119,7 +119,7 @@ class Model(Executable):
                     remedy="Import or build the model with fixed input shapes.",
                 )
         shapes = tuple(tuple(int(str(dim)) for dim in t.shape) for t in self.inputs.values())
-        export_library(self.program(shapes), path_argument(path, "The library"))
+        export_library(self.program(shapes), path_argument(path, "The library", NAME_A_LIBRARY))
 
     def _execute(self, inputs: list[np.ndarray], threads: int) -> list[np.ndarray]:
         shapes = tuple(array.shape for array in inputs)

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from relay_tune.arguments import by_name, path_argument
+from relay_tune.codegen.export import NAME_A_LIBRARY
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.library import export_program
 from relay_tune.errors import InputError
@@ -104,7 +105,7 @@ class ProgramModel:
                 f"{', '.join(self._open)}.",
                 remedy="Build the program with fixed input shapes.",
             )
-        export_program(self.compiled(), path_argument(path, "The library"))
+        export_program(self.compiled(), path_argument(path, "The library", NAME_A_LIBRARY))
 
     def _shapes(self, inputs: tuple[object, ...], named: Mapping[str, object]) -> Shapes:
         if not self._open:

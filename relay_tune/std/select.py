@@ -28,7 +28,7 @@ def prelude(*names: str) -> Module:
     if not names:
         return whole
     for name in names:
-        instance_of(str, name, "The name of a definition")
+        instance_of(str, name, "The name of a definition", "Write it as prelude('map', 'List').")
         if name not in whole.functions and name not in whole.types:
             raise _unknown(name, whole)
     return _selection(whole, Uses(names, names))
@@ -73,5 +73,5 @@ def _unknown(name: str, whole: Module) -> InputError:
     return InputError(
         f"The prelude has no {name!r}.",
         notes=(f"It has: {', '.join(known)}.",),
-        remedy=f"Did you mean {close[0]!r}?" if close else None,
+        remedy=f"Did you mean {close[0]!r}?" if close else "Use one of these names.",
     )

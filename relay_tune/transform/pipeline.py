@@ -81,7 +81,7 @@ class PipelineOptions:
 def default_pipeline(options: PipelineOptions | None = None) -> Pipeline:
     """From a module as the user gave it to one of fused primitive functions."""
     chosen = PipelineOptions() if options is None else options
-    instance_of(PipelineOptions, chosen, "The options of the pipeline")
+    instance_of(PipelineOptions, chosen, "The options of the pipeline", "Leave them away.")
     padding: tuple[ModulePass, ...] = (MaterializePadding(),) if chosen.explicit_padding else ()
     return Pipeline(
         (

@@ -1,12 +1,15 @@
 """Kinds: whether a type is put together from types of the right kind.
 
 Tensors, tuples, functions and references are of kind Type; their parts must be of kind Type as
-well. A data type is applied to as many arguments as it has parameters.
+well. A data type is applied to as many arguments as it has parameters. What programs made in Python
+can get wrong beside that, such as an element type that does not exist, is found here too.
 """
 
 from __future__ import annotations
 
 from relay_tune.errors import TypeInferenceError
+from relay_tune.ir.dim import Polynomial, Symbol, UnknownDim
+from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import (
     FuncType,
@@ -34,13 +37,17 @@ def kind_of(type_: Type) -> Kind:
 def check_kind(type_: Type, module: Module | None = None) -> Kind:
     """The kind of a type all of whose parts are of the right kind.
 
-    Raises TypeInferenceError on a part of a wrong kind, a data type that the module does not
-    define, and a wrong number of type arguments.
+    Raises TypeInferenceError on a part that is no type or of a wrong kind, a tensor whose sizes or
+    elements cannot be, a data type that the module does not define, and a wrong number of type
+    arguments.
     """
     stack = [type_]
     while stack:
         current = stack.pop()
+        if not isinstance(current, Type):
+            raise _no_type(current)
         if isinstance(current, TensorType):
+            _check_tensor(current)
             continue
         _check_parts(current, module)
         stack.extend(part for part in parts(current) if not _is_head(current, part))
@@ -56,6 +63,39 @@ def require_value_type(type_: Type, module: Module | None = None) -> None:
             f"{Kind.TYPE.value}.",
             remedy="Give the type parameter no kind, or use it in a shape.",
         )
+
+
+def _check_tensor(type_: TensorType) -> None:
+    """What programs made in Python can get wrong; the parser lets none of it pass."""
+    if type_.dtype not in DTYPES:
+        raise TypeInferenceError(
+            f"There is no element type {type_.dtype!r}.",
+            notes=(f"There are: {', '.join(DTYPES)}.",),
+            remedy="Write one of these, as text.",
+        )
+    sizes = type_.shape if isinstance(type_.shape, tuple) else (type_.shape,)
+    if sizes is not type_.shape or not all(_is_size(size) for size in sizes):
+        raise TypeInferenceError(
+            f"A tensor cannot have the shape {type_.shape!r}.",
+            remedy="Write a tuple of Python's whole numbers, such as (1, 3), or symbols.",
+        )
+
+
+def _is_size(size: object) -> bool:
+    match size:
+        case bool():
+            return False
+        case int():
+            return size >= 0
+        case _:
+            return isinstance(size, Symbol | Polynomial | UnknownDim)
+
+
+def _no_type(value: object) -> TypeInferenceError:
+    return TypeInferenceError(
+        f"A value of type {type(value).__name__} stands where a type is needed.",
+        remedy="Write types as TensorType((1, 3), 'float32'), TupleType(..) and so on.",
+    )
 
 
 def _check_parts(type_: Type, module: Module | None) -> None:

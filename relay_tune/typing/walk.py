@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from relay_tune.errors import TypeInferenceError
 from relay_tune.ir.expr import Call, Constructor, Expr, Function, GlobalVar, Let, Match
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import children
@@ -50,8 +51,10 @@ class Walk:
             case Match():
                 self._then(partial(self._match_clauses, node))
                 self._visit(node.value)
-            case _:
+            case Expr():
                 self._enter_plain(node)
+            case _:
+                raise _no_expression(node)
 
     def _enter_plain(self, node: Expr) -> None:
         """Visit the children, then the node; at once if nothing is left to visit."""
@@ -159,6 +162,13 @@ class Walk:
 
     def _then(self, task: Task) -> None:
         self._stack.append(task)
+
+
+def _no_expression(value: object) -> TypeInferenceError:
+    return TypeInferenceError(
+        f"A value of type {type(value).__name__} stands where an expression is needed.",
+        remedy="Write numbers and arrays as constant(value).",
+    )
 
 
 def recursive_type(state: InferenceState, function: Function) -> FuncType:

@@ -47,7 +47,7 @@ def from_onnx(
     """
     wanted = by_name({} if shapes is None else shapes, "shapes", "{'x': (1, 3, 224, 224)}")
     given = by_name({} if constants is None else constants, "constants", "{'axes': array}")
-    instance_of(str, name, "The name of the function")
+    instance_of(str, name, "The name of the function", "Leave it away for main.")
     content = read_model(model)
     check_supported(content)
     translator = GraphTranslator(content.functions, content.folder)

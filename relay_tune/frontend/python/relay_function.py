@@ -19,6 +19,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, overload
 
+from relay_tune.arguments import function_argument
 from relay_tune.errors import InputError
 from relay_tune.frontend.python.program import PythonFunction
 from relay_tune.frontend.python.translate import translate
@@ -68,6 +69,8 @@ def relay(
         base: the data types and functions that it may name; the prelude if nothing is given.
     """
     library = prelude() if base is None else base
+    if function is not None:
+        function_argument(function, "What relay decorates", "Write @relay above a function.")
     if function is not None:
         return RelayFunction(function, library)
     return lambda decorated: RelayFunction(decorated, library)
