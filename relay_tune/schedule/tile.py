@@ -21,6 +21,7 @@ from types import MappingProxyType
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.lane_reduction import LaneReduction, combine
 from relay_tune.schedule.loop_shapes import loop_over, parallel_loop, unrolled_loop
+from relay_tune.schedule.neighbour_prefetch import TouchedRows, neighbour_fetches
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.open_axes import edge_tiles, open_choice
 from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
@@ -69,14 +70,26 @@ class TiledNest:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def tile_nest(nest: Nest, choice: TileChoice, constants: frozenset[Tensor]) -> TiledNest:
-    """Apply a choice to a nest."""
-    return _Tiler(nest, open_choice(choice, nest.axes, nest.reduction), constants).run()
+def tile_nest(
+    nest: Nest,
+    choice: TileChoice,
+    constants: frozenset[Tensor],
+    beside: tuple[TouchedRows, ...] = (),
+) -> TiledNest:
+    """Apply a choice to a nest, which fetches what others touch `beside` its arithmetic."""
+    return _Tiler(nest, open_choice(choice, nest.axes, nest.reduction), constants, beside).run()
 
 
 class _Tiler:
-    def __init__(self, nest: Nest, choice: TileChoice, constants: frozenset[Tensor]) -> None:
+    def __init__(
+        self,
+        nest: Nest,
+        choice: TileChoice,
+        constants: frozenset[Tensor],
+        beside: tuple[TouchedRows, ...],
+    ) -> None:
         self.nest = nest
+        self.beside = beside
         self.choice = choice
         self.vector_axis = nest.axes[choice.vector] if choice.vector >= 0 else None
         self.reduction = tuple(nest.reduction[place] for place in choice.reduction_order)
@@ -317,6 +330,21 @@ class _Tiler:
         return body
 
     def _fetched_ahead(
+        self, bindings: dict[Axis, Binding], groups: Sequence[Axis]
+    ) -> Sequence[Statement]:
+        return (*self._panel_ahead(bindings, groups), *self._neighbours(groups))
+
+    def _neighbours(self, groups: Sequence[Axis]) -> Sequence[Statement]:
+        if not self.beside or any(is_symbolic(axis.extent) for axis in (*self.numbers, *groups)):
+            return ()
+        turn: Scalar = literal(0, INDEX)
+        turns = 1
+        for axis in (*self.numbers, *groups):
+            turn = turn * axis.extent + axis
+            turns *= axis.extent
+        return neighbour_fetches(self.beside, turn, turns)
+
+    def _panel_ahead(
         self, bindings: dict[Axis, Binding], groups: Sequence[Axis]
     ) -> Sequence[Statement]:
         if self.ahead is None:

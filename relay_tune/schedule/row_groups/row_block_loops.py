@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+import os
 
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.loop_shapes import loop_over, parallel_loop
+from relay_tune.schedule.neighbour_prefetch import touched_rows
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.schedule.tile import TiledNest, tile_nest
@@ -23,11 +25,11 @@ def row_block_loops(
     """The group as one loop over its blocks, in parallel unless there is little to do."""
     full, rest = divmod(blocks.base.extent, blocks.rows)
     number = Axis("block", full + bool(rest))
-    whole = _nests(blocks.nests, choices, constants)
+    whole = _nests(blocks.nests, choices, constants, blocks)
     packed = list(whole.packed)
     body = _from(blocks.base, number * blocks.rows, whole.body)
     if rest:
-        last = _nests(blocks.last, choices, constants)
+        last = _nests(blocks.last, choices, constants, blocks)
         packed += last.packed
         at_end = _from(blocks.base, literal(full * blocks.rows, INDEX), last.body)
         body = Branch(binary("lt", number, full), body, at_end)
@@ -54,11 +56,20 @@ def _from(base: Axis, first: Scalar, body: Statement) -> Statement:
 
 
 def _nests(
-    nests: Sequence[Nest], choices: Sequence[TileChoice], constants: frozenset[Tensor]
+    nests: Sequence[Nest],
+    choices: Sequence[TileChoice],
+    constants: frozenset[Tensor],
+    blocks: RowBlocks,
 ) -> TiledNest:
+    busiest = max(range(len(nests)), key=lambda place: nests[place].points)
+    beside = []
+    if nests[busiest].reduction and os.environ.get("NBP","1") != "0":
+        for place, nest in enumerate(nests):
+            if place != busiest:
+                beside += touched_rows(nest, (*blocks.outer, blocks.base), {blocks.base: blocks.rows} if place < busiest else {})
     tiled = [
-        tile_nest(nest, _fitting(choice, nest), constants)
-        for nest, choice in zip(nests, choices, strict=True)
+        tile_nest(nest, _fitting(choice, nest), constants, tuple(beside) if place == busiest else ())
+        for place, (nest, choice) in enumerate(zip(nests, choices, strict=True))
     ]
     packed = [constant for part in tiled for constant in part.packed]
     return TiledNest(Block(tuple(part.body for part in tiled)), packed)
