@@ -13,29 +13,36 @@ to hide that; the product has enough.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
+from itertools import pairwise
 
 from relay_tune.schedule.nest import Nest
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, Tensor, binary, literal
 from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.loops import Block, Branch, Prefetch, Statement
-from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.walk import loads
 
 LINE_ELEMENTS = 16
 
 FEWEST_LINES = 64
-"""Less is not worth an instruction."""
+"""Fewer are not worth an instruction."""
 
 MOST_LINES = 8
 """For each written-out group of reduction steps; more would take the place of arithmetic."""
 
 MOST_ROWS = 64
-"""Pieces that what a block touches may fall apart into."""
+"""Rows that what a block touches of a tensor may fall apart into."""
+
+LINE_POINTS = 512
+"""Multiply-adds beside which a line can come: 16 cycles of memory, 32 lanes in each."""
+
+JOINED_SHARE = 8
+"""A gap that is this part of the piece behind it, such as padding, is fetched as well."""
+
+Piece = tuple[int, int]
+"""The first element of a piece, and the one after its last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +73,38 @@ class TouchedRows:
         return self.count * self.lines
 
 
-def touched_rows(nest: Nest, places: Sequence[Axis], ahead: Mapping[Axis, int]) -> list[TouchedRows]:
-    """What a nest of a group reads and writes of tensors outside the group.
+def fetched_beside(
+    nests: Sequence[Nest], places: Sequence[Axis], rows: int
+) -> tuple[int, tuple[TouchedRows, ...]]:
+    """Beside which nest of a group its neighbours' tensors are fetched, and what of them.
 
-    `places` are the loops over blocks. `ahead` is how many of their steps later the block comes
-    that is meant.
+    `places` are the loops over blocks of so many `rows`. What nests before the busiest one touch is
+    fetched for the next block, what those after it touch for the present one. Nothing is where the
+    busiest nest is too short for that.
     """
+    busiest = max(range(len(nests)), key=lambda place: nests[place].points)
+    if not nests[busiest].reduction:
+        return busiest, ()
+    found: list[TouchedRows] = []
+    for place, nest in enumerate(nests):
+        if place != busiest:
+            found += _touched(nest, places, {places[-1]: rows} if place < busiest else {})
+    if sum(part.all_lines for part in found) * LINE_POINTS > nests[busiest].points:
+        return busiest, ()
+    return busiest, tuple(found)
+
+
+def _touched(nest: Nest, places: Sequence[Axis], ahead: Mapping[Axis, int]) -> list[TouchedRows]:
+    """What a nest reads and writes of tensors outside its group, so many steps `ahead`."""
     read: dict[Tensor, list[Affine | None]] = {}
     for root in nest.roots:
         for load in loads(root):
             if isinstance(load.tensor, FlatView):
                 read.setdefault(load.tensor, []).append(axis_affine(load.indices[0]))
-    found = [_rows(tensor, forms, nest, places, ahead, False) for tensor, forms in read.items()]
+    found = [_rows(tensor, forms, nest, places, ahead) for tensor, forms in read.items()]
     if isinstance(nest.target, FlatView):
         form = axis_affine(nest.index)
-        found.append(_rows(nest.target, [form], nest, places, ahead, True))
+        found.append(_rows(nest.target, [form], nest, places, ahead, for_write=True))
     return [rows for rows in found if rows is not None and rows.all_lines >= FEWEST_LINES]
 
 
@@ -90,55 +114,59 @@ def _rows(
     nest: Nest,
     places: Sequence[Axis],
     ahead: Mapping[Axis, int],
-    for_write: bool,
+    *,
+    for_write: bool = False,
 ) -> TouchedRows | None:
+    """The rows that accesses touch; None if they are not such rows, or the same in each block."""
     affine = [form for form in forms if form is not None]
-    if len(affine) < len(forms):
+    inner = {*nest.axes, *nest.reduction}
+    if len(affine) < len(forms) or any(f.terms.keys() - inner - {*places} for f in affine):
         return None
     terms = {axis: affine[0].coefficient(axis) for axis in places}
-    inner = {*nest.axes, *nest.reduction}
-    if any(
-        form.coefficient(axis) != apart for form in affine for axis, apart in terms.items()
-    ) or any(not form.terms.keys() <= {*places, *inner} for form in affine):
+    if any(form.coefficient(axis) != terms[axis] for form in affine for axis in places):
         return None
-    if all(apart == 0 for apart in terms.values()):
+    if not any(terms.values()):
         return None
-    pieces = _joined(piece for form in affine for piece in _pieces(form, inner))
+    now = _joined(piece for form in affine for piece in _pieces(form, inner))
     shift = sum(terms[axis] * steps for axis, steps in ahead.items())
-    pieces = _joined(_not_in((low + shift, high + shift), pieces) for low, high in pieces) if shift else pieces
-    if not pieces or len(pieces) > MOST_ROWS:
-        return None
+    pieces = _joined(_not_in((low + shift, high + shift), now) for low, high in now)
+    pieces = pieces if shift else now
     starts = [low for low, _ in pieces]
-    steps = {second - first for first, second in zip(starts, starts[1:], strict=False)}
-    if len(steps) > 1:
+    apart = {second - first for first, second in pairwise(starts)}
+    if not pieces or len(pieces) > MOST_ROWS or len(apart) > 1:
         return None
-    longest = max(high - low for low, high in pieces)
-    lines = -(-longest // LINE_ELEMENTS)
-    return TouchedRows(tensor, tuple(terms.items()), starts[0], len(pieces), steps.pop() if steps else 0, lines, for_write)
+    return TouchedRows(
+        tensor=tensor,
+        terms=tuple(terms.items()),
+        first=starts[0],
+        count=len(pieces),
+        apart=max(apart, default=0),
+        lines=max(-(-(high - low) // LINE_ELEMENTS) for low, high in pieces),
+        for_write=for_write,
+    )
 
 
-Piece = tuple[int, int]
-"""The first element of a piece, and the one after its last."""
-
-
-def _pieces(form: Affine, inner: set[Axis]) -> Iterator[Piece]:
-    """The pieces that an access touches while the inner axes run."""
-    size, rows = 1, [form.constant]
+def _pieces(form: Affine, inner: Iterable[Axis]) -> Iterator[Piece]:
+    """The pieces that an access touches while the inner axes run; small gaps are part of them."""
+    size, starts = 1, [form.constant]
     for axis in sorted((a for a in inner if form.coefficient(a)), key=form.coefficient):
         apart = form.coefficient(axis)
-        if apart <= size + LINE_ELEMENTS or apart <= 2 * size:
+        if 0 < apart <= size + LINE_ELEMENTS:
             size += apart * (axis.extent - 1)
+        elif len(starts) * axis.extent <= MOST_ROWS:
+            starts = [start + apart * n for start in starts for n in range(axis.extent)]
         else:
-            rows = [row + apart * n for row in rows for n in range(axis.extent)]
-    for row in rows:
-        yield row, row + size
+            return
+    for start in starts:
+        yield start, start + size
 
 
-def _joined(pieces: Iterator[Piece]) -> list[Piece]:
-    """Pieces with those joined that touch each other or nearly do, in order."""
+def _joined(pieces: Iterable[Piece]) -> list[Piece]:
+    """Pieces in order, as one where they touch each other or nearly do."""
     found: list[Piece] = []
     for low, high in sorted(piece for piece in pieces if piece[0] < piece[1]):
-        if found and low <= found[-1][1] + LINE_ELEMENTS:
+        gap = max(LINE_ELEMENTS, (high - low) // JOINED_SHARE)
+        if found and low <= found[-1][1] + gap:
             found[-1] = found[-1][0], max(high, found[-1][1])
         else:
             found.append((low, high))
@@ -146,7 +174,7 @@ def _joined(pieces: Iterator[Piece]) -> list[Piece]:
 
 
 def _not_in(piece: Piece, known: Sequence[Piece]) -> Piece:
-    """A piece without its beginning, where that is known already."""
+    """A piece without its beginning, as far as that is known already."""
     low, high = piece
     for first, last in known:
         if first <= low < last:
@@ -154,25 +182,27 @@ def _not_in(piece: Piece, known: Sequence[Piece]) -> Piece:
     return low, high
 
 
-def neighbour_fetches(
-    rows: Sequence[TouchedRows], turn: Scalar, turns: int
-) -> list[Statement]:
-    """The share of a turn in fetching what neighbours touch, in `turns` turns."""
+def fetch_statements(
+    touched: Sequence[TouchedRows], turn: Scalar, turns: int
+) -> tuple[Statement, ...]:
+    """The share of one of so many `turns` in fetching what neighbours touch."""
     found: list[Statement] = []
-    for part in rows:
-        lines = -(-part.all_lines // turns)
+    for rows in touched:
+        lines = -(-rows.all_lines // turns)
         if lines > MOST_LINES:
             continue
-        start = reduce(add, [axis * apart for axis, apart in part.terms], literal(part.first, INDEX))
-        fetches = []
-        for n in range(lines):
-            number = turn * lines + n
-            at = start + number * LINE_ELEMENTS
-            if part.count > 1:
-                row = number // part.lines
-                at = start + row * part.apart + (number % part.lines) * LINE_ELEMENTS
-            fetches.append(Prefetch(part.tensor, (at,), part.for_write))
-        used = -(-part.all_lines // lines)
-        body: Statement = Block(tuple(fetches))
+        body: Statement = Block(tuple(_fetch(rows, turn * lines + n) for n in range(lines)))
+        used = -(-rows.all_lines // lines)
         found.append(body if used == turns else Branch(binary("lt", turn, used), body))
-    return found
+    return tuple(found)
+
+
+def _fetch(rows: TouchedRows, number: Scalar) -> Prefetch:
+    """Fetch the line of a number, counted through all rows."""
+    at: Scalar = literal(rows.first, INDEX)
+    for axis, apart in rows.terms:
+        at = at + axis * apart
+    if rows.count == 1:
+        return Prefetch(rows.tensor, (at + number * LINE_ELEMENTS,), rows.for_write)
+    row, line = number // rows.lines, number % rows.lines
+    return Prefetch(rows.tensor, (at + row * rows.apart + line * LINE_ELEMENTS,), rows.for_write)

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.lane_reduction import LaneReduction, combine
 from relay_tune.schedule.loop_shapes import loop_over, parallel_loop, unrolled_loop
-from relay_tune.schedule.neighbour_prefetch import TouchedRows, neighbour_fetches
+from relay_tune.schedule.neighbour_prefetch import TouchedRows, fetch_statements
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.open_axes import edge_tiles, open_choice
 from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
@@ -342,7 +342,7 @@ class _Tiler:
         for axis in (*self.numbers, *groups):
             turn = turn * axis.extent + axis
             turns *= axis.extent
-        return neighbour_fetches(self.beside, turn, turns)
+        return fetch_statements(self.beside, turn, turns)
 
     def _panel_ahead(
         self, bindings: dict[Axis, Binding], groups: Sequence[Axis]

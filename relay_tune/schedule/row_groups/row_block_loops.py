@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-import os
 
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.loop_shapes import loop_over, parallel_loop
-from relay_tune.schedule.neighbour_prefetch import touched_rows
+from relay_tune.schedule.neighbour_prefetch import fetched_beside
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.schedule.tile import TiledNest, tile_nest
@@ -61,14 +60,9 @@ def _nests(
     constants: frozenset[Tensor],
     blocks: RowBlocks,
 ) -> TiledNest:
-    busiest = max(range(len(nests)), key=lambda place: nests[place].points)
-    beside = []
-    if nests[busiest].reduction and os.environ.get("NBP","1") != "0":
-        for place, nest in enumerate(nests):
-            if place != busiest:
-                beside += touched_rows(nest, (*blocks.outer, blocks.base), {blocks.base: blocks.rows} if place < busiest else {})
+    busiest, touched = fetched_beside(nests, (*blocks.outer, blocks.base), blocks.rows)
     tiled = [
-        tile_nest(nest, _fitting(choice, nest), constants, tuple(beside) if place == busiest else ())
+        tile_nest(nest, _fitting(choice, nest), constants, touched if place == busiest else ())
         for place, (nest, choice) in enumerate(zip(nests, choices, strict=True))
     ]
     packed = [constant for part in tiled for constant in part.packed]
