@@ -74,32 +74,35 @@ class TouchedRows:
 
 
 def fetched_beside(
-    nests: Sequence[Nest], places: Sequence[Axis], rows: int
+    nests: Sequence[Nest], places: Sequence[Axis], rows: int, constants: frozenset[Tensor]
 ) -> tuple[int, tuple[TouchedRows, ...]]:
     """Beside which nest of a group its neighbours' tensors are fetched, and what of them.
 
     `places` are the loops over blocks of so many `rows`. What nests before the busiest one touch is
     fetched for the next block, what those after it touch for the present one. Nothing is where the
-    busiest nest is too short for that.
+    busiest nest is too short for that. The `constants` of reductions are not: they get packed.
     """
     busiest = max(range(len(nests)), key=lambda place: nests[place].points)
     if not nests[busiest].reduction:
         return busiest, ()
     found: list[TouchedRows] = []
     for place, nest in enumerate(nests):
+        packed = constants if nest.reduction else frozenset()
         if place != busiest:
-            found += _touched(nest, places, {places[-1]: rows} if place < busiest else {})
+            found += _touched(nest, places, {places[-1]: rows} if place < busiest else {}, packed)
     if sum(part.all_lines for part in found) * LINE_POINTS > nests[busiest].points:
         return busiest, ()
     return busiest, tuple(found)
 
 
-def _touched(nest: Nest, places: Sequence[Axis], ahead: Mapping[Axis, int]) -> list[TouchedRows]:
+def _touched(
+    nest: Nest, places: Sequence[Axis], ahead: Mapping[Axis, int], packed: frozenset[Tensor]
+) -> list[TouchedRows]:
     """What a nest reads and writes of tensors outside its group, so many steps `ahead`."""
     read: dict[Tensor, list[Affine | None]] = {}
     for root in nest.roots:
         for load in loads(root):
-            if isinstance(load.tensor, FlatView):
+            if isinstance(load.tensor, FlatView) and load.tensor.viewed not in packed:
                 read.setdefault(load.tensor, []).append(axis_affine(load.indices[0]))
     found = [_rows(tensor, forms, nest, places, ahead) for tensor, forms in read.items()]
     if isinstance(nest.target, FlatView):

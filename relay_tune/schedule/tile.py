@@ -21,13 +21,14 @@ from types import MappingProxyType
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.lane_reduction import LaneReduction, combine
 from relay_tune.schedule.loop_shapes import loop_over, parallel_loop, unrolled_loop
-from relay_tune.schedule.neighbour_prefetch import TouchedRows, fetch_statements
+from relay_tune.schedule.neighbour_prefetch import TouchedRows
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.open_axes import edge_tiles, open_choice
 from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
 from relay_tune.schedule.packed_loads import packed_loads
 from relay_tune.schedule.packing import PackedConstant
-from relay_tune.schedule.prefetching import panel_prefetch, prefetch_statement
+from relay_tune.schedule.prefetching import panel_prefetch
+from relay_tune.schedule.tile_fetches import TileFetches
 from relay_tune.schedule.tile_points import Binding, Point
 from relay_tune.schedule.write_order import write_order
 from relay_tune.tensor.expression import (
@@ -89,7 +90,6 @@ class _Tiler:
         beside: tuple[TouchedRows, ...],
     ) -> None:
         self.nest = nest
-        self.beside = beside
         self.choice = choice
         self.vector_axis = nest.axes[choice.vector] if choice.vector >= 0 else None
         self.reduction = tuple(nest.reduction[place] for place in choice.reduction_order)
@@ -99,9 +99,10 @@ class _Tiler:
         self.packed = packed_loads(
             nest, constants, self.vector_axis, self.order, self.reduction, self.tiles
         )
-        self.ahead = (
+        ahead = (
             panel_prefetch(nest, choice, self.reduction, self.packed) if choice.prefetch else None
         )
+        self.fetches = TileFetches(ahead, beside)
         self.numbers: list[Axis] = []
         self.fused = 0
 
@@ -323,35 +324,11 @@ class _Tiler:
             innermost,
             unrolled[innermost],
             body,
-            lambda group: self._fetched_ahead(bindings, (*outer, group)),
+            lambda group: self.fetches.in_group(bindings, self.numbers, (*outer, group)),
         )
         for axis in reversed(outer):
             body = unrolled_loop(axis, unrolled[axis], body)
         return body
-
-    def _fetched_ahead(
-        self, bindings: dict[Axis, Binding], groups: Sequence[Axis]
-    ) -> Sequence[Statement]:
-        return (*self._panel_ahead(bindings, groups), *self._neighbours(groups))
-
-    def _neighbours(self, groups: Sequence[Axis]) -> Sequence[Statement]:
-        if not self.beside or any(is_symbolic(axis.extent) for axis in (*self.numbers, *groups)):
-            return ()
-        turn: Scalar = literal(0, INDEX)
-        turns = 1
-        for axis in (*self.numbers, *groups):
-            turn = turn * axis.extent + axis
-            turns *= axis.extent
-        return fetch_statements(self.beside, turn, turns)
-
-    def _panel_ahead(
-        self, bindings: dict[Axis, Binding], groups: Sequence[Axis]
-    ) -> Sequence[Statement]:
-        if self.ahead is None:
-            return ()
-        panel = {axis: bindings[axis].number for axis, _ in self.ahead.panels.steps}
-        readers = [self.numbers[place] for place in self.ahead.readers]
-        return (prefetch_statement(self.ahead, panel, readers, groups),)
 
     def _reduced_value(self, point: Point) -> Scalar:
         assert self.nest.body is not None

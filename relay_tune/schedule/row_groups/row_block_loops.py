@@ -60,7 +60,8 @@ def _nests(
     constants: frozenset[Tensor],
     blocks: RowBlocks,
 ) -> TiledNest:
-    busiest, touched = fetched_beside(nests, (*blocks.outer, blocks.base), blocks.rows)
+    places = (*blocks.outer, blocks.base)
+    busiest, touched = fetched_beside(nests, places, blocks.rows, constants)
     tiled = [
         tile_nest(nest, _fitting(choice, nest), constants, touched if place == busiest else ())
         for place, (nest, choice) in enumerate(zip(nests, choices, strict=True))

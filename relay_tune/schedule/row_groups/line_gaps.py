@@ -1,0 +1,105 @@
+"""Gaps in local buffers, so that the rows which a tile touches do not share places of the cache.
+
+    before:  v[k * 3584 + tile * 128 + c]      36 lines, 14336 bytes apart: 2 places of 64
+    after:   v[k * 3600 + tile * 128 + c]      one line more between them: 36 places
+
+A first cache puts a line where the low bits of its address say. A transform that writes a line to
+each of many planes waits for all those before it in the same place. This is the padding of Rivera
+and Tseng, "Data transformations for eliminating conflict misses" (PLDI 1998), section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import gcd, prod
+
+from relay_tune.schedule.nest import Nest, with_roots
+from relay_tune.tensor.affine import Affine, axis_affine
+from relay_tune.tensor.expression import INDEX, Axis, Load, Scalar, literal
+from relay_tune.tensor.loops import Buffer
+from relay_tune.tensor.walk import loads, replace_nodes
+
+LINE_BYTES = 64
+LINES = 64
+"""Places of a first cache: lines so many apart share one."""
+
+FEWEST_PLACES = 8
+"""Rows that fall into fewer places get a gap."""
+
+
+def with_gaps(
+    nests: Sequence[Nest], buffers: Sequence[Buffer]
+) -> tuple[tuple[Nest, ...], tuple[Buffer, ...]]:
+    """Nests and their local buffers, with gaps where rows would share places of the cache."""
+    found = []
+    for buffer in buffers:
+        gapped, nests = _gapped(buffer, nests)
+        found.append(gapped)
+    return tuple(nests), tuple(found)
+
+
+def _gapped(buffer: Buffer, nests: Sequence[Nest]) -> tuple[Buffer, Sequence[Nest]]:
+    width = 4
+    accesses = [
+        (nest, index, axis_affine(index)) for nest in nests for index in _indices(nest, buffer)
+    ]
+    forms = [(nest, form) for nest, _, form in accesses if form is not None]
+    if len(forms) < len(accesses):
+        return buffer, nests
+    rows = {c for _, form in forms for c in form.terms.values()}
+    shared = [r for r in rows if _places(r * width) < FEWEST_PLACES and _is_row(r, forms)]
+    if not shared:
+        return buffer, nests
+    row, gap = max(shared), LINE_BYTES // width
+    wider = replace(buffer, shape=(-(-prod(buffer.shape) // row) * (row + gap),))
+    return wider, [_moved(nest, buffer, wider, row, gap) for nest in nests]
+
+
+def _places(stride: int) -> int:
+    """In how many places of the cache lines lie that are so many bytes apart."""
+    return LINES // gcd(LINES, stride // LINE_BYTES) if stride % LINE_BYTES == 0 else LINES
+
+
+def _is_row(row: int, forms: Iterable[tuple[Nest, Affine]]) -> bool:
+    """Whether all accesses count rows of this length, and places within them."""
+    for nest, form in forms:
+        inside = form.constant % row
+        for axis in (*nest.axes, *nest.reduction):
+            apart = form.coefficient(axis)
+            if apart % row:
+                inside += apart * (axis.extent - 1)
+        if inside >= row or form.terms.keys() - {*nest.axes, *nest.reduction}:
+            return False
+    return True
+
+
+def _indices(nest: Nest, buffer: Buffer) -> list[Scalar]:
+    read = [load.indices[0] for root in nest.roots for load in loads(root) if load.tensor is buffer]
+    return [*read, nest.index] if nest.target is buffer else read
+
+
+def _moved(nest: Nest, buffer: Buffer, wider: Buffer, row: int, gap: int) -> Nest:
+    roots = []
+    for root in nest.roots:
+        own: dict[Scalar, Scalar] = {
+            load: Load(wider, (_index(load.indices[0], row, gap),), dtype=load.dtype)
+            for load in loads(root)
+            if load.tensor is buffer
+        }
+        roots.append(replace_nodes(root, own))
+    if nest.target is not buffer:
+        return with_roots(nest, roots, nest.axes, nest.reduction)
+    roots[-1] = _index(nest.index, row, gap)
+    return replace(with_roots(nest, roots, nest.axes, nest.reduction), target=wider)
+
+
+def _index(index: Scalar, row: int, gap: int) -> Scalar:
+    """An index with a gap behind each row that it counts."""
+    form = axis_affine(index)
+    assert form is not None
+    total: Scalar = literal(form.constant + form.constant // row * gap, INDEX)
+    for axis, apart in form.terms.items():
+        assert isinstance(axis, Axis)
+        total = axis * (apart + apart // row * gap) + total
+    return total

@@ -1,0 +1,109 @@
+"""What the nests around a product touch, fetched during the product."""
+
+import pytest
+
+from relay_tune.schedule.apply import apply_schedule, plan_program
+from relay_tune.schedule.neighbour_prefetch import (
+    FEWEST_LINES,
+    TouchedRows,
+    fetch_statements,
+    fetched_beside,
+)
+from relay_tune.schedule.row_groups.row_blocks import RowBlocks
+from relay_tune.tensor.expression import Axis
+from relay_tune.tensor.loops import Branch, Prefetch
+from relay_tune.tensor.loops_text import kernel_text
+from relay_tune.tensor.scalar_value import scalar_value
+from relay_tune.tensor.touched import statements
+from tests.schedule.winograd.test_stages import SERVER, convolution_program, plan_schedule
+
+TILES = "winograd4_tiles14"
+ROW = 58 * 64
+"""Elements of a row of the padded data of a convolution of 64 channels, 56 x 56."""
+
+
+def blocks_of(program, algorithm=TILES):
+    plan = plan_program(program, algorithm)
+    return plan, next(step for step in plan.steps if isinstance(step, RowBlocks))
+
+
+def beside_product(program, constants=frozenset(), algorithm=TILES):
+    _, blocks = blocks_of(program, algorithm)
+    return fetched_beside(blocks.nests, (*blocks.outer, blocks.base), blocks.rows, constants)
+
+
+def test_the_next_blocks_data_and_this_blocks_results_are_fetched():
+    place, touched = beside_product(convolution_program((1, 56, 56, 64, 64), epilogue="residual"))
+    assert place == 1  # data, products, results
+    found = {(rows.tensor.name, rows.for_write): rows for rows in touched}
+    assert set(found) == {("x", False), ("residual", False), ("add", True)}
+    # the next block reads rows 4 to 9 of the data, of which the present one has read 4 and 5
+    data = found["x", False]
+    assert (data.first, data.count, data.all_lines) == (6 * ROW, 1, 4 * ROW // 16)
+    result = found["add", True]
+    assert (result.first, result.count, result.all_lines) == (0, 1, 4 * 56 * 64 // 16)
+    assert [apart for _, apart in result.terms] == [4 * 56 * 64]
+
+
+def test_rows_that_lie_apart_are_counted():
+    _, touched = beside_product(
+        convolution_program((1, 56, 112, 64, 64)), algorithm="winograd4_tiles14"
+    )
+    data, result = touched
+    assert (result.count, result.apart, result.lines) == (4, 112 * 64, 56 * 64 // 16)
+    assert data.count == 6 and data.apart == 114 * 64
+
+
+def test_a_short_product_fetches_nothing():
+    _, touched = beside_product(
+        convolution_program((1, 24, 24, 16, 16)), algorithm="winograd4_tiles12"
+    )
+    assert touched == ()
+
+
+def test_constants_of_reductions_are_left_to_packing():
+    program = convolution_program((1, 56, 56, 64, 64))
+    plan, blocks = blocks_of(program)
+    _, touched = fetched_beside(
+        blocks.nests, (*blocks.outer, blocks.base), blocks.rows, plan.constants
+    )
+    assert {rows.tensor.viewed for rows in touched}.isdisjoint(plan.constants)
+
+
+def test_the_loops_of_the_product_fetch():
+    plan, _ = blocks_of(convolution_program((1, 56, 56, 64, 64), epilogue="residual"))
+    (kernel,) = apply_schedule(plan, plan.default_under_algorithm(SERVER, 1)[1]).kernels
+    lines = [line.strip() for line in kernel_text(kernel).splitlines() if "prefetch" in line]
+    assert any(line.startswith("prefetch x[") for line in lines)
+    assert any(line.startswith("prefetch residual[") for line in lines)
+    assert all(line.endswith("for writing") == line.startswith("prefetch add[") for line in lines)
+
+
+@pytest.mark.parametrize("turns", [1, 7, 40, 64, 1000])
+def test_every_line_is_fetched_once(turns):
+    (_, (data, _)) = beside_product(convolution_program((1, 56, 112, 64, 64)))
+    rows = TouchedRows(data.tensor, (), 3, 5, 100, 8, for_write=False)
+    turn = Axis("turn", turns)
+    places = []
+    for statement in fetch_statements([rows], turn, turns):
+        used = turns
+        if isinstance(statement, Branch):
+            used = statement.condition.right.value
+        fetches = [node for node in statements(statement) if isinstance(node, Prefetch)]
+        places += [value_of(f.indices[0], turn, n) for n in range(used) for f in fetches]
+    wanted = [3 + 100 * row + 16 * line for row in range(5) for line in range(8)]
+    if turns < 5:
+        assert places == []  # too many at once
+    else:
+        assert set(wanted) <= set(places)
+        assert len(set(places)) == len(places) < len(wanted) + -(-len(wanted) // turns)
+
+
+def value_of(index, axis, number):
+    return int(scalar_value(index, {axis: number}, {}))
+
+
+def test_little_is_not_fetched():
+    assert FEWEST_LINES > 1
+    _, touched = beside_product(convolution_program((1, 56, 56, 64, 64), epilogue="bias and relu"))
+    assert all(rows.all_lines >= FEWEST_LINES for rows in touched)
