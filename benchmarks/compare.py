@@ -5,8 +5,12 @@
 
 Every system reads the same ONNX file. They take turns in short bursts, and medians are printed:
 milliseconds, and the time of relay_tune divided by that of each peer (below 1: relay_tune is
-faster). Outputs must agree; the column `error` is the largest difference to the first peer, divided
-by its largest output. A system that cannot run a network is named below the table, with the reason.
+faster), with the log where one is given and without where none is: the title says so. Below the
+table stand the geometric means of the ratios to the fastest peer of each network. Outputs must
+agree; the column `error` is the largest difference to the first peer, divided by its largest
+output. A system that cannot run a network is named below the table, with the reason.
+
+`--peers` chooses the other systems; `torch.compile` has to be named, because it compiles for long.
 """
 
 from __future__ import annotations
@@ -18,13 +22,14 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import geometric_mean
 
 import numpy as np
 
 from benchmarks.interleave import interleaved_medians
 from benchmarks.machine import machine_description
 from benchmarks.models import Network, network
-from benchmarks.systems import Array, Run, System, systems
+from benchmarks.systems import USUAL_PEERS, Array, Run, System, peers, systems
 from relay_tune import zoo
 from relay_tune.errors import RelayError
 
@@ -61,10 +66,10 @@ def measure(
         except (RelayError, RuntimeError, ValueError) as error:
             failures[system.name] = str(error).splitlines()[0]
     outputs = {name: [np.array(value) for value in run()] for name, run in runs.items()}
-    peers = [system.name for system in candidates if system.is_peer and system.name in runs]
+    others = [system.name for system in candidates if system.is_peer and system.name in runs]
     errors = {}
-    if peers:
-        reference = outputs[peers[0]]
+    if others:
+        reference = outputs[others[0]]
         errors = {name: difference(values, reference) for name, values in outputs.items()}
     seconds = interleaved_medians(runs, rounds=rounds, burst_seconds=burst)
     times = {name: 1e3 * value for name, value in seconds.items()}
@@ -79,28 +84,25 @@ def difference(actual: Sequence[Array], expected: Sequence[Array]) -> float:
     )
 
 
+def ratio_system(candidates: Sequence[System]) -> System:
+    """Ours whose times stand in the ratios: tuned, or untuned where there is no log."""
+    return [system for system in candidates if not system.is_peer][-1]
+
+
 def header(candidates: Sequence[System]) -> list[str]:
     """The head of the Markdown table."""
+    build = ratio_system(candidates).name.removeprefix("relay_tune ")
     titles = ["network", "threads", *(f"{system.name} ms" for system in candidates)]
-    titles += [f"ratio to {system.name}" for system in candidates if system.is_peer]
+    titles += [f"{build} / {system.name}" for system in candidates if system.is_peer]
     return titles + ["error"]
 
 
 def cells(row: Row, candidates: Sequence[System]) -> list[str]:
-    """One line of the table; the ratios are those of our best build."""
+    """One line of the table."""
     times = [row.milliseconds.get(system.name) for system in candidates]
-    ours = [
-        row.milliseconds[system.name]
-        for system in candidates
-        if not system.is_peer and system.name in row.milliseconds
-    ]
-    ratios = [
-        f"{min(ours) / row.milliseconds[system.name]:.2f}"
-        if ours and system.name in row.milliseconds
-        else "-"
-        for system in candidates
-        if system.is_peer
-    ]
+    own = row.milliseconds.get(ratio_system(candidates).name)
+    others = [row.milliseconds.get(system.name) for system in candidates if system.is_peer]
+    ratios = ["-" if own is None or other is None else f"{own / other:.2f}" for other in others]
     error = f"{max(row.errors.values()):.1e}" if row.errors else "-"
     return [
         row.network,
@@ -109,6 +111,33 @@ def cells(row: Row, candidates: Sequence[System]) -> list[str]:
         *ratios,
         error,
     ]
+
+
+def ratio_to_best(row: Row, candidates: Sequence[System]) -> float | None:
+    """Our time by that of the fastest peer; None if we or all peers failed."""
+    own = row.milliseconds.get(ratio_system(candidates).name)
+    names = [system.name for system in candidates if system.is_peer]
+    others = [row.milliseconds[name] for name in names if name in row.milliseconds]
+    return None if own is None or not others else own / min(others)
+
+
+def summary(rows: Sequence[Row], candidates: Sequence[System]) -> list[str]:
+    """For each number of threads, the geometric mean and the worst of the ratios."""
+    lines = []
+    for threads in dict.fromkeys(row.threads for row in rows):
+        ratios = {
+            row.network: ratio
+            for row in rows
+            if row.threads == threads and (ratio := ratio_to_best(row, candidates)) is not None
+        }
+        if ratios:
+            worst = max(ratios, key=ratios.__getitem__)
+            lines.append(
+                f"{threads} thread(s), {len(ratios)} networks: geometric mean of the ratios to the "
+                f"fastest peer {geometric_mean(ratios.values()):.2f}, worst {ratios[worst]:.2f} "
+                f"({worst})"
+            )
+    return lines
 
 
 def table_line(parts: Sequence[str]) -> str:
@@ -135,6 +164,9 @@ def parse_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=15, help="bursts of each system")
     parser.add_argument("--burst", type=float, default=0.05, help="seconds of a burst, at least")
+    parser.add_argument(
+        "--peers", nargs="+", default=USUAL_PEERS, choices=[peer.name for peer in peers()]
+    )
     parser.add_argument("--keep", type=Path, help="folder for the ONNX files")
     parser.add_argument("--json", type=Path, help="file for the results")
     return parser.parse_args(arguments)
@@ -158,12 +190,12 @@ def measure_all(options: argparse.Namespace, candidates: Sequence[System]) -> li
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; the exit code is 1 if a system failed or outputs differ."""
     options = parse_options(arguments)
-    candidates = systems(options.log)
+    candidates = systems(options.log, options.peers)
     titles = header(candidates)
     print(table_line(titles), table_line(["---"] * len(titles)), sep="\n", flush=True)
     rows = measure_all(options, candidates)
     lines = [line for row in rows for line in problems(row)]
-    print("", *lines, sep="\n")
+    print("", *summary(rows, candidates), *lines, sep="\n")
     if options.json is not None:
         document = {
             "machine": machine_description(),

@@ -1,7 +1,7 @@
 """The systems that are compared: each reads an ONNX file and gives a function that runs it.
 
-torch is not among them: it does not read ONNX files, and a model that is written a second time is
-another model.
+torch does not read ONNX files: `benchmarks/torch_peer` makes a module of the file's nodes, which
+torch.compile then compiles.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ from relay_tune.errors import RelayError
 Array = np.ndarray[Any, Any]
 Run = Callable[[], Sequence[Array]]
 """One inference; the outputs in order."""
+
+USUAL_PEERS = ("onnxruntime", "openvino")
+"""Those that are ready in seconds; torch.compile needs a C++ compiler and up to a minute for each
+network and number of threads (it keeps what it compiled for the next time)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +54,24 @@ class System:
         return f"{self.package} {version(self.package.replace('_', '-'))}"
 
 
-def systems(log: str | None) -> list[System]:
-    """Ours, untuned and (given a tuning log) tuned, and every peer that is installed."""
+def systems(log: str | None, chosen: Sequence[str] = USUAL_PEERS) -> list[System]:
+    """Ours, untuned and (given a tuning log) tuned, and those of the chosen peers that are
+    installed."""
     ours = [System("relay_tune untuned", "relay_tune", prepare_ours(None))]
     if log is not None:
         ours.append(System("relay_tune tuned", "relay_tune", prepare_ours(log)))
-    peers = [
+    return ours + [
+        peer for peer in peers() if peer.name in chosen and find_spec(peer.package) is not None
+    ]
+
+
+def peers() -> list[System]:
+    """Every other system that there is a way to run."""
+    return [
         System("onnxruntime", "onnxruntime", prepare_onnxruntime),
         System("openvino", "openvino", prepare_openvino),
+        System("torch.compile", "torch", prepare_torch),
     ]
-    return ours + [peer for peer in peers if find_spec(peer.package) is not None]
 
 
 def prepare_ours(log: str | None) -> Callable[[Path, Inputs, int], Run]:
@@ -103,5 +115,19 @@ def prepare_openvino(path: Path, inputs: Inputs, threads: int) -> Run:
     def run() -> list[Array]:
         results = request.infer(feeds, share_inputs=True, share_outputs=True)
         return [results[output] for output in compiled.outputs]
+
+    return run
+
+
+def prepare_torch(path: Path, inputs: Inputs, threads: int) -> Run:
+    """torch.compile with its default backend and frozen weights, without gradients."""
+    torch = import_module("torch")
+    function, arguments = import_module("benchmarks.torch_peer.module").compiled(
+        path, inputs, threads
+    )
+
+    def run() -> list[Array]:
+        with torch.no_grad():
+            return [output.numpy() for output in function(*arguments)]
 
     return run

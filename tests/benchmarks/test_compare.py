@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.compare import Row, cells, difference, measure, problems
+from benchmarks.compare import Row, cells, difference, header, measure, problems, summary
 from benchmarks.interleave import interleaved_medians
 from benchmarks.models import Inputs, Network
-from benchmarks.systems import Run, System
+from benchmarks.systems import Run, System, systems
 from relay_tune.errors import BuildError
 
 MODEL = Network("net", Path("net.onnx"), {})
@@ -58,11 +58,41 @@ def test_a_system_that_fails_is_named_and_the_others_go_on() -> None:
     assert problems(row) == ["net, 1 thread(s): relay_tune untuned failed: no native form."]
 
 
-def test_ratio_is_that_of_our_best_build() -> None:
-    candidates = [system(name, 0) for name in ("relay_tune untuned", "relay_tune tuned", "peer")]
-    times = {"relay_tune untuned": 3.0, "relay_tune tuned": 1.0, "peer": 2.0}
-    row = Row("net", 2, times, {"peer": 0.0}, {})
-    assert cells(row, candidates) == ["net", "2", "3", "1", "2", "0.50", "0.0e+00"]
+OURS_AND_PEERS = [
+    system(name, 0)
+    for name in ("relay_tune untuned", "relay_tune tuned", "onnxruntime", "openvino")
+]
+
+
+def row_of(network: str, *milliseconds: float) -> Row:
+    names = [candidate.name for candidate in OURS_AND_PEERS]
+    return Row(network, 2, dict(zip(names, milliseconds, strict=False)), {"openvino": 0.0}, {})
+
+
+def test_ratio_is_that_of_the_tuned_build_even_where_it_is_slower() -> None:
+    candidates = OURS_AND_PEERS[:3]
+    assert cells(row_of("net", 1.0, 3.0, 2.0), candidates) == [
+        "net", "2", "1", "3", "2", "1.50", "0.0e+00",
+    ]  # fmt: skip
+    assert header(candidates)[-2] == "tuned / onnxruntime"
+
+
+def test_without_a_log_the_ratio_is_that_of_the_untuned_build() -> None:
+    untuned = [OURS_AND_PEERS[0], OURS_AND_PEERS[2]]
+    assert cells(row_of("net", 1.0, 3.0, 2.0), untuned)[-2] == "0.50"
+    assert header(untuned)[-2] == "untuned / onnxruntime"
+
+
+def test_summary_is_of_the_fastest_peer_of_each_network() -> None:
+    rows = [row_of("a", 9.0, 1.0, 4.0, 2.0), row_of("b", 9.0, 2.0, 1.0, 4.0), row_of("c", 9.0)]
+    assert summary(rows, OURS_AND_PEERS) == [
+        "2 thread(s), 2 networks: geometric mean of the ratios to the fastest peer 1.00, "
+        "worst 2.00 (b)"
+    ]
+
+
+def test_torch_is_a_peer_only_where_it_is_named() -> None:
+    assert "torch.compile" not in [candidate.name for candidate in systems(None)]
 
 
 def test_difference_is_relative_to_the_largest_output() -> None:

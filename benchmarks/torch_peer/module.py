@@ -1,0 +1,95 @@
+"""An ONNX file as a module of torch.
+
+torch does not read ONNX files. Onnxruntime folds the constants of the file first, so that shapes
+are numbers; every node that is left becomes the function of torch that its exporter makes it from.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import torch
+from onnx import numpy_helper
+from torch import Tensor
+
+from benchmarks.torch_peer.call import Array, Call, NotInTorch, Translation
+from benchmarks.torch_peer.elementwise import ELEMENTWISE
+from benchmarks.torch_peer.layers import LAYERS
+from benchmarks.torch_peer.recurrent import RECURRENT
+from benchmarks.torch_peer.shapes import SHAPES
+
+TRANSLATIONS: Mapping[str, Translation] = {**ELEMENTWISE, **SHAPES, **LAYERS, **RECURRENT}
+
+
+class OnnxModule(torch.nn.Module):
+    """The graph of an ONNX model; called with its inputs in order, it gives a list of outputs."""
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        super().__init__()
+        graph = model.graph
+        unknown = {node.op_type for node in graph.node} - TRANSLATIONS.keys()
+        if unknown:
+            raise NotInTorch(f"no translation of {', '.join(sorted(unknown))} to torch.")
+        self.nodes = list(graph.node)
+        self.attributes = [
+            {part.name: onnx.helper.get_attribute_value(part) for part in node.attribute}
+            for node in graph.node
+        ]
+        self.stored: dict[str, Array] = {
+            tensor.name: np.array(numpy_helper.to_array(tensor)) for tensor in graph.initializer
+        }
+        self.places = {name: f"stored{place}" for place, name in enumerate(self.stored)}
+        for name, value in self.stored.items():
+            self.register_buffer(self.places[name], torch.from_numpy(value))
+        self.input_names = [part.name for part in graph.input if part.name not in self.stored]
+        self.output_names = [part.name for part in graph.output]
+
+    def forward(self, *inputs: Tensor) -> list[Tensor]:
+        """Evaluate the nodes in their order."""
+        values: dict[str, Tensor] = dict(zip(self.input_names, inputs, strict=True))
+        values |= {name: self.get_buffer(place) for name, place in self.places.items()}
+        for node, attributes in zip(self.nodes, self.attributes, strict=True):
+            call = Call(
+                node.op_type,
+                [values[name] if name else None for name in node.input],
+                [self.stored.get(name) for name in node.input],
+                attributes,
+                len(node.output),
+            )
+            result = TRANSLATIONS[node.op_type](call)
+            results = [result] if isinstance(result, Tensor) else result
+            values |= zip(node.output, results, strict=False)
+        return [values[name] for name in self.output_names]
+
+
+def constants_folded(path: Path) -> onnx.ModelProto:
+    """The model after onnxruntime's basic optimisations, which leave ONNX's own operators."""
+    with tempfile.TemporaryDirectory() as folder:
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+        options.optimized_model_filepath = str(Path(folder) / "folded.onnx")
+        options.log_severity_level = 3
+        onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        return onnx.load(options.optimized_model_filepath)
+
+
+def compiled(path: Path, inputs: Mapping[str, Any], threads: int) -> tuple[Any, Sequence[Tensor]]:
+    """The function that torch.compile makes of a file, with frozen weights, and its arguments.
+
+    It is to be called without gradients. The number of threads is that of the whole process.
+    """
+    torch.set_num_threads(threads)
+    torch.compiler.reset()
+    module = OnnxModule(constants_folded(path)).eval()
+    arguments = tuple(torch.from_numpy(np.array(inputs[name])) for name in module.input_names)
+    with torch.no_grad():
+        exported = torch.export.export(module, arguments, strict=False).module()
+        function = torch.compile(exported, dynamic=False, options={"freezing": True})
+        function(*arguments)
+    return function, arguments
