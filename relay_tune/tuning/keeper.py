@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import socket
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import Any
 
 import logs
-from relay_tune.errors import InputError
 from relay_tune.runtime.measuring.measurement import Measurement
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.finished_tasks import FINISHED, FinishedMark
 from relay_tune.tuning.kept_schedules import KEPT, KeptSchedule
+from relay_tune.tuning.log_errors import log_errors
 from relay_tune.tuning.scope import Scope
 from relay_tune.tuning.tasks import Task
 
@@ -24,17 +23,6 @@ GIVE_UP_ATTEMPTS = 4
 """A candidate in whose round so many tuning processes have died is not tried again.
 
 A round has several candidates: a smaller number would too often blame one that only stood by."""
-
-
-@contextmanager
-def log_errors() -> Iterator[None]:
-    """Errors of the log as errors of this package, with the same words."""
-    try:
-        yield
-    except logs.LogError as error:
-        raise InputError(
-            f"{error.what[:1].upper()}{error.what[1:]}.", where=error.where, remedy=error.remedy
-        ) from error
 
 
 class LogKeeper:

@@ -7,7 +7,7 @@ from os import PathLike
 import logs
 from relay_tune.codegen.target import Target
 from relay_tune.runtime.machine_limits import MachineLimits
-from relay_tune.tuning.keeper import log_errors
+from relay_tune.tuning.log_errors import log_errors
 
 
 def logged_limits(log: str | PathLike[str], target: Target, threads: int) -> MachineLimits | None:
