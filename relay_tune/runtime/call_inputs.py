@@ -67,6 +67,16 @@ class CallInputs:
         return True
 
 
+def in_order(names: Sequence[str], values: Mapping[str, object]) -> list[object] | None:
+    """The values in the order of their names; None unless there is one for each name."""
+    if len(values) != len(names):
+        return None
+    try:
+        return [values[name] for name in names]
+    except KeyError:
+        return None
+
+
 def _fixed_sizes(shape: tuple[Dim, ...]) -> tuple[tuple[int, int], ...] | None:
     """The axes whose sizes are known, with these; None if all are, or some are arithmetic."""
     if not any(isinstance(dim, Symbol | UnknownDim) for dim in shape):

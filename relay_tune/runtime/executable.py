@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from relay_tune.arguments import by_name
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.benchmark import BenchmarkResult, measure
-from relay_tune.runtime.call_inputs import CallInputs
-from relay_tune.runtime.direct_call import DirectCall
+from relay_tune.runtime.call_inputs import CallInputs, in_order
 from relay_tune.runtime.threads import thread_count
+
+Direct = Callable[[Sequence[object], int], tuple[np.ndarray, ...] | None]
+"""The short way of a call: the outputs for inputs in order and a number of threads; None, and
+nothing was run, if an input does not fit exactly."""
 
 
 class Executable(ABC):
@@ -30,7 +33,8 @@ class Executable(ABC):
         self.outputs = dict(outputs)
         self._threads = threads
         self._call_inputs = CallInputs(self.inputs)
-        self._direct: DirectCall | None = None
+        self._names = tuple(self.inputs)
+        self._direct: Direct | None = None
 
     @property
     def threads(self) -> int:
@@ -43,21 +47,18 @@ class Executable(ABC):
 
     def __call__(self, *inputs: object, **named: object) -> np.ndarray | tuple[np.ndarray, ...]:
         """The output, or a tuple of several, in new arrays; InputError if an input does not fit."""
-        direct = self._direct
-        outputs = None if direct is None or named else direct(inputs, self._threads)
-        if outputs is None:
-            outputs = self._execute(self._call_inputs.bind(inputs, named), self._threads)
+        ready = self._call_inputs.bind(inputs, named) if named else inputs
+        outputs = self._outputs(ready, self._threads)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def run(self, inputs: Mapping[str, object], threads: int | None = None) -> list[np.ndarray]:
         """The outputs in order for inputs by name."""
         values = by_name(inputs, "The inputs", "{'x': array}")
         count = self._threads if threads is None else thread_count(threads)
-        direct = self._direct
-        outputs = None if direct is None else direct.by_name(inputs, count)
-        if outputs is None:
-            outputs = self._execute(self._call_inputs.bind((), values), count)
-        return outputs
+        ordered = in_order(self._names, values)
+        if ordered is None:
+            return self._execute(self._call_inputs.bind((), values), count)
+        return list(self._outputs(ordered, count))
 
     def benchmark(
         self,
@@ -70,7 +71,14 @@ class Executable(ABC):
         """Time calls with these inputs: `warmup` of them untimed, then `repeat`."""
         count = self._threads if threads is None else thread_count(threads)
         arrays = self._call_inputs.bind(inputs, named)
-        return measure(lambda: self._execute(arrays, count), repeat=repeat, warmup=warmup)
+        return measure(lambda: self._outputs(arrays, count), repeat=repeat, warmup=warmup)
+
+    def _outputs(self, inputs: Sequence[object], threads: int) -> Sequence[np.ndarray]:
+        """The outputs for inputs in order: by the short way, or else by the long one."""
+        outputs = None if self._direct is None else self._direct(inputs, threads)
+        if outputs is None:
+            return self._execute(self._call_inputs.bind(inputs, {}), threads)
+        return outputs
 
     @abstractmethod
     def _execute(self, inputs: list[np.ndarray], threads: int) -> list[np.ndarray]:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,10 @@ from relay_tune.first_order.lower_program import described_program
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.parser.parse import parse
-from relay_tune.ir.types import FuncType, TensorType
+from relay_tune.ir.types import FuncType, TensorType, TupleType
 from relay_tune.runtime.call_inputs import address_of
+from relay_tune.runtime.direct.call import direct_call
+from relay_tune.runtime.direct.callee import library_callee
 from relay_tune.runtime.elf_check import check_elf
 from relay_tune.runtime.executable import Executable
 from relay_tune.runtime.loaded_program import LoadedProgram
@@ -80,6 +83,13 @@ class LoadedModel(Executable):
             (tuple(int(str(dim)) for dim in type_.shape), DTYPES[type_.dtype])
             for type_ in metadata.outputs.values()
         ]
+        inputs, outputs = metadata.inputs, metadata.outputs
+        self._direct = direct_call(
+            inputs,
+            TupleType(tuple(outputs.values())),
+            lambda: library_callee(self._run, len(inputs), len(outputs), _error),
+            Lock(),
+        )
 
     def _execute(self, inputs: list[np.ndarray], threads: int) -> list[np.ndarray]:
         outputs = [np.empty(shape, dtype) for shape, dtype in self._output_types]
@@ -90,12 +100,17 @@ class LoadedModel(Executable):
         )
         if status == SUCCESS:
             return outputs
-        if status == NO_MEMORY:
-            raise MemoryError("There is no memory for the intermediate tensors of the model.")
-        raise InputError(
-            "The model is made for another processor.",
-            remedy="Build it again with --target for this machine, or native on it.",
-        )
+        raise _error(status)
+
+
+def _error(status: int) -> Exception:
+    """What the status of a run that failed means."""
+    if status == NO_MEMORY:
+        return MemoryError("There is no memory for the intermediate tensors of the model.")
+    return InputError(
+        "The model is made for another processor.",
+        remedy="Build it again with --target for this machine, or native on it.",
+    )
 
 
 def _metadata(library: ctypes.CDLL, path: str | Path) -> LibraryMetadata:

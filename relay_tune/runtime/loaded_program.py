@@ -16,7 +16,14 @@ from relay_tune.ir.dim import Symbol
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.runtime.benchmark import BenchmarkResult, measure
-from relay_tune.runtime.call_inputs import address_of, check_open_sizes, checked_array
+from relay_tune.runtime.call_inputs import (
+    address_of,
+    check_open_sizes,
+    checked_array,
+    in_order,
+)
+from relay_tune.runtime.direct.call import direct_call
+from relay_tune.runtime.direct.callee import session_callee
 from relay_tune.runtime.interpreter.inputs import arguments_by_name
 from relay_tune.runtime.interpreter.values import Value
 from relay_tune.runtime.native_session import NativeSession, SessionFunctions
@@ -52,27 +59,42 @@ class LoadedProgram:
         self._results = [_Result(type_) for type_ in component_types(self._output)]
         self._outputs = (ctypes.c_void_p * len(self._results))()
         self._lock = threading.Lock()
+        words, results = len(self._inputs), len(self._results)
+        self._direct = direct_call(
+            self.inputs,
+            self._output,
+            lambda: session_callee(self._session, words, results, self._has_cells),
+            self._lock,
+            program,
+        )
 
     def __call__(self, *inputs: object, **named: object) -> Value:
         """The value of the program; InputError if an input does not fit, RelayError if it fails."""
         if named or len(inputs) != len(self._names):
             return self.run(arguments_by_name(self._names, inputs, named))
-        with self._lock:
-            return self._call(inputs)
+        return self._value(inputs)
 
     def run(self, inputs: Mapping[str, object]) -> Value:
         """The value of the program for inputs by name."""
         inputs = by_name(inputs, "The inputs", "{'x': array}")
-        if inputs.keys() != self.inputs.keys():
-            inputs = arguments_by_name(self._names, (), inputs)
-        with self._lock:
-            return self._call([inputs[name] for name in self._names])
+        values = in_order(self._names, inputs)
+        if values is None:
+            values = list(arguments_by_name(self._names, (), inputs).values())
+        return self._value(values)
 
     def benchmark(
         self, *inputs: object, repeat: int = 30, warmup: int = 5, **named: object
     ) -> BenchmarkResult:
         """Time calls with these inputs: `warmup` of them untimed, then `repeat`."""
         return measure(lambda: self(*inputs, **named), repeat=repeat, warmup=warmup)
+
+    def _value(self, values: Sequence[object]) -> Value:
+        """The value for inputs in order: by the short way, or else by the long one."""
+        value: Value | None = None if self._direct is None else self._direct(values, 0)
+        if value is not None:
+            return value
+        with self._lock:
+            return self._call(values)
 
     def _call(self, values: Sequence[object]) -> Value:
         kept = self._bind(values)

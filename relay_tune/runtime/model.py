@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +52,8 @@ class Model(Executable):
         self._programs: dict[Shapes, NativeProgram] = {}
         self._compiled: dict[Shapes, CompiledProgram] = {}
         self._lock = threading.Lock()
+        if self._general is not None:
+            self._direct = self._general.run_directly
 
     @staticmethod
     def from_program(program: CompiledProgram) -> Model:
@@ -135,6 +137,16 @@ class Model(Executable):
         with self._lock:
             if shapes not in self._programs:
                 program = self._programs[shapes] = NativeProgram(compiled)
-                if shapes == tuple(type_.shape for type_ in self.inputs.values()):
-                    self._direct = program.direct_call()
+                is_only = shapes == tuple(type_.shape for type_ in self.inputs.values())
+                self._direct = program.direct if is_only else self._directly_by_shapes
             return self._programs[shapes]
+
+    def _directly_by_shapes(
+        self, inputs: Sequence[object], threads: int
+    ) -> tuple[np.ndarray, ...] | None:
+        """The short way of code for these shapes, or else of that for all sizes."""
+        shapes = tuple(value.shape for value in inputs if type(value) is np.ndarray)
+        program = self._programs.get(shapes)
+        if program is not None:
+            return None if program.direct is None else program.direct(inputs, threads)
+        return None if self._general is None else self._general.run_directly(inputs, threads)

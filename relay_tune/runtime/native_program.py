@@ -21,12 +21,16 @@ from relay_tune.codegen.repeat_function import (
     repeat_text,
 )
 from relay_tune.ir.dtypes import DTYPES
-from relay_tune.ir.types import TensorType
+from relay_tune.ir.types import TensorType, TupleType
 from relay_tune.runtime.aligned_memory import aligned_array, aligned_bytes
 from relay_tune.runtime.call_inputs import address_of
-from relay_tune.runtime.direct_call import DirectCall, Form, can_call_directly
+from relay_tune.runtime.direct.call import DirectCall, direct_call
+from relay_tune.runtime.direct.callee import network_callee
 from relay_tune.runtime.processor_check import check_processor
 from relay_tune.runtime.threads import thread_pool
+
+Form = tuple[tuple[int, ...], np.dtype]
+"""Shape and element type of an array."""
 
 
 class NativeProgram:
@@ -57,12 +61,16 @@ class NativeProgram:
             self._pool.run(self._main, self._table, threads)
         return outputs
 
-    def direct_call(self) -> DirectCall | None:
+    @cached_property
+    def direct(self) -> DirectCall | None:
         """The short way to run this program; None where Python has none."""
-        if not can_call_directly():
-            return None
-        inputs = {name: _form(type_) for name, type_ in self._program.inputs.items()}
-        return DirectCall(inputs, self._outputs, self._main, self._table, self._lock)
+        inputs, outputs = self._program.inputs, self._program.outputs
+        return direct_call(
+            inputs,
+            TupleType(tuple(outputs.values())),
+            lambda: network_callee(self._main, self._table, len(inputs)),
+            self._lock,
+        )
 
     @property
     def step_digests(self) -> tuple[str, ...]:

@@ -117,34 +117,42 @@ class ObjectDescription:
 
 
 class NativeSession:
-    """A heap and a stack; one call at a time."""
+    """A heap and a stack; one call at a time.
+
+    Attributes:
+        functions: the functions of the program.
+        address: of the session.
+    """
 
     def __init__(self, functions: SessionFunctions, threads: int) -> None:
-        self._functions = functions
+        self.functions = functions
         session = functions.open(threads)
         if session is None:
             raise MemoryError("There is no memory for the stack of the program.")
-        self._session = session
+        self.address = session
         self._layouts = np.empty(FIRST_ROOM, np.int64)
         self._rows = np.empty((0, 0), np.int64)
 
     def __del__(self) -> None:
-        if hasattr(self, "_session"):
-            self._functions.close(self._session)
+        if hasattr(self, "address"):
+            self.functions.close(self.address)
 
     def call(self, inputs: Pointers, outputs: Pointers) -> None:
         """Run the program; RelayError if it fails (then all objects are gone)."""
-        error = self._functions.call(self._session, inputs, outputs)
-        if error == NO_ERROR:
-            return
-        if error == NO_MEMORY:
-            raise MemoryError("There is no memory for the values of the program.")
-        if error == TOO_DEEP:
-            raise RelayError(
+        status = self.functions.call(self.address, inputs, outputs)
+        if status != NO_ERROR:
+            raise self.error(status)
+
+    def error(self, status: int) -> Exception:
+        """What the status of a run that failed means."""
+        if status == NO_MEMORY:
+            return MemoryError("There is no memory for the values of the program.")
+        if status == TOO_DEEP:
+            return RelayError(
                 TOO_DEEP_MESSAGE,
                 remedy="Check that the recursion ends, or make the recursive call the last step.",
             )
-        raise RelayError(self._functions.messages[error - FIRST_MESSAGE])
+        return RelayError(self.functions.messages[status - FIRST_MESSAGE])
 
     def build(self, codes: int, count: int, leaves: int, stack: int) -> int:
         """The address of the value that so many codes describe; MemoryError if there is no room.
@@ -152,7 +160,7 @@ class NativeSession:
         The other arguments are addresses (`relay_tune.codegen.programs.build_text`); `stack` has
         room for a word for each code and one more.
         """
-        if not self._functions.build(self._session, codes, count, leaves, stack):
+        if not self.functions.build(self.address, codes, count, leaves, stack):
             raise MemoryError("There is no memory for an input of the program.")
         return ctypes.c_uint64.from_address(stack).value
 
@@ -165,7 +173,7 @@ class NativeSession:
                 rows = self._rows = np.empty((layouts.size, width), np.int64)
             address, count = roots.buffer_info()
             places = address_of(layouts), layouts.size, address_of(rows), width
-            found = self._functions.read(address, count, *places)
+            found = self.functions.read(address, count, *places)
             if found >= 0:
                 return ObjectDescription(roots, layouts[:found], rows[:found])
             self._layouts = np.empty(2 * layouts.size + count, np.int64)
@@ -175,13 +183,13 @@ class NativeSession:
         if tensors:
             addresses = array("Q", tensors)
             size = elements.nbytes // len(tensors)
-            self._functions.gather(*addresses.buffer_info(), size, address_of(elements))
+            self.functions.gather(*addresses.buffer_info(), size, address_of(elements))
 
     def release(self, objects: Sequence[int]) -> None:
         """Give up references."""
         for address in objects:
-            self._functions.release(self._session, address)
+            self.functions.release(self.address, address)
 
     def reset(self) -> None:
         """Free all objects."""
-        self._functions.reset(self._session)
+        self.functions.reset(self.address)

@@ -15,8 +15,10 @@ from relay_tune.first_order.kinds import component_types, is_open_type
 from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE
 from relay_tune.ir.dim import Symbol
 from relay_tune.ir.dtypes import DTYPES
-from relay_tune.ir.types import TensorType, Type
+from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.runtime.call_inputs import address_of, check_open_sizes
+from relay_tune.runtime.direct.call import direct_call
+from relay_tune.runtime.direct.callee import session_callee
 from relay_tune.runtime.native_session import NativeSession, SessionFunctions, load_functions
 
 _Sizes = ctypes.Array[ctypes.c_int64]
@@ -39,11 +41,23 @@ class OpenNetwork:
                 session = self._sessions[threads] = self._new_session(threads)
             return session.run(inputs)
 
+    def run_directly(self, inputs: Sequence[object], threads: int) -> tuple[np.ndarray, ...] | None:
+        """The outputs for inputs that fit exactly; None, and nothing was run, for others.
+
+        So it is before the first run with so many threads.
+        """
+        session = self._sessions.get(threads)
+        if session is None or session.direct is None:
+            return None
+        outputs: tuple[np.ndarray, ...] | None = session.direct(inputs, threads)
+        return outputs
+
     def _new_session(self, threads: int) -> _Session:
         if self._functions is None:
             self._functions = load_functions(self.compiled)
         entry = self.compiled.program.entries["main"]
-        return _Session(self._functions, threads, entry.inputs, entry.output)
+        has_cells = self.compiled.program.has_cells
+        return _Session(self._functions, threads, entry.inputs, entry.output, self._lock, has_cells)
 
 
 class _Session:
@@ -59,6 +73,8 @@ class _Session:
         threads: int,
         inputs: Mapping[str, Type],
         output: Type,
+        lock: threading.Lock,
+        resets: bool,
     ) -> None:
         self._session = NativeSession(functions, threads)
         self._types = {name: t for name, t in inputs.items() if isinstance(t, TensorType)}
@@ -73,6 +89,12 @@ class _Session:
         start = ctypes.addressof(self._objects)
         self._table = (ctypes.c_void_p * len(types))(*(start + 8 * n for n in range(len(types))))
         self._outputs = [_Output(type_) for type_ in types]
+        self.direct = direct_call(
+            inputs,
+            TupleType(tuple(types)),
+            lambda: session_callee(self._session, len(self._inputs), len(types), resets),
+            lock,
+        )
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The outputs in order."""

@@ -22,7 +22,6 @@ from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import RefType, TensorType, TupleType, Type
 from relay_tune.runtime.call_inputs import address_of, checked_array
-from relay_tune.runtime.direct_description import DirectDescription, can_describe
 from relay_tune.runtime.interpreter.values import ConstructorValue, ReferenceCell
 from relay_tune.runtime.leaf_words import Leaf
 from relay_tune.runtime.native_session import NativeSession
@@ -140,7 +139,6 @@ class ValueWriter:
         self._session = session
         self._program = program
         self._leaves: list[Leaf] = []
-        self._direct: dict[Type, DirectDescription | None] = {}
         self._forms: dict[Type, _Form] = {}
         known = {type_: _DataForm(type_, {}) for type_ in program.data_types}
         self._forms.update(known)
@@ -152,21 +150,6 @@ class ValueWriter:
 
     def new_object(self, value: object, type_: Type, name: str) -> int:
         """The address of a new object; InputError if the value, called `name`, does not fit."""
-        direct = self._direct_description(type_)
-        found = None if direct is None else direct.describe(value)
-        if direct is None or found is None:
-            return self._described_in_python(value, type_, name)
-        made = self._session.build(*found)
-        direct.forget()
-        return made
-
-    def _direct_description(self, type_: Type) -> DirectDescription | None:
-        if type_ not in self._direct:
-            can = can_describe(type_, self._program)
-            self._direct[type_] = DirectDescription(type_, self._program) if can else None
-        return self._direct[type_]
-
-    def _described_in_python(self, value: object, type_: Type, name: str) -> int:
         form = self._form(type_)
         codes: list[int] = []
         columns: list[list[object]] = [[] for _ in self._leaves]

@@ -1,0 +1,91 @@
+"""The native functions of direct calls in this process; they serve all programs."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from relay_tune.codegen.compiler import LoadedCode, compile_text
+from relay_tune.codegen.direct.call_text import (
+    DIRECT_CALL_SYMBOL,
+    DIRECT_RESULTS_SYMBOL,
+    NEW_ARRAY_SYMBOL,
+    NONE_SYMBOL,
+    PYTHON_FUNCTIONS,
+    RUN_LIBRARY,
+    RUN_NETWORK,
+    RUN_SESSION,
+    direct_call_text,
+)
+from relay_tune.codegen.target import native_target
+from relay_tune.ir.expr import Constructor
+from relay_tune.runtime.direct.python_memory import new_array_address, value_slots
+from relay_tune.runtime.interpreter.values import ConstructorValue
+from relay_tune.runtime.threads import thread_pool
+
+METH_NOARGS, METH_FASTCALL = 0x04, 0x80
+"""Calling conventions: no arguments; a table of arguments and their number."""
+
+Words = ctypes.Array[ctypes.c_uint64]
+
+
+def new_words(count: int, values: object = ()) -> Words:
+    """A table of so many words, at least one, that begins with these values."""
+    return (ctypes.c_uint64 * max(count, 1))(*values)  # type: ignore[misc]  # any numbers
+
+
+@cache
+def direct_code() -> LoadedCode:
+    """The machine code."""
+    target = native_target()
+    classes = {
+        "array": np.ndarray,
+        "tuple": tuple,
+        "value": ConstructorValue,
+        "constructor": Constructor,
+    }
+    functions = {name: getattr(ctypes.pythonapi, name) for name in PYTHON_FUNCTIONS}
+    imports = {
+        **thread_pool().imports,
+        **{name: function_address(function) for name, function in functions.items()},
+        **{f"relay_tune_class_{name}": id(class_) for name, class_ in classes.items()},
+        NEW_ARRAY_SYMBOL: new_array_address(),
+        NONE_SYMBOL: id(None),
+    }
+    text = direct_call_text(target.triple, object.__basicsize__, value_slots())
+    symbols = (DIRECT_CALL_SYMBOL, DIRECT_RESULTS_SYMBOL, RUN_NETWORK, RUN_LIBRARY, RUN_SESSION)
+    return LoadedCode([compile_text(text, target)], symbols, imports)
+
+
+def function_address(function: Any) -> int:
+    """The address of a function that ctypes knows."""
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+class NativeMethod:
+    """The Python function `call` that is a native one; it must not outlive this object."""
+
+    def __init__(self, symbol: str, convention: int, words: Words) -> None:
+        """`words` describe the calls and must stay."""
+        self._definition = _MethodDefinition(b"call", direct_code().address(symbol), convention)
+        create = ctypes.pythonapi.PyCFunction_NewEx
+        create.restype = ctypes.py_object
+        create.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+        self.call: Callable[..., Any] = create(
+            ctypes.addressof(self._definition), ctypes.addressof(words), None
+        )
+
+
+class _MethodDefinition(ctypes.Structure):
+    """`PyMethodDef` of Python's C interface."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("convention", ctypes.c_int),
+        ("text", ctypes.c_char_p),
+    )

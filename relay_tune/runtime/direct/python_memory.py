@@ -1,0 +1,101 @@
+"""Whether objects of Python and arrays of numpy lie in memory as native code reads them.
+
+The fields of tuples are part of Python's C interface, those of arrays of numpy's; the slots of our
+own classes are found in an object.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import sys
+from functools import cache
+
+import numpy as np
+
+from relay_tune.codegen.direct.array_check_text import (
+    ALIGNED,
+    CONTIGUOUS,
+    DATA,
+    DTYPE,
+    FLAGS,
+    RANK,
+    SIZES,
+)
+from relay_tune.codegen.direct.call_text import SLOTS
+from relay_tune.codegen.direct.words import WORD
+from relay_tune.ir.expr import Constructor
+from relay_tune.ir.types import GlobalTypeVar
+from relay_tune.runtime.interpreter.values import ConstructorValue
+
+NEW_ARRAY = 184
+"""The number of `PyArray_Empty` in numpy's C interface (`__multiarray_api.h`); numbers stay."""
+
+
+def can_call_directly() -> bool:
+    """Whether native code can read arguments and make results."""
+    return (
+        sys.implementation.name == "cpython"
+        and sys.byteorder == "little"
+        and _array_is_known(np.ones((2, 3), np.float32))
+        and _tuple_is_known(("a", "b", "c"))
+        and value_slots().keys() == {*SLOTS}
+    )
+
+
+@cache
+def value_slots() -> dict[str, int]:
+    """The offsets of the slots of values in their objects, where they are found."""
+    constructor = Constructor("Sample", (), GlobalTypeVar("Sample"), 0)
+    fields = (constructor,)
+    value = ConstructorValue(constructor, fields)
+    places = {
+        "value_constructor": _offset(value, constructor),
+        "value_fields": _offset(value, fields),
+    }
+    return {name: place for name, place in places.items() if place is not None}
+
+
+def new_array_address() -> int:
+    """The address of numpy's function that makes an array."""
+    interface = importlib.import_module("numpy._core._multiarray_umath")._ARRAY_API
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype = ctypes.c_void_p
+    pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
+    return _word(pointer(interface, None) + WORD * NEW_ARRAY)
+
+
+def _array_is_known(array: np.ndarray) -> bool:
+    """Whether all fields that native code reads are found in an array."""
+    start = id(array) + object.__basicsize__
+    rank = ctypes.c_int32.from_address(start + RANK).value
+    if _word(start - WORD) != id(np.ndarray) or rank != array.ndim:
+        return False
+    sizes = [_word(_word(start + SIZES) + WORD * axis) for axis in range(rank)]
+    flags = ctypes.c_int32.from_address(start + FLAGS).value
+    return (
+        _word(start + DATA) == array.ctypes.data
+        and sizes == list(array.shape)
+        and _word(start + DTYPE) == id(array.dtype)
+        and flags == array.flags.num
+        and flags & (CONTIGUOUS | ALIGNED) == CONTIGUOUS | ALIGNED
+    )
+
+
+def _tuple_is_known(sample: tuple[object, ...]) -> bool:
+    """Whether the length of a tuple and its items are found in it."""
+    start = id(sample) + object.__basicsize__
+    found = [_word(start + WORD * place) for place in range(1 + len(sample))]
+    return found == [len(sample), *map(id, sample)]
+
+
+def _offset(instance: object, content: object) -> int | None:
+    """Where an object has a reference to another one."""
+    for place in range(object.__basicsize__, type(instance).__basicsize__, WORD):
+        if _word(id(instance) + place) == id(content):
+            return place
+    return None
+
+
+def _word(address: int) -> int:
+    return ctypes.c_uint64.from_address(address).value
