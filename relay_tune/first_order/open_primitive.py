@@ -14,7 +14,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 from relay_tune.errors import NoNativeCodeError, TypeInferenceError
 from relay_tune.first_order.kinds import component_types, function_type, is_open_type, type_of
@@ -66,20 +65,19 @@ def open_primitive(primitive: Function) -> OpenPrimitive:
     """A primitive with names for its sizes.
 
     Where distinct names for sizes that are `?` give no type, `?` of equal places, counted from the
-    last axis, are taken to be equal; or else one or two `?` are equal to some other sizes, if that
-    gives a type. Raises NoNativeCodeError if nothing does, or the size of a result depends on the
+    last axis, are taken to be equal, as few of them as give one; or else one or two `?` are equal
+    to some other sizes, if that gives a type. Raises NoNativeCodeError if nothing does, or the size of a result depends on the
     elements of inputs.
     """
     failure: TypeInferenceError | None = None
     params = function_type(primitive).params
-    for naming in _namings(params):
-        types = [naming.named(type_) for type_ in params]
+    for equal in _equalities(params):
         try:
-            typed = infer_expr(_retyped(primitive, types))
+            naming, typed = _named(primitive, equal)
         except TypeInferenceError as error:
             failure = failure or error
             continue
-        assert isinstance(typed, Function)
+        naming, typed = _with_fewer(primitive, equal, (naming, typed))
         shapes = [t.shape for t in _tensors(function_type(typed).result)]
         outputs, found = _with_names_for_unknown(shapes)
         if found and not finds_sizes(typed):
@@ -93,6 +91,41 @@ def open_primitive(primitive: Function) -> OpenPrimitive:
         notes=() if failure is None else (failure.message,),
         where=primitive.span,
     ) from failure
+
+
+def _named(primitive: Function, equal: Equal) -> tuple[_Naming, Function]:
+    """The primitive under a naming; TypeInferenceError if it has no type then."""
+    naming = _Naming(equal)
+    types = [naming.named(type_) for type_ in function_type(primitive).params]
+    typed = infer_expr(_retyped(primitive, types))
+    assert isinstance(typed, Function)
+    return naming, typed
+
+
+def _with_fewer(
+    primitive: Function, equal: Equal, found: tuple[_Naming, Function]
+) -> tuple[_Naming, Function]:
+    """What `_named` finds if sizes that need not be equal have names of their own."""
+    for place in sorted({*equal, *(~other for other in equal.values() if _is_earlier(other))}):
+        fewer = _without(place, equal)
+        try:
+            found, equal = _named(primitive, fewer), fewer
+        except TypeInferenceError:
+            continue
+    return found
+
+
+def _without(place: int, equal: Equal) -> Equal:
+    """The equalities but for those of a `?`; what was equal to it is equal to each other."""
+    rest = {p: other for p, other in equal.items() if p != place and other != ~place}
+    others = [p for p, other in equal.items() if other == ~place]
+    if place in equal:
+        return rest | dict.fromkeys(others, equal[place])
+    return rest | dict.fromkeys(others[1:], ~others[0] if others else 0)
+
+
+def _is_earlier(other: int | Symbol) -> bool:
+    return isinstance(other, int) and other < 0
 
 
 def _with_names_for_unknown(
@@ -136,10 +169,10 @@ Equal = Mapping[int, int | Symbol]
 """To what a `?`, by number, is equal: an earlier one, by number less than zero, or another size."""
 
 
-def _namings(types: Sequence[Type]) -> Iterator[_Naming]:
-    """Ways to name the sizes of inputs, those that ask for little first."""
-    yield _Naming()
-    yield _Naming(is_merged=True)
+def _equalities(types: Sequence[Type]) -> Iterator[Equal]:
+    """Which `?` among the sizes of inputs may be equal to other sizes, little first."""
+    yield {}
+    yield _equal_places(types)
     dims = [dim for type_ in types for t in _tensors(type_) for dim in t.shape]
     count = sum(isinstance(dim, UnknownDim) for dim in dims)
     others = [d for d in dict.fromkeys(dims) if isinstance(d, int | Symbol) and d not in (0, 1)]
@@ -147,19 +180,34 @@ def _namings(types: Sequence[Type]) -> Iterator[_Naming]:
         for places in itertools.combinations(range(count), equalities):
             options = [[*(~earlier for earlier in range(place)), *others] for place in places]
             for chosen in itertools.product(*options):
-                yield _Naming(dict(zip(places, chosen, strict=True)))
+                yield dict(zip(places, chosen, strict=True))
+
+
+def _equal_places(types: Sequence[Type]) -> Equal:
+    """Each `?` is equal to the first one at the same place, counted from the last axis."""
+    first: dict[int, int] = {}
+    equal: dict[int, int | Symbol] = {}
+    number = itertools.count()
+    for tensor in (t for type_ in types for t in _tensors(type_)):
+        for from_end, dim in enumerate(tensor.shape, start=-len(tensor.shape)):
+            if not isinstance(dim, UnknownDim):
+                continue
+            place = next(number)
+            if from_end in first:
+                equal[place] = ~first[from_end]
+            first.setdefault(from_end, place)
+    return equal
 
 
 class _Naming:
     """Names for the sizes of inputs, in order."""
 
-    def __init__(self, equal: Equal = MappingProxyType({}), is_merged: bool = False) -> None:
+    def __init__(self, equal: Equal) -> None:
         self._equal = equal
         self._unknown: list[Dim] = []
         self._lent: set[str] = set()
         self.symbols: dict[str, SizeSource] = {}
         self.checks: list[tuple[SizeSource, Dim]] = []
-        self._is_merged = is_merged
         self._numbers = itertools.count()
         self._inputs = itertools.count()
         self._known: dict[str, Dim] = {}
@@ -173,22 +221,19 @@ class _Naming:
             return type_
         place = next(self._inputs)
         shape = tuple(
-            self._size(dim, SizeSource(place, axis), axis - len(type_.shape))
-            for axis, dim in enumerate(type_.shape)
+            self._size(dim, SizeSource(place, axis)) for axis, dim in enumerate(type_.shape)
         )
         return TensorType(shape, type_.dtype)
 
-    def _size(self, dim: Dim, source: SizeSource, from_end: int) -> Dim:
+    def _size(self, dim: Dim, source: SizeSource) -> Dim:
         match dim:
             case int():
                 return dim
             case Symbol():
                 return self._symbol_size(dim, source)
-            case UnknownDim() if not self._is_merged:
+            case UnknownDim():
                 self._unknown.append(self._unknown_size(source))
                 return self._unknown[-1]
-            case UnknownDim():
-                return self._shared(from_end, source)
             case _ if symbol_names(dim) <= self._known.keys():
                 return substitute(dim, self._known)
             case _:
@@ -222,8 +267,6 @@ class _Naming:
     def _shared(self, key: object, source: SizeSource) -> Dim:
         if key not in self._others:
             self._others[key] = self._new(source)
-        elif self._is_merged:
-            self.checks.append((source, self._others[key]))
         return self._others[key]
 
     def _new(self, source: SizeSource) -> Symbol:

@@ -50,9 +50,13 @@ def window_count_rounded_up(
     """Window positions with a partial last one, unless it would start in the padding behind."""
     wider = (pads[0], pads[1] + stride - 1)
     count = window_count(axis, dim, window, stride, dilation, wider)
-    if isinstance(count, int) and isinstance(dim, int) and (count - 1) * stride >= dim + pads[0]:
-        return count - 1
-    return count
+    extent = add(multiply(add(window, -1), dilation), 1)
+    if not isinstance(extent, int) or wider[1] < extent:
+        return count  # the last one starts before the padding
+    if wider[1] >= extent + stride:
+        return add(count, -1)  # it starts behind
+    starts = add(dim, pads[0] + stride - 1)
+    return floor_divide(starts, stride)
 
 
 def transposed_size(

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import gcd
+from math import gcd, lcm
 
 from relay_tune.errors import InputError
+from relay_tune.tensor.size import is_multiple, is_symbolic, surely_less
 
 _LARGEST_DENOMINATOR = 1 << 20
 
@@ -23,14 +24,23 @@ class AxisResize:
     Attributes:
         size: elements of the original axis.
         output: elements of the resized axis.
-        scale: output elements for each original element.
+        scale: output elements for each original element; None: output / size.
         region: begin and end of the part that is shown, as shares of the original axis.
     """
 
     size: int
     output: int
-    scale: Fraction
+    scale: Fraction | None = None
     region: tuple[float, float] = (0.0, 1.0)
+
+    @property
+    def output_by_size(self) -> tuple[int, int]:
+        """The scale as two integers."""
+        if self.scale is not None:
+            return self.scale.numerator, self.scale.denominator
+        if is_symbolic(self.size) and is_multiple(self.output, self.size):
+            return self.output // self.size, 1
+        return self.output, self.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +51,24 @@ class Position:
     offset: int
     divisor: int
 
-    def floor(self, x: int) -> int:
-        """The position rounded down."""
-        return (self.slope * x + self.offset) // self.divisor
+    def is_at_least(self, least: int, x: int) -> bool:
+        """Whether the position of x, rounded down, is surely `least` or more."""
+        return surely_less(least * self.divisor - 1, self.slope * x + self.offset)
+
+    def is_less(self, bound: int, x: int) -> bool:
+        """Whether the position of x, rounded down, is surely less than `bound`."""
+        return surely_less(self.slope * x + self.offset, bound * self.divisor)
 
     def simplified(self) -> Position:
-        """The same position with the smallest divisor."""
+        """The same position with the smallest divisor; as it is where sizes are open."""
+        if any(is_symbolic(number) for number in (self.slope, self.offset, self.divisor)):
+            return self
         common = gcd(self.slope, self.offset, self.divisor)
         return Position(self.slope // common, self.offset // common, self.divisor // common)
+
+
+FIRST = Position(0, 0, 1)
+"""The first element, wherever one is."""
 
 
 def exact(value: float) -> Fraction:
@@ -63,10 +83,7 @@ def position_on(axis: AxisResize, mode: str) -> Position:
             f'Coordinate transformation mode "{mode}" is unknown.',
             remedy=f"Use one of {', '.join(sorted(_MODES))}.",
         )
-    slope, offset = _MODES[mode](axis)
-    divisor = slope.denominator * offset.denominator
-    position = Position(int(slope * divisor), int(offset * divisor), divisor)
-    return position.simplified()
+    return _MODES[mode](axis).simplified()
 
 
 def nearest(position: Position, rounding: str) -> Position:
@@ -87,53 +104,52 @@ def nearest(position: Position, rounding: str) -> Position:
     )
 
 
-Line = tuple[Fraction, Fraction]
-"""(slope, offset) of a linear function."""
-
-
-def _half_pixel(axis: AxisResize) -> Line:
+def _half_pixel(axis: AxisResize) -> Position:
     """Centres of elements correspond."""
-    return 1 / axis.scale, 1 / (2 * axis.scale) - Fraction(1, 2)
+    many, few = axis.output_by_size
+    return Position(2 * few, few - many, 2 * many)
 
 
-def _half_pixel_symmetric(axis: AxisResize) -> Line:
+def _half_pixel_symmetric(axis: AxisResize) -> Position:
     """As half_pixel, where the middle stays the middle although the output size was rounded."""
-    slope, offset = _half_pixel(axis)
-    adjustment = Fraction(axis.output) / (axis.scale * axis.size)
-    return slope, offset + Fraction(axis.size, 2) * (1 - adjustment)
+    many, few = axis.output_by_size
+    shift = axis.size * many - axis.output * few
+    return Position(2 * few, few - many + shift, 2 * many)
 
 
-def _pytorch_half_pixel(axis: AxisResize) -> Line:
+def _pytorch_half_pixel(axis: AxisResize) -> Position:
     """As half_pixel, but a single element shows the first one."""
-    return _half_pixel(axis) if axis.output > 1 else (Fraction(0), Fraction(0))
+    return _half_pixel(axis) if axis.output > 1 else FIRST
 
 
-def _align_corners(axis: AxisResize) -> Line:
+def _align_corners(axis: AxisResize) -> Position:
     """The first and the last element stay where they are."""
-    if axis.output == 1:
-        return Fraction(0), Fraction(0)
-    return Fraction(axis.size - 1, axis.output - 1), Fraction(0)
+    return Position(axis.size - 1, 0, axis.output - 1) if axis.output > 1 else FIRST
 
 
-def _asymmetric(axis: AxisResize) -> Line:
+def _asymmetric(axis: AxisResize) -> Position:
     """Beginnings of elements correspond."""
-    return 1 / axis.scale, Fraction(0)
+    many, few = axis.output_by_size
+    return Position(few, 0, many)
 
 
-def _tf_half_pixel_for_nn(axis: AxisResize) -> Line:
+def _tf_half_pixel_for_nn(axis: AxisResize) -> Position:
     """Centres of resized elements fall on beginnings of original ones."""
-    return 1 / axis.scale, 1 / (2 * axis.scale)
+    many, few = axis.output_by_size
+    return Position(2 * few, few, 2 * many)
 
 
-def _tf_crop_and_resize(axis: AxisResize) -> Line:
+def _tf_crop_and_resize(axis: AxisResize) -> Position:
     """As align_corners, of a region."""
     begin, end = (exact(share) for share in axis.region)
-    if axis.output == 1:
-        return Fraction(0), (begin + end) / 2 * (axis.size - 1)
-    return (end - begin) * (axis.size - 1) / (axis.output - 1), begin * (axis.size - 1)
+    whole = lcm(begin.denominator, end.denominator)
+    first, last = int(begin * whole) * (axis.size - 1), int(end * whole) * (axis.size - 1)
+    if axis.output > 1:
+        return Position(last - first, first * (axis.output - 1), whole * (axis.output - 1))
+    return Position(0, first + last, 2 * whole)
 
 
-_MODES: dict[str, Callable[[AxisResize], Line]] = {
+_MODES: dict[str, Callable[[AxisResize], Position]] = {
     "half_pixel": _half_pixel,
     "half_pixel_symmetric": _half_pixel_symmetric,
     "pytorch_half_pixel": _pytorch_half_pixel,

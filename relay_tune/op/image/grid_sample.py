@@ -20,8 +20,19 @@ from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, wide_dtype
 from relay_tune.op.image.interpolation import TAPS, method_name, neighbour_weights
 from relay_tune.op.layout_indices import compute_elements
-from relay_tune.tensor.expression import INDEX, Scalar, Tensor, binary, cast, literal, select, unary
+from relay_tune.tensor.expression import (
+    INDEX,
+    Scalar,
+    Tensor,
+    binary,
+    cast,
+    index_value,
+    literal,
+    select,
+    unary,
+)
 from relay_tune.tensor.scalar_semantics import numpy_dtype
+from relay_tune.tensor.size import is_symbolic
 from relay_tune.typing.relations.pooling import grid_sample as grid_sample_relation
 
 PADDING_MODES = ("zeros", "border", "reflection")
@@ -48,22 +59,26 @@ class GridSampleAttributes(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class _Sampling:
-    """How one spatial axis of `size` elements is sampled."""
+    """How one spatial axis of `size` elements, a number or an expression, is sampled."""
 
     method: str
     padding: str
-    size: int
+    size: Any
     align_corners: bool
 
     @property
-    def range(self) -> tuple[float, float]:
-        """The positions, in elements, at which the axis is mirrored; -1 and 1 in the grid."""
-        return (0.0, self.size - 1.0) if self.align_corners else (-0.5, self.size - 0.5)
+    def low(self) -> float:
+        """The position, in elements, that is -1 in the grid, and at which the axis is mirrored."""
+        return 0.0 if self.align_corners else -0.5
+
+    @property
+    def length(self) -> Any:
+        """How many elements it is from there to 1 in the grid."""
+        return self.size - 1.0 if self.align_corners else self.size
 
     def pixel(self, coordinate: Any) -> Any:
         """The position, in elements, of a coordinate of the grid."""
-        low, high = self.range
-        return (coordinate + 1.0) * ((high - low) / 2) + low
+        return (coordinate + 1.0) * (self.length / 2.0) + self.low
 
     @property
     def taps(self) -> tuple[int, ...]:
@@ -71,7 +86,7 @@ class _Sampling:
         return TAPS[self.method]
 
 
-def _samplings(attributes: GridSampleAttributes, sizes: Sequence[int]) -> list[_Sampling]:
+def _samplings(attributes: GridSampleAttributes, sizes: Sequence[Any]) -> list[_Sampling]:
     if attributes.padding_mode not in PADDING_MODES:
         raise InputError(
             f'Padding mode "{attributes.padding_mode}" is unknown.',
@@ -85,8 +100,10 @@ def _samplings(attributes: GridSampleAttributes, sizes: Sequence[int]) -> list[_
 
 def _grid_sample(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -> list[Tensor]:
     data, grid = inputs
-    samplings = _samplings(attributes, data.shape[2:])
-    rank, dtype = len(samplings), wide_dtype(data.dtype)
+    dtype = wide_dtype(data.dtype)
+    sizes = [cast(index_value(n), dtype) if is_symbolic(n) else n for n in data.shape[2:]]
+    samplings = _samplings(attributes, sizes)
+    rank = len(samplings)
 
     def element(batch: Scalar, channel: Scalar, *places: Scalar) -> Scalar:
         neighbours = []
@@ -127,15 +144,19 @@ def _neighbours(coordinate: Scalar, how: _Sampling) -> list[tuple[Scalar, Scalar
 
 def _brought_inside(position: Scalar, how: _Sampling) -> Scalar:
     """The position on the image that is shown at a position, for border and reflection."""
-    low, high = how.range
     if how.padding == "zeros":
         return position
-    if how.padding == "reflection" and high > low:
-        period = 2 * (high - low)
-        distance = unary("abs", position - low)
-        rest = distance - unary("floor", distance * (1 / period)) * period
-        position = binary("min", rest, period - rest) + low
+    if how.padding == "reflection":
+        period = _period(how.length * 2.0)
+        distance = unary("abs", position - how.low)
+        rest = distance - unary("floor", distance / period) * period
+        position = binary("min", rest, period - rest) + how.low
     return _clipped(position, how)
+
+
+def _period(length: Any) -> Any:
+    """After how many elements a reflection repeats; a single element shows itself anyhow."""
+    return binary("max", length, 1.0) if isinstance(length, Scalar) else max(length, 1.0)
 
 
 def _clipped(position: Scalar, how: _Sampling) -> Scalar:
@@ -182,12 +203,12 @@ def _neighbour_arrays(coordinate: Array, how: _Sampling) -> list[tuple[Array, Ar
 
 def _array_brought_inside(position: Array, how: _Sampling) -> Array:
     """numpy form of `_brought_inside`."""
-    low, high = how.range
     if how.padding == "zeros":
         return position
-    if how.padding == "reflection" and high > low:
-        rest = np.abs(position - low) % (2 * (high - low))
-        position = np.minimum(rest, 2 * (high - low) - rest) + low
+    if how.padding == "reflection":
+        period = _period(how.length * 2.0)
+        rest = np.abs(position - how.low) % period
+        position = np.minimum(rest, period - rest) + how.low
     return np.clip(position, 0, how.size - 1)
 
 

@@ -16,7 +16,16 @@ from relay_tune.errors import InputError
 from relay_tune.op.elements import Array, number
 from relay_tune.op.image.coordinates import Position
 from relay_tune.op.layout_indices import compute_elements, quotient, remainder
-from relay_tune.tensor.expression import Scalar, Tensor, binary, cast, literal, select
+from relay_tune.tensor.expression import (
+    Scalar,
+    Tensor,
+    binary,
+    cast,
+    index_value,
+    literal,
+    select,
+)
+from relay_tune.tensor.size import is_symbolic
 
 TAPS = {"nearest": (0,), "linear": (0, 1), "cubic": (-1, 0, 1, 2)}
 """Distances of the neighbours from the element at or before the position."""
@@ -74,19 +83,26 @@ def interpolate(data: Tensor, axis: int, how: Interpolation, dtype: str) -> Tens
         value = values[0]
         if how.method != "nearest":
             share = cast(remainder(numerator, how.position.divisor), dtype)
-            value = _weighted_sum(values, base, share * (1.0 / how.position.divisor), how)
+            value = _weighted_sum(values, base, _divided(share, how.position.divisor), how)
         return _unless_outside(value, numerator, how)
 
     return compute_elements("resized", shape, element)
 
 
+def _divided(value: Scalar, divisor: int) -> Scalar:
+    if is_symbolic(divisor):
+        return value / cast(index_value(divisor), value.dtype)
+    return value * (1.0 / divisor)
+
+
 def _clamped(base: Scalar, tap: int, how: Interpolation) -> Scalar:
     """The neighbour at distance `tap`, or the edge; bounds that always hold are left out."""
-    ends = (how.position.floor(0) + tap, how.position.floor(how.output - 1) + tap)
+    ends = (0, how.output - 1)
     index = base + tap
-    if max(ends) > how.size - 1:
+    if not all(how.position.is_less(how.size - tap, end) for end in ends):
         index = binary("min", index, how.size - 1)
-    return binary("max", index, 0) if min(ends) < 0 else index
+    is_inside = all(how.position.is_at_least(-tap, end) for end in ends)
+    return index if is_inside else binary("max", index, 0)
 
 
 def _weighted_sum(values: list[Scalar], base: Scalar, share: Scalar, how: Interpolation) -> Scalar:

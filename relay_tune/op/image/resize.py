@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -95,9 +94,7 @@ def axis_interpolations(
 def _interpolation(
     attributes: Resize1DAttributes, number: int, axes: int, size: int, output: int
 ) -> Interpolation:
-    scale = (
-        Fraction(output, size) if attributes.scales is None else exact(attributes.scales[number])
-    )
+    scale = None if attributes.scales is None else exact(attributes.scales[number])
     roi = attributes.roi or (0.0,) * axes + (1.0,) * axes
     mode = attributes.coordinate_transformation_mode
     resized = AxisResize(size, output, scale, (roi[number], roi[number + axes]))

@@ -25,6 +25,7 @@ from relay_tune.tensor.expression import (
     unary,
 )
 from relay_tune.tensor.scalar_semantics import numpy_dtype
+from relay_tune.tensor.size import is_symbolic
 from relay_tune.typing.relations import nn as relations_nn
 
 
@@ -62,7 +63,8 @@ class L2NormalizeAttributes(Attributes):
 
 def _neighbours(size: int, channels: int) -> tuple[int, int]:
     """How many channels before and behind one count, of those that there can be."""
-    before, others = (size - 1) // 2, max(0, channels - 1)
+    before = (size - 1) // 2
+    others = size if is_symbolic(channels) else max(0, channels - 1)
     return min(before, others), min(size - 1 - before, others)
 
 

@@ -13,7 +13,16 @@ from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import Compute, FusionKind, Operator, Reference, register
 from relay_tune.op.elements import Array, clamp_index, wide_dtype
 from relay_tune.op.layout_indices import ReductionAxes, cast_tensor, compute_elements
-from relay_tune.tensor.expression import Scalar, Tensor, binary, cast, reduce, select, unary
+from relay_tune.tensor.expression import (
+    Scalar,
+    Tensor,
+    binary,
+    cast,
+    index_value,
+    reduce,
+    select,
+    unary,
+)
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.typing.relations import nn as relations_nn
 
@@ -53,9 +62,8 @@ def _entropy(attributes: Any, inputs: Sequence[Any], logarithm: bool) -> list[Te
         return (unary("log", value) if logarithm else value) * cast(targets[places], dtype)
 
     total = _sum_all("cross_entropy_sum", predictions.shape, term)
-    rows = predictions.shape[0]
-    share = -1.0 / rows if rows else float("nan")
-    result = compute_elements("cross_entropy", (), lambda: total[()] * share)
+    rows = cast(index_value(predictions.shape[0]), dtype)
+    result = compute_elements("cross_entropy", (), lambda: -total[()] / rows)
     return [cast_tensor(result, predictions.dtype)]
 
 

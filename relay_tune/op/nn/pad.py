@@ -14,7 +14,8 @@ from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array
 from relay_tune.op.layout_indices import ZERO, compute_elements, remainder
 from relay_tune.op.nn.windows import pad_axes
-from relay_tune.tensor.expression import Literal, Scalar, Tensor, binary
+from relay_tune.tensor.expression import Literal, Scalar, Tensor, binary, index_value
+from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Computed
 from relay_tune.typing.relations.shape import pad as pad_relation
 
@@ -110,12 +111,18 @@ def _inside(place: Scalar, size: int, mode: str) -> Scalar:
         case "wrap":
             return remainder(place, size)
         case "reflect":
-            turn = remainder(place, 2 * size - 2)
-            return binary("min", turn, 2 * size - 2 - turn)
+            turn = remainder(place, _period_of_reflection(size))
+            return binary("min", turn, index_value(2 * size - 2) - turn)
         case "symmetric":
             turn = remainder(place, 2 * size)
-            return binary("min", turn, 2 * size - 1 - turn)
+            return binary("min", turn, index_value(2 * size - 1) - turn)
     raise InputError(f'Padding mode "{mode}" is unknown.', remedy=f"Use one of {PAD_MODES}.")
+
+
+def _period_of_reflection(size: int) -> Scalar | int:
+    """After how many elements a reflection repeats; of an open size that may be 1 at least 1."""
+    period = 2 * size - 2
+    return binary("max", index_value(period), 1) if is_symbolic(size) else period
 
 
 def _pad_reference(attributes: PadAttributes, data: Array, value: Array) -> Array:

@@ -39,6 +39,7 @@ from relay_tune.op.nn.convolution_computation import (
 from relay_tune.op.nn.windows import Windows, conjunction, pad_data, windows_of
 from relay_tune.tensor.expression import Scalar, Tensor, binary, cast, literal, reduce, select
 from relay_tune.tensor.scalar_semantics import numpy_dtype
+from relay_tune.tensor.size import ceiling_quotient, is_symbolic
 from relay_tune.typing.layout import parse_layout
 from relay_tune.typing.relations.support import as_tuple
 
@@ -107,9 +108,9 @@ def phases_of(size: int, window: int, stride: int, dilation: int, cut: int, outp
     taps = window if stride == 1 else -(-((window - 1) * dilation + 1) // stride)
     first = cut // stride
     crop = cut - first * stride
-    blocks = -(-output // stride)
+    blocks = ceiling_quotient(output, stride)
     reach = (taps - 1) * step
-    late = crop + min(stride, output) > stride
+    late = crop + (stride if is_symbolic(output) else min(stride, output)) > stride
     extent = blocks + reach + late
     return Phases(stride, step, taps, blocks, crop, late, reach - first, extent)
 

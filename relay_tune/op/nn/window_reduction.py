@@ -22,8 +22,18 @@ from relay_tune.op.layout_indices import (
     whole,
 )
 from relay_tune.op.nn.windows import Windows, pad_data
-from relay_tune.tensor.expression import Number, Scalar, Tensor, binary, cast, literal, reduce
+from relay_tune.tensor.expression import (
+    Number,
+    Scalar,
+    Tensor,
+    binary,
+    cast,
+    index_value,
+    literal,
+    reduce,
+)
 from relay_tune.tensor.scalar_semantics import is_float, numpy_dtype
+from relay_tune.tensor.size import is_symbolic, surely_less
 
 
 def lowest_value(dtype: str) -> Number:
@@ -98,7 +108,7 @@ def divide_by_count(total: Scalar, counts: Sequence[Scalar | int]) -> Scalar:
     """`total` divided by the product of `counts`; integers are rounded towards zero."""
     fixed = prod(count for count in counts if isinstance(count, int))
     varying = [count for count in counts if isinstance(count, Scalar)]
-    if not varying and is_float(total.dtype):
+    if not varying and is_float(total.dtype) and not is_symbolic(fixed):
         return total * (1.0 / fixed)
     number: Scalar = literal(fixed, "int64")
     for count in varying:
@@ -118,19 +128,32 @@ def window_counts(
     return [max(1, sum(low <= start + tap < high for tap in taps)) for start in starts]
 
 
+def surely_covers(
+    size: int, outputs: int, windows: Windows, axis: int, include_padding: bool
+) -> bool:
+    """Whether all windows on an axis of an open `size` count all of their elements."""
+    low = 0 if include_padding else windows.before[axis]
+    high = windows.before[axis] + size + (windows.after[axis] if include_padding else 0)
+    last = (outputs - 1) * windows.strides[axis] + windows.span[axis]
+    return low == 0 and surely_less(last, high + 1)
+
+
 def _count(
     position: Scalar, outputs: int, size: int, windows: Windows, axis: int, include_padding: bool
 ) -> Scalar | int:
     """What `window_counts` has at `position`: a number where it is the same everywhere."""
-    counts = window_counts(outputs, size, windows, axis, include_padding)
-    if len(set(counts)) == 1:
-        return counts[0]
+    if not is_symbolic(size):
+        counts = window_counts(outputs, size, windows, axis, include_padding)
+        if len(set(counts)) == 1:
+            return counts[0]
+    elif surely_covers(size, outputs, windows, axis, include_padding):
+        return windows.size[axis]
     low = 0 if include_padding else windows.before[axis]
     high = windows.before[axis] + size + (windows.after[axis] if include_padding else 0)
     step = windows.dilation[axis]
     start = position * windows.strides[axis]
-    first = binary("max", quotient(low + step - 1 - start, step), 0)
-    last = binary("min", quotient(high + step - 1 - start, step), windows.size[axis])
+    first = binary("max", quotient(index_value(low + step - 1) - start, step), 0)
+    last = binary("min", quotient(index_value(high + step - 1) - start, step), windows.size[axis])
     return binary("max", last - first, 1)
 
 
@@ -145,9 +168,19 @@ def _room_behind(
         for n, letter in enumerate(spatial_letters(layouts[0]))
     ]
     return [
-        max(0, reach[n] - windows.before[n] - sizes[letter])
+        _least_room(reach[n] - windows.before[n] - sizes[letter], windows, n)
         for n, letter in enumerate(spatial_letters(layouts[0]))
     ]
+
+
+def _least_room(beyond: int, windows: Windows, axis: int) -> int:
+    """`beyond`, or 0 if that is less; of an open size the most that it can be.
+
+    Windows are counted such that none ends further behind the padding than a step is wide.
+    """
+    if not is_symbolic(beyond) or surely_less(beyond, 1):
+        return max(0, beyond)
+    return windows.after[axis] + windows.strides[axis] - 1
 
 
 def reduce_windows_array(
