@@ -15,7 +15,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from relay_tune.errors import NoNativeCodeError, TypeInferenceError
+from relay_tune.errors import FIX_SIZES, NoNativeCodeError, TypeInferenceError
 from relay_tune.first_order.kinds import component_types, function_type, is_open_type, type_of
 from relay_tune.ir.dim import Dim, Symbol, UnknownDim
 from relay_tune.ir.dim_arithmetic import substitute, symbol_names
@@ -66,8 +66,8 @@ def open_primitive(primitive: Function) -> OpenPrimitive:
 
     Where distinct names for sizes that are `?` give no type, `?` of equal places, counted from the
     last axis, are taken to be equal, as few of them as give one; or else one or two `?` are equal
-    to some other sizes, if that gives a type. Raises NoNativeCodeError if nothing does, or the size of a result depends on the
-    elements of inputs.
+    to some other sizes, if that gives a type. Raises NoNativeCodeError if nothing does, or the size
+    of a result depends on the elements of inputs.
     """
     failure: TypeInferenceError | None = None
     params = function_type(primitive).params
@@ -81,9 +81,11 @@ def open_primitive(primitive: Function) -> OpenPrimitive:
         shapes = [t.shape for t in _tensors(function_type(typed).result)]
         outputs, found = _with_names_for_unknown(shapes)
         if found and not finds_sizes(typed):
+            names = _operators(typed)
             raise NoNativeCodeError(
-                f"The size of a result of {_operators(typed)} depends on the elements of inputs.",
+                f"A size of a result of {names} does not follow from those of its inputs.",
                 where=primitive.span,
+                remedy=FIX_SIZES,
             )
         return OpenPrimitive(typed, naming.symbols, tuple(naming.checks), outputs, found)
     raise NoNativeCodeError(
@@ -106,7 +108,8 @@ def _with_fewer(
     primitive: Function, equal: Equal, found: tuple[_Naming, Function]
 ) -> tuple[_Naming, Function]:
     """What `_named` finds if sizes that need not be equal have names of their own."""
-    for place in sorted({*equal, *(~other for other in equal.values() if _is_earlier(other))}):
+    earlier = (~other for other in equal.values() if isinstance(other, int) and other < 0)
+    for place in sorted({*equal, *earlier}):
         fewer = _without(place, equal)
         try:
             found, equal = _named(primitive, fewer), fewer
@@ -122,10 +125,6 @@ def _without(place: int, equal: Equal) -> Equal:
     if place in equal:
         return rest | dict.fromkeys(others, equal[place])
     return rest | dict.fromkeys(others[1:], ~others[0] if others else 0)
-
-
-def _is_earlier(other: int | Symbol) -> bool:
-    return isinstance(other, int) and other < 0
 
 
 def _with_names_for_unknown(

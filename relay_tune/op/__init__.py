@@ -31,6 +31,7 @@ from relay_tune.op import (
     shape,
     slicing,
     sorting,
+    unique,
 )
 
 __all__ = [
@@ -61,4 +62,5 @@ __all__ = [
     "shape",
     "slicing",
     "sorting",
+    "unique",
 ]

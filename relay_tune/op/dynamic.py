@@ -1,6 +1,6 @@
-"""Operators whose result shape depends on values: dyn.*, argwhere, unique.
+"""Operators whose result shape depends on values: dyn.*, argwhere; see also `unique`.
 
-All but `unique` have a computation of their results' sizes, after which the elements are computed.
+They have a computation of their results' sizes, after which the elements are computed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from relay_tune.typing.relations.creation import filled_dynamic, shaped_by_value
 from relay_tune.typing.relations.indexing import argwhere as argwhere_relation
 from relay_tune.typing.relations.reshape_codes import reshaped
 from relay_tune.typing.relations.sorting import topk_dynamic
-from relay_tune.typing.relations.sorting import unique as unique_relation
 
 
 @dataclass(frozen=True)
@@ -74,19 +73,6 @@ class DynamicTopkAttributes(Attributes):
     ret_type: str = "both"
     is_ascend: bool = False
     dtype: str = "int32"
-
-
-@dataclass(frozen=True)
-class UniqueAttributes(Attributes):
-    """Attributes of unique.
-
-    Attributes:
-        is_sorted: whether values come in ascending order instead of that of their first places.
-        return_counts: whether the tuple also has how often each value occurs.
-    """
-
-    is_sorted: bool = True
-    return_counts: bool = False
 
 
 def _dynamic_operator(
@@ -163,19 +149,6 @@ def _topk(attributes: DynamicTopkAttributes, data: Array, k: Array) -> Any:
 
 def _argwhere(attributes: Attributes, condition: Array) -> Array:
     return np.argwhere(condition).astype(np.int32)
-
-
-def _unique(attributes: UniqueAttributes, data: Array) -> tuple[Array, ...]:
-    values, first, inverse, counts = np.unique(
-        data, return_index=True, return_inverse=True, return_counts=True
-    )
-    if not attributes.is_sorted:
-        order = np.argsort(first)
-        rank = np.argsort(order)
-        values, first, inverse, counts = values[order], first[order], rank[inverse], counts[order]
-    number = np.array([len(values)], np.int32)
-    found = (values, first.astype(np.int32), inverse.astype(np.int32), number)
-    return (*found, counts.astype(np.int32)) if attributes.return_counts else found
 
 
 dyn_reshape = _dynamic_operator(
@@ -273,13 +246,4 @@ argwhere = _dynamic_operator(
     "The positions of the elements that are not zero, one a row, int32.",
     sizes=sizes.argwhere_sizes,
     compute=sizes.argwhere_elements,
-)
-unique = _dynamic_operator(
-    "unique",
-    ("data",),
-    unique_relation,
-    _unique,
-    "The values of a vector without repetition, where each stood first, which one each element "
-    "is, and their number.",
-    UniqueAttributes,
 )

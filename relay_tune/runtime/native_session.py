@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -116,6 +117,10 @@ class ObjectDescription:
     fields: np.ndarray
 
 
+def _close(functions: SessionFunctions, session: int) -> None:
+    functions.close(session)
+
+
 class NativeSession:
     """A heap and a stack; one call at a time.
 
@@ -130,12 +135,10 @@ class NativeSession:
         if session is None:
             raise MemoryError("There is no memory for the stack of the program.")
         self.address = session
+        # Code and session may be garbage of one cycle; this keeps the code until it has run.
+        weakref.finalize(self, _close, functions, session).atexit = False
         self._layouts = np.empty(FIRST_ROOM, np.int64)
         self._rows = np.empty((0, 0), np.int64)
-
-    def __del__(self) -> None:
-        if hasattr(self, "address"):
-            self.functions.close(self.address)
 
     def call(self, inputs: Pointers, outputs: Pointers) -> None:
         """Run the program; RelayError if it fails (then all objects are gone)."""

@@ -316,14 +316,26 @@ def test_an_open_image_is_enlarged_by_any_factor() -> None:
     for scale in ("2f", "1.5f"):
         text = f"nn.upsampling(%x, scale_h={scale}, scale_w=2f)"
         module = parse(f"def @main(%x: Tensor[(1, 2, ?, ?), float32]) {{ {text} }}")
-        model = build(module, threads=1)
+        lines: list[str] = []
+        model = build(module, threads=1, report=lines.append)
+        assert any("no code for all sizes" in line for line in lines) == (scale == "1.5f")
         for size in ((5, 4), (1, 1)):
             check(module, model, floats(1, 2, *size))
 
 
 def test_what_has_no_code_names_the_operator() -> None:
-    with pytest.raises(RelayError, match="result of unique depends on the elements"):
-        built("def @main(%x: Tensor[(5), float32]) { unique(%x).0 }")
+    enlarged = "nn.upsampling(%p.0, scale_h=1.5f, scale_w=2f)"
+    with pytest.raises(RelayError, match=r"result of nn\.upsampling does not follow"):
+        built(f"def @main(%p: (Tensor[(1, 2, ?, ?), float32], int32)) {{ {enlarged} }}")
+
+
+def test_a_shape_like_another_one_must_have_as_many_elements() -> None:
+    module, model = built(
+        "def @main(%x: Tensor[(4), bool]) { reshape_like(argwhere(%x), zeros(shape=[3])) }"
+    )
+    check(module, model, np.array([True, False, True, True]))
+    with pytest.raises(RelayError, match="not as many elements"):
+        model(np.array([True, False, False, True]))
 
 
 def test_the_translation_network_attends_to_any_length() -> None:

@@ -39,21 +39,6 @@ def test_argwhere():
     np.testing.assert_array_equal(run("argwhere", DATA > 3), [[1, 1], [1, 2]])
 
 
-def test_unique():
-    data = np.array([3, 1, 3, 2], "int64")
-    values, first, inverse, number = run("unique", data)
-    assert [values.tolist(), first.tolist(), inverse.tolist(), number.tolist()] == [
-        [1, 2, 3],
-        [1, 3, 0],
-        [2, 0, 2, 1],
-        [3],
-    ]
-    values, first, inverse, _, counts = run("unique", data, is_sorted=False, return_counts=True)
-    np.testing.assert_array_equal(values, [3, 1, 2])
-    np.testing.assert_array_equal(values[inverse], data)
-    np.testing.assert_array_equal(counts, [2, 1, 1])
-
-
 def test_reinterpret():
     found = run("reinterpret", np.array([1.0], "float32"), dtype="int32")
     assert found.tolist() == [0x3F800000]

@@ -25,7 +25,7 @@ from relay_tune.tensor.expression import (
     literal,
     select,
 )
-from relay_tune.tensor.size import is_symbolic
+from relay_tune.tensor.size import is_symbolic, surely_less
 
 TAPS = {"nearest": (0,), "linear": (0, 1), "cubic": (-1, 0, 1, 2)}
 """Distances of the neighbours from the element at or before the position."""
@@ -74,7 +74,7 @@ def interpolate(data: Tensor, axis: int, how: Interpolation, dtype: str) -> Tens
     shape = (*data.shape[:axis], how.output, *data.shape[axis + 1 :])
 
     def element(*axes: Scalar) -> Scalar:
-        numerator = axes[axis] * how.position.slope + how.position.offset
+        numerator = axes[axis] * _factor(how.position.slope) + how.position.offset
         base = quotient(numerator, how.position.divisor)
         values = [
             cast(data[(*axes[:axis], _clamped(base, tap, how), *axes[axis + 1 :])], dtype)
@@ -87,6 +87,13 @@ def interpolate(data: Tensor, axis: int, how: Interpolation, dtype: str) -> Tens
         return _unless_outside(value, numerator, how)
 
     return compute_elements("resized", shape, element)
+
+
+def _factor(slope: int) -> Scalar | int:
+    """A slope; one that may be 0 at some open sizes as an expression, which loops do not split."""
+    if is_symbolic(slope) and not surely_less(0, slope):
+        return binary("max", index_value(slope), 0)
+    return slope
 
 
 def _divided(value: Scalar, divisor: int) -> Scalar:

@@ -111,7 +111,7 @@ def _inside(place: Scalar, size: int, mode: str) -> Scalar:
         case "wrap":
             return remainder(place, size)
         case "reflect":
-            turn = remainder(place, _period_of_reflection(size))
+            turn = binary("floormod", place, _period_of_reflection(size))
             return binary("min", turn, index_value(2 * size - 2) - turn)
         case "symmetric":
             turn = remainder(place, 2 * size)

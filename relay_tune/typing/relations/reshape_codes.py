@@ -34,6 +34,15 @@ def reshaped(data: TensorType, codes: tuple[Dim, ...], allow_zero: bool) -> tupl
     return tuple(target)
 
 
+def check_same_count(data: TensorType, source: Sequence[Dim], target: Sequence[Dim]) -> None:
+    """RelationError if axes of `data` surely have another number of elements than `target`."""
+    if UNKNOWN in (*source, *target):
+        return
+    before, after = (_product(sizes) for sizes in _cancel(source, target))
+    if isinstance(before, int) and isinstance(after, int) and before != after:
+        raise _wrong_size(data, tuple(target))
+
+
 def _expand(data: TensorType, codes: tuple[Dim, ...], allow_zero: bool) -> list[Dim]:
     """The target with all codes but -1 replaced by sizes."""
     target: list[Dim] = []

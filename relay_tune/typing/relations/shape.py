@@ -14,7 +14,7 @@ from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply
 from relay_tune.ir.operator import RelationContext, RelationError
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.typing.relations.elementwise import broadcast_shapes
-from relay_tune.typing.relations.reshape_codes import reshaped
+from relay_tune.typing.relations.reshape_codes import check_same_count, reshaped
 from relay_tune.typing.relations.support import (
     known_tensor,
     known_tensors,
@@ -42,8 +42,8 @@ def reshape_like(inputs: Sequence[Type], attributes: Any, context: RelationConte
     data, like = tensors
     left = slice(attributes.lhs_begin, attributes.lhs_end).indices(len(data.shape))
     middle = like.shape[slice(attributes.rhs_begin, attributes.rhs_end)]
-    target = (*data.shape[: left[0]], *middle, *data.shape[left[1] :])
-    return TensorType(reshaped(data, target, True), data.dtype)
+    check_same_count(data, data.shape[left[0] : left[1]], middle)
+    return TensorType((*data.shape[: left[0]], *middle, *data.shape[left[1] :]), data.dtype)
 
 
 def batch_flatten(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:

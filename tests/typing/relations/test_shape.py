@@ -37,6 +37,12 @@ CASES = [
         {"lhs_begin": 1, "lhs_end": None, "rhs_begin": 0, "rhs_end": None},
         tensor(2, 3, 4),
     ),
+    (
+        "reshape_like",
+        [tensor(UNKNOWN, 2), tensor(UNKNOWN)],
+        {"lhs_begin": 0, "lhs_end": None, "rhs_begin": 0, "rhs_end": None},
+        tensor(UNKNOWN),
+    ),
     ("batch_flatten", [tensor(N, 3, 4)], {}, tensor(N, 12)),
     ("transpose", [tensor(2, N)], {"axes": None}, tensor(N, 2)),
     ("transpose", [tensor(2, 3, 4)], {"axes": (0, -1, 1)}, tensor(2, 4, 3)),

@@ -1,0 +1,134 @@
+"""unique: the values of a vector without repetition.
+
+The vector is sorted, so that equal elements stand side by side; each element then knows where the
+first of its equals stood, and one walk in the order that is asked for numbers the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relay_tune.ir.expr import Attributes
+from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.op.elements import Array, integer_shape
+from relay_tune.op.merge_sort import sorted_tensors
+from relay_tune.tensor.expression import (
+    INDEX,
+    Axis,
+    Scalar,
+    Tensor,
+    binary,
+    cast,
+    reduce,
+    unary,
+)
+from relay_tune.tensor.loops import Buffer, LoopBuilder
+from relay_tune.tensor.scalar_semantics import is_float
+from relay_tune.tensor.tensor import compute, procedure
+from relay_tune.typing.relations.sorting import unique as unique_relation
+
+
+@dataclass(frozen=True)
+class UniqueAttributes(Attributes):
+    """Attributes of unique.
+
+    Attributes:
+        is_sorted: whether values come in ascending order instead of that of their first places.
+        return_counts: whether the tuple also has how often each value occurs.
+    """
+
+    is_sorted: bool = True
+    return_counts: bool = False
+
+
+def _sorted_with_places(data: Tensor) -> tuple[Tensor, Tensor]:
+    ordered, places = sorted_tensors("unique_sort", data, 0, data.shape[0], True, INDEX)
+    return ordered, places
+
+
+def _begins_value(ordered: Tensor, place: Scalar) -> Scalar:
+    """Whether the element at `place` differs from the one before it; a NaN is like another."""
+    element, before = ordered[place], ordered[binary("max", place - 1, 0)]
+    differs = binary("ne", element, before)
+    if is_float(ordered.dtype):
+        both = binary("and", unary("isnan", element), unary("isnan", before))
+        differs = binary("and", differs, unary("not", both))
+    return binary("or", binary("eq", place, 0), differs)
+
+
+def _unique_sizes(attributes: Any, inputs: Any, types: Any) -> list[Scalar]:
+    """How many values there are, for each result that has one element a value."""
+    ordered, _ = _sorted_with_places(inputs[0])
+    place = Axis("k", ordered.shape[0], dtype=INDEX)
+    begins = cast(_begins_value(ordered, place), INDEX)
+    count = compute("count", (), lambda: reduce("sum", [place], begins))
+    return [count[()]] * (3 if attributes.return_counts else 2)
+
+
+def _unique_elements(attributes: Any, inputs: Any, types: Any) -> Sequence[Tensor]:
+    """Values, first places, the number of each element's value, their number, and counts."""
+    (data,) = inputs
+    ordered, places = _sorted_with_places(data)
+    size = data.shape[0]
+
+    def write(builder: LoopBuilder, *buffers: Buffer) -> None:
+        source, sorted_values, order, values, first, inverse, number, counts = buffers
+        leader = builder.local("leader", (size,), INDEX)
+        numbers = builder.local("numbers", (size,), INDEX)
+        current = builder.local("current", (), INDEX)
+        found = builder.local("found", (), INDEX)
+        with builder.loop("sorted", size) as step:
+            with builder.when(_begins_value(sorted_values, step)):
+                builder.store(current, (), order[step])
+            builder.store(leader, (order[step],), current[()])
+        builder.store(found, (), 0)
+        with builder.loop("walk", size) as step:
+            place: Scalar = order[step] if attributes.is_sorted else step
+            with builder.when(binary("eq", leader[place], place)):
+                builder.store(numbers, (place,), found[()])
+                builder.store(values, (found[()],), source[place])
+                builder.store(first, (found[()],), cast(place, first.dtype))
+                builder.store(counts, (found[()],), 0)
+                builder.store(found, (), found[()] + 1)
+            value = numbers[leader[place]]
+            builder.store(inverse, (place,), cast(value, inverse.dtype))
+            builder.store(counts, (value,), counts[value] + 1)
+        builder.store(number, (0,), cast(found[()], number.dtype))
+
+    results = [(integer_shape(type_), type_.dtype) for type_ in types]
+    counted = results if attributes.return_counts else [*results, (results[1][0], "int32")]
+    outputs = procedure("unique", [data, ordered, places], counted, write)
+    return outputs[: len(results)]
+
+
+def _unique(attributes: UniqueAttributes, data: Array) -> tuple[Array, ...]:
+    values, first, inverse, counts = np.unique(
+        data, return_index=True, return_inverse=True, return_counts=True
+    )
+    if not attributes.is_sorted:
+        order = np.argsort(first)
+        rank = np.argsort(order)
+        values, first, inverse, counts = values[order], first[order], rank[inverse], counts[order]
+    number = np.array([len(values)], np.int32)
+    found = (values, first.astype(np.int32), inverse.astype(np.int32), number)
+    return (*found, counts.astype(np.int32)) if attributes.return_counts else found
+
+
+unique = register(
+    Operator(
+        name="unique",
+        arguments=("data",),
+        relation=unique_relation,
+        kind=FusionKind.OPAQUE,
+        attributes=UniqueAttributes,
+        sizes=_unique_sizes,
+        compute=_unique_elements,
+        reference=_unique,
+        documentation="The values of a vector without repetition, where each stood first, which "
+        "one each element is, and their number.",
+    )
+)
