@@ -18,6 +18,7 @@ from tests.docs_console import PAGES, ROOT, Console, consoles, output_of
 FENCED = re.compile(r"```([\w-]*)\n(.*?)```", re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 COMMAND = re.compile(r"(?:`|^\$ |&& \S*/)(tune [^`\n|&]+)", re.MULTILINE)
+FILE = re.compile(r"`((?:relay_tune|search|cost_model|logs|tests|benchmarks|docs)/[\w./*]+)`")
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
 FORM = ("In the context of ", ", facing ", ", we decided ", ", to achieve ", ", accepting ")
 
@@ -156,6 +157,19 @@ def test_decisions_that_are_named_exist(page: Path) -> None:
     for number, link in re.findall(r"decision (\d+)(?:\]\(\S*?(\d{4})-)?", page.read_text()):
         assert int(number) in known
         assert not link or int(link) == int(number)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_files_that_are_named_exist(page: Path) -> None:
+    for name in FILE.findall(FENCED.sub("", page.read_text())):
+        assert list(ROOT.glob(name)), name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_names_in_files_that_are_named_exist(page: Path) -> None:
+    """Such as `TileChoice` (`relay_tune/schedule/choice.py`)."""
+    for name, file in re.findall(r"`(\w+)`\s+\(`([\w/]+\.py)`", page.read_text()):
+        assert re.search(rf"\b{name}\b", (ROOT / file).read_text()), f"{name} in {file}"
 
 
 def test_the_architecture_names_every_folder() -> None:

@@ -45,7 +45,7 @@ class NumberAttributes(Attributes):
 
 @dataclass(frozen=True)
 class IndexAttributes(Attributes):
-    """The entries between the brackets, see `python_index`."""
+    """The entries between the brackets, see `relay_tune.frontend.python.index`."""
 
     items: tuple[Any, ...] = ()
 

@@ -22,7 +22,7 @@ BINARY: Mapping[type[ast.operator], str] = MappingProxyType(
         ast.RShift: "right_shift",
     }
 )
-"""`/` and `@` depend on types, see `python_deferred`."""
+"""`/` and `@` depend on types, see `relay_tune.frontend.python.deferred`."""
 
 COMPARISON: Mapping[type[ast.cmpop], str] = MappingProxyType(
     {

@@ -2,7 +2,7 @@
 
     python -m relay_tune.runtime.measuring.worker '{"memory_bytes": ...}'
 
-It answers three kinds of messages (`measure_message`):
+It answers three kinds of messages (`relay_tune.runtime.measuring.message`):
 
 - `load` brings the data of a task,
 - `check` the object files of a candidate of a task, which are linked, run once and compared with
