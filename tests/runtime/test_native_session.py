@@ -5,7 +5,7 @@ import gc
 import numpy as np
 
 from relay_tune.building.build import build
-from relay_tune.ir.parser import parse
+from relay_tune.ir.parser.parse import parse
 
 TEXT = """
 def @main(%n: int32, %x: Tensor[(?), float32]) { if (%n < 1) { exp(%x) } else { %x } }
