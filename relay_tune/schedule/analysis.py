@@ -60,11 +60,15 @@ class Near:
         tensors: of which the part that the nest reads or writes is there.
         bytes: all that the nests work on meanwhile, which decides how near the cache is.
         repeats: how often the nests run, one block after the other, with the same constants.
+        siblings: how many reductions run in the same loops (see `sibling_reductions`).
+        joined: whether the nest is not the first of them.
     """
 
     tensors: frozenset[Tensor] = frozenset()
     bytes: int = 0
     repeats: int = 1
+    siblings: int = 1
+    joined: bool = False
 
 
 NOTHING_NEAR = Near()

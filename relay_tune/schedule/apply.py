@@ -13,7 +13,7 @@ from relay_tune.schedule.accuracy import Accuracy, is_allowed
 from relay_tune.schedule.algorithms import algorithms, in_steps, prepared_program
 from relay_tune.schedule.constant_stages import fold_constant_stages
 from relay_tune.schedule.cycle_bound import least_cycles
-from relay_tune.schedule.default_choice import default_choice
+from relay_tune.schedule.default_choice import default_choices
 from relay_tune.schedule.inline import inline_stages
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest, build_nests
@@ -195,7 +195,7 @@ class Plan:
     def default_under_algorithm(self, machine: Machine, threads: int) -> tuple[float, Schedule]:
         """The estimated cycles of the best schedule under the plan's own algorithm, and itself."""
         spaces = self.spaces(machine, threads)
-        choices = tuple(default_choice(space) for space in spaces)
+        choices = default_choices(spaces)
         cycles = sum(s.estimate(choice).cycles for s, choice in zip(spaces, choices, strict=True))
         return cycles + self.fixed_cycles(machine), Schedule(choices, self.algorithm)
 

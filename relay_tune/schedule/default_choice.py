@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 from math import prod
@@ -19,6 +19,21 @@ from relay_tune.schedule.space import MAXIMUM_BODY, NestSpace, integer, pair
 REMEMBERED_DEFAULTS = 2048
 ENOUGH_ACCUMULATORS = 8
 """Two fused operations a cycle at a latency of four cycles keep eight accumulators busy."""
+
+
+def default_choices(spaces: Sequence[NestSpace]) -> tuple[TileChoice, ...]:
+    """The default choice of each nest."""
+    return with_joined(spaces, [default_choice(space) for space in spaces])
+
+
+def with_joined(
+    spaces: Sequence[NestSpace], choices: Sequence[TileChoice]
+) -> tuple[TileChoice, ...]:
+    """The choices, but a nest that can share the loops of the one before has the same as that."""
+    found: list[TileChoice] = []
+    for space, choice in zip(spaces, choices, strict=True):
+        found.append(found[-1] if space.analysis.near.joined else choice)
+    return tuple(found)
 
 
 @lru_cache(maxsize=REMEMBERED_DEFAULTS)

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from relay_tune.schedule.apply import Plan
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.default_choice import default_choice
+from relay_tune.schedule.default_choice import default_choices, with_joined
 from relay_tune.schedule.estimates.estimate import Estimate
 from relay_tune.schedule.features.program_features import features
 from relay_tune.schedule.machine import Machine
@@ -42,13 +42,15 @@ class PlanSpace:
     def __init__(self, plan: Plan, machine: Machine, threads: int) -> None:
         self.algorithm = plan.algorithm
         self._spaces = plan.spaces(machine, threads)
-        self._defaults = tuple(default_choice(space) for space in self._spaces)
+        self._defaults = default_choices(self._spaces)
         self._default_estimates = tuple(
             space.estimate(choice)
             for space, choice in zip(self._spaces, self._defaults, strict=True)
         )
         self._fixed_cycles = plan.fixed_cycles(machine)
-        self._searched = _searched_nests(self._default_estimates)
+        joined = {n for n, space in enumerate(self._spaces) if space.analysis.near.joined}
+        self._searched = _searched_nests(self._default_estimates, joined)
+        self._kept = set(range(len(self._spaces))) - {*self._searched, *joined}
         self._choices: dict[tuple[int, Genes], TileChoice] = {}
         self._sensible: dict[tuple[int, Genes], bool] = {}
         self.default = Schedule(self._defaults, plan.algorithm)
@@ -66,7 +68,7 @@ class PlanSpace:
         choices = list(self._defaults)
         for place, (begin, end) in zip(self._searched, self._parts, strict=True):
             choices[place] = self._choice(place, genes[begin:end])
-        return Schedule(tuple(choices), self.algorithm)
+        return Schedule(with_joined(self._spaces, choices), self.algorithm)
 
     def _choice(self, place: int, genes: Genes) -> TileChoice:
         """What the genes of a nest stand for."""
@@ -83,8 +85,7 @@ class PlanSpace:
 
     def genes(self, schedule: Schedule) -> Genes | None:
         """Genes of a schedule that this space describes, or None if it is not to be searched."""
-        kept = set(range(len(self._spaces))) - set(self._searched)
-        if any(schedule.choices[place] != self._defaults[place] for place in kept):
+        if any(schedule.choices[place] != self._defaults[place] for place in self._kept):
             return None
         genes = self._encoded(schedule.choices)
         return genes if genes is not None and self.schedule(genes) == schedule else None
@@ -141,10 +142,11 @@ class PlanSpace:
         return tuple(genes)
 
 
-def _searched_nests(estimates: Sequence[Estimate]) -> tuple[int, ...]:
-    """The nests worth searching, in the order of the program."""
+def _searched_nests(estimates: Sequence[Estimate], joined: set[int]) -> tuple[int, ...]:
+    """The nests worth searching, in the order of the program; `joined` ones follow others."""
     cycles = [estimate.cycles for estimate in estimates]
-    heavy = [n for n, own in enumerate(cycles) if own > SEARCHED_SHARE * sum(cycles)]
+    worth = SEARCHED_SHARE * sum(cycles)
+    heavy = [n for n, own in enumerate(cycles) if own > worth and n not in joined]
     heaviest = sorted(heavy, key=lambda place: -cycles[place])[:SEARCHED_NESTS]
     return tuple(sorted(heaviest))
 

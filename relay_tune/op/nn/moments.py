@@ -1,7 +1,16 @@
-"""Mean and deviation over blocks of a tensor, in two passes, and normalisation by them.
+"""Mean and deviation over blocks of a tensor, in one pass, and normalisation by them.
 
 A block is described by how many blocks there are along each axis: as many as elements where the
 axis is kept apart, 1 where all of it is summed, and the number of groups in between.
+
+The sums are those of the distances d from the first element of the block, and of their squares:
+
+    mean = first + sum(d) / n        variance = sum(d * d) / n - (sum(d) / n) ** 2
+
+Neither sum waits for the other. What the subtraction loses is at most (first - mean) ** 2 by the
+variance, times the rounding of a sum: little, unless the first element is far from all others, and
+then at most n (Chan, Golub and LeVeque, "Algorithms for Computing the Sample Variance", 1983,
+section 2). Without a shift it would be mean ** 2 by the variance, which has no bound.
 """
 
 from __future__ import annotations
@@ -13,7 +22,7 @@ import numpy as np
 
 from relay_tune.op.elements import Array, divided, wide_dtype
 from relay_tune.op.layout_indices import ReductionAxes, compute_elements, quotient
-from relay_tune.tensor.expression import Scalar, Tensor, cast, reduce, unary
+from relay_tune.tensor.expression import Scalar, Tensor, binary, cast, reduce, unary
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 
 
@@ -49,25 +58,37 @@ def normalized(
     epsilon: float,
     finish: Callable[[Scalar, Sequence[Scalar]], Scalar],
 ) -> Tensor:
-    """(data - mean) / sqrt(variance + epsilon) of its block, through `finish(value, axes)`."""
-    count = prod(data.shape) // prod(blocks)
-    total = sum_over_blocks("total", data, blocks, lambda value, block: value)
-    mean = compute_elements("mean", blocks, lambda *block: divided(total[block], count))
+    """(data - mean) / sqrt(variance + epsilon) of its block, through `finish(value, axes)`.
 
-    def squared_distance(value: Scalar, block: tuple[Scalar, ...]) -> Scalar:
-        distance = value - mean[block]
+    That is (data - first) * factor + offset: zero where all elements of a block are equal.
+    """
+    count = prod(data.shape) // prod(blocks)
+    wide = wide_dtype(data.dtype)
+    sizes = [extent // number for extent, number in zip(data.shape, blocks, strict=True)]
+
+    def at_first(*block: Scalar) -> Scalar:
+        places = tuple(index * size for index, size in zip(block, sizes, strict=True))
+        return cast(data[places], wide)
+
+    def squared_distance(value: Scalar, block: Sequence[Scalar]) -> Scalar:
+        distance = value - first[tuple(block)]
         return distance * distance
 
+    first = compute_elements("first", blocks, at_first)
+    total = sum_over_blocks("total", data, blocks, lambda value, block: value - first[tuple(block)])
     squares = sum_over_blocks("squares", data, blocks, squared_distance)
-    factor = compute_elements(
-        "inverse_deviation",
-        blocks,
-        lambda *block: unary("rsqrt", divided(squares[block], count) + epsilon),
-    )
+    center = compute_elements("center", blocks, lambda *block: divided(total[block], count))
+
+    def inverse_deviation(*block: Scalar) -> Scalar:
+        variance = divided(squares[block], count) - center[block] * center[block]
+        return unary("rsqrt", binary("max", variance, 0.0) + epsilon)
+
+    factor = compute_elements("inverse_deviation", blocks, inverse_deviation)
+    offset = compute_elements("offset", blocks, lambda *block: -center[block] * factor[block])
 
     def element(*axes: Scalar) -> Scalar:
         block = tuple(block_of(axes, data.shape, blocks))
-        value = (cast(data[axes], mean.dtype) - mean[block]) * factor[block]
+        value = (cast(data[axes], wide) - first[block]) * factor[block] + offset[block]
         return cast(finish(value, axes), data.dtype)
 
     return compute_elements("normalized", data.shape, element)

@@ -145,9 +145,10 @@ def _tile_cycles(
 ) -> float:
     nest = analysis.nest
     vectors = vector_count(nest, choice, extents)
-    stored = vectors * _stores(analysis, choice, extents)
+    results = _lane_results(nest, choice, extents) if choice.vector == -2 else vectors
+    stored = results * _stores(analysis, choice, extents)
     epilogue = (
-        analysis.result_operations * vectors / machine.fused_per_cycle
+        analysis.result_operations * results / machine.fused_per_cycle
         + load_count(analysis.result_accesses, nest, choice, extents) / machine.loads_per_cycle
         + stored
     )
@@ -155,12 +156,12 @@ def _tile_cycles(
         return epilogue + 1.0
     if choice.vector == -2:
         steps = -(-steps // (choice.lanes * choice.unroll))
-        epilogue += _lane_reductions(nest, choice, extents)
+        epilogue += results * _lane_reduction_cycles(analysis, choice, extents)
     body = body_loads(analysis, choice, extents)
     loaded = body.shared / body.together * (choice.unroll if choice.vector == -2 else 1)
     operands, reloaded, spilled = operands_in_use(body, vectors, machine)
     loaded += reloaded
-    spilled += max(0, vectors + operands - machine.registers)
+    spilled += max(0, vectors * analysis.near.siblings + operands - machine.registers)
     step = max(
         vectors * analysis.body_operations / machine.fused_per_cycle,
         loaded / machine.loads_per_cycle,
@@ -173,13 +174,24 @@ def _tile_cycles(
     return 10.0 + epilogue + steps * (step + 0.5 * overhead + 2.0 * spilled)
 
 
-def _lane_reductions(nest: Nest, choice: TileChoice, extents: Mapping[Axis, int]) -> float:
-    """Combining the lanes of a tile's results, those along its last axis together."""
+def _rows_together(nest: Nest, choice: TileChoice, extents: Mapping[Axis, int]) -> int:
+    """How many results of a tile are combined into one vector: those along its last axis."""
     rows = extents[nest.axes[-1]] if nest.axes else 1
-    together = rows if 1 < rows <= choice.lanes else 1
-    times = prod(extents.values()) / together
-    filled = 1 << (together - 1).bit_length()
-    return times * (LANE_REDUCTION_CYCLES + LANE_ROW_CYCLES * (filled - 1))
+    return rows if 1 < rows <= choice.lanes else 1
+
+
+def _lane_results(nest: Nest, choice: TileChoice, extents: Mapping[Axis, int]) -> float:
+    """The vectors that the results of such a tile are."""
+    return prod(extents.values()) / _rows_together(nest, choice, extents)
+
+
+def _lane_reduction_cycles(
+    analysis: NestAnalysis, choice: TileChoice, extents: Mapping[Axis, int]
+) -> float:
+    """Combining lanes into one of these; next to another reduction nothing waits for that."""
+    filled = 1 << (_rows_together(analysis.nest, choice, extents) - 1).bit_length()
+    waited = 0.0 if analysis.near.joined else LANE_REDUCTION_CYCLES
+    return waited + LANE_ROW_CYCLES * (filled - 1)
 
 
 def _spreads_windows(analysis: NestAnalysis, choice: TileChoice) -> bool:

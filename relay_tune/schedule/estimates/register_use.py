@@ -57,12 +57,15 @@ def register_use(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -
 
 
 def accumulators(analysis: NestAnalysis, choice: TileChoice) -> int:
-    """Registers that hold the points of a full tile; places written out are stored at once."""
+    """Registers that hold the points of a full tile, and of those that run in the same loops.
+
+    Places written out are stored at once.
+    """
     extents = {
         axis: 1 if axis in analysis.written_out else extent
         for axis, extent in tiled_axes(analysis.nest, choice)
     }
-    return vector_count(analysis.nest, choice, extents)
+    return vector_count(analysis.nest, choice, extents) * analysis.near.siblings
 
 
 def operands_in_use(loaded: BodyLoads, vectors: int, machine: Machine) -> tuple[int, float, float]:

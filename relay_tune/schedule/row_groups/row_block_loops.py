@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.loop_shapes import loop_over, parallel_loop
 from relay_tune.schedule.neighbour_prefetch import fetched_beside
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
+from relay_tune.schedule.row_groups.sibling_reductions import joined, sibling_runs
 from relay_tune.schedule.tile import TiledNest, tile_nest
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, Tensor, binary, literal
 from relay_tune.tensor.loops import Allocate, Block, Branch, Let, Statement
@@ -62,12 +64,24 @@ def _nests(
 ) -> TiledNest:
     places = (*blocks.outer, blocks.base)
     busiest, touched = fetched_beside(nests, places, blocks.rows, constants)
+    fitting = [_fitting(choice, nest) for choice, nest in zip(choices, nests, strict=True)]
     tiled = [
-        tile_nest(nest, _fitting(choice, nest), constants, touched if place == busiest else ())
-        for place, (nest, choice) in enumerate(zip(nests, choices, strict=True))
+        tile_nest(nest, choice, constants, touched if place == busiest else ())
+        for place, (nest, choice) in enumerate(zip(nests, fitting, strict=True))
     ]
     packed = [constant for part in tiled for constant in part.packed]
-    return TiledNest(Block(tuple(part.body for part in tiled)), packed)
+    parts = iter(zip(tiled, fitting, strict=True))
+    bodies = [_together(list(islice(parts, len(run)))) for run in sibling_runs(nests)]
+    return TiledNest(Block(tuple(bodies)), packed)
+
+
+def _together(parts: Sequence[tuple[TiledNest, TileChoice]]) -> Statement:
+    """The loops of siblings, together where they were tiled alike."""
+    (first, choice), *others = parts
+    body = first.body
+    for tiled, other in others:
+        body = joined(body, tiled.body) if other == choice else Block((body, tiled.body))
+    return body
 
 
 def _fitting(choice: TileChoice, nest: Nest) -> TileChoice:

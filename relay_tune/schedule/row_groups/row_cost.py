@@ -9,6 +9,7 @@ from relay_tune.schedule.analysis import Near, element_bytes
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
+from relay_tune.schedule.row_groups.sibling_reductions import sibling_runs
 from relay_tune.schedule.space import NestSpace, nest_space
 from relay_tune.tensor.expression import Scalar, Tensor
 from relay_tune.tensor.loops import Buffer
@@ -23,7 +24,7 @@ Measured with softmax over 1536 rows of 128: 73 us in blocks of one row, 52 us i
 
 def waiting_cycles(blocks: RowBlocks) -> float:
     """Cycles in which the nests of a group wait for each other."""
-    return WAITING_CYCLES * len(blocks.nests) * blocks.blocks
+    return WAITING_CYCLES * len(sibling_runs(blocks.nests)) * blocks.blocks
 
 
 def group_spaces(
@@ -36,10 +37,12 @@ def group_spaces(
     working_set = _working_set(blocks)
     rounds = -(-blocks.blocks // threads)
     touched: set[Tensor] = set(blocks.buffers)
-    for nest in blocks.nests:
-        near = Near(frozenset(touched), working_set, blocks.blocks)
-        yield nest_space(nest, constants, machine, threads, rounds * threads, near)
-        touched |= _touched_by_rows(nest, blocks)
+    for run in sibling_runs(blocks.nests):
+        for place, nest in enumerate(run):
+            tensors = frozenset(touched)
+            near = Near(tensors, working_set, blocks.blocks, len(run), joined=place > 0)
+            yield nest_space(nest, constants, machine, threads, rounds * threads, near)
+            touched |= _touched_by_rows(nest, blocks)
 
 
 def _working_set(blocks: RowBlocks) -> int:

@@ -59,6 +59,20 @@ def test_a_large_mean_does_not_spoil_the_variance(check_record, random_array):
     assert abs(found.std() - 1) < 1e-2
 
 
+@pytest.mark.parametrize("first", [0.0, 1.0, 1e4])
+def test_a_first_element_far_from_the_others_does_not_spoil_the_variance(
+    check_record, random_array, first
+):
+    data = random_array((4, 1000))
+    data[:, 0] += np.float32(first)
+    arrays = [data, np.ones(1000, "float32"), np.zeros(1000, "float32")]
+    found = check_record(layer_norm, arrays, {}, 1e-3)
+    wide = data.astype("float64")
+    distance = wide - wide.mean(-1, keepdims=True)
+    expected = distance / np.sqrt(np.square(distance).mean(-1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(found, expected, 2e-4, 2e-4)
+
+
 def test_short_floats_are_summed_in_float32(check_record, random_array):
     data = np.full((1, 4096), 40, "float16")
     arrays = [data, np.ones(4096, "float16"), np.zeros(4096, "float16")]
