@@ -14,38 +14,18 @@ import pytest
 
 from relay_tune.cli.main import VERBS, _parser
 from tests.docs_console import PAGES, ROOT, Console, consoles, output_of
+from tests.docs_pages import FENCED, blocks, mentioned_commands, name_of
 
-FENCED = re.compile(r"```([\w-]*)\n(.*?)```", re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
-COMMAND = re.compile(r"(?:`|^\$ |&& \S*/)(tune [^`\n|&]+)", re.MULTILINE)
 FILE = re.compile(r"`((?:relay_tune|search|cost_model|logs|tests|benchmarks|docs)/[\w./*]+)`")
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
 FORM = ("In the context of ", ", facing ", ", we decided ", ", to achieve ", ", accepting ")
-
-
-def name_of(page: Path) -> str:
-    return str(page.relative_to(ROOT))
-
-
-def blocks(page: Path, language: str) -> Iterator[str]:
-    for block in FENCED.finditer(page.read_text()):
-        if block[1] == language:
-            yield block[2]
 
 
 def python_blocks() -> Iterator[tuple[str, str]]:
     for page in PAGES:
         for block in blocks(page, "python"):
             yield name_of(page), block
-
-
-def mentioned_commands() -> list[tuple[str, str]]:
-    found = {
-        (name_of(page), match[1].strip())
-        for page in PAGES
-        for match in COMMAND.finditer(page.read_text())
-    }
-    return sorted(found)
 
 
 def options_of(verb: str) -> set[str]:

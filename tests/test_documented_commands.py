@@ -12,7 +12,7 @@ import pytest
 
 from relay_tune.cli.main import VERBS, main
 from tests.docs_console import PAGES, ROOT
-from tests.test_docs import blocks, mentioned_commands, name_of
+from tests.docs_pages import blocks, mentioned_commands, name_of
 
 MODEL = """
 def @main(%x: Tensor[(4, 8), float32], %w: Tensor[(16, 8), float32]) {

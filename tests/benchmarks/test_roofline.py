@@ -11,7 +11,7 @@ from relay_tune.runtime.machine_limits import Bound
 from relay_tune.runtime.profile import ProfileRow
 from relay_tune.schedule.apply import plan_program
 from relay_tune.schedule.machine import Machine
-from tests.schedule.winograd.test_stages import convolution_program
+from tests.schedule.convolutions import convolution_program
 
 MACHINE = Machine(64, 32)
 

@@ -5,7 +5,7 @@ from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.apply import plan_program
 from relay_tune.tensor.expression import Axis, reduce
 from relay_tune.tensor.tensor import compute, input_tensor
-from tests.schedule.winograd.test_stages import convolution_program
+from tests.schedule.convolutions import convolution_program
 
 
 def test_winograd_has_fewer_operations_than_what_is_written() -> None:

@@ -7,7 +7,7 @@ from relay_tune.schedule.accuracy import Accuracy, parse_accuracy
 from relay_tune.schedule.apply import Plan, plan_program, read_schedule
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.schedule import DIRECT
-from tests.schedule.winograd.test_stages import convolution_program
+from tests.schedule.convolutions import convolution_program
 
 MACHINE = Machine(64, 32)
 

@@ -6,9 +6,9 @@ import pytest
 
 from relay_tune.schedule.apply import Plan, cheapest_schedule, plan_program
 from relay_tune.schedule.cycle_bound import least_cycles
+from tests.schedule.convolutions import SERVER, convolution_program
+from tests.schedule.products import dense
 from tests.schedule.random_choices import point_of_space
-from tests.schedule.test_split_reduction import dense
-from tests.schedule.winograd.test_stages import SERVER, convolution_program
 
 PROGRAMS = {
     "deep": convolution_program((1, 14, 14, 128, 64), epilogue="bias and relu"),

@@ -15,7 +15,7 @@ from relay_tune.tensor.loops import Branch, Prefetch
 from relay_tune.tensor.loops_text import kernel_text
 from relay_tune.tensor.scalar_value import scalar_value
 from relay_tune.tensor.touched import statements
-from tests.schedule.winograd.test_stages import SERVER, convolution_program
+from tests.schedule.convolutions import SERVER, convolution_program
 
 TILES = "winograd4_tiles14"
 ROW = 58 * 64

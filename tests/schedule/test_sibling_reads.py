@@ -6,7 +6,7 @@ from relay_tune.schedule.apply import plan_program
 from relay_tune.schedule.sibling_reads import fresh_share, streams
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
-from tests.schedule.winograd.test_stages import SERVER, convolution_program
+from tests.schedule.convolutions import SERVER, convolution_program
 
 T, C = Axis("t", 5), Axis("c", 8)
 

@@ -5,36 +5,19 @@ import random
 import numpy as np
 import pytest
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.algorithms import SPLITS, algorithms
 from relay_tune.schedule.apply import Plan, plan_program
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.schedule.split_reduction import split_program
 from relay_tune.tensor.evaluate import evaluate
-from relay_tune.tensor.expression import Axis, binary, reduce
-from relay_tune.tensor.tensor import compute, input_tensor
+from tests.schedule.convolutions import convolution_program, feeds_of
+from tests.schedule.products import dense
 from tests.schedule.random_choices import any_choice
 from tests.schedule.running import run_schedule, runnable_targets
-from tests.schedule.winograd.test_stages import convolution_program, feeds_of
 
 SERVER = Machine(64, 32, cache_bytes=(32 << 10, 768 << 10, 32 << 20))
 TOLERANCE = 1e-5
-
-
-def dense(rows: int, steps: int, columns: int, *, constant: bool = True) -> TensorProgram:
-    """relu(x w + 0.5), with a bias that no sum may see more than once."""
-    x = input_tensor("x", (rows, steps), "float32")
-    w = input_tensor("w", (steps, columns), "float32")
-    k = Axis("k", steps)
-    product = compute(
-        "product", (rows, columns), lambda i, j: reduce("sum", [k], x[i, k] * w[k, j])
-    )
-    result = compute("relu", (rows, columns), lambda i, j: binary("max", product[i, j] + 0.5, 0.0))
-    data = np.random.default_rng(0).standard_normal((steps, columns)).astype("float32")
-    if not constant:
-        return TensorProgram((x, w), (result,), ())
-    return TensorProgram((x,), (result,), ((w, data),))
 
 
 def error(plan: Plan, schedule: Schedule, threads: int = 2) -> float:

@@ -7,7 +7,7 @@ from relay_tune.schedule.apply import plan_program
 from relay_tune.schedule.estimates.exchange import exchange_cycles
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.outer_loops import outer_loops
-from tests.schedule.test_split_reduction import dense
+from tests.schedule.products import dense
 
 SERVER = Machine(64, 32)
 L3 = SERVER.cache_bandwidth[2]

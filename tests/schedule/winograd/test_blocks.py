@@ -15,9 +15,7 @@ from relay_tune.schedule.winograd.blocks import tile_blocks, tile_counts
 from relay_tune.schedule.winograd.match import match_convolution
 from relay_tune.schedule.winograd.transforms import FILTERINGS
 from relay_tune.tensor.evaluate import evaluate
-from tests.schedule.random_choices import any_choice
-from tests.schedule.running import run_schedule, runnable_targets
-from tests.schedule.winograd.test_stages import (
+from tests.schedule.convolutions import (
     EPILOGUES,
     SERVER,
     convolution_program,
@@ -25,6 +23,8 @@ from tests.schedule.winograd.test_stages import (
     plan_schedule,
     relative_error,
 )
+from tests.schedule.random_choices import any_choice
+from tests.schedule.running import run_schedule, runnable_targets
 
 
 def convolution_of(*shape):

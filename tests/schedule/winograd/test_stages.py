@@ -4,110 +4,23 @@ import pytest
 from relay_tune.errors import InputError
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.algorithms import WINOGRAD, algorithms, prepared_program
-from relay_tune.schedule.apply import Plan, apply_schedule, plan_program, read_schedule
-from relay_tune.schedule.machine import Machine
-from relay_tune.schedule.schedule import DIRECT, Schedule
+from relay_tune.schedule.apply import apply_schedule, plan_program, read_schedule
+from relay_tune.schedule.schedule import DIRECT
 from relay_tune.schedule.winograd.stages import winograd_program
 from relay_tune.schedule.winograd.transforms import FILTERINGS, transformed_taps
 from relay_tune.tensor.evaluate import evaluate
-from relay_tune.tensor.expression import (
-    Axis,
-    Scalar,
-    Tensor,
-    binary,
-    literal,
-    reduce,
-    select,
-    unary,
-)
+from relay_tune.tensor.expression import literal
 from relay_tune.tensor.scalar_value import scalar_value
-from relay_tune.tensor.tensor import compute, input_tensor
-from tests.schedule.running import run_schedule, runnable_targets
-
-SERVER = Machine(64, 32)
-EPILOGUES = ("none", "bias and relu", "residual", "pad", "sigmoid times itself")
-
-
-def convolution_program(
-    shape: tuple[int, int, int, int, int],
-    *,
-    kernel: tuple[int, int] = (3, 3),
-    stride: int = 1,
-    dilation: int = 1,
-    dtype: str = "float32",
-    constant: bool = True,
-    layout: str = "HWIO",
-    epilogue: str = "none",
-) -> TensorProgram:
-    """A convolution of (batch, rows, columns, inputs, outputs), its data padded beforehand."""
-    batch, rows, columns, inputs, outputs = shape
-    reach = [(k - 1) * dilation for k in kernel]
-    extents = ((rows - 1) * stride + reach[0] + 1, (columns - 1) * stride + reach[1] + 1)
-    sizes = dict(zip("HWIO", (*kernel, inputs, outputs), strict=True))
-    rng = np.random.default_rng(sum(shape))
-    x = input_tensor("x", (batch, *extents, inputs), dtype)
-    g = input_tensor("g", [sizes[letter] for letter in layout], dtype)
-    kh, kw, c = Axis("kh", kernel[0]), Axis("kw", kernel[1]), Axis("c", inputs)
-
-    def element(n: Scalar, h: Scalar, w: Scalar, o: Scalar) -> Scalar:
-        tap = dict(zip("HWIO", (kh, kw, c, o), strict=True))
-        value = x[n, h * stride + kh * dilation, w * stride + kw * dilation, c]
-        return reduce("sum", [c, kh, kw], value * g[tuple(tap[letter] for letter in layout)])
-
-    y: Tensor = compute("convolution", (batch, rows, columns, outputs), element)
-    inputs_ = [x]
-    if epilogue == "residual":
-        inputs_.append(input_tensor("residual", y.shape, dtype))
-    y = with_epilogue(y, epilogue, inputs_[-1])
-    taps = rng.standard_normal(g.shape).astype(dtype)
-    if not constant:
-        return TensorProgram((*inputs_, g), (y,), ())
-    return TensorProgram(tuple(inputs_), (y,), ((g, taps),))
-
-
-def with_epilogue(y: Tensor, epilogue: str, other: Tensor) -> Tensor:
-    match epilogue:
-        case "bias and relu":
-            return compute("relu", y.shape, lambda *i: binary("max", y[i] + 0.5, 0.0))
-        case "residual":
-            return compute("add", y.shape, lambda *i: y[i] + other[i])
-        case "sigmoid times itself":
-            return compute("swish", y.shape, lambda *i: y[i] * unary("sigmoid", y[i]))
-        case "pad":
-            n, h, w, o = y.shape
-            return compute("pad", (n, h + 2, w + 3, o), lambda *i: _padded(y, *i))
-    return y
-
-
-def _padded(y: Tensor, n: Scalar, h: Scalar, w: Scalar, o: Scalar) -> Scalar:
-    bounds = [binary("ge", h, 1), binary("lt", h, y.shape[1] + 1)]
-    bounds += [binary("ge", w, 2), binary("lt", w, y.shape[2] + 2)]
-    inside = bounds[0]
-    for bound in bounds[1:]:
-        inside = binary("and", inside, bound)
-    return select(inside, y[n, h - 1, w - 2, o], 0.0)
-
-
-def feeds_of(program: TensorProgram, seed: int = 0) -> dict[Tensor, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    return {x: rng.standard_normal(x.shape).astype(x.dtype) for x in program.inputs}
-
-
-def relative_error(program: TensorProgram, algorithm: str, target: object, threads: int) -> float:
-    """The largest difference between an algorithm's code and numpy, relative to the largest."""
-    feeds = feeds_of(program)
-    (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
-    plan = plan_program(program, algorithm)
-    schedule = plan_schedule(plan)
-    constants = dict(plan.program.constants)
-    (found,) = run_schedule(plan, schedule, target, {**feeds, **constants}, threads=threads)
-    return float(np.abs(found - expected).max() / np.abs(expected).max())
-
-
-def plan_schedule(plan: Plan) -> Schedule:
-    """The default schedule of a plan under its own algorithm."""
-    return plan.default_under_algorithm(SERVER, 2)[1]
-
+from tests.schedule.convolutions import (
+    EPILOGUES,
+    SERVER,
+    TOLERANCES,
+    convolution_program,
+    feeds_of,
+    plan_schedule,
+    relative_error,
+)
+from tests.schedule.running import runnable_targets
 
 # The transforms ----------------------------------------------------------------------------------
 
@@ -204,7 +117,6 @@ SHAPES = [
     (1, 3, 5, 16, 16),
     (1, 12, 16, 32, 16),
 ]
-TOLERANCES = {"winograd2": 2e-6, "winograd4": 2e-5}
 
 
 @pytest.mark.parametrize("algorithm", WINOGRAD)

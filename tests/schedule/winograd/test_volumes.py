@@ -11,8 +11,8 @@ from relay_tune.schedule.winograd.stages import winograd_program
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, binary, reduce
 from relay_tune.tensor.tensor import compute, input_tensor
+from tests.schedule.convolutions import TOLERANCES, feeds_of, relative_error
 from tests.schedule.running import runnable_targets
-from tests.schedule.winograd.test_stages import TOLERANCES, feeds_of, relative_error
 
 
 def volume(
