@@ -1,0 +1,80 @@
+"""Scales around convolutions and products move into their weights."""
+
+from typing import Any
+
+import pytest
+
+from relay_tune.ir.structural import structural_equal
+from relay_tune.transform.fold_scale_axis import FoldScaleAxis
+
+IMAGE = "%x: Tensor[(1, 4, 6, 6), float32]"
+W = "%w: Tensor[(4, 4, 3, 3), float32]"
+S = "%s: Tensor[(4, 1, 1), float32]"
+B = "%b: Tensor[(4, 1, 1), float32]"
+CONV = "nn.conv2d(%x, %w, padding=[1, 1])"
+
+
+@pytest.mark.parametrize(
+    ("text", "weights", "remaining"),
+    [
+        (f"({IMAGE}, {W}, {S}) {{ multiply({CONV}, %s) }}", "ws", ["nn.conv2d"]),
+        (
+            f"({IMAGE}, {W}, {S}, {B}) {{ multiply(add({CONV}, %b), %s) }}",
+            "wsb",
+            ["add", "nn.conv2d"],
+        ),
+        (
+            f"({IMAGE}, {W}, {S}) {{ multiply(nn.relu({CONV}), %s) }}",
+            "ws",
+            ["nn.conv2d", "nn.relu"],
+        ),
+        (
+            f"({IMAGE}, {W}, {S}) {{ {CONV.replace('%x', 'multiply(%x, %s)')} }}",
+            "ws",
+            ["nn.conv2d"],
+        ),
+        (
+            "(%x: Tensor[(2, 3), float32], %w: Tensor[(4, 3), float32], "
+            "%s: Tensor[(4,), float32]) { multiply(nn.dense(%x, %w), %s) }",
+            "ws",
+            ["nn.dense"],
+        ),
+        (
+            f"({IMAGE}, %w: Tensor[(4, 1, 3, 3), float32], {S}) "
+            "{ multiply(nn.conv2d(%x, %w, groups=4), %s) }",
+            "ws",
+            ["nn.conv2d"],
+        ),
+        (
+            "(%x: Tensor[(1, 6, 6, 4), float32], %w: Tensor[(3, 3, 4, 2), float32], "
+            "%s: Tensor[(2,), float32]) { multiply(nn.conv2d(%x, %w, "
+            'data_layout="NHWC", kernel_layout="HWIO"), %s) }',
+            "ws",
+            ["nn.conv2d"],
+        ),
+    ],
+)
+def test_scale_folds_into_the_weight(
+    text: str, weights: str, remaining: list[str], typed: Any, calls: Any, assert_same_meaning: Any
+) -> None:
+    before = typed(text, *weights)
+    after = FoldScaleAxis()(before)
+    assert calls(after) == remaining
+    assert_same_meaning(before, after)
+
+
+@pytest.mark.parametrize(
+    ("text", "weights"),
+    [
+        (f"({IMAGE}, {W}, {S}) {{ %0 = {CONV}; add(multiply(%0, %s), %0) }}", "ws"),
+        (f"({IMAGE}, {W}, {S}) {{ multiply({CONV}, %s) }}", "s"),
+        (f"({IMAGE}, {W}, %s: Tensor[(6,), float32]) {{ multiply({CONV}, %s) }}", "ws"),
+        (f"({IMAGE}, {W}, {S}) {{ multiply(tanh({CONV}), %s) }}", "ws"),
+    ],
+)
+def test_scale_that_cannot_fold_stays(
+    text: str, weights: str, typed: Any, assert_same_meaning: Any
+) -> None:
+    before = typed(text, *weights)
+    after = FoldScaleAxis()(before)
+    assert structural_equal(before, after)
