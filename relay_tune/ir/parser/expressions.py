@@ -38,6 +38,7 @@ from relay_tune.ir.expr import (
 from relay_tune.ir.operator import Operator, find_operator
 from relay_tune.ir.parser.attributes import AttributeParser, GivenAttribute
 from relay_tune.ir.parser.cursor import Cursor
+from relay_tune.ir.parser.infix import NEGATION, OPERATOR_OF_SYMBOL, PRECEDENCE
 from relay_tune.ir.parser.leaves import BARE_LEAVES, LeafParser, Program
 from relay_tune.ir.parser.lexer import Token, TokenKind
 from relay_tune.ir.parser.patterns import PatternParser
@@ -46,32 +47,6 @@ from relay_tune.ir.trampoline import Recursive
 from relay_tune.ir.types import Type
 
 Parsing = Recursive[Expr]
-
-PRECEDENCE = {
-    "*": 4,
-    "/": 4,
-    "+": 3,
-    "-": 3,
-    "<": 2,
-    "<=": 2,
-    ">": 2,
-    ">=": 2,
-    "==": 1,
-    "!=": 1,
-}
-OPERATOR_OF_SYMBOL = {
-    "*": "multiply",
-    "/": "divide",
-    "+": "add",
-    "-": "subtract",
-    "<": "less",
-    "<=": "less_equal",
-    ">": "greater",
-    ">=": "greater_equal",
-    "==": "equal",
-    "!=": "not_equal",
-}
-NEGATION = "negative"
 
 
 class ExpressionParser(LeafParser):
