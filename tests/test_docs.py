@@ -157,3 +157,16 @@ def test_the_architecture_names_every_folder() -> None:
     for package in (ROOT / "relay_tune").iterdir():
         if (package / "__init__.py").exists():
             assert re.search(rf"^relay_tune/{package.name} ", text, re.MULTILINE), package.name
+
+
+FOLDERS = sorted((ROOT / "relay_tune").rglob("__init__.py"))
+ROW = re.compile(r"^([a-z_]+(?:, [a-z_]+)*) {2,}(?=\S)", re.MULTILINE)
+
+
+@pytest.mark.parametrize("file", FOLDERS, ids=name_of)
+def test_the_files_that_a_folder_names_exist(file: Path) -> None:
+    """Rows of a table in the docstring begin with names of files or folders, then two spaces."""
+    table = "\n".join((ast.get_docstring(ast.parse(file.read_text())) or "").split("\n\n")[1:])
+    for row in ROW.findall(table):
+        for name in row.split(", "):
+            assert list(file.parent.glob(f"{name}*")), name

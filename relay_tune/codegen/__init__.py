@@ -1,1 +1,13 @@
-"""Loop nest to LLVM IR to machine code; targets; the native runtime."""
+"""Loop nest to LLVM IR to machine code; targets; the native runtime.
+
+target                         the machine that code is made for; processor_features, target_check
+kernels, vector_math           a loop nest as an LLVM function
+arithmetic, llvm_types         what all writers of LLVM IR share; function_writer, size_writer
+main_function, sweeps          a network as one function that calls its kernels
+programs                       a program with control flow as one LLVM module
+direct                         calls from Python as native functions
+native_runtime                 the thread pool, part of every program
+compiler, compiler_pool        text to machine code, here or in worker processes; compile_worker
+export, linker, elf_data       a network as a shared library; library_header, library_text
+limit_loops, arithmetic_loops  loops that measure the machine
+"""

@@ -1,1 +1,10 @@
-"""Programs of first-order functions over basic blocks: what control flow and closures become."""
+"""Programs of first-order functions over basic blocks: what control flow and closures become.
+
+lower_program, lower_body       from a fused module; lower_patterns, primitive_calls
+program                         functions and whole programs
+instructions, terminators       what blocks consist of; block_builder writes them
+kinds, layouts, object_layouts  what values are at run time, and how objects lie in memory
+reference_counts                where objects are retained and released
+defer_kernels, row_batches      kernels that wait for each other, and many calls as one
+open_primitive                  primitives with sizes that are known at run time only
+"""

@@ -10,7 +10,7 @@ import numpy as np
 
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, integer_shape, load_at, number
-from relay_tune.op.reduce import ReduceAttributes, Reduction, axes_of, finished
+from relay_tune.op.reduction_axes import ReduceAttributes, Reduction, axes_of, finished
 from relay_tune.tensor.expression import Scalar, Tensor, binary, cast, select
 from relay_tune.tensor.scalar_semantics import is_float
 from relay_tune.tensor.size import surely_less

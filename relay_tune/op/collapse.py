@@ -11,7 +11,7 @@ import numpy as np
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, integer_shape
-from relay_tune.op.reduce import Reduction, finished, reduced, wide_array
+from relay_tune.op.reduction_axes import Reduction, finished, reduced, wide_array
 from relay_tune.op.reshape_index import reshaped_tensor
 from relay_tune.typing.relations.shape import collapse_sum_like as collapse_sum_like_relation
 from relay_tune.typing.relations.shape import collapse_sum_to as collapse_sum_to_relation

@@ -11,7 +11,7 @@ import numpy as np
 from relay_tune.ir.expr import Call, Expr
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, divided, integer_shape, load_at, number, wide_dtype
-from relay_tune.op.reduce import (
+from relay_tune.op.reduction_axes import (
     ReduceAttributes,
     Reduction,
     axes_of,

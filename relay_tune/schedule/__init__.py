@@ -1,1 +1,14 @@
-"""How a primitive may be computed: sketches, choices, spaces, features."""
+"""How a primitive may be computed: nests, choices, spaces, estimates, features.
+
+apply                      from a tensor program to kernels: what the rest of the compiler calls
+algorithms                 other ways to compute a program: winograd, split_reduction, row_groups
+inline, nest, analysis     the loop nests of a program, and what can be said of them beforehand
+choice, schedule           what is chosen for a nest, and for a program, with its JSON form
+space, alternatives        the choices that a nest leaves open, and their values
+default_choice, estimates  the choice of a nest that was never tuned, and what choices cost
+machine                    what estimates know of the machine
+features                   a scheduled program as numbers, for the cost model
+tile, loop_shapes          from a choice to loops; outer_loops, write_order, lane_reduction
+packing, panels            operands in the order in which kernels read them; packed_loads
+prefetching                operands fetched ahead; neighbour_prefetch, tile_fetches
+"""
