@@ -1,7 +1,8 @@
 """One run of a job on the threads of the native runtime.
 
 The caller opens `@participants` to the workers, wakes those that sleep, works as thread 0, closes
-the run to whoever comes late, and waits for those that are inside.
+the run to whoever comes late, and waits for those that are inside. While it works, its arithmetic
+flushes subnormal results (`relay_tune.codegen.subnormals`), as that of the workers always does.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ call:
   br label %go
 go:
   %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
+  %control = call i32 @flush_subnormals()
   call void %function(ptr %context, i64 0, i64 %available)
+  call void @restore_control(i32 %control)
   %shut = atomicrmw or ptr @participants, i64 {closed} acq_rel
   br label %wait
 wait:
@@ -50,7 +53,9 @@ release:
   store atomic i32 0, ptr @busy release, align 4
   ret void
 alone:
+  %own_control = call i32 @flush_subnormals()
   call void %function(ptr %context, i64 0, i64 1)
+  call void @restore_control(i32 %own_control)
   ret void
 }}
 

@@ -36,6 +36,7 @@ from relay_tune.codegen.native_runtime.placing import NO_PLACING, PLACING
 from relay_tune.codegen.native_runtime.run import RUN
 from relay_tune.codegen.native_runtime.shares import SHARES
 from relay_tune.codegen.native_runtime.workers import SHUTDOWN, WORKERS
+from relay_tune.codegen.subnormals import subnormals_text
 
 MAXIMUM_THREADS = 256
 MAXIMUM_QUEUES = 16
@@ -65,6 +66,7 @@ def runtime_text(triple: str) -> str:
         triple=triple,
         pause=pause,
         pause_declaration=declaration,
+        subnormals=subnormals_text(triple),
         placing=PLACING if "linux" in triple else NO_PLACING,
         maximum=MAXIMUM_THREADS,
         sleep=SPINS_BEFORE_SLEEP,
@@ -115,6 +117,7 @@ declare i32 @sched_yield()
 declare i32 @getpid()
 {pause_declaration}
 
+{subnormals}
 """
 
 _TEMPLATE = "".join((_STATE, WORKERS, RUN, "{placing}\n", SHARES, MEETING, SHUTDOWN))

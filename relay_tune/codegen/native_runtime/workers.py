@@ -11,6 +11,7 @@ WORKERS = """\
 define internal ptr @worker(ptr %argument) nounwind {{
 entry:
   %thread = ptrtoint ptr %argument to i64
+  %control = call i32 @flush_subnormals()
   br label %idle
 idle:
   %last = phi i64 [ 0, %entry ], [ %current, %next ]

@@ -110,7 +110,9 @@ entry:
   store ptr %outputs, ptr %outputs_at, align 8
   %error_at = getelementptr i8, ptr %session, i64 {error}
   store i64 0, ptr %error_at, align 8
+  %control = call i32 @flush_subnormals()
   call void @relay_tune_enter(ptr %session, ptr @{symbol}.run)
+  call void @restore_control(i32 %control)
   %error = load i64, ptr %error_at, align 8
   %failed = icmp ne i64 %error, 0
   br i1 %failed, label %clean, label %end

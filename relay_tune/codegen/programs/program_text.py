@@ -24,6 +24,7 @@ from relay_tune.codegen.programs.read_text import read_text
 from relay_tune.codegen.programs.session import session_bytes
 from relay_tune.codegen.programs.session_text import session_text
 from relay_tune.codegen.programs.stack_switch import stack_switch_text
+from relay_tune.codegen.subnormals import subnormals_text
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.expr import Function
 
@@ -67,6 +68,7 @@ def program_text(
         *_kernel_declarations(steps),
         _closure_table(program),
         stack_switch_text(triple),
+        subnormals_text(triple),
         heap_text(program.layouts),
         open_tensor_text(),
         session_text(triple, _session_bytes(waiting, module)),
