@@ -29,7 +29,7 @@ PLACES = {
     "zoo:resnet18": "zoo:mlp",
 }
 SHORT = {"run": ["--trials", "4", "--minutes", "0.5"], "bench": ["--repeat", "1"]}
-BENCHMARK = re.compile(r"python -m (benchmarks\.\w+)([^`\n#]*)")
+BENCHMARK = re.compile(r"python -m (benchmarks[.\w]+)([^`\n#]*)")
 
 
 def words_of(command: str) -> list[str]:

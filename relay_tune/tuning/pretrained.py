@@ -1,7 +1,7 @@
 """The cost model that ships with the package: what was learned from other networks.
 
-`benchmarks/search_pretrain.py` makes its file. It knows no machine's cache sizes or rates, only how
-schedules that are described relative to them compare.
+`benchmarks/searching/pretrain.py` makes its file. It knows no machine's cache sizes or rates, only
+how schedules that are described relative to them compare.
 """
 
 from __future__ import annotations

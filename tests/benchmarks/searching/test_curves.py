@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.search_curves import Curve, Unscored, read_curve, report
+from benchmarks.searching.curves import Curve, Unscored, read_curve, report
 from search import Choice, Genome, RandomSearch, Space
 
 CURVE = Curve("net", "model", 0, 2, ((1.0, 0.010), (2.0, 0.008), (3.0, 0.006), (4.0, 0.006)))

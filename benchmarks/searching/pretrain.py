@@ -1,8 +1,8 @@
 """Makes the cost model that ships with the package: measures schedules, trains, reports.
 
-    python -m benchmarks.search_pretrain measure blocks.db --threads 1 --minutes 5
-    python -m benchmarks.search_pretrain report blocks.db [OTHER.db ...]
-    python -m benchmarks.search_pretrain train blocks.db [OTHER.db ...] -o cost_model.json
+    python -m benchmarks.searching.pretrain measure blocks.db --threads 1 --minutes 5
+    python -m benchmarks.searching.pretrain report blocks.db [OTHER.db ...]
+    python -m benchmarks.searching.pretrain train blocks.db [OTHER.db ...] -o cost_model.json
 
 `measure` fills a tuning log with schedules of random blocks of networks (`random_blocks`), which
 are no part of any network that the project measures itself by. A quarter of the schedules are
@@ -24,7 +24,7 @@ from pathlib import Path
 from statistics import fmean
 
 import logs
-from benchmarks.random_blocks import random_block
+from benchmarks.searching.random_blocks import random_block
 from cost_model import MANY_GROUPS, CostModel, Row, rank_correlation, top_recall
 from relay_tune.codegen.target import Target, native_target
 from relay_tune.codegen.version import CODE_VERSION

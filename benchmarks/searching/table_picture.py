@@ -1,9 +1,9 @@
 """Draws how near the best row of each table the strategies come, trial by trial.
 
-    python -m benchmarks.search_table_picture tables/*.json -o search_tables.svg [--seeds 20]
+    python -m benchmarks.searching.table_picture tables/*.json -o search_tables.svg [--seeds 20]
 
 One panel a table: the time of the best row so far, the table's best as 1, the geometric mean over
-the seeds, against the number of trials. Replayed as in `search_quality`, so without noise. Needs
+the seeds, against the number of trials. Replayed as in `quality`, so without noise. Needs
 matplotlib, which the extra `bench` brings.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from benchmarks.search_quality import Replay, Strategy, read_table
+from benchmarks.searching.quality import Replay, Strategy, read_table
 from search import SearchTable
 
 TRIALS = 128

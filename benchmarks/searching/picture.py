@@ -1,6 +1,6 @@
-"""Draws the curves of `search_curves`: one panel a network, one line a strategy.
+"""Draws the curves of `benchmarks.searching.curves`: one panel a network, one line a strategy.
 
-    python -m benchmarks.search_picture curves/*.json -o curves.svg
+    python -m benchmarks.searching.picture curves/*.json -o curves.svg
 
 Needs matplotlib, which the extra `bench` brings.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from benchmarks.search_curves import Curve, read_curve
+from benchmarks.searching.curves import Curve, read_curve
 
 LABELS = {"model": "with cost model", "genetic": "genetic, no model", "random": "random"}
 COLOURS = {"model": "tab:blue", "genetic": "tab:orange", "random": "tab:grey"}
@@ -51,7 +51,7 @@ def _draw_network(panel: Axes, curves: Sequence[Curve]) -> None:
 
 def main() -> None:
     """Parse the command line and draw."""
-    parser = argparse.ArgumentParser(description="Draws the curves of search_curves.")
+    parser = argparse.ArgumentParser(description="Draws the curves of benchmarks.searching.curves.")
     parser.add_argument("curves", nargs="+", type=Path)
     parser.add_argument("-o", "--output", type=Path, default=Path("curves.svg"))
     options = parser.parse_args()

@@ -1,15 +1,15 @@
 """Trials that search strategies need, replayed on tables.
 
-    python -m benchmarks.search_quality [--seeds 20] [--share 0.99] [TABLE.json ...]
+    python -m benchmarks.searching.quality [--seeds 20] [--share 0.99] [TABLE.json ...]
 
 Each table (format: `search.table`) holds measured candidates of one task; only those can be
 proposed. For each table and each seed three strategies run until a candidate reaches the share of
 the table's best: random search, genetic search, and genetic search with a cost model. On tables of
-this compiler's schedules (`search_tables` measures them) the last is what tuning does: its search,
+this compiler's schedules (`tables` measures them) the last is what tuning does: its search,
 its batches, and its ranking, which starts from the model that ships with the package. Printed are
 the medians over the seeds, as a Markdown table, and which share of the best 5 % of the rows the
 model finds in its first 10 % before it has seen any of them; below it the medians, and the mean of
-these shares, over the tables. `search_trials` counts the trials of real tuning.
+these shares, over the tables. `trials` counts the trials of real tuning.
 
 The bar: with the model at most `--bar` of the trials of random search, on all tables but one in
 six. The exit status is 1 where that is missed.
@@ -145,7 +145,7 @@ def read_table(path: str) -> SearchTable:
     if table.feature_names not in ((), FEATURE_NAMES):
         raise SearchError(
             f"{path} has other features than this version: "
-            f"run `python -m benchmarks.search_tables describe {path}`"
+            f"run `python -m benchmarks.searching.tables describe {path}`"
         )
     return table
 

@@ -8,8 +8,8 @@ from typing import cast
 
 import pytest
 
-from benchmarks import search_tables
-from benchmarks.described_tables import converted
+from benchmarks.searching import tables as search_tables
+from benchmarks.searching.described_tables import converted
 from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.tuning.runner import NativeRunner
 from search import Choice, Condition, Genome, SearchTable, Space

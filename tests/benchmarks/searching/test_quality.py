@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.search_quality import (
+from benchmarks.searching.quality import (
     Line,
     Replay,
     TuningLearner,

@@ -1,9 +1,9 @@
 """How the time of a network falls while it is tuned: with the cost model, without, at random.
 
-    python -m benchmarks.search_curves tune zoo:resnet18 --strategy model --seconds 60
-    python -m benchmarks.search_curves tune zoo:resnet18 --strategy random --seconds 60
-    python -m benchmarks.search_curves report curves/*.json
-    python -m benchmarks.search_picture curves/*.json -o curves.svg
+    python -m benchmarks.searching.curves tune zoo:resnet18 --strategy model --seconds 60
+    python -m benchmarks.searching.curves tune zoo:resnet18 --strategy random --seconds 60
+    python -m benchmarks.searching.curves report curves/*.json
+    python -m benchmarks.searching.picture curves/*.json -o curves.svg
 
 `tune` tunes a network from an empty log. The strategies differ only in what they propose: `model`
 is what `tune run` does, `genetic` gets no predictions, `random` draws uniformly. Each starts with

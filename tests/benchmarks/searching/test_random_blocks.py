@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.random_blocks import FIRST_BLOCKS, random_block
+from benchmarks.searching.random_blocks import FIRST_BLOCKS, random_block
 from relay_tune.typing.infer import infer_types
 
 

@@ -1,8 +1,8 @@
 """Trials that tuning needs to come near the best of many random schedules, measured live.
 
-    python -m benchmarks.search_tables measure --rows 2000
-    python -m benchmarks.search_tables confirm tables/*.json
-    python -m benchmarks.search_trials tables/*.json [--trials 64] [--seed 0]
+    python -m benchmarks.searching.tables measure --rows 2000
+    python -m benchmarks.searching.tables confirm tables/*.json
+    python -m benchmarks.searching.trials tables/*.json [--trials 64] [--seed 0]
 
 Each task of a table (`table_tasks`) is tuned by itself from an empty log on one thread, as `tune
 run` does it: all algorithms in one space, default schedules first. Then what was the best so far at
@@ -26,8 +26,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
-from benchmarks.described_tables import replayed_task_of
-from benchmarks.search_tables import ROUNDS, measured_in_turn
+from benchmarks.searching.described_tables import replayed_task_of
+from benchmarks.searching.tables import ROUNDS, measured_in_turn
 from relay_tune.codegen.target import native_target
 from relay_tune.runtime.measuring.measurement import Measurement
 from relay_tune.schedule.schedule import Schedule

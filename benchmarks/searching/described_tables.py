@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.table_tasks import NETWORKS, largest_task
+from benchmarks.searching.table_tasks import NETWORKS, largest_task
 from relay_tune.codegen.target import native_target
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.features.names import FEATURE_NAMES
@@ -44,7 +44,7 @@ def replayed_task_of(table: SearchTable, path: Path) -> tuple[Task, ProgramSpace
     if table.choices != space.space.choices:
         raise SearchError(
             f"{path} has other choices than this version: "
-            f"run `python -m benchmarks.search_tables describe {path}`"
+            f"run `python -m benchmarks.searching.tables describe {path}`"
         )
     return task, space
 

@@ -1,10 +1,10 @@
 """Measures random schedules of ten tasks on this machine and keeps them as search tables.
 
-    python -m benchmarks.search_tables measure [--rows 1500] [--folder tables] [--match conv]
-    python -m benchmarks.search_tables confirm tables/*.json
-    python -m benchmarks.search_quality tables/*.json
-    python -m benchmarks.search_trials tables/*.json
-    python -m benchmarks.search_tables describe tables/*.json
+    python -m benchmarks.searching.tables measure [--rows 1500] [--folder tables] [--match conv]
+    python -m benchmarks.searching.tables confirm tables/*.json
+    python -m benchmarks.searching.quality tables/*.json
+    python -m benchmarks.searching.trials tables/*.json
+    python -m benchmarks.searching.tables describe tables/*.json
 
 The tasks are those of `table_tasks`. Each table has `rows` different schedules drawn uniformly from
 the task's whole space, each measured once on one thread, in random order; `--seconds` ends the
@@ -28,8 +28,8 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-from benchmarks.described_tables import describe, described_rows, replayed_task_of
-from benchmarks.table_tasks import NETWORKS, largest_task
+from benchmarks.searching.described_tables import describe, described_rows, replayed_task_of
+from benchmarks.searching.table_tasks import NETWORKS, largest_task
 from relay_tune.codegen.target import native_target
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.features.names import FEATURE_NAMES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.search_trials import Found, leading, report
+from benchmarks.searching.trials import Found, leading, report
 from relay_tune.schedule.schedule import Schedule
 
 SCHEDULES = [Schedule((), name) for name in ("direct", "rows2", "rows4", "rows8")]
