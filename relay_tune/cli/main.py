@@ -37,7 +37,9 @@ def main(words: Sequence[str] | None = None) -> int:
     _open_closed_streams()
     try:
         check_leaves()
-        arguments = _parser(given).parse_args(given)
+        arguments, unknown = _parser(given).parse_known_args(given)
+        if unknown:
+            arguments.refuse(f"unrecognized arguments: {' '.join(unknown)}")
         code: int = arguments.run(arguments)
         sys.stdout.flush()
         return code
@@ -82,7 +84,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
         if name == chosen:
             module = import_module(f"relay_tune.cli.{name}")
             verb.description, verb.epilog = module.__doc__, f"example: {module.EXAMPLE}"
-            verb.set_defaults(run=module.run)
+            verb.set_defaults(run=module.run, refuse=verb.error)
             module.configure(verb)
     return parser
 
