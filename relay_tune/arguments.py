@@ -1,8 +1,9 @@
-"""Checks of what users give to public functions: one InputError says what is needed and found."""
+"""Checks of what users give: one InputError says what is needed and found, and what to do."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from numbers import Integral
 from os import PathLike, fspath
 from pathlib import Path
@@ -61,3 +62,9 @@ def wrong_type(what: str, needed: str, value: object, remedy: str) -> InputError
     """The error for a value of another type than is needed."""
     found = f"a value of type {type(value).__name__} was given"
     return InputError(f"{what} must be {needed}, but {found}.", remedy=remedy)
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+    """The remedy for a name that is not known: the nearest ones that are, or else `otherwise`."""
+    close = get_close_matches(name, list(known), n=3, cutoff=0.7)
+    return f"Did you mean {' or '.join(close)}?" if close else otherwise

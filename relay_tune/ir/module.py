@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from relay_tune.arguments import did_you_mean
 from relay_tune.errors import InputError
 from relay_tune.ir.expr import NO_ATTRIBUTES, AttributeValue, Function
 from relay_tune.ir.printer.astext import astext
@@ -39,7 +40,9 @@ class Module:
             raise InputError(
                 f"The module has no function @{name}.",
                 notes=(f"It has: {known}.",),
-                remedy="Define one of this name, or ask for one that the module has.",
+                remedy=did_you_mean(
+                    name, self.functions, "Define one of this name, or ask for one of these."
+                ),
             )
         return function
 

@@ -7,11 +7,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 import numpy as np
 
-from relay_tune.arguments import instance_of, wrong_type
+from relay_tune.arguments import did_you_mean, instance_of, wrong_type
 from relay_tune.errors import InputError
 from relay_tune.ir.expr import Constructor, constant
 from relay_tune.ir.module import Module, require_module
@@ -77,9 +76,8 @@ def _constructor(module: Module, name: str) -> Constructor:
     known = {c.name: c for data in require_module(module).types.values() for c in data.constructors}
     if name in known:
         return known[name]
-    close = get_close_matches(name, known, n=1)
     raise InputError(
         f"The module has no constructor {name!r}.",
         notes=(f"It has: {', '.join(known) or 'none'}.",),
-        remedy=f"Did you mean {close[0]!r}?" if close else "Use a constructor that the module has.",
+        remedy=did_you_mean(name, known, "Use a constructor that the module has."),
     )

@@ -9,9 +9,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from difflib import get_close_matches
 
-from relay_tune.arguments import instance_of
+from relay_tune.arguments import did_you_mean, instance_of
 from relay_tune.errors import InputError
 from relay_tune.ir.module import Module, require_module
 from relay_tune.std.library import library
@@ -69,9 +68,8 @@ def _selection(whole: Module, start: Uses) -> Module:
 
 def _unknown(name: str, whole: Module) -> InputError:
     known = [*whole.types, *whole.functions]
-    close = get_close_matches(name, known, n=1)
     return InputError(
         f"The prelude has no {name!r}.",
         notes=(f"It has: {', '.join(known)}.",),
-        remedy=f"Did you mean {close[0]!r}?" if close else "Use one of these names.",
+        remedy=did_you_mean(name, known, "Use one of these names."),
     )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from relay_tune.arguments import instance_of, whole_number
+from relay_tune.arguments import did_you_mean, instance_of, whole_number
 from relay_tune.errors import FIX_SIZES, InputError
 from relay_tune.ir.expr import Var
 from relay_tune.ir.module import Module, require_module
@@ -130,9 +129,8 @@ def _example(var: Var, random: np.random.Generator) -> Array:
 
 def _unknown(name: str) -> InputError:
     known = (*ARCHITECTURES, *PROGRAMS)
-    close = get_close_matches(name, known, n=1)
     return InputError(
         f"There is no built-in network {name!r}.",
         notes=(f"There are: {', '.join(known)}.",),
-        remedy=f"Did you mean {close[0]!r}?" if close else _HOW_TO_NAME,
+        remedy=did_you_mean(name, known, _HOW_TO_NAME),
     )

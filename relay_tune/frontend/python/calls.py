@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from relay_tune.arguments import did_you_mean
 from relay_tune.errors import RelayError
 from relay_tune.frontend.python import tables as python_tables
 from relay_tune.frontend.python.deferred import LENGTH, NUMBER, NumberAttributes
@@ -34,7 +35,7 @@ from relay_tune.ir.expr import (
     RefRead,
     RefWrite,
 )
-from relay_tune.ir.operator import Operator, find_operator
+from relay_tune.ir.operator import Operator, find_operator, operators
 from relay_tune.op.cast import cast
 
 _PAIRWISE = ("lhs", "rhs")
@@ -59,14 +60,21 @@ class Calls(Values, ABC):
         if isinstance(meaning, Static):
             return meaning.value
         raise self.source.error(
-            node, "This must be known before the program runs.", label="depends on inputs"
+            node,
+            "This must be known before the program runs.",
+            label="depends on inputs",
+            remedy="Write a number, or a name of Python that holds one.",
         )
 
     def call(self, node: ast.Call, scope: Scope) -> Meaning:
         """The value of a call."""
         for argument in node.args:
             if isinstance(argument, ast.Starred):
-                raise self.source.error(argument, "Arguments with a star are not translated.")
+                raise self.source.error(
+                    argument,
+                    "Arguments with a star are not translated.",
+                    remedy="Write the arguments one by one.",
+                )
         if isinstance(node.func, ast.Name) and self._is_reference(node.func, scope):
             return self._reference(node, scope)
         if isinstance(node.func, ast.Attribute):
@@ -163,7 +171,12 @@ class Calls(Values, ABC):
         name = ast.unparse(node)
         operator = find_operator(name)
         if operator is None:
-            raise self.source.error(node, f"There is no operator {name}.", label="not defined")
+            remedy = did_you_mean(
+                name, (o.name for o in operators()), "The language page lists them."
+            )
+            raise self.source.error(
+                node, f"There is no operator {name}.", label="not defined", remedy=remedy
+            )
         return operator
 
     def _method(self, node: ast.Call, name: str, receiver: Expr, scope: Scope) -> Expr:
@@ -202,7 +215,11 @@ class Calls(Values, ABC):
             for name, value in zip(form.attributes, arguments[count:], strict=False)
         ]
         if len(arguments) > count + len(form.attributes):
-            raise self.source.error(node, f"These are too many arguments for {operator.name}.")
+            raise self.source.error(
+                node,
+                f"These are too many arguments for {operator.name}.",
+                remedy="Give attributes by name.",
+            )
         given = [*keywords, *node.keywords]
         return self._operator(operator, arguments[:count], given, node, scope, receiver)
 
@@ -221,7 +238,11 @@ class Calls(Values, ABC):
         attributes = {}
         for keyword in keywords:
             if keyword.arg is None:
-                raise self.source.error(node, "Arguments with stars are not translated.")
+                raise self.source.error(
+                    node,
+                    "Arguments with stars are not translated.",
+                    remedy="Write the arguments one by one.",
+                )
             value = _plain(self.static(keyword.value, scope))
             attributes[keyword.arg] = self._fitted_attribute(operator, keyword, value)
         try:
@@ -253,6 +274,7 @@ class Calls(Values, ABC):
             f"The attribute {name} of {operator.name} must be "
             f"{describe(operator.attributes, name)}.",
             label=f"this is {type(value).__name__}",
+            remedy="Give a value of that kind.",
         )
 
     def _operands(
@@ -267,7 +289,11 @@ class Calls(Values, ABC):
 
     def _positional(self, node: ast.Call, scope: Scope) -> tuple[Expr, ...]:
         if node.keywords:
-            raise self.source.error(node.keywords[0].value, "This function has no named arguments.")
+            raise self.source.error(
+                node.keywords[0].value,
+                "This function has no named arguments.",
+                remedy="Give its arguments by position.",
+            )
         return tuple(self.expr(argument, scope) for argument in node.args)
 
     def _by_name(self, function: PythonFunction, node: ast.Call, scope: Scope) -> tuple[Expr, ...]:
@@ -279,6 +305,7 @@ class Calls(Values, ABC):
                 node,
                 f"{function.name} takes the arguments ({', '.join(function.parameters)}).",
                 label=f"{len(node.args) + len(given)} given",
+                remedy="Give one value for each of them, by position or by name.",
             )
         return tuple(self.expr(part, scope) for part in [*node.args, *(given[n] for n in names)])
 
@@ -291,7 +318,9 @@ class Calls(Values, ABC):
         kind, count = _REFERENCES[node.func.id]
         arguments = self._positional(node, scope)
         if len(arguments) != count:
-            raise self.source.error(node, f"{node.func.id} takes {count} argument(s).")
+            raise self.source.error(
+                node, f"{node.func.id} takes {count} argument(s).", remedy="Give just so many."
+            )
         made: Expr = kind(*arguments)
         return made
 

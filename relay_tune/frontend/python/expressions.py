@@ -70,6 +70,7 @@ class Expressions(Calls):
         raise self.source.error(
             node,
             f"This form of expression ({type(node).__name__}) has no meaning in Relay.",
+            remedy="Use arithmetic, calls, tuples, lists, indices, comparisons, `if` or lambda.",
         )
 
     def _literal(self, node: ast.Constant) -> Static:
@@ -157,7 +158,11 @@ class Expressions(Calls):
             return Static(isinstance(op, ast.IsNot))  # a value of the program is no Python object
         name = python_tables.COMPARISON.get(type(op))
         if name is None:
-            raise self.source.error(node, "`in` has no meaning in Relay.")
+            raise self.source.error(
+                node,
+                "`in` has no meaning in Relay.",
+                remedy="Compare with each value, or go through a list in a loop.",
+            )
         return self.pair(name, left, right, node)
 
     def _both(self, left: Meaning, right: Meaning, node: ast.AST) -> Meaning:
@@ -239,7 +244,11 @@ class Expressions(Calls):
         bound = self.static(node, scope)
         if isinstance(bound, int):
             return bound
-        raise self.source.error(node, "The bounds of slices are whole numbers.")
+        raise self.source.error(
+            node,
+            "The bounds of slices are whole numbers.",
+            remedy="Write numbers that are known before the program runs, or use take.",
+        )
 
     def _lambda(self, node: ast.Lambda, scope: Scope) -> Function:
         params = self.parameters(node.args, scope)
@@ -258,13 +267,19 @@ class Expressions(Calls):
         for part in special:
             if part is not None:
                 raise self.source.error(
-                    part, "Functions of Relay have plain parameters: no defaults and no stars."
+                    part,
+                    "Functions of Relay have plain parameters: no defaults and no stars.",
+                    remedy="Write each parameter as NAME or NAME: TYPE.",
                 )
 
     def _comprehension(self, node: ast.ListComp, scope: Scope) -> Meaning:
         """`[f(x) for x in xs if p(x)]` maps and filters."""
         if len(node.generators) != 1 or not isinstance(node.generators[0].target, ast.Name):
-            raise self.source.error(node, "A list comprehension has one loop with one name.")
+            raise self.source.error(
+                node,
+                "A list comprehension has one loop with one name.",
+                remedy="Write it as [f(x) for x in xs if p(x)], or as loops.",
+            )
         (generator,) = node.generators
         name = node.generators[0].target.id
         items = self.expr(generator.iter, scope)
@@ -279,7 +294,11 @@ class Expressions(Calls):
         inner = Function((var,), self.expr(body, scope.bind(name, var)))
         found = self.library(function)
         if found is None:
-            raise self.source.error(node, f"The base module has no function {function}.")
+            raise self.source.error(
+                node,
+                f"The base module has no function {function}.",
+                remedy="Give relay a base that has it, or none to use the prelude.",
+            )
         return self.placed(Call(self.lift(found, node), (inner, items)), node)
 
 

@@ -57,7 +57,11 @@ class Loops(Branches):
     def loop(self, statement: ast.For | ast.While, scope: Scope, lets: Lets) -> Loop:
         """What a loop goes over."""
         if statement.orelse:
-            raise self.source.error(statement.orelse[0], "Loops have no else.")
+            raise self.source.error(
+                statement.orelse[0],
+                "Loops have no else.",
+                remedy="Put the statements behind the loop.",
+            )
         if isinstance(statement, ast.While):
             return self._while(statement)
         ranges = _range_arguments(statement.iter)
@@ -137,14 +141,22 @@ class Loops(Branches):
         self, node: ast.For, arguments: Sequence[ast.expr], scope: Scope, lets: Lets
     ) -> Loop:
         if not isinstance(node.target, ast.Name) or not 1 <= len(arguments) <= 3:
-            raise self.source.error(node, "A loop over a range has one name and 1 to 3 bounds.")
+            raise self.source.error(
+                node,
+                "A loop over a range has one name and 1 to 3 bounds.",
+                remedy="Write it as: for i in range(begin, end, step).",
+            )
         values: list[Meaning] = [self.value(argument, scope) for argument in arguments]
         if len(values) == 1:
             values.insert(0, Static(0))
         step = values[2].value if len(values) == 3 and isinstance(values[2], Static) else None
         step = 1 if len(values) == 2 else step
         if not isinstance(step, int) or step == 0:
-            raise self.source.error(node, "The step of a range is a number that is written here.")
+            raise self.source.error(
+                node,
+                "The step of a range is a number that is written here.",
+                remedy="Write the number, or count in a while loop.",
+            )
         start, stop = self.alike(values[:2], node.iter)
         limit = Var("stop", span=stop.span)
         lets.append((limit, stop))

@@ -55,12 +55,17 @@ class Patterns(Values):
             case Static(Constructor() as constructor):
                 pass
             case _:
-                raise self.source.error(node.cls, f"{ast.unparse(node.cls)} is no constructor.")
+                raise self.source.error(
+                    node.cls,
+                    f"{ast.unparse(node.cls)} is no constructor.",
+                    remedy="Write a constructor of the base module, such as Cons.",
+                )
         if len(node.patterns) != len(constructor.inputs):
             raise self.source.error(
                 node,
                 f"{constructor.name} has {len(constructor.inputs)} field(s), "
                 f"not {len(node.patterns)}.",
+                remedy="Write one pattern for each field; _ fits all.",
             )
         patterns, scope = self._all(node.patterns, scope)
         return ConstructorPattern(constructor, patterns), scope

@@ -6,10 +6,10 @@ import ast
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from textwrap import dedent
 from typing import Any
 
+from relay_tune.arguments import did_you_mean
 from relay_tune.errors import InputError, ParseError, Span
 
 
@@ -64,8 +64,7 @@ class PythonSource:
 
     def unknown(self, node: ast.AST, name: str, known: Iterable[str]) -> ParseError:
         """The error that a name means nothing, with the nearest names that do."""
-        close = get_close_matches(name, list(known), n=3, cutoff=0.7)
-        remedy = f"Did you mean {' or '.join(close)}?" if close else None
+        remedy = did_you_mean(name, known, "Assign it before, or make it a parameter.")
         return self.error(node, f"{name} means nothing here.", label="not defined", remedy=remedy)
 
 

@@ -80,7 +80,9 @@ class Statements(Loops):
                 return None
             if breaks(step.body) or continues(step.body) or step.orelse:
                 raise self.source.error(
-                    step, "A loop over Python objects is written out; it cannot break or continue."
+                    step,
+                    "A loop over Python objects is written out; it cannot break or continue.",
+                    remedy="Choose what to go through before the loop, or loop over a range.",
                 )
             rounds: list[ast.stmt | Binding] = []
             for item in items:
@@ -123,7 +125,9 @@ class Statements(Loops):
             case ast.AugAssign():
                 raise self._no_target(step.target)
         raise self.source.error(
-            step, f"This statement ({type(step).__name__}) has no meaning in Relay."
+            step,
+            f"This statement ({type(step).__name__}) has no meaning in Relay.",
+            remedy="Use assignments, if, match, for, while, inner functions and return.",
         )
 
     def assign(self, target: ast.expr, value: Meaning, scope: Scope, lets: Lets) -> Scope:
@@ -155,7 +159,11 @@ class Statements(Loops):
                 whole = _named(self.lift(value, node), lets)
                 items = [TupleGetItem(whole, place) for place in range(len(targets))]
         if len(items) != len(targets):
-            raise self.source.error(node, f"{len(items)} values for {len(targets)} names.")
+            raise self.source.error(
+                node,
+                f"{len(items)} values for {len(targets)} names.",
+                remedy="Write as many names as there are values.",
+            )
         return items
 
     def _fitted(self, value: Meaning, var: Var, node: ast.AST) -> Expr:
@@ -177,7 +185,11 @@ class Statements(Loops):
 
     def _local_function(self, node: ast.FunctionDef, scope: Scope, lets: Lets) -> Scope:
         if node.decorator_list:
-            raise self.source.error(node.decorator_list[0], "Inner functions have no decorators.")
+            raise self.source.error(
+                node.decorator_list[0],
+                "Inner functions have no decorators.",
+                remedy="Leave it away: inner functions are translated with the outer one.",
+            )
         var = Var(node.name, span=self.source.span(node))
         scope = scope.bind(node.name, var)
         lets.append((var, self.function(node, node.args.args, scope, {})))

@@ -138,7 +138,10 @@ class TypeReader:
             return parse_type(text, self._base, self._variables)
         except RelayError as error:
             raise self._source.error(
-                node, f"This type cannot be read: {error.message}", label=error.label
+                node,
+                f"This type cannot be read: {error.message}",
+                label=error.label,
+                remedy=error.remedy,
             ) from error
 
     def _no_type(self, node: ast.expr) -> RelayError:

@@ -82,7 +82,11 @@ class Values:
         """What a name means: a local one, what Python sees, the library's, or an operator."""
         local = scope.find(node.id)
         if isinstance(local, Missing):
-            raise self.source.error(node, f"{node.id} may have no value here: {local.reason}.")
+            raise self.source.error(
+                node,
+                f"{node.id} may have no value here: {local.reason}.",
+                remedy="Assign it before as well.",
+            )
         found = local or self.environment.find(node.id) or self.library(node.id)
         if found is None:
             known = [*scope, *self.constructors, *self.base.functions]

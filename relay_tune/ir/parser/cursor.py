@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
+from relay_tune.arguments import did_you_mean
 from relay_tune.errors import ParseError, Span
 from relay_tune.ir.parser.lexer import Token, TokenKind, tokenize
 from relay_tune.ir.source import Source
 
 NESTING_LIMIT = 100
 """How deep types, dimensions, patterns and attribute values may nest. Expressions have no limit."""
+
+MOST_LISTED = 20
+"""Where so many names could be meant, or fewer, an error lists them."""
 
 
 class Cursor:
@@ -112,6 +115,11 @@ class Cursor:
 
     def unknown(self, what: str, name: str, known: Iterable[str], token: Token) -> ParseError:
         """The error that `name` is not defined, with the nearest defined names."""
-        close = get_close_matches(name, list(known), n=3, cutoff=0.7)
-        remedy = f"Did you mean {' or '.join(close)}?" if close else None
+        names = list(known)
+        listed = (
+            f"There are: {', '.join(names)}."
+            if 0 < len(names) <= MOST_LISTED
+            else "Define it first."
+        )
+        remedy = did_you_mean(name, names, listed)
         return self.error(f"There is no {what} {name}.", token, label="not defined", remedy=remedy)
