@@ -99,7 +99,7 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "pipeline": (lambda: rt.default_pipeline(3), "must be a PipelineOptions"),  # type: ignore[arg-type]
     "constant": (lambda: rt.constant("x"), "'x' is no constant of type float32"),  # type: ignore[arg-type]
     "relay_model": (lambda: rt.relay_model(3), "relay_model decorates must be a type"),  # type: ignore[call-overload]
-    "unknown network": (lambda: rt.zoo.build("resnet19"), "Did you mean 'resnet18'"),
+    "unknown network": (lambda: rt.zoo.build("resnet19"), "Did you mean resnet18"),
     "unlike any network": (lambda: rt.zoo.build("?"), "Choose one of these, or a file"),
     "network of another type": (lambda: rt.zoo.build(None), "name of a network must be a str"),  # type: ignore[arg-type]
     "batch": (lambda: rt.zoo.build("mlp", batch=0), "batch is 0"),

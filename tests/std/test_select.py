@@ -48,7 +48,7 @@ def test_a_selection_has_no_more_than_needed() -> None:
 def test_unknown_names_are_errors() -> None:
     with pytest.raises(InputError) as caught:
         prelude("lenght")
-    assert caught.value.remedy == "Did you mean 'length'?"
+    assert caught.value.remedy == "Did you mean length?"
 
 
 def test_a_text_cannot_define_again_what_it_takes() -> None:

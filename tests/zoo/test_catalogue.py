@@ -73,7 +73,7 @@ def test_example_inputs_have_the_declared_types() -> None:
 def test_unknown_name_lists_the_networks_and_the_closest() -> None:
     with pytest.raises(InputError) as caught:
         zoo.build("resnet_18")
-    assert caught.value.remedy == "Did you mean 'resnet18'?"
+    assert caught.value.remedy == "Did you mean resnet18 or resnet50?"
     assert all(name in caught.value.notes[0] for name in zoo.names())
 
 
