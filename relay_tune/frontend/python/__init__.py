@@ -3,7 +3,7 @@
 translate, program         from functions to a module
 source, environment        the syntax tree, and the Python objects that it sees
 statements, flow           assignments, and where control goes on; branches, loops, names
-expressions, calls, index  expressions; tables of what is called what in Relay
+expressions, calls, index  expressions; operator_calls and tables: what is called what
 patterns                   the patterns of `match`
 types, values, scope       annotations, Python objects, and what names mean
 static, deferred           what is known while translating, and what waits for types
