@@ -1,48 +1,16 @@
 """Programs with control flow, closures, data types and references, beside the interpreter."""
 
-import gc
-import resource
-import threading
-
 import numpy as np
 import pytest
 
-from benchmarks.language_runtime import ALLOCATING
-from relay_tune.building.build import build
 from relay_tune.errors import InputError, RelayError
-from relay_tune.ir.module import Module
-from relay_tune.ir.parser.parse import parse
 from relay_tune.runtime.data_values import data_value
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.interpreter.values import ReferenceCell
-from relay_tune.runtime.program_model import ProgramModel
+from tests.building.running_programs import LIST, built, check
 from tests.properties.programs.compare import assert_same_value
 
-LIST = "type List[A] { Cons(A, List[A]), Nil, }\n"
 VECTOR = "Tensor[(4), float32]"
-
-
-def built(text: str, threads: int = 1) -> tuple[Module, ProgramModel]:
-    module = parse('#[version = "0.0.5"]\n' + text)
-    model = build(module, threads=threads)
-    assert isinstance(model, ProgramModel)
-    return module, model
-
-
-def check(text: str, *inputs: object) -> ProgramModel:
-    """Native code gives what the interpreter gives, again and again."""
-    module, model = built(text)
-    expected = interpret(module, *inputs)
-    for _ in range(3):
-        assert_same_value(model(*inputs), expected)
-    return model
-
-
-def integers(module: Module, *values: int) -> object:
-    result = data_value(module, "Nil")
-    for value in reversed(values):
-        result = data_value(module, "Cons", value, result)
-    return result
 
 
 def test_a_recursive_function_of_scalars() -> None:
@@ -185,71 +153,6 @@ def @main(%l: List[(int32, Tensor[(2), float32])], %pair: (int32, (float32,))) {
         model(value, (1, 2, 3))
 
 
-def test_long_lists_are_made_and_freed() -> None:
-    text = (
-        LIST
-        + """
-def @make(%n: int32, %l: List[int32]) -> List[int32] {
-  if (%n < 1) { %l } else { @make(%n - 1, Cons(%n, %l)) }
-}
-def @length(%l: List[int32], %n: int32) -> int32 {
-  match (%l) { Cons(_, %t) => { @length(%t, %n + 1) }, Nil => { %n }, }
-}
-def @main(%n: int32) {
-  let %l = @make(%n, Nil);
-  (@length(%l, 0), @length(%l, 1))
-}
-"""
-    )
-    _, model = built(text)
-    assert model(2_000_000) == (2_000_000, 2_000_001)
-
-
-def resident_kilobytes() -> int:
-    gc.collect()
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
-def test_memory_of_a_loop_stays_flat() -> None:
-    _, model = built(ALLOCATING)
-    x = np.zeros(64, "float32")
-    model(1000, x)
-    before = resident_kilobytes()
-    model(1_000_000, x)
-    for _ in range(100):
-        model(1000, x)
-    assert resident_kilobytes() - before < 2000
-
-
-DEEP = """
-def @depth(%n: int64, %x: Tensor[(2), float32]) -> Tensor[(2), float32] {
-  if (%n < 1i64) { %x } else { tanh(@depth(%n - 1i64, %x + 1f)) }
-}
-def @main(%n: int64, %x: Tensor[(2), float32]) { @depth(%n, %x) }
-"""
-
-
-def test_recursion_that_is_too_deep_is_an_error() -> None:
-    _, model = built(DEEP)
-    x = np.ones(2, "float32")
-    model(100_000, x)
-    for _ in range(2):
-        with pytest.raises(RelayError, match="Recursion too deep"):
-            model(1 << 40, x)
-        np.testing.assert_allclose(model(3, x), np.tanh(np.tanh(np.tanh(x + 3))), rtol=1e-5)
-
-
-def test_recursion_does_not_depend_on_the_stack_of_the_thread() -> None:
-    _, model = built(DEEP)
-    found: list[object] = []
-    previous = threading.stack_size(256 * 1024)
-    thread = threading.Thread(target=lambda: found.append(model(500_000, np.ones(2, "float32"))))
-    thread.start()
-    thread.join()
-    threading.stack_size(previous)
-    assert len(found) == 1
-
-
 def test_no_clause_fits() -> None:
     text = (
         LIST
@@ -267,26 +170,6 @@ def @main(%n: int32) {
     assert model(5) == 5
 
 
-def test_mutual_tail_calls_and_calls_of_closures_need_no_stack() -> None:
-    text = """
-def @even(%n: int32, %f: fn (int32) -> int32) -> bool {
-  if (%n < 1) { True } else { @odd(%f(%n), %f) }
-}
-def @odd(%n: int32, %f: fn (int32) -> int32) -> bool {
-  if (%n < 1) { False } else { @even(%f(%n), %f) }
-}
-def @count(%n: int32, %next: fn (int32) -> int32) -> int32 {
-  if (%n < 1) { %next(%n) } else { @count(%n - 1, fn (%m: int32) { %next(%m + 1) }) }
-}
-def @main(%n: int32) {
-  let %step = fn (%i: int32) { %i - 1 };
-  (@even(%n, %step), @count(1000, %step))
-}
-"""
-    _, model = built(text)
-    assert model(3_000_001) == (False, 999)
-
-
 def test_large_kernels_run_on_several_threads() -> None:
     text = """
 def @loop(%n: int32, %x: Tensor[(256, 256), float32]) -> Tensor[(256, 256), float32] {
@@ -297,24 +180,6 @@ def @main(%n: int32, %x: Tensor[(256, 256), float32]) { @loop(%n, %x) }
     module, model = built(text, threads=2)
     x = np.random.default_rng(0).uniform(-0.05, 0.05, (256, 256)).astype("float32")
     np.testing.assert_allclose(model(3, x), interpret(module, 3, x), rtol=1e-4, atol=1e-5)
-
-
-def test_a_cell_that_contains_itself_is_freed() -> None:
-    text = """
-type Node { Link(ref(Node), Tensor[(1024), float32]), End, }
-def @main(%x: Tensor[(1024), float32]) {
-  let %cell = ref(End);
-  ref_write(%cell, Link(%cell, %x));
-  match (ref_read(%cell)) { Link(_, %y) => { %y }, End => { %x }, }
-}
-"""
-    _, model = built(text)
-    x = np.ones(1024, "float32")
-    model(x)
-    before = resident_kilobytes()
-    for _ in range(3000):
-        model(x)
-    assert resident_kilobytes() - before < 3000
 
 
 def test_cells_are_passed_in() -> None:
@@ -344,61 +209,6 @@ def @main(%n: int32, %x: Tensor[(b, 4), float32], %y: Tensor[(b), float32]) {
         assert_same_value(model(2, x, y), interpret(module, 2, x, y))
     with pytest.raises(InputError, match="'y' must be"):
         model(2, np.ones((3, 4), "float32"), np.ones(2, "float32"))
-
-
-def test_arguments_that_do_not_fit_into_registers() -> None:
-    """Tail calls between functions with many and few parameters, all of which change places."""
-    text = """
-def @many(%n: int32, %a: int32, %b: int32, %c: bool, %d: int32, %e: int64, %f: int32, %g: int32)
-    -> (int32, bool, int64) {
-  if (%n < 1) { @few(%a * 1000 + %b * 100 + %d * 10 + %f, %c, %e + cast(%g, dtype="int64")) }
-  else { @many(%n - 1, %b, %g, %a < %b, %f, %e + 1i64, %a, %d) }
-}
-def @few(%x: int32, %y: bool, %z: int64) -> (int32, bool, int64) { (%x, %y, %z) }
-def @main(%n: int32) { @many(%n, 1, 2, True, 3, 40i64, 5, 6) }
-"""
-    module, model = built(text)
-    for turns in range(6):
-        assert_same_value(model(turns), interpret(module, turns))
-
-
-def test_floats_that_do_not_fit_into_registers() -> None:
-    names = "abcdefghijkl"
-    params = ", ".join(f"%{name}: float32" for name in names)
-    turned = ", ".join(f"%{name}" for name in names[1:] + names[:1])
-    weighted = " + ".join(f"%{name} * {1 << place}f" for place, name in enumerate(names))
-    text = f"""
-def @turn(%n: int32, {params}) -> float32 {{
-  if (%n < 1) {{ {weighted} }} else {{ @turn(%n - 1, {turned}) }}
-}}
-def @main(%n: int32) {{ @turn(%n, {", ".join(f"{place}f" for place in range(12))}) }}
-"""
-    module, model = built(text)
-    for turns in range(12):
-        assert_same_value(model(turns), interpret(module, turns))
-
-
-def test_closures_with_many_arguments_end_in_others_with_few() -> None:
-    check(
-        f"""
-def @main(%x: {VECTOR}, %n: int32) {{
-  let %last = fn (%a: {VECTOR}, %k: int32) -> ({VECTOR}, int32) {{ (%a, %k) }};
-  let %step = fn (%a: {VECTOR}, %p: int32, %q: int32, %b: {VECTOR}, %r: int32,
-                  %next: fn ({VECTOR}, int32) -> ({VECTOR}, int32), %s: int32)
-      -> ({VECTOR}, int32) {{ %next(%a - %b, %p * 1000 + %q * 100 + %r * 10 + %s) }};
-  let %chosen = if (%n < 1) {{ %step }} else {{
-    fn (%a: {VECTOR}, %p: int32, %q: int32, %b: {VECTOR}, %r: int32,
-        %next: fn ({VECTOR}, int32) -> ({VECTOR}, int32), %s: int32) -> ({VECTOR}, int32) {{
-      %step(%b, %s, %r, %a, %q, %next, %p)
-    }}
-  }};
-  let %together = (%chosen, %last).0;
-  (%together(%x, 1, 2, %x * 2f, 3, %last, 4), %chosen(%x * 3f, 5, 6, %x, 7, %last, 8))
-}}
-""",
-        np.arange(4, dtype="float32"),
-        1,
-    )
 
 
 def test_closures_of_several_types_from_one_function() -> None:

@@ -1,0 +1,34 @@
+"""Programs built as native code, beside the interpreter."""
+
+from relay_tune.building.build import build
+from relay_tune.ir.module import Module
+from relay_tune.ir.parser.parse import parse
+from relay_tune.runtime.data_values import data_value
+from relay_tune.runtime.interpreter.interpret import interpret
+from relay_tune.runtime.program_model import ProgramModel
+from tests.properties.programs.compare import assert_same_value
+
+LIST = "type List[A] { Cons(A, List[A]), Nil, }\n"
+
+
+def built(text: str, threads: int = 1) -> tuple[Module, ProgramModel]:
+    module = parse('#[version = "0.0.5"]\n' + text)
+    model = build(module, threads=threads)
+    assert isinstance(model, ProgramModel)
+    return module, model
+
+
+def check(text: str, *inputs: object) -> ProgramModel:
+    """Native code gives what the interpreter gives, again and again."""
+    module, model = built(text)
+    expected = interpret(module, *inputs)
+    for _ in range(3):
+        assert_same_value(model(*inputs), expected)
+    return model
+
+
+def integers(module: Module, *values: int) -> object:
+    result = data_value(module, "Nil")
+    for value in reversed(values):
+        result = data_value(module, "Cons", value, result)
+    return result
