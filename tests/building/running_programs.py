@@ -8,6 +8,7 @@ from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.program_model import ProgramModel
 from tests.properties.programs.compare import assert_same_value
 
+VECTOR = "Tensor[(4), float32]"
 LIST = "type List[A] { Cons(A, List[A]), Nil, }\n"
 
 

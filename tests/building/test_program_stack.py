@@ -7,7 +7,7 @@ import pytest
 
 from relay_tune.errors import RelayError
 from relay_tune.runtime.interpreter.interpret import interpret
-from tests.building.running_programs import built, check
+from tests.building.running_programs import VECTOR, built, check
 from tests.properties.programs.compare import assert_same_value
 
 DEEP = """

@@ -7,10 +7,8 @@ from relay_tune.errors import InputError, RelayError
 from relay_tune.runtime.data_values import data_value
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.interpreter.values import ReferenceCell
-from tests.building.running_programs import LIST, built, check
+from tests.building.running_programs import LIST, VECTOR, built, check
 from tests.properties.programs.compare import assert_same_value
-
-VECTOR = "Tensor[(4), float32]"
 
 
 def test_a_recursive_function_of_scalars() -> None:
