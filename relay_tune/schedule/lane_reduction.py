@@ -29,7 +29,7 @@ from relay_tune.tensor.loops import Allocate, Block, Buffer, LoopKind, Scope, St
 from relay_tune.tensor.size import ceiling_quotient, is_symbolic
 from relay_tune.tensor.walk import substitute
 
-STEPS = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
+STEPS = {"sum": "add", "prod": "mul", "max": "max", "fmax": "fmax", "min": "min"}
 """The binary operation of each reduction."""
 
 

@@ -25,17 +25,20 @@ UNARY_OPERATIONS = frozenset(
 """`round` is half to even; `not` is logical, `bitnot` bitwise; `isnan`/`isinf` give bool."""
 
 BINARY_OPERATIONS = frozenset(
-    "add sub mul div floordiv floormod truncdiv truncmod min max pow and or xor shl shr "
+    "add sub mul div floordiv floormod truncdiv truncmod min max fmax pow and or xor shl shr "
     "eq ne lt le gt ge".split()
 )
 """`div` is for floats; integer division names its rounding (and then serves floats too). Division
 of an integer by zero gives zero. `and`/`or`/`xor` are bitwise on integers, logical on bool; `shr`
-is arithmetic if signed; a shift by no bit position moves all bits out. NaN wins in `min` and `max`.
+is arithmetic if signed; a shift by no bit position moves all bits out. NaN wins in `min` and `max`;
+`fmax` is its right side where that is greater and else the left one, so that a NaN on the right is
+passed over, as in the reduction of this name: one instruction less for results that a NaN reaches
+on another way.
 `eq` .. `ge` give bool."""
 
 COMPARISONS = frozenset("eq ne lt le gt ge".split())
 
-REDUCTIONS = frozenset("sum prod max min".split())
+REDUCTIONS = frozenset("sum prod max fmax min".split())
 """On bool, `max` is any and `min` is all."""
 
 Number = bool | int | float
@@ -229,12 +232,13 @@ def neutral_element(operation: str, dtype: str) -> Number:
         return 0 if operation == "sum" else 1
     if dtype == "bool":
         return operation == "min"
+    is_maximum = operation in ("max", "fmax")
     if dtype.startswith(("float", "bfloat")):
-        return -math.inf if operation == "max" else math.inf
+        return -math.inf if is_maximum else math.inf
     bits = int(dtype.lstrip("uint"))
     if dtype.startswith("u"):
-        return 0 if operation == "max" else (1 << bits) - 1
-    return -(1 << (bits - 1)) if operation == "max" else (1 << (bits - 1)) - 1
+        return 0 if is_maximum else (1 << bits) - 1
+    return -(1 << (bits - 1)) if is_maximum else (1 << (bits - 1)) - 1
 
 
 def _simplify_index(operation: str, left: Scalar, right: Scalar) -> Scalar | None:

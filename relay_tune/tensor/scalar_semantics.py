@@ -62,10 +62,10 @@ def reduction_identity(operation: str, dtype: np.dtype[Any]) -> Any:
         case _ if dtype.kind == "b":
             return operation == "min"
         case _ if is_float(dtype.name):
-            return dtype.type(-math.inf if operation == "max" else math.inf)
+            return dtype.type(math.inf if operation == "min" else -math.inf)
         case _:
             limits = np.iinfo(dtype)
-            return limits.min if operation == "max" else limits.max
+            return limits.max if operation == "min" else limits.min
 
 
 def erf(operand: Array) -> Array:
@@ -173,6 +173,7 @@ _BINARY: dict[str, Callable[..., Any]] = {
     "truncmod": np.fmod,
     "min": np.minimum,
     "max": np.maximum,
+    "fmax": lambda left, right: np.where(right > left, right, left),
     "pow": power,
     "and": np.bitwise_and,
     "or": np.bitwise_or,
@@ -191,5 +192,6 @@ _REDUCTIONS: dict[str, np.ufunc] = {
     "sum": np.add,
     "prod": np.multiply,
     "max": np.maximum,
+    "fmax": np.fmax,
     "min": np.minimum,
 }

@@ -74,3 +74,12 @@ def test_a_missing_number_is_not_lost(tile):
     values[0, 3] = values[7, 97] = np.nan
     (found,) = run_schedule(plan, along_lanes(16, 4, tile), NATIVE, {x: values})
     np.testing.assert_array_equal(np.isnan(found), [True, *[False] * 6, True])
+
+
+@pytest.mark.parametrize("tile", [1, 8])
+def test_fmax_passes_a_missing_number_over(tile):
+    plan, x = row_program(8, 100, "fmax")
+    values = np.arange(800, dtype=np.float32).reshape(8, 100)
+    values[0, 99] = values[7, 0] = np.nan
+    (found,) = run_schedule(plan, along_lanes(16, 4, tile), NATIVE, {x: values})
+    np.testing.assert_array_equal(found, 2 * np.fmax.reduce(values, 1) + 1)

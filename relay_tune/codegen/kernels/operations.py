@@ -103,6 +103,8 @@ def _float_binary(a: Arithmetic, operation: str, left: str, right: str) -> str:
     match operation:
         case "max" | "min":
             return _float_extremum(a, operation, left, right)
+        case "fmax":
+            return a.select(a.compare("ogt", right, left), right, left)
         case "pow":
             return power(a, left, right)
         case "floordiv":
@@ -149,8 +151,8 @@ def _integer_binary(a: Arithmetic, operation: str, left: str, right: str) -> str
         return a.binary(INTEGER_INSTRUCTIONS[operation], left, right)
     signed = is_signed(a.dtype)
     match operation:
-        case "max" | "min":
-            predicate = ("s" if signed else "u") + ("gt" if operation == "max" else "lt")
+        case "max" | "fmax" | "min":
+            predicate = ("s" if signed else "u") + ("lt" if operation == "min" else "gt")
             return a.select(a.compare(predicate, left, right), left, right)
         case "shl":
             return _shift(a, "shl", left, right)

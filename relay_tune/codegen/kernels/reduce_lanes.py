@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from relay_tune.codegen.arithmetic import Arithmetic
 from relay_tune.codegen.kernels.operations import binary_operation
 
-STEPS: Mapping[str, str] = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
+STEPS: Mapping[str, str] = {"sum": "add", "prod": "mul", "max": "max", "fmax": "fmax", "min": "min"}
 """The binary operation of each reduction."""
 
 

@@ -1,7 +1,8 @@
 """nn.softmax, nn.log_softmax: maximum, exponential, sum, share of it.
 
 The exponential of a distance d is computed as 2^(d log2(e)): powers of two take fewer instructions,
-and the product with log2(e) and the subtraction of the maximum are one.
+and the product with log2(e) and the subtraction of the maximum are one. The maximum passes NaN
+over: its exponential is NaN, and so is the sum.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def _softmax(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -> li
     (data,) = inputs
     axis = normalized_axis(attributes.axis, data.rank)
     dtype = wide_dtype(data.dtype)
-    highest = _reduce_along("softmax_max", "max", data, axis, dtype)
+    highest = _reduce_along("softmax_max", "fmax", data, axis, dtype)
     lowered = compute_elements(
         "softmax_lowered", highest.shape, lambda *axes: highest[axes] * -LOG2_E
     )
@@ -83,7 +84,7 @@ def _log_softmax(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -
     (data,) = inputs
     axis = normalized_axis(attributes.axis, data.rank)
     dtype = wide_dtype(data.dtype)
-    highest = _reduce_along("softmax_max", "max", data, axis, dtype)
+    highest = _reduce_along("softmax_max", "fmax", data, axis, dtype)
     shifted = compute_elements(
         "softmax_shifted",
         data.shape,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from relay_tune.schedule.row_groups.groups import MAXIMUM_ROW_BYTES, RowGroup, Step, with_groups
+from relay_tune.schedule.row_groups.in_place import in_place
 from relay_tune.schedule.row_groups.row_blocks import (
     RowBlocks,
     block_bytes,
@@ -34,7 +35,7 @@ def rows_of(algorithm: str) -> int | None:
 
 def row_algorithms(steps: Sequence[Step], outputs: Sequence[Tensor]) -> tuple[str, ...]:
     """The algorithms with blocks of rows that are worth a look for a program's steps."""
-    groups = [step for step in with_groups(steps, outputs) if isinstance(step, RowGroup)]
+    groups = [in_place(step) for step in with_groups(steps, outputs) if isinstance(step, RowGroup)]
     found: dict[tuple[int, ...], int] = {}
     for rows in ROW_COUNTS:
         cut = tuple(min(rows, common_extents(group)[-1]) for group in groups)
@@ -56,6 +57,6 @@ def grouped_steps(
     Raises InputError if the blocks are too large.
     """
     return tuple(
-        row_blocks(step, rows) if isinstance(step, RowGroup) else step
+        row_blocks(in_place(step), rows) if isinstance(step, RowGroup) else step
         for step in with_groups(steps, outputs, most_row_bytes)
     )

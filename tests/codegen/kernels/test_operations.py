@@ -27,7 +27,19 @@ ALL = (*INTEGERS, *FLOATS, "bool", "bfloat16")
 
 INTEGER_BINARY = sorted(BINARY_OPERATIONS - {"div"})
 FLOAT_BINARY = sorted(
-    {"add", "sub", "mul", "div", "floordiv", "truncdiv", "truncmod", "floormod", "min", "max"}
+    {
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "floordiv",
+        "truncdiv",
+        "truncmod",
+        "floormod",
+        "min",
+        "max",
+        "fmax",
+    }
     | COMPARISONS
 )
 BOOL_BINARY = ("and", "or", "xor", "eq", "ne", "max", "min")

@@ -22,6 +22,15 @@ def test_large_numbers_do_not_overflow(check_record, operator):
     assert np.isfinite(check_record(operator, [data])).all()
 
 
+@pytest.mark.parametrize("operator", [softmax, log_softmax])
+@pytest.mark.parametrize("place", [0, 3, 36])
+def test_a_row_with_nan_is_nan(check_record, random_array, operator, place):
+    data = random_array((3, 37))
+    data[1, place] = np.nan
+    found = check_record(operator, [data])
+    assert np.isnan(found[1]).all() and np.isfinite(found[[0, 2]]).all()
+
+
 def test_short_floats_are_summed_in_float32(check_record):
     data = np.zeros((1, 5000), "float16")
     np.testing.assert_allclose(check_record(softmax, [data]), 1 / 5000, 1e-3)

@@ -71,7 +71,7 @@ def test_softmax_is_one_kernel_without_workspace():
     plan = plan_program(softmax_program(24, 40))
     group = group_of(plan, 4)
     assert [nest.name for nest in group.nests] == ["highest", "powers", "total", "softmax"]
-    assert [buffer.shape for buffer in group.buffers] == [(4,), (160,), (4,)]
+    assert [buffer.shape for buffer in group.buffers] == [(4,), (4,)]
     schedule = plan.with_algorithm("rows4").default_under_algorithm(SERVER, 1)[1]
     scheduled = apply_schedule(plan, schedule)
     assert len(scheduled.kernels) == 1
@@ -129,7 +129,7 @@ def test_a_sliding_window_is_cut_along_its_outer_axis_only():
 def test_scores_of_attention_never_reach_memory():
     plan = plan_program(attention(4, 64, 200, 64))
     group = group_of(plan, 8)
-    assert {buffer.name for buffer in group.buffers} >= {"scores", "powers"}
+    assert {buffer.name for buffer in group.buffers} == {"highest", "softmax", "total"}
     assert group.blocks == 4 * 64 // 8
     written = plan.with_algorithm("rows8").default_under_algorithm(SERVER, 2)[1]
     scheduled = apply_schedule(plan, written)
@@ -204,7 +204,7 @@ def test_schedules_of_blocks_survive_json():
 
 
 def test_blocks_that_no_stack_holds_are_refused():
-    plan = plan_program(softmax_program(600, 4000))
+    plan = plan_program(attention(1, 600, 4000, 8))
     assert plan.algorithms[-1] != "rows64"
     with pytest.raises(InputError, match="too large"):
         plan.with_algorithm("rows500")
@@ -212,7 +212,7 @@ def test_blocks_that_no_stack_holds_are_refused():
 
 def test_the_default_of_a_softmax_runs_in_blocks():
     plan = plan_program(softmax_program(1536, 128))
-    assert plan.default_schedule(SERVER, 1).algorithm in ("rows4", "rows8", "rows16")
+    assert plan.default_schedule(SERVER, 1).algorithm in ("rows8", "rows16", "rows32")
 
 
 def test_small_groups_stay_on_one_thread():
