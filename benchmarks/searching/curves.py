@@ -32,7 +32,7 @@ from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import thread_count
 from relay_tune.tuning.budget import make_budget
 from relay_tune.tuning.events import Event, Measured
-from relay_tune.tuning.keeper import LogKeeper
+from relay_tune.tuning.log_keeper import LogKeeper
 from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.run import TuningRun

@@ -35,7 +35,7 @@ from relay_tune.schedule.features.names import FEATURE_NAMES
 from relay_tune.schedule.features.program_features import estimated_throughput
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.transform.pipeline import default_pipeline
-from relay_tune.tuning.keeper import LogKeeper
+from relay_tune.tuning.log_keeper import LogKeeper
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.runner import NativeRunner
 from relay_tune.tuning.scope import Scope

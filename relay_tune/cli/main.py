@@ -14,7 +14,7 @@ from importlib import import_module
 
 from relay_tune import __version__
 from relay_tune.errors import RelayError
-from relay_tune.leaves import check_leaves
+from relay_tune.own_packages import check_own_packages
 
 FAILED = 1
 INTERRUPTED = 130
@@ -36,7 +36,7 @@ def main(words: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if words is None else list(words)
     _open_closed_streams()
     try:
-        check_leaves()
+        check_own_packages()
         arguments, unknown = _parser(given).parse_known_args(given)
         if unknown:
             arguments.refuse(f"unrecognized arguments: {' '.join(unknown)}")

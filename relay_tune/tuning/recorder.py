@@ -19,7 +19,7 @@ from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.events import Measured
 from relay_tune.tuning.held_interrupts import held_interrupts
-from relay_tune.tuning.keeper import GIVE_UP_ATTEMPTS
+from relay_tune.tuning.log_keeper import GIVE_UP_ATTEMPTS
 from relay_tune.tuning.ranking import row_of
 from relay_tune.tuning.runner import Draft, Prepared
 from relay_tune.tuning.session import Session

@@ -21,9 +21,9 @@ from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.schedule.apply import Plan, read_schedule
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.tuning.keeper import description_of
 from relay_tune.tuning.kept_schedules import KEPT, KeptSchedule
 from relay_tune.tuning.log_errors import log_errors
+from relay_tune.tuning.log_keeper import description_of
 
 
 @dataclass(slots=True)

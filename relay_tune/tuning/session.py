@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from relay_tune.tuning.budget import Budget
 from relay_tune.tuning.events import Progress
-from relay_tune.tuning.keeper import LogKeeper
+from relay_tune.tuning.log_keeper import LogKeeper
 from relay_tune.tuning.runner import Runner
 from relay_tune.tuning.task_state import TaskState
 

@@ -12,7 +12,7 @@ from relay_tune.ir.module import Module
 from relay_tune.runtime.threads import available_processors
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.tuning.keeper import LogKeeper
+from relay_tune.tuning.log_keeper import LogKeeper
 from relay_tune.tuning.network_check import NetworkVerdict, check_network, network_primitives
 from relay_tune.tuning.schedule_lookup import ScheduleLookup
 from relay_tune.tuning.tasks import Task

@@ -26,7 +26,7 @@ from relay_tune.schedule.machine import Machine
 from relay_tune.tuning.budget import Budget, make_budget
 from relay_tune.tuning.events import Progress, RunStarted, ignore
 from relay_tune.tuning.finished_tasks import earlier_result
-from relay_tune.tuning.keeper import LogKeeper
+from relay_tune.tuning.log_keeper import LogKeeper
 from relay_tune.tuning.network_check import runs_as_network
 from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.program_space import ProgramSpace

@@ -18,7 +18,7 @@ from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.events import Event, Measured, RunStarted, TaskStarted
 from relay_tune.tuning.finished_tasks import FINISHED_EARLIER
-from relay_tune.tuning.keeper import LogKeeper
+from relay_tune.tuning.log_keeper import LogKeeper
 from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.result import TuningResult

@@ -13,7 +13,7 @@ from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.runtime.target_machine import machine_of
-from relay_tune.tuning.keeper import LogKeeper
+from relay_tune.tuning.log_keeper import LogKeeper
 from relay_tune.tuning.schedule_lookup import schedule_lookup
 from relay_tune.tuning.scope import Scope
 from relay_tune.tuning.tasks import Task

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from relay_tune.errors import InputError
 
-LEAVES = ("search", "cost_model", "logs")
+OWN_PACKAGES = ("search", "cost_model", "logs")
 
 
-def check_leaves(names: Iterable[str] = LEAVES) -> None:
+def check_own_packages(names: Iterable[str] = OWN_PACKAGES) -> None:
     """Raise InputError, which names both files, where Python would import something else."""
     for name in names:
         wanted = Path(__file__).resolve().parent.parent / name / "__init__.py"
