@@ -140,7 +140,8 @@ def _check_arity(type_: Type, head: GlobalTypeVar, count: int, module: Module | 
     if len(data.type_params) != count:
         raise TypeInferenceError(
             f"{type_text(type_)} has {count} type argument(s), but {head.name} takes "
-            f"{len(data.type_params)}."
+            f"{len(data.type_params)}.",
+            remedy="Write one type for each type parameter of the data type.",
         )
 
 

@@ -97,7 +97,9 @@ def _cell(state: InferenceState, node: Expr, ref: Expr, value: Type) -> Type:
     found = state.solver.resolve(state.types[ref])
     if not isinstance(found, RefType | IncompleteType):
         raise state.places.error(
-            node, f"Only references can be read and written, but this has type {type_text(found)}."
+            node,
+            f"Only references can be read and written, but this has type {type_text(found)}.",
+            remedy="Make a cell of it with ref(..), or use the value itself.",
         )
     remedy = "Write values of the type that the cell was made with."
     state.unify(node, "In the use of a reference", found, RefType(value), remedy)
@@ -127,7 +129,9 @@ def _known_field(state: InferenceState, node: TupleGetItem, value: Type) -> Type
         return None
     if not isinstance(value, TupleType):
         raise state.places.error(
-            node, f"Only tuples have fields, but this has type {type_text(value)}."
+            node,
+            f"Only tuples have fields, but this has type {type_text(value)}.",
+            remedy="Leave the index away; take and strided_slice give parts of tensors.",
         )
     if not 0 <= node.index < len(value.fields):
         raise state.places.error(

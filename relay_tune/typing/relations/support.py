@@ -70,6 +70,7 @@ def require_same_dim(rule: str, left: TensorType, right: TensorType, axes: tuple
             right,
             f"dimension {axes[0]} of the first is {first}, "
             f"dimension {axes[1]} of the second is {second}",
+            remedy="Make the sizes equal, for example with transpose, reshape or strided_slice.",
         )
     return common
 
