@@ -13,9 +13,9 @@ import pytest
 from relay_tune.codegen.target import native_target
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.types import TensorType, TupleType, Type
-from relay_tune.runtime.run_tensors import run_tensors
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.tensor import Input, input_tensor
+from tests.run_tensors import run_tensors
 
 Array = np.ndarray[Any, Any]
 Value = Array | tuple["Value", ...]

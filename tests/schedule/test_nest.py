@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from relay_tune.codegen.target import native_target
-from relay_tune.runtime.run_tensors import run_tensors
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import plan_program
 from relay_tune.schedule.nest import Nest
@@ -23,6 +22,7 @@ from relay_tune.tensor.expression import (
 from relay_tune.tensor.index import flat_index
 from relay_tune.tensor.tensor import compute, input_tensor
 from relay_tune.tensor.walk import loads
+from tests.run_tensors import run_tensors
 from tests.schedule.running import program_of, run_schedule
 
 

@@ -8,13 +8,13 @@ import pytest
 from relay_tune.codegen.target import native_target
 from relay_tune.ir.dim import Symbol
 from relay_tune.op.lower import TensorProgram
-from relay_tune.runtime.run_tensors import run_tensors
 from relay_tune.schedule.apply import plan_program
 from relay_tune.schedule.machine import Machine
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, Tensor, binary, reduce
 from relay_tune.tensor.size import symbolic_size
 from relay_tune.tensor.tensor import Computed, compute, input_tensor
+from tests.run_tensors import run_tensors
 
 
 def product(left: Tensor, right: Tensor, *, transposed: bool) -> Computed:
