@@ -6,10 +6,12 @@ from relay_tune.ir.operator import FusionKind
 from relay_tune.transform.fusion.call_graph import CallNode
 from relay_tune.transform.fusion.groups import Groups
 from relay_tune.transform.fusion.row_chains import join_row_chains
+from relay_tune.transform.fusion.row_statistics import keeps_to_rows
 from relay_tune.transform.fusion.rules import (
     is_branch,
     is_epilogue,
     is_producer,
+    is_row_step,
     is_tail,
     may_fuse,
 )
@@ -30,6 +32,9 @@ def partition(nodes: list[CallNode], maximum_size: int) -> Groups:
     for node in nodes:
         if groups.is_result(node):
             _join_consumer(node, groups, maximum_size)
+    for node in nodes:
+        if groups.is_result(node):
+            _join_statistics(node, groups, maximum_size)
     join_row_chains(nodes, groups, maximum_size)
     return groups
 
@@ -85,6 +90,19 @@ def _join_consumer(node: CallNode, groups: Groups, maximum_size: int) -> None:
         return
     if is_producer(node, path, node.dominator, groups):
         _merge([node, *path, node.dominator], groups, maximum_size)
+
+
+def _join_statistics(node: CallNode, groups: Groups, maximum_size: int) -> None:
+    """Let the kernel of a reduction compute what its results are combined with, step by step."""
+    result: CallNode = node
+    while (sink := result.dominator) is not None and not groups.of(result).closed:
+        path = _path_to_dominator(result, maximum_size)
+        if path is None or not all(is_row_step(one) for one in (*path, sink)):
+            return
+        together = [result, *path, sink]
+        if groups.merged_size(together) > maximum_size or not keeps_to_rows(together, groups):
+            return
+        result = groups.merge(together).result
 
 
 def _merge(nodes: list[CallNode], groups: Groups, maximum_size: int) -> CallNode | None:

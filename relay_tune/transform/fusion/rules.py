@@ -10,10 +10,13 @@
                                                              element by element in any
                injective           its post-dominator        at most injective
                view, slice         its only consumer         anything with affine indexing
+    statistics a reduction of rows its post-dominator        element by element, or reduces the same
+                                                             rows
     row chain  with an anchor      its only consumer         nothing between; each row of one needs
                                                              one row of the other
 
-A kernel has at most one anchor, or one in each branch of a concatenation, or a chain of them
+A kernel has at most one anchor, or one in each branch of a concatenation, or reductions of the same
+rows (`relay_tune.transform.fusion.row_statistics`), or a chain of anchors
 (`relay_tune.transform.fusion.row_chains`); see `relay_tune.transform.fusion.groups`. A join along
 the outermost axis is in no kernel with others: its fields are computed in their places.
 """
@@ -28,6 +31,7 @@ from relay_tune.transform.fusion.call_graph import CallNode
 from relay_tune.transform.fusion.contiguous import is_join
 from relay_tune.transform.fusion.groups import Group, Groups
 from relay_tune.transform.fusion.row_chains import normalizes_rows
+from relay_tune.transform.fusion.row_statistics import reduced_rows
 from relay_tune.transform.matching import attribute, tensor_type
 from relay_tune.transform.rules.shapes import RESHAPES
 
@@ -96,6 +100,11 @@ def is_producer(
         reduces = sink.kind == FusionKind.REDUCTION or normalizes_rows(sink)
         return reduces and is_pointwise(node)
     return is_pointwise(node) or node.operator.name in CHEAP
+
+
+def is_row_step(node: CallNode) -> bool:
+    """Whether the call is element by element, or reduces rows."""
+    return is_pointwise(node) or reduced_rows(node) is not None
 
 
 def is_lone_slice(node: CallNode, groups: Groups) -> bool:
