@@ -26,6 +26,10 @@ class BlockBuilder:
         self._parameters[label] = parameters
         return label
 
+    def parameters_of(self, label: int) -> tuple[Register, ...]:
+        """The parameters of a block."""
+        return self._parameters[label]
+
     def emit(self, instruction: Instruction) -> None:
         """Add an instruction to the open block."""
         self._instructions.append(instruction)

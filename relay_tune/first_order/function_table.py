@@ -37,6 +37,10 @@ class FunctionTable(ABC):
         """Have a function lowered: `captured` are its leading parameters."""
 
     @abstractmethod
+    def parameter_kinds(self, known: KnownFunction) -> tuple[Kind, ...]:
+        """The kinds of the parameters of a function, without what it captures."""
+
+    @abstractmethod
     def closure_kind(self, known: KnownFunction) -> Kind:
         """The kind of the closures of a function."""
 

@@ -22,6 +22,7 @@ import numpy as np
 from relay_tune.first_order.kinds import Kind, ScalarKind
 from relay_tune.first_order.layouts import ObjectLayout
 from relay_tune.first_order.open_primitive import OpenPrimitive
+from relay_tune.ir.dim import Dim
 from relay_tune.ir.expr import Function as RelayFunction
 
 
@@ -124,6 +125,32 @@ class Reshape(OneResult):
     def borrowed(self) -> tuple[Register, ...]:
         """The source, if only its number is taken."""
         return (self.source,) if isinstance(self.result.kind, ScalarKind) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOf:
+    """The size of an axis of a tensor."""
+
+    tensor: Register
+    axis: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CheckSize(Instruction):
+    """Fail with a message unless a size is as wanted.
+
+    `symbols` are the sizes that the wanted one depends on.
+    """
+
+    size: SizeOf
+    wanted: Dim
+    symbols: Mapping[str, SizeOf]
+    message: str
+
+    @property
+    def borrowed(self) -> tuple[Register, ...]:
+        """The tensors whose sizes are read."""
+        return (self.size.tensor, *(size.tensor for size in self.symbols.values()))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -76,6 +76,12 @@ def kinds_of(type_: Type) -> tuple[Kind, ...]:
     return tuple(_kind(component) for component in component_types(type_))
 
 
+def function_kinds(type_: Type) -> tuple[Kind, ...]:
+    """The kinds of the components of a function's parameters."""
+    params = type_.params if isinstance(type_, FuncType) else ()
+    return tuple(kind for param in params for kind in kinds_of(param))
+
+
 @lru_cache(maxsize=4096)
 def canonical(type_: Type) -> Type:
     """The type in the form by which types are told apart: `Shape[]` is `Shape`."""

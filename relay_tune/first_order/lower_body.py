@@ -16,11 +16,12 @@ from relay_tune.first_order.instructions import (
     Register,
     WriteField,
 )
-from relay_tune.first_order.kinds import type_of
+from relay_tune.first_order.kinds import Kind, function_kinds, function_type, kinds_of, type_of
 from relay_tune.first_order.layouts import ObjectLayout
 from relay_tune.first_order.lower_patterns import bind_pattern
 from relay_tune.first_order.primitive_calls import lower_primitive_call
 from relay_tune.first_order.scopes import hoisted_nodes
+from relay_tune.first_order.size_checks import call_checks, is_as_wanted, own_checks, symbols_of
 from relay_tune.first_order.terminators import (
     Branch,
     Fail,
@@ -81,6 +82,8 @@ class BodyLowering:
         self._name = name
         self._hoisted = hoisted_nodes(function.body)
         self._values: dict[Expr, Value] = {**bindings}
+        self._results = kinds_of(function_type(function).result)
+        self._symbols = symbols_of(r for value in bindings.values() for r in registers_of(value))
 
     def returned(self, node: Expr) -> Recursive[Value]:
         """Write the code that returns the value of a node; calls become tail calls."""
@@ -93,11 +96,27 @@ class BodyLowering:
                     return (yield self._returned_if(node))
                 case Match():
                     return (yield self._match(node, None))
-                case Call() if not _is_primitive(node.callee):
+                case Call() if not _is_primitive(node.callee) and self._returns_as_wanted(node):
                     return (yield self._tail_call(node))
         value = yield self._value(node)
-        self.builder.end(Return(self._registers(value)))
+        self._return(node, value)
         return ()
+
+    def _return(self, node: Expr, value: Value) -> None:
+        registers = self._registers(value)
+        self._require_sizes(node, registers, self._results)
+        self.builder.end(Return(registers))
+
+    def _returns_as_wanted(self, node: Expr) -> bool:
+        """Whether the value of a node needs no comparison of sizes to be returned."""
+        return all(map(is_as_wanted, kinds_of(type_of(node)), self._results))
+
+    def _require_sizes(
+        self, node: Expr, given: tuple[Register, ...], wanted: tuple[Kind, ...]
+    ) -> None:
+        """Compare sizes, where values are wanted with sizes that their types do not tell."""
+        for check in own_checks(given, wanted, self._symbols, node.span):
+            self.builder.emit(check)
 
     def _value(self, node: Expr) -> Recursive[Value]:
         """The value of a node; its code is written now unless it was before."""
@@ -143,8 +162,16 @@ class BodyLowering:
     def _bind(self, node: Let) -> Recursive[Value]:
         if isinstance(node.value, Function) and node.value not in self._values:
             self._values[node.value] = self._local_function(node.value, node.var)
-        self._values[node.var] = yield self._value(node.value)
+        value = yield self._value(node.value)
+        self._values[node.var] = self._annotated(node.var, value)
         return ()
+
+    def _annotated(self, var: Var, value: Value) -> Value:
+        """The value of a variable; its sizes are compared with those of the variable's type."""
+        registers = tuple(registers_of(value))
+        if all(isinstance(leaf, Register) for leaf in leaves(value)):
+            self._require_sizes(var, registers, kinds_of(type_of(var)))
+        return value
 
     def _local_function(self, function: Function, own_name: Var | None) -> KnownFunction:
         """A function literal: what it captures becomes leading parameters."""
@@ -191,11 +218,11 @@ class BodyLowering:
             arguments = yield from self._argument_values(node)
             layout = self._table.layouts.constructor(type_of(node), node.callee)
             (result,) = new_registers(type_of(node))
-            self.builder.emit(MakeObject(result, layout, self._registers(*arguments)))
+            self.builder.emit(MakeObject(result, layout, self._fields(node, layout, *arguments)))
             return result
         callee = yield self._value(node.callee)
         arguments = yield from self._argument_values(node)
-        registers = self._registers(*arguments)
+        registers = self._passed(node, callee, arguments)
         outputs = new_registers(type_of(node))
         if isinstance(callee, KnownFunction):
             operands = (*callee.captured, *registers)
@@ -208,17 +235,37 @@ class BodyLowering:
     def _tail_call(self, node: Call) -> Recursive[Value]:
         if isinstance(node.callee, Constructor):
             value = yield self._value(node)
-            self.builder.end(Return(self._registers(value)))
+            self._return(node, value)
             return ()
         callee = yield self._value(node.callee)
         arguments = yield from self._argument_values(node)
-        registers = self._registers(*arguments)
+        registers = self._passed(node, callee, arguments)
         if isinstance(callee, KnownFunction):
             self.builder.end(TailCall(callee.name, (*callee.captured, *registers)))
         else:
             (closure,) = self._registers(callee)
             self.builder.end(TailCallClosure(closure, registers))
         return ()
+
+    def _passed(
+        self, node: Call, callee: Value, arguments: tuple[Value, ...]
+    ) -> tuple[Register, ...]:
+        """The arguments of a call, whose sizes are compared with those of the parameters."""
+        registers = self._registers(*arguments)
+        if isinstance(callee, KnownFunction):
+            wanted = self._table.parameter_kinds(callee)
+        else:
+            wanted = function_kinds(type_of(node.callee))
+        outer = {} if isinstance(node.callee, GlobalVar) else self._symbols
+        for check in call_checks(registers, wanted, outer, node.span):
+            self.builder.emit(check)
+        return registers
+
+    def _fields(self, node: Expr, layout: ObjectLayout, *values: Value) -> tuple[Register, ...]:
+        """What goes into an object, whose sizes are compared with those of its fields."""
+        registers = self._registers(*values)
+        self._require_sizes(node, registers, layout.fields)
+        return registers
 
     def _argument_values(self, node: Call) -> Generator[Recursive[Value], Value, tuple[Value, ...]]:
         values: list[Value] = []
@@ -231,7 +278,7 @@ class BodyLowering:
             value = yield self._value(node.value)
             (cell,) = new_registers(type_of(node))
             layout = self._cell_layout(node)
-            self.builder.emit(MakeObject(cell, layout, self._registers(value)))
+            self.builder.emit(MakeObject(cell, layout, self._fields(node, layout, value)))
             return cell
         (cell,) = self._registers((yield self._value(node.ref)))
         layout = self._cell_layout(node.ref)
@@ -240,7 +287,7 @@ class BodyLowering:
             for index, field in enumerate(fields):
                 self.builder.emit(ReadField(field, cell, layout, index))
             return unflatten(type_of(node), iter(fields))
-        written = self._registers((yield self._value(node.value)))
+        written = self._fields(node, layout, (yield self._value(node.value)))
         for index, register in enumerate(written):
             self.builder.emit(WriteField(cell, layout, index, register))
         return ()
@@ -291,7 +338,10 @@ class BodyLowering:
     def _jumped(self, node: Expr, join: int) -> Recursive[Value]:
         """Write the code that goes on at `join` with the value of a node."""
         value = yield self._value(node)
-        self.builder.end(Jump(join, self._registers(value)))
+        registers = self._registers(value)
+        wanted = tuple(result.kind for result in self.builder.parameters_of(join))
+        self._require_sizes(node, registers, wanted)
+        self.builder.end(Jump(join, registers))
         return ()
 
     def _match(self, node: Match, join: int | None) -> Recursive[Value]:
@@ -312,7 +362,9 @@ class BodyLowering:
                 type_of(node.value),
                 following,
             )
-            self._values |= found.bindings
+            for var, bound in found.bindings.items():
+                assert isinstance(var, Var)  # patterns bind nothing else
+                self._values[var] = self._annotated(var, bound)
             yield self.returned(clause.body) if join is None else self._jumped(clause.body, join)
             if following is None or not found.may_fail:
                 return ()

@@ -28,6 +28,7 @@ from relay_tune.first_order.kinds import (
     ObjectKind,
     TensorKind,
     canonical,
+    function_kinds,
     function_type,
     kinds_of,
 )
@@ -157,6 +158,10 @@ class ProgramLowering(FunctionTable):
             parameters += registers
             values[param] = unflatten(param_type, iter(registers))
         self._pending[name] = _Pending(function, tuple(parameters), values)
+
+    def parameter_kinds(self, known: KnownFunction) -> tuple[Kind, ...]:
+        """The kinds of the parameters of a function, without what it captures."""
+        return function_kinds(self._types[known.name])
 
     def closure_kind(self, known: KnownFunction) -> Kind:
         """The kind of the closures of a function."""

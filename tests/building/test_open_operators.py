@@ -7,7 +7,7 @@ import pytest
 
 from relay_tune.building.build import build
 from relay_tune.frontend.relay_text import parse
-from relay_tune.runtime.interpreter import interpret
+from relay_tune.runtime.interpreter.interpret import interpret
 from tests.properties.programs.compare import assert_same_value
 
 RNG = np.random.default_rng(3)

@@ -18,6 +18,7 @@ from relay_tune.codegen.size_writer import SizeWriter
 from relay_tune.first_order.instructions import (
     CallClosure,
     CallFunction,
+    CheckSize,
     ComputeScalars,
     DeferKernel,
     Instruction,
@@ -67,6 +68,8 @@ class InstructionWriter:
                 names[instruction.result] = self._constant(instruction)
             case Reshape():
                 names[instruction.result] = self._reshaped(instruction)
+            case CheckSize():
+                self._check_size(instruction)
             case MakeObject():
                 names[instruction.result] = self._new_object(instruction)
             case ReadField():
@@ -195,6 +198,18 @@ class InstructionWriter:
         given = objects.product(objects.shape(self._names[source], kind))
         fits = self._writer.pure(f"icmp eq i64 {given}, {objects.product(shape)}")
         objects.require(fits, "A tensor has not as many elements as the shape that it should get.")
+
+    def _check_size(self, check: CheckSize) -> None:
+        objects, names = self._objects, self._names
+        given, *others = (
+            objects.size(names[size.tensor], size.axis)
+            for size in (check.size, *check.symbols.values())
+        )
+        symbols = dict(zip(check.symbols, others, strict=True))
+        sizes = {name: symbolic_size(Symbol(name), 1) for name in symbols}
+        wanted = SizeWriter(symbols, self._writer.pure).text(size_value(check.wanted, sizes))
+        fits = self._writer.pure(f"icmp eq i64 {given}, {wanted}")
+        objects.require(fits, check.message)
 
     def _new_object(self, instruction: MakeObject) -> str:
         layout = instruction.layout
