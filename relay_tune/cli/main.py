@@ -11,12 +11,14 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
 
 from relay_tune import __version__
 from relay_tune.errors import RelayError
 from relay_tune.own_packages import check_own_packages
 
 FAILED = 1
+WRONG_USAGE = 2
 INTERRUPTED = 130
 
 VERBS = {
@@ -29,6 +31,16 @@ VERBS = {
     "log": "list, join, export, import and examine tuning logs",
     "report": "write one HTML page about a tuning log",
 }
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors say what to do."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage, what is wrong and the way out, and leave."""
+        self.print_usage(sys.stderr)
+        way_out = f"  help: {self.prog} --help shows what it takes, with an example.\n"
+        self.exit(WRONG_USAGE, f"{self.prog}: error: {message}\n{way_out}")
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -68,7 +80,7 @@ def _open_closed_streams() -> None:
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     """The parser of all verbs, with the options of the one that `words` name."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="tune",
         description="Tune deep-learning models on the machine they run on.",
         epilog="example: tune run zoo:resnet18 --minutes 5\nhelp on a verb: tune run --help",

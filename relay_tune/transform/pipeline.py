@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
-from relay_tune.arguments import instance_of
+from relay_tune.arguments import did_you_mean, instance_of
 from relay_tune.errors import BuildError, InputError, RelayError
 from relay_tune.ir.module import Module
 from relay_tune.transform.eliminate_common_subexpressions import EliminateCommonSubexpressions
@@ -52,7 +52,11 @@ class Pipeline:
         names = [step.name for step in self.passes]
         if name not in names:
             known = ", ".join(dict.fromkeys(names))
-            raise InputError(f"There is no pass {name!r}.", notes=(f"The passes are: {known}.",))
+            raise InputError(
+                f"There is no pass {name!r}.",
+                notes=(f"The passes are: {known}.",),
+                remedy=did_you_mean(name, names, "Give the name of one of these passes."),
+            )
         end = len(names) - names[::-1].index(name)
         return replace(self, passes=self.passes[:end])
 
@@ -119,7 +123,11 @@ def pipeline_after(name: str) -> Pipeline:
     except InputError as error:
         known = ", ".join(LANGUAGE_PASSES)
         raise InputError(
-            error.message, notes=(*error.notes, f"Passes of the language are: {known}.")
+            error.message,
+            notes=(*error.notes, f"Passes of the language are: {known}."),
+            remedy=did_you_mean(
+                name, (*LANGUAGE_PASSES, *(step.name for step in whole.passes)), error.remedy or ""
+            ),
         ) from error
 
 
@@ -130,5 +138,8 @@ def _run(step: ModulePass, module: Module) -> Module:
         if isinstance(step, InferTypes):
             raise
         raise BuildError(
-            f"Pass {step.name} failed: {error.message}", where=error.where, notes=error.notes
+            f"Pass {step.name} failed: {error.message}",
+            where=error.where,
+            notes=error.notes,
+            remedy=error.remedy,
         ) from error

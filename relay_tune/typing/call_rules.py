@@ -9,6 +9,7 @@ from relay_tune.ir.expr import Attributes, Call, Constructor, Expr, GlobalVar
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.types import FuncType, IncompleteType, Type
 from relay_tune.typing.places import callee_name
+from relay_tune.typing.relations.elementwise import GIVES_FIRST
 from relay_tune.typing.solver import PendingRelation
 from relay_tune.typing.state import InferenceState
 from relay_tune.typing.type_terms import substitute_vars
@@ -175,12 +176,17 @@ def _postpone(
     attributes: Attributes | None,
     inputs: Sequence[Type],
 ) -> Type:
-    """Hand the relation to the solver, which runs it now and whenever it learns of an input."""
+    """Hand the relation to the solver, which runs it now and whenever it learns of an input.
+
+    Where the result has the type of the first argument, what is found of it is found of this one.
+    """
 
     def rule(known: Sequence[Type]) -> Type | None:
         return _apply(state, call, operator, attributes, known)
 
     output = state.solver.fresh()
+    if operator.relation in GIVES_FIRST and isinstance(inputs[0], IncompleteType):
+        output = inputs[0]
     try:
         state.solver.add(PendingRelation(rule, tuple(inputs), output, call))
     except RelayError as error:

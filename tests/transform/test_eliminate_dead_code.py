@@ -6,6 +6,7 @@ import pytest
 
 from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.structural import first_difference, structural_equal
+from relay_tune.std import prelude
 from relay_tune.transform.eliminate_dead_code import EliminateDeadCode
 from relay_tune.typing.infer import infer_types
 
@@ -100,6 +101,14 @@ def test_binding_with_an_effect_stays(typed: Any, assert_same_meaning: Any) -> N
 def test_dead_code(text: str, expected: str) -> None:
     after = EliminateDeadCode()(infer_types(parse(text)))
     assert first_difference(after, parse(expected)) is None
+
+
+def test_of_the_prelude_only_what_is_used_stays() -> None:
+    text = "def @main(%l: List[int32]) { @map(fn (%f: _) { %f(%l) }, Cons(@length, Nil)) }"
+    after = EliminateDeadCode()(infer_types(parse(text, base=prelude())))
+    assert set(after.functions) == {"main", "map", "length", "foldl"}
+    unused = parse("def @main(%x: int32) { %x }", base=prelude())
+    assert set(EliminateDeadCode()(infer_types(unused)).functions) == {"main"}
 
 
 def test_many_lets_take_linear_time() -> None:

@@ -138,6 +138,43 @@ PROGRAMS = [
         "fn (Tensor[(2, 3), float32], Tensor[(3,), float32], Tensor[(3,), float32], "
         "Tensor[(3,), float32], Tensor[(3,), float32]) -> Tensor[(2, 3), float32]",
     ),
+    # What gives the type of its argument finds that from its result, through other calls too.
+    (
+        "def @main(%x) -> Tensor[(3), float32] { demo.exp(demo.exp(%x)) }",
+        "fn (Tensor[(3,), float32]) -> Tensor[(3,), float32]",
+    ),
+    (
+        "def @main(%x, %y: Tensor[(3), float32]) { let %e = demo.exp(%x);"
+        " if (True) { %e } else { %y } }",
+        "fn (Tensor[(3,), float32], Tensor[(3,), float32]) -> Tensor[(3,), float32]",
+    ),
+    # A function that is given, and what it gives.
+    (
+        "def @main(%x: int32, %f) -> bool { %f(%x) }",
+        "fn (int32, fn (int32) -> bool) -> bool",
+    ),
+    (
+        "def @main(%c: bool) { if (%c) { fn (%f: fn (int32) -> int32) { %f(1) } }"
+        " else { fn (%g: fn (int32) -> int32) { %g(%g(2)) } } }",
+        "fn (bool) -> fn (fn (int32) -> int32) -> int32",
+    ),
+    # Constructors are functions; their patterns may be annotated.
+    (LIST + "def @main() { Cons }", "fn () -> fn [A](A, List[A]) -> List[A]"),
+    (
+        LIST + "def @main() { let %c = Cons; (%c(1, Nil), %c(2f, Nil)) }",
+        "fn () -> (List[int32], List[float32])",
+    ),
+    (
+        LIST + "def @main(%l: _) { match (%l) { Cons(%h: int32, %t: List[int32]) => %t,"
+        " Nil => Nil } }",
+        "fn (List[int32]) -> List[int32]",
+    ),
+    # A function of a size that is not known takes a known one.
+    (
+        "def @f(%x: Tensor[(?, 4), float32]) { demo.exp(%x) }\n"
+        "def @main(%x: Tensor[(3, 4), float32]) { @f(%x) }",
+        "fn (Tensor[(3, 4), float32]) -> Tensor[(?, 4), float32]",
+    ),
     # Later uses say what earlier ones need.
     (
         "def @main(%x: Tensor[(3), float32]) {"

@@ -8,6 +8,8 @@ from relay_tune.typing.match_cases import unmatched_pattern
 TYPES = """#[version = "0.0.5"]
 type List[A] { Cons(A, List[A]), Nil }
 type Color { Red, Green, Blue }
+type Box { Inside(Color) }
+type Sum[A] { Number(A), Plus(Sum[A], Sum[A]), Empty }
 """
 
 
@@ -31,6 +33,15 @@ type Color { Red, Green, Blue }
         ("(Red, _) => 1, (_, Nil) => 2", "(Green, Cons(_, _))"),
         ("(Red, _) => 1, (_, Nil) => 2, (_, Cons(_, _)) => 3", None),
         ("((Red, _), _) => 1, ((_, Red), _) => 2, ((_, _), Red) => 3", "((Green, Green), Green)"),
+        ("Inside(_) => 1", None),
+        ("Inside(Red) => 1, Inside(Blue) => 2", "Inside(Green)"),
+        ("Plus(Empty, _) => 1, Plus(_, Empty) => 2, %a => 3", None),
+        (
+            "Plus(Empty, _) => 1, Plus(_, Empty) => 2, Number(_) => 3, Empty => 4",
+            "Plus(Number(_), Number(_))",
+        ),
+        ("Cons(Nil, _) => 1, Nil => 2", "Cons(Cons(_, _), _)"),
+        ("%x => 1, Red => 2", None),
         ("(%x,) => 1", None),
         ("(Nil,) => 1", "(Cons(_, _),)"),
     ],

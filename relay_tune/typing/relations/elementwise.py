@@ -33,6 +33,10 @@ def identity_along_axis(
     return data
 
 
+GIVES_FIRST = frozenset({identity, identity_along_axis})
+"""Relations whose result has the type of the first argument, so that either tells the other."""
+
+
 def predicate(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
     """bool of the shape of the argument."""
     data = known_tensor(inputs[0])

@@ -37,6 +37,30 @@ CONSTANT = {
         "def @fib(%n: int32) -> int32 {"
         " if (%n < 2) { %n } else { @fib(%n - 1) + @fib(%n - 2) } } def @main() { @fib(7) }"
     ),
+    "recursion on two numbers": (
+        "def @difference(%x: int32, %y: int32) -> int32 { if (%x == 0) { %y } else {"
+        " if (%y == 0) { %x } else { @difference(%x - 1, %y - 1) } } }"
+        " def @main() { @difference(7, 3) }"
+    ),
+    "head of a list that is made": (
+        "def @head[A](%l: List[A], %d: A) -> A { match (%l) { Cons(%h, _) => %h, Nil => %d } }"
+        " def @main() { let %z = 5; @head(Cons(%z, Nil), 0) }"
+    ),
+    "joined lists": (
+        "def @join(%a: List[int32], %b: List[int32]) -> List[int32] {"
+        " match (%a) { Cons(%h, %t) => Cons(%h, @join(%t, %b)), Nil => %b } }"
+        " def @main() { @sum(@join(Cons(1, Nil), Cons(2, Nil))) }"
+    ),
+    "element that is changed": (
+        "def @set(%l: List[int32], %n: Nat, %v: int32) -> List[int32] { match ((%l, %n)) {"
+        " (Cons(_, %t), Zero) => Cons(%v, %t), (Cons(%h, %t), Succ(%p)) => Cons(%h,"
+        " @set(%t, %p, %v)), (Nil, _) => Nil } }"
+        " def @main() { @sum(@set(Cons(1, Cons(2, Nil)), Succ(Zero), 9)) }"
+    ),
+    "global function on natural numbers": (
+        "def @copy(%n: Nat) -> Nat { match (%n) { Succ(%p) => Succ(@copy(%p)), Zero => Zero } }"
+        " def @main() { @count(@copy(Succ(Succ(Zero)))) }"
+    ),
     "natural numbers": "def @main() { @count(@plus(Succ(Succ(Zero)), Succ(Zero))) }",
     "list": "def @main() { @sum(@map(fn (%a: int32) { %a * 2 }, Cons(3, Cons(4, Nil)))) }",
     "polymorphic function": "def @id[A](%x: A) -> A { %x } def @main() { (@id(2), @id(True)).0 }",
