@@ -109,7 +109,7 @@ class InstanceCopy:
 
     def _copy(self, node: Expr, wanted: Type | None = None) -> Copying:
         """The copy of a node; `wanted` says at which instance, where its type is polymorphic."""
-        if not is_polymorphic(node.type) or isinstance(node, Operator | Constructor):
+        if not is_polymorphic(node.type) or isinstance(node, Operator):
             wanted = None
         else:
             wanted = settled(self._type(node) if wanted is None else wanted)
@@ -126,6 +126,8 @@ class InstanceCopy:
                 return self._use_global(node, _instance_of(node, wanted))
             case Function():
                 return (yield self._instance(node, _instance_of(node, wanted)))
+            case Constructor() if isinstance(wanted, FuncType):
+                return _closure_of(node, wanted)
             case Call():
                 return (yield self._call(node, wanted))
             case Let():
@@ -297,6 +299,12 @@ def _instance_of(node: Expr, wanted: Type | None) -> Instance:
         return Instance()
     result = wanted.result if is_polymorphic(node.type.result) else None
     return Instance(type_arguments(node.type, wanted), result)
+
+
+def _closure_of(constructor: Constructor, wanted: FuncType) -> Function:
+    """A function of concrete types that calls a constructor."""
+    params = tuple(Var(f"p{place}", type_) for place, type_ in enumerate(wanted.params))
+    return Function(params, Call(constructor, params), wanted.result)
 
 
 def _field_types(type_: Type, count: int) -> tuple[Type | None, ...]:

@@ -119,6 +119,19 @@ def test_a_cell_holds_a_polymorphic_function_at_one_type() -> None:
     assert_same_value(*answers(text))
 
 
+def test_constructors_that_are_values_are_copied_at_the_type_wanted() -> None:
+    text = LIST + (
+        "def @fold[A, B](%f: fn (A, B) -> B, %z: B, %l: List[A]) -> B {"
+        " match (%l) { Cons(%h, %t) => %f(%h, @fold(%f, %z, %t)), Nil => %z } } "
+        "def @join[A](%a: List[A], %b: List[A]) -> List[A] { @fold(Cons, %b, %a) } "
+        "def @main() { let %c = Cons; (@join(%c(1, Nil), Cons(2, Nil)), %c(True, Nil),"
+        " (Cons, 1).0(2f, Nil)) }"
+    )
+    specialized_text = specialized(text).astext()
+    assert "fn (%p0: int32, %p1: List[int32]) -> List[int32]" in specialized_text
+    assert_same_value(*answers(text))
+
+
 def test_what_has_an_effect_is_evaluated_once() -> None:
     for result in ("(%f(1), ref_read(%c))", "ref_read(%c)"):
         text = f"{COUNTING}def @main() {{ let %c = ref(0); let %f = @keep(%c); {result} }}"
