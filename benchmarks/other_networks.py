@@ -27,16 +27,24 @@ from benchmarks.networks.classifiers import (
     shufflenet,
     volume,
 )
-from benchmarks.networks.images import detector, style, super_resolution, unet
-from benchmarks.networks.sequences import recommender, tagger, temporal
-from benchmarks.networks.transformers import encoder, gpt, mixer, vit
+from benchmarks.networks.images import detector, diffusion, style, super_resolution, unet
+from benchmarks.networks.sequences import (
+    graph_attention,
+    recommender,
+    tagger,
+    temporal,
+    vocoder,
+    word_model,
+)
+from benchmarks.networks.transformers import encoder, gpt, mixer, rotary, swin, vit
 
 NETWORKS: dict[str, Callable[[], onnx.ModelProto]] = {
     build.__name__: build
     for build in (
         efficientnet, densenet, shufflenet, unet, inception, super_resolution,
         vit, mixer, gpt, temporal, recommender, tagger, resnext, convnext, detector, style,
-        mobilenet_v3, volume, encoder,
+        mobilenet_v3, volume, encoder, swin, rotary, diffusion, vocoder, word_model,
+        graph_attention,
     )
 }  # fmt: skip
 

@@ -47,8 +47,11 @@ class Graph:
 
     def vector(self, size: int, around: float = 0.0) -> str:
         """Random numbers around a value: biases, scales."""
-        values = self._random.uniform(around - 0.1, around + 0.1, size)
-        return self.constant(values.astype(np.float32))
+        return self.constant(self.drawn(size, around))
+
+    def drawn(self, size: int, around: float) -> np.ndarray:
+        """The numbers of `vector`."""
+        return self._random.uniform(around - 0.1, around + 0.1, size).astype(np.float32)
 
     def model(self, name: str, inputs: Mapping[str, Sequence[int]], output: str) -> onnx.ModelProto:
         """The finished model; all inputs are float32 unless their name begins with `ids`."""

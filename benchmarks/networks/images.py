@@ -77,3 +77,45 @@ def style() -> onnx.ModelProto:
                  coordinate_transformation_mode="asymmetric", nearest_mode="floor")  # fmt: skip
         x = g.relu(conv(x, sizes, 3))
     return g.model("style", {"image": (1, 3, 128, 128)}, g.op("Tanh", g.conv(x, (32, 3), 9)))
+
+
+def diffusion() -> onnx.ModelProto:
+    """One step of a diffusion model: group norms, swish, attention over pixels, and the time in
+    every block (Ho et al., NeurIPS 2020)."""
+    g = Layers()
+
+    def block(x: str, channels: tuple[int, int], side: int) -> str:
+        inputs, outputs = channels
+        y = g.conv(g.swish(g.group_norm(x, inputs, 8, side, side)), channels, 3)
+        y = g.op("Add", y, g.reshape(g.linear(time, (256, outputs)), 1, outputs, 1, 1))
+        y = g.conv(g.swish(g.group_norm(y, outputs, 8, side, side)), (outputs, outputs), 3)
+        return g.op("Add", y, x if inputs == outputs else g.conv(x, channels))
+
+    def attention(x: str, channels: int, side: int, heads: int = 4) -> str:
+        own, pixels = channels // heads, side * side
+        y = g.conv(g.group_norm(x, channels, 8, side, side), (channels, 3 * channels))
+        y = g.reshape(y, 1, 3 * heads, own, pixels)
+        queries, keys, values = g.outputs_of(g.op("Split", y, outputs=3, axis=1), 3)
+        queries = g.op("Mul", queries, g.constant(np.float32(own**-0.5)))
+        scores = g.op("MatMul", g.op("Transpose", queries, perm=[0, 1, 3, 2]), keys)
+        shares = g.op("Transpose", g.op("Softmax", scores, axis=-1), perm=[0, 1, 3, 2])
+        mixed = g.reshape(g.op("MatMul", values, shares), 1, channels, side, side)
+        return g.op("Add", x, g.conv(mixed, (channels, channels)))
+
+    def larger(x: str, across: str) -> str:
+        scales = g.constant(np.array([1, 1, 2, 2], np.float32))
+        up = g.op("Resize", x, "", scales, mode="nearest",
+                  coordinate_transformation_mode="asymmetric", nearest_mode="floor")  # fmt: skip
+        return g.op("Concat", up, across, axis=1)
+
+    rates = g.constant(1e4 ** (-np.arange(32, dtype=np.float32)[None] / 32))
+    angles = g.op("Mul", "time", rates)
+    time = g.op("Concat", g.op("Sin", angles), g.op("Cos", angles), axis=1)
+    time = g.swish(g.linear(g.swish(g.linear(time, (64, 256))), (256, 256)))
+    first = block(g.conv("image", (3, 64), 3), (64, 64), 64)
+    second = attention(block(g.conv(first, (64, 64), 3, 2), (64, 128), 32), 128, 32)
+    x = attention(block(g.conv(second, (128, 128), 3, 2), (128, 256), 16), 256, 16)
+    x = attention(block(larger(x, second), (384, 128), 32), 128, 32)
+    x = block(larger(x, first), (192, 64), 64)
+    x = g.conv(g.swish(g.group_norm(x, 64, 8, 64, 64)), (64, 3), 3)
+    return g.model("diffusion", {"image": (1, 3, 64, 64), "time": (1, 1)}, x)

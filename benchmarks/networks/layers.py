@@ -60,14 +60,27 @@ class Layers(Graph):
         """Layer normalisation over the last axis."""
         return self.op("LayerNormalization", x, self.vector(size, 1.0), self.vector(size), axis=-1)
 
+    def group_norm(self, x: str, channels: int, groups: int, *space: int) -> str:
+        """Group normalisation as exporters write it: instance normalisation of reshaped data."""
+        rows = self.reshape(x, 1, groups, -1)
+        ones, zeros = (self.constant(np.full(groups, v, np.float32)) for v in (1, 0))
+        normed = self.reshape(
+            self.op("InstanceNormalization", rows, ones, zeros), 1, channels, *space
+        )
+        shape = (channels, *[1] * len(space))
+        scale, shift = (self.constant(self.drawn(channels, v).reshape(shape)) for v in (1.0, 0.0))
+        return self.op("Add", self.op("Mul", normed, scale), shift)
+
     def reshape(self, x: str, *shape: int) -> str:
         """Another shape."""
         return self.op("Reshape", x, self.constant(np.array(shape, np.int64)))
 
-    def attention(self, x: str, tokens: int, size: int, heads: int, mask: str = "") -> str:
+    def attention(
+        self, x: str, tokens: int, size: int, heads: int, mask: str = "", batch: int = 1
+    ) -> str:
         """Multi-head self-attention with one projection for queries, keys and values."""
         own = size // heads
-        together = self.reshape(self.linear(x, (size, 3 * size)), 1, tokens, 3, heads, own)
+        together = self.reshape(self.linear(x, (size, 3 * size)), batch, tokens, 3, heads, own)
         moved = self.op("Transpose", together, perm=[2, 0, 3, 1, 4])
         parts = [self.op("Gather", moved, self.constant(np.int64(n)), axis=0) for n in range(3)]
         keys = self.op("Transpose", parts[1], perm=[0, 1, 3, 2])
@@ -76,7 +89,7 @@ class Layers(Graph):
         if mask:
             scores = self.op("Add", scores, mask)
         mixed = self.op("MatMul", self.op("Softmax", scores, axis=-1), parts[2])
-        flat = self.reshape(self.op("Transpose", mixed, perm=[0, 2, 1, 3]), 1, tokens, size)
+        flat = self.reshape(self.op("Transpose", mixed, perm=[0, 2, 1, 3]), batch, tokens, size)
         return self.linear(flat, (size, size))
 
     def transformer(self, x: str, tokens: int, size: int, heads: int, mask: str = "") -> str:

@@ -1,10 +1,13 @@
+import numpy as np
 import pytest
 
-from relay_tune.ir.expr import Tuple
+from relay_tune.ir.expr import Call, Tuple
 from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.structural import structural_equal
 from relay_tune.ir.traversal import post_order
+from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.transform.eliminate_dead_code import EliminateDeadCode
+from relay_tune.transform.matching import constant_data, operator_name
 from relay_tune.transform.simplify_expression import SimplifyExpression
 from relay_tune.typing.infer import infer_types
 
@@ -61,6 +64,42 @@ KEPT = [
 def test_what_would_change_the_meaning_is_kept(text: str) -> None:
     module = _module(text)
     assert SimplifyExpression()(module) is module
+
+
+BIASES = [
+    ("nn.bias_add(%x, %b, axis=1)", "%c", [11, 22, 33]),
+    ("nn.bias_add(%x, %b, axis=-2)", "%c", [11, 22, 33]),
+    ("nn.bias_add(%x, %b, axis=1)", "5f", [6, 7, 8]),
+    ("nn.bias_add(%x, %b, axis=1)", "%d", None),
+    ("nn.bias_add(%x, %e, axis=2)", "%c", None),
+]
+"""(a bias, what is added to it, the one bias that both become or None)"""
+
+
+@pytest.mark.parametrize(("biased", "added", "together"), BIASES)
+def test_a_constant_for_each_channel_joins_the_bias(
+    biased: str, added: str, together: list[float] | None
+) -> None:
+    values = {
+        "b": [1, 2, 3],
+        "c": [[10], [20], [30]],
+        "d": [[[1]], [[2]]],
+        "e": [1, 2, 3, 4],
+    }
+    text = f"""
+    def @main({X}, %b: Tensor[(3), float32], %c: Tensor[(3, 1), float32],
+              %d: Tensor[(2, 1, 1), float32], %e: Tensor[(4), float32]) {{
+      add({biased}, {added})
+    }}"""
+    bound = BindParameters({name: np.array(v, np.float32) for name, v in values.items()})
+    body = SimplifyExpression()(infer_types(bound(infer_types(parse(text))))).main.body
+    assert isinstance(body, Call)
+    if together is None:
+        assert operator_name(body) == "add"
+    else:
+        bias = constant_data(body.arguments[1])
+        assert operator_name(body) == "nn.bias_add" and bias is not None
+        assert bias.tolist() == together
 
 
 def test_slice_of_slice_is_one_slice() -> None:

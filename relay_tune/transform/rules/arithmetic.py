@@ -10,6 +10,7 @@ from relay_tune.transform.matching import (
     constant_data,
     is_float,
     operator_call,
+    rank,
     uniform_value,
 )
 from relay_tune.transform.rules.rule import RuleTable
@@ -69,6 +70,27 @@ def merge_constants(call_: Call) -> Expr | None:
     merged = constant_of(np.asarray(joined, dtype=first.dtype))
     new = recall(call_, (same.arguments[0], merged))
     return new if new.type == call_.type else None
+
+
+def merge_bias(call_: Call) -> Expr | None:
+    """bias_add(x, b) + c is bias_add(x, b + c) if c has one number for each element of b, or one.
+
+    A convolution with bias and a normalisation whose scale went into the weights leave such sums.
+    """
+    inner = operator_call(call_.arguments[0], "nn.bias_add")
+    constant = constant_data(call_.arguments[1])
+    bias = None if inner is None else constant_data(inner.arguments[1])
+    dims = None if inner is None else rank(inner)
+    if inner is None or constant is None or bias is None or dims is None or not is_float(call_):
+        return None
+    axis = attribute(inner, "axis") % dims
+    others = [
+        size for place, size in enumerate(constant.shape, dims - constant.ndim) if place != axis
+    ]
+    if call_.type != inner.type or constant.size > bias.size or any(size != 1 for size in others):
+        return None
+    merged = constant_of(np.asarray(bias + constant.reshape(-1), dtype=bias.dtype))
+    return recall(inner, (inner.arguments[0], merged))
 
 
 def power_of_small_exponent(call_: Call) -> Expr | None:
@@ -136,7 +158,7 @@ def _name(call_: Call) -> str:
 
 
 RULES: RuleTable = {
-    "add": (drop_neutral, constant_to_the_right, merge_constants),
+    "add": (drop_neutral, constant_to_the_right, merge_constants, merge_bias),
     "subtract": (drop_neutral, subtract_to_add),
     "multiply": (drop_neutral, constant_to_the_right, merge_constants),
     "divide": (drop_neutral, divide_to_multiply, reciprocal_of_root),
