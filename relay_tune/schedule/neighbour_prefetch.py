@@ -13,7 +13,7 @@ to hide that; the product has enough.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -34,6 +34,9 @@ MOST_LINES = 8
 
 MOST_ROWS = 64
 """Rows that what a block touches of a tensor may fall apart into."""
+
+MOST_STARTS = 4096
+"""Beginnings of such rows that are looked at, before those are joined that touch each other."""
 
 LINE_POINTS = 512
 """Multiply-adds beside which a line can come: 16 cycles of memory, 32 lanes in each."""
@@ -130,7 +133,7 @@ def _rows(
         return None
     if not any(terms.values()):
         return None
-    now = _joined(piece for form in affine for piece in _pieces(form, inner))
+    now = _pieces(affine, inner)
     shift = sum(terms[axis] * steps for axis, steps in ahead.items())
     pieces = _joined(_not_in((low + shift, high + shift), now) for low, high in now)
     pieces = pieces if shift else now
@@ -149,19 +152,24 @@ def _rows(
     )
 
 
-def _pieces(form: Affine, inner: Iterable[Axis]) -> Iterator[Piece]:
-    """The pieces that an access touches while the inner axes run; small gaps are part of them."""
+def _pieces(forms: Sequence[Affine], inner: Iterable[Axis]) -> list[Piece]:
+    """The pieces that accesses touch while the inner axes run; small gaps are part of them."""
+    found = [_rows_of(form, inner) for form in forms]
+    return _joined((row, row + size) for rows, size in found for row in rows)
+
+
+def _rows_of(form: Affine, inner: Iterable[Axis]) -> tuple[list[int], int]:
+    """Where the rows begin that an access touches, and how long they are."""
     size, starts = 1, [form.constant]
     for axis in sorted((a for a in inner if form.coefficient(a)), key=form.coefficient):
         apart = form.coefficient(axis)
         if 0 < apart <= size + LINE_ELEMENTS:
             size += apart * (axis.extent - 1)
-        elif len(starts) * axis.extent <= MOST_ROWS:
-            starts = [start + apart * n for start in starts for n in range(axis.extent)]
+        elif len(starts) * axis.extent > MOST_STARTS:
+            return [], 0
         else:
-            return
-    for start in starts:
-        yield start, start + size
+            starts = [start + apart * n for start in starts for n in range(axis.extent)]
+    return starts, size
 
 
 def _joined(pieces: Iterable[Piece]) -> list[Piece]:

@@ -75,9 +75,16 @@ class RowGroup:
 
 
 def with_groups(
-    steps: Sequence[Step], outputs: Sequence[Tensor], most_row_bytes: int = MAXIMUM_ROW_BYTES
+    steps: Sequence[Step],
+    outputs: Sequence[Tensor],
+    most_row_bytes: int = MAXIMUM_ROW_BYTES,
+    *,
+    of_outputs: bool = False,
 ) -> list[Step | RowGroup]:
-    """The steps of a program in an order in which they can run, those that share rows as groups."""
+    """The steps of a program in an order in which they can run, those that share rows as groups.
+
+    With `of_outputs`, each group has several rows, and a member that writes one of the `outputs`.
+    """
     flow = _Flow(steps, outputs)
     found: list[Step | RowGroup] = []
     pending: list[Sequence[Step] | RowGroup] = [steps]
@@ -86,7 +93,7 @@ def with_groups(
         if isinstance(part, RowGroup):
             found.append(part)
             continue
-        group = _best_group(part, flow, most_row_bytes)
+        group = _best_group(part, flow, most_row_bytes, of_outputs)
         if group is None:
             found += part
             continue
@@ -98,14 +105,18 @@ def with_groups(
     return found
 
 
-def _best_group(steps: Sequence[Step], flow: _Flow, most_row_bytes: int) -> RowGroup | None:
+def _best_group(
+    steps: Sequence[Step], flow: _Flow, most_row_bytes: int, of_outputs: bool
+) -> RowGroup | None:
     """The group that keeps most bytes out of memory; of equal ones that with the smallest rows."""
     found = []
     for place, first in enumerate(steps):
         if isinstance(first, Nest) and flow.is_whole(first):
             for rows in _row_counts(first):
                 group = _Growth(steps, flow, rows).group(place)
-                if group is not None and group.row_bytes <= most_row_bytes:
+                if group is None or group.row_bytes > most_row_bytes:
+                    continue
+                if not of_outputs or flow.writes_output_rows(group):
                     found.append(group)
     return max(found, key=lambda group: (group.local_bytes, group.rows), default=None)
 
@@ -149,6 +160,11 @@ class _Flow:
     def is_whole(self, nest: Nest) -> bool:
         """Whether a nest writes all of its tensor."""
         return self._parts[self.written[nest]] == 1
+
+    def writes_output_rows(self, group: RowGroup) -> bool:
+        """Whether a group writes an output of the program in several rows."""
+        written = {self.written[member.nest] for member in group.members}
+        return group.rows > 1 and not written.isdisjoint(self.outputs)
 
     def depending(self, steps: Sequence[Step], members: set[Nest]) -> set[Step]:
         """The other steps that need what the members compute, directly or not."""

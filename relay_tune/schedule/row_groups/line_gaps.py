@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import gcd, prod
 
+from relay_tune.schedule.analysis import element_bytes
 from relay_tune.schedule.nest import Nest, with_roots
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import INDEX, Axis, Load, Scalar, literal
@@ -32,15 +33,16 @@ def with_gaps(
     nests: Sequence[Nest], buffers: Sequence[Buffer]
 ) -> tuple[tuple[Nest, ...], tuple[Buffer, ...]]:
     """Nests and their local buffers, with gaps where rows would share places of the cache."""
-    found = []
+    wider = []
     for buffer in buffers:
-        gapped, nests = _gapped(buffer, nests)
-        found.append(gapped)
-    return tuple(nests), tuple(found)
+        found, nests = _gapped(buffer, nests)
+        wider.append(found)
+    return tuple(nests), tuple(wider)
 
 
 def _gapped(buffer: Buffer, nests: Sequence[Nest]) -> tuple[Buffer, Sequence[Nest]]:
-    width = 4
+    """A buffer with a gap behind its longest rows that need one, and the nests that use it."""
+    width = element_bytes(buffer.dtype)
     accesses = [
         (nest, index, axis_affine(index)) for nest in nests for index in _indices(nest, buffer)
     ]
@@ -64,6 +66,8 @@ def _places(stride: int) -> int:
 def _is_row(row: int, forms: Iterable[tuple[Nest, Affine]]) -> bool:
     """Whether all accesses count rows of this length, and places within them."""
     for nest, form in forms:
+        if form.constant < 0 or any(apart < 0 for apart in form.terms.values()):
+            return False
         inside = form.constant % row
         for axis in (*nest.axes, *nest.reduction):
             apart = form.coefficient(axis)

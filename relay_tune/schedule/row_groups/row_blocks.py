@@ -19,6 +19,7 @@ from math import prod
 from relay_tune.errors import InputError
 from relay_tune.schedule.nest import Nest, fuse_axes, with_roots
 from relay_tune.schedule.row_groups.groups import Member, RowGroup
+from relay_tune.schedule.row_groups.line_gaps import with_gaps
 from relay_tune.schedule.row_groups.row_axes import RowAxis
 from relay_tune.tensor.expression import Axis, Load, Scalar, Tensor, index_value
 from relay_tune.tensor.index import FlatView, simplify
@@ -79,14 +80,17 @@ def row_blocks(group: RowGroup, rows: int) -> RowBlocks:
     base = Axis("row", extents[-1])
     places = (*outer, base)
     rest = extents[-1] % rows
+    nests = [_in_block(m, places, rows, rows, buffers) for m in group.members]
+    last = [_in_block(m, places, rows, rest, buffers) for m in group.members if rest]
+    gapped, local = with_gaps([*nests, *last], list(buffers.values()))
     return RowBlocks(
         group=group,
         outer=outer,
         base=base,
         rows=rows,
-        nests=tuple(_in_block(m, places, rows, rows, buffers) for m in group.members),
-        last=tuple(_in_block(m, places, rows, rest, buffers) for m in group.members if rest),
-        buffers=tuple(buffers.values()),
+        nests=gapped[: len(nests)],
+        last=gapped[len(nests) :],
+        buffers=local,
     )
 
 
