@@ -83,6 +83,16 @@ def test_transpose_of_a_result_joins_its_kernel(typed: Any) -> None:
     assert kernels(Fuse()(typed(text, "w"))) == [["nn.conv2d", "transpose"]]
 
 
+def test_transposed_convolutions_with_a_stride_leave_transposing_to_others(typed: Any) -> None:
+    text = """(%x: Tensor[(1, 4, 4, 8), float32], %w: Tensor[(4, 4, 16, 8), float32]) {{
+        transpose(nn.relu(nn.conv2d_transpose(%x, %w, channels=16, kernel_size=[4, 4],
+            strides=[1, {0}], padding=[1, 1], data_layout="NHWC", kernel_layout="HWOI")),
+            axes=[0, 3, 1, 2]) }}"""
+    layer = ["nn.conv2d_transpose", "nn.relu"]
+    assert kernels(Fuse()(typed(text.format(1), "w"))) == [[*layer, "transpose"]]
+    assert kernels(Fuse()(typed(text.format(2), "w"))) == [layer, ["transpose"]]
+
+
 def test_reshape_at_the_border_is_a_view(typed: Any) -> None:
     after = Fuse()(typed(f"({X}) {{ reshape(exp(%x), newshape=[64, 4]) }}"))
     assert kernels(after) == [["exp"], ["reshape"]]
