@@ -74,7 +74,7 @@ def test_schedules_that_are_described_otherwise_are_refused(tmp_path: Path) -> N
     path = tmp_path / "table.json"
     names = ("another", *FEATURE_NAMES[1:])
     save_table(replace(SCHEDULES, feature_names=names), path)
-    with pytest.raises(SearchError, match="search_tables describe"):
+    with pytest.raises(SearchError, match="searching.tables describe"):
         read_table(str(path))
     save_table(SCHEDULES, path)
     assert read_table(str(path)) == SCHEDULES
