@@ -126,13 +126,14 @@ class LoadedProgram:
         kept: list[np.ndarray] = []
         opened: list[tuple[np.ndarray, TensorType, str]] = []
         symbols: dict[Symbol, int] = {}
+        cells: set[int] = set()
         place = 0
         try:
             for part, (name, type_, is_open) in zip(
                 self._components(values), self._parts, strict=True
             ):
                 if not isinstance(type_, TensorType):
-                    self._inputs[place] = self._writer.new_object(part, type_, name)
+                    self._inputs[place] = self._writer.new_object(part, type_, name, cells)
                     place += 1
                     continue
                 array = checked_array(part, type_, name, symbols)

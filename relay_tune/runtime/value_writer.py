@@ -52,13 +52,24 @@ class _OpenLeafForm(_Form):
 
 @dataclass(eq=False, slots=True)
 class _Description:
-    """A value so far: its codes, and columns with the types of their tensors."""
+    """A value so far: its codes, columns with the types of their tensors, and its cells."""
 
     codes: list[int]
     columns: list[list[object]]
     leaves: list[Leaf]
     program: FirstOrderProgram
+    cells: set[int]
     open_columns: dict[TensorType, int] = field(default_factory=dict)
+
+    def add_cell(self, cell: ReferenceCell, code: int, name: str) -> None:
+        """Describe a cell; InputError if it was met before, since objects are made as a tree."""
+        if id(cell) in self.cells:
+            raise InputError(
+                f"Input {name!r} holds one cell in several places, or inside of itself.",
+                remedy="Give each cell once, or make cells that are shared in the program.",
+            )
+        self.cells.add(id(cell))
+        self.codes.append(code)
 
     def add_open(self, tensor: np.ndarray, dtype: str) -> None:
         """Describe a tensor whose type leaves its shape open."""
@@ -148,12 +159,15 @@ class ValueWriter:
                 described = _Constructor.of(made.layout.number, fields)
                 known[type_].constructors[made.constructor.name] = described
 
-    def new_object(self, value: object, type_: Type, name: str) -> int:
-        """The address of a new object; InputError if the value, called `name`, does not fit."""
+    def new_object(self, value: object, type_: Type, name: str, cells: set[int]) -> int:
+        """The address of a new object; InputError if the value, called `name`, does not fit.
+
+        `cells` are the cells of the call so far; those of the value are added.
+        """
         form = self._form(type_)
         codes: list[int] = []
         columns: list[list[object]] = [[] for _ in self._leaves]
-        described = _Description(codes, columns, list(self._leaves), self._program)
+        described = _Description(codes, columns, list(self._leaves), self._program, cells)
         todo: list[tuple[object, _Form]] = [(value, form)]
         while todo:
             part, form = todo.pop()
@@ -229,7 +243,7 @@ def _described(
         case _CellForm():
             if not isinstance(part, ReferenceCell):
                 raise _does_not_fit(name, form.type, "a ReferenceCell")
-            described.codes.append(form.code)
+            described.add_cell(part, form.code, name)
             return ((part.value, form.value),)
         case _:
             assert isinstance(form, _TupleForm)

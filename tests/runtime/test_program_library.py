@@ -106,6 +106,36 @@ def test_a_program_in_c(library: Path) -> None:
     assert result.stdout == expected
 
 
+EVERYTHING = """
+type List[A] { Cons(A, List[A]), Nil, }
+def @compose[A, B, C](%f: fn (B) -> C, %g: fn (A) -> B) -> fn (A) -> C {
+  fn (%x: A) -> C { %f(%g(%x)) }
+}
+def @sum(%n: int32, %all: int32) -> int32 {
+  if (%n < 1) { %all } else { @sum(%n - 1, %all + %n) }
+}
+def @main(%n: int32, %x: Tensor[(m, 2), float32], %l: List[int32]) {
+  let %first = match (%l) { Cons(%h, _) => %h, Nil => -1 };
+  let %again = @compose(fn (%k: int32) { %k * 3 }, fn (%k: int32) { %k + %n });
+  let %weights = meta[relay.Constant][0];
+  ((@sum(%n, 0), (%first, %again(%first))), Cons(%again(%n), %l), nn.dense(%x, %weights),
+   shape_of(%x), %x + %weights)
+}
+#[metadata]
+{"relay.Constant": [{"dtype": "float32", "shape": [1, 2], "data": "AACAPwAAAEA="}]}
+"""
+
+
+def test_every_kind_of_program_is_loaded_as_it_was_built(tmp_path: Path) -> None:
+    module = parse(EVERYTHING)
+    build(module, threads=1).export(tmp_path / "all.so")
+    loaded = load(tmp_path / "all.so")
+    numbers = data_value(module, "Cons", 7, data_value(module, "Nil"))
+    for rows in (1, 4):
+        inputs = np.int32(10), np.ones((rows, 2), "float32"), numbers
+        assert_same_value(loaded(*inputs), interpret(module, *inputs))
+
+
 OPEN_TEXT = """
 type List[A] { Cons(A, List[A]), Nil, }
 def @joined(%l: List[Tensor[(?, 2), float32]], %a: Tensor[(?, 2), float32])

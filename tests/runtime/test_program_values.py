@@ -94,6 +94,21 @@ def @main() {
         assert cell.value.fields[0] is cell  # type: ignore[union-attr]
 
 
+def test_cells_in_two_places_and_ones_that_hold_themselves_are_refused() -> None:
+    types = "type Link { End, Next(ref(Link)), }\n"
+    text = "def @main(%a: (ref(Link), ref(Link))) { match (ref_read(%a.0)) { End => 0, _ => 1 } }"
+    module = parse(types + text)
+    model = build(module, threads=1)
+    end = data_value(module, "End")
+    assert model((ReferenceCell(end), ReferenceCell(end))) == 0
+    shared = ReferenceCell(end)
+    cyclic = ReferenceCell(end)
+    cyclic.value = data_value(module, "Next", cyclic)
+    for cells in ((shared, shared), (shared, cyclic)):
+        with pytest.raises(InputError, match="one cell in several places, or inside of itself"):
+            model(cells)
+
+
 def test_arrays_of_any_layout_are_taken() -> None:
     rows = np.arange(6.0, dtype=np.float32).reshape(2, 3)
     columns = np.asfortranarray(rows)

@@ -145,9 +145,9 @@ class _Conversion:
             case Call():
                 callee = self._atom(expr.callee)
                 arguments = (*map(self._atom, expr.arguments), continuation)
-                types = tuple(map(self._type, expr.type_arguments))
-                if types and isinstance(expr.callee, GlobalVar):
-                    types = (*types, self._answer)
+                types: tuple[Type, ...] = ()  # inferred: a value may be a function of the module
+                if expr.type_arguments and isinstance(expr.callee, GlobalVar):
+                    types = (*map(self._type, expr.type_arguments), self._answer)
                 return Call(callee, arguments, None, types, span=expr.span)
             case If():
                 yes = yield self._block(expr.true_branch, continuation)

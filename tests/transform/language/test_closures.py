@@ -35,6 +35,10 @@ PROGRAMS = {
     "closure in a tuple": (
         "def @main(%x: int32) { let %t = (fn (%a: int32) { %a + %x }, 3); %t.0(%t.1) }"
     ),
+    "polymorphic function in a tuple": (
+        "def @same[A](%a: A) -> A { %a } "
+        "def @main(%x: int32) { let %t = (@same, %x); (%t.0(%t.1), %t.0(True)) }"
+    ),
     "closure in a list": (
         "def @main(%x: int32) { match (Cons(fn (%a: int32) { %a - %x }, Nil)) {"
         " Cons(%f, _) => %f(9), Nil => 0 } }"
