@@ -67,7 +67,58 @@ def @main(%x: Tensor[(n, 128), float32], %wi: Tensor[(1024, 128), float32],
 }
 """
 
-NETWORKS: Mapping[str, str] = {"mlp": MLP, "attention": ATTENTION, "lstm": LSTM}
+GRU = """
+def @main(%x: Tensor[(n, 96), float32], %wi: Tensor[(576, 96), float32],
+          %wh: Tensor[(576, 192), float32], %b: Tensor[(576), float32]) {
+  let %inputs = nn.dense(%x, %wi) + %b;
+  let %length = take(shape_of(%x, dtype="int32"), 0, axis=0);
+  let %step = fn (%t: int32, %h: Tensor[(1, 192), float32]) -> Tensor[(1, 192), float32] {
+    if (%t == %length) { %h } else {
+      let %in = split(take(%inputs, %t, axis=0), indices_or_sections=3, axis=0);
+      let %old = split(nn.dense(%h, %wh), indices_or_sections=3, axis=1);
+      let %reset = sigmoid(%in.0 + %old.0);
+      let %keep = sigmoid(%in.1 + %old.1);
+      let %new = tanh(%in.2 + %reset * %old.2);
+      %step(%t + 1, %new + %keep * (%h - %new))
+    }
+  };
+  %step(0, zeros(shape=[1, 192]))
+}
+"""
+
+CONVOLUTIONS = """
+def @main(%x: Tensor[(n, 3, 32, 32), float32], %c1: Tensor[(32, 3, 3, 3), float32],
+          %c2: Tensor[(64, 32, 3, 3), float32], %c3: Tensor[(64, 64, 1, 1), float32],
+          %w: Tensor[(10, 64), float32]) {
+  let %a = nn.relu(nn.conv2d(%x, %c1, padding=[1, 1, 1, 1], channels=32, kernel_size=[3, 3]));
+  let %b = nn.max_pool2d(%a, pool_size=[2, 2], strides=[2, 2]);
+  let %c = nn.relu(nn.conv2d(%b, %c2, padding=[1, 1, 1, 1], channels=64, kernel_size=[3, 3]));
+  let %d = nn.max_pool2d(%c, pool_size=[2, 2], strides=[2, 2]);
+  let %e = nn.relu(nn.conv2d(%d, %c3, channels=64, kernel_size=[1, 1]));
+  nn.dense(nn.batch_flatten(nn.global_avg_pool2d(%e)), %w)
+}
+"""
+
+TWO_AXES = """
+def @main(%x: Tensor[(n, m, 128), float32], %q: Tensor[(128, 128), float32],
+          %k: Tensor[(128, 128), float32], %w: Tensor[(256, 128), float32],
+          %o: Tensor[(128, 256), float32]) {
+  let %scores = nn.softmax(nn.batch_matmul(nn.dense(%x, %q), nn.dense(%x, %k)) * 0.09f);
+  let %y = %x + nn.batch_matmul(%scores, transpose(%x, axes=[0, 2, 1]));
+  %y + nn.dense(nn.relu(nn.dense(%y, %w)), %o)
+}
+"""
+
+NETWORKS: Mapping[str, str] = {
+    "mlp": MLP,
+    "attention": ATTENTION,
+    "lstm": LSTM,
+    "gru": GRU,
+    "convolutions": CONVOLUTIONS,
+    "two_axes": TWO_AXES,
+}
+OTHER_SIZE = 5
+"""The size of open axes beside the first one."""
 SIZES = (1, 2, 3, 5, 8, 13, 17, 31, 64, 100, 200)
 
 
@@ -83,12 +134,12 @@ def main() -> None:
     prepared = {
         name: _models(text, options.sizes, options.threads) for name, text in chosen.items()
     }
-    print(f"{'network':10} {'size':>5} {'one size':>9} {'all sizes':>9} {'ratio':>6}  (ms)")
+    print(f"{'network':12} {'size':>5} {'one size':>9} {'all sizes':>9} {'ratio':>6}  (ms)")
     for name, (general, fixed) in prepared.items():
         for size, model in fixed.items():
             x = _input(general.inputs["x"], size)
             one, every = _alternating(partial(model, x), partial(general, x), options.seconds)
-            print(f"{name:10} {size:5} {one * 1e3:9.4f} {every * 1e3:9.4f} {every / one:6.2f}")
+            print(f"{name:12} {size:5} {one * 1e3:9.4f} {every * 1e3:9.4f} {every / one:6.2f}")
 
 
 def _models(text: str, sizes: list[int], threads: int) -> tuple[Any, dict[int, Any]]:
@@ -105,15 +156,18 @@ def _models(text: str, sizes: list[int], threads: int) -> tuple[Any, dict[int, A
     data = module.main.params[0].annotation
     assert isinstance(data, TensorType) and isinstance(data.shape[0], Symbol)
     fixed = {
-        n: rt.build(FixInputShapes({"x": (n, *data.shape[1:])})(bound), threads=threads)
-        for n in sizes
+        n: rt.build(FixInputShapes({"x": _shape(data, n)})(bound), threads=threads) for n in sizes
     }
     return rt.build(bound, threads=threads), fixed
 
 
+def _shape(type_: TensorType, size: int) -> tuple[int, ...]:
+    """The shape of an input whose first axis has this size."""
+    return size, *(dim if isinstance(dim, int) else OTHER_SIZE for dim in type_.shape[1:])
+
+
 def _input(type_: TensorType, size: int) -> Array:
-    shape = [size, *(dim for dim in type_.shape if isinstance(dim, int))]
-    return np.random.default_rng(1).standard_normal(shape).astype("float32")
+    return np.random.default_rng(1).standard_normal(_shape(type_, size)).astype("float32")
 
 
 def _alternating(

@@ -11,11 +11,7 @@ from relay_tune.errors import FIX_SIZES, NoNativeCodeError
 from relay_tune.first_order.open_primitive import OpenPrimitive
 from relay_tune.ir.dim import Symbol
 from relay_tune.op.lower import TensorProgram, lower_function, lower_sizes
-from relay_tune.tensor.size import symbolic_size
-
-EXAMPLE_SIZE = 64
-"""What every open size is in the example."""
-
+from relay_tune.tensor.size import EXAMPLE_SIZE, symbolic_size
 
 FEW_ROWS = 8
 """Up to so many rows, code is chosen for an example of so many."""

@@ -7,7 +7,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
 from relay_tune.building.open_primitives import (
-    EXAMPLE_SIZE,
     FEW_ROWS,
     no_open_code,
     open_program,
@@ -34,7 +33,7 @@ from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Reduce
-from relay_tune.tensor.size import UndecidedSizeError
+from relay_tune.tensor.size import EXAMPLE_SIZE, UndecidedSizeError
 from relay_tune.tensor.tensor import Computed
 from relay_tune.tensor.walk import loads
 

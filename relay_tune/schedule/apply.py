@@ -100,17 +100,20 @@ class Plan:
     @property
     def algorithms(self) -> tuple[str, ...]:
         """The algorithms that the program can be planned under, with the plan's accuracy."""
-        if self.is_open:
-            return (DIRECT,)
         if self.packing is not None:
             return (self.packing.algorithm,)
         if not self._algorithms:
-            direct = self.with_algorithm(DIRECT)
-            nests = [step for step in direct.steps if not isinstance(step, RowBlocks)]
-            rows = row_algorithms(nests, direct.program.outputs)
-            found = (*algorithms(self.source), *rows)
+            found = (*algorithms(self.source), *self._row_algorithms())
             self._algorithms.extend(name for name in found if is_allowed(name, self.accuracy))
         return tuple(self._algorithms)
+
+    def _row_algorithms(self) -> tuple[str, ...]:
+        """The algorithms with blocks of rows; none where sizes are open, and so are the rows."""
+        if self.is_open:
+            return ()
+        direct = self.with_algorithm(DIRECT)
+        nests = [step for step in direct.steps if not isinstance(step, RowBlocks)]
+        return row_algorithms(nests, direct.program.outputs)
 
     @property
     def is_open(self) -> bool:

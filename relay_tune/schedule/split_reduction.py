@@ -24,6 +24,7 @@ from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.rebuilding import rebuilt
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Axis, Reduce, Scalar, Tensor
+from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Computed, compute
 from relay_tune.tensor.walk import loads, substitute
 
@@ -62,11 +63,16 @@ def split_program(program: TensorProgram, parts: int) -> TensorProgram | None:
 
 
 def _split_axis(tensor: Tensor, parts: int, known: Mapping[Tensor, np.ndarray]) -> Axis | None:
-    """The axis of a long sum to split, its longest; its parts must be fewer than its weights."""
+    """The axis of a long sum to split, its longest; its parts must be fewer than its weights.
+
+    So no sum whose extents are open has one.
+    """
     if not isinstance(tensor, Computed) or not isinstance(tensor.body, Reduce):
         return None
     body = tensor.body
     if body.operation != "sum" or not body.dtype.startswith("float"):
+        return None
+    if any(map(is_symbolic, (*tensor.shape, *(axis.extent for axis in body.axes)))):
         return None
     weights = max((known[x.tensor].size for x in loads(body.body) if x.tensor in known), default=0)
     axis = max(body.axes, key=lambda axis: axis.extent)

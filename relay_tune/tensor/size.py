@@ -24,6 +24,9 @@ from relay_tune.ir.dim import Atom, Dim, Polynomial, Symbol, UnknownDim
 from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply, subtract, symbol_names
 from relay_tune.tensor.size_order import is_never_negative
 
+EXAMPLE_SIZE = 64
+"""What every open size is in the example by which code is chosen."""
+
 
 class UndecidedSizeError(NoNativeCodeError):
     """Code would depend on which of two sizes is larger, and that is open."""

@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim_arithmetic import substitute, symbol_names
 from relay_tune.ir.expr import Call, Constant, Expr
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.types import TensorType
+from relay_tune.tensor.size import EXAMPLE_SIZE
 
 
 def operator_name(expr: Expr) -> str | None:
@@ -45,6 +48,31 @@ def static_shape(expr: Expr) -> tuple[int, ...] | None:
         return None
     dims = tuple(dim for dim in type_.shape if isinstance(dim, int))
     return dims if len(dims) == len(type_.shape) else None
+
+
+def example_type(type_: TensorType) -> TensorType:
+    """The type with the example's sizes where sizes are open: what estimates reckon with."""
+    return TensorType(tuple(map(_example_size, type_.shape)), type_.dtype)
+
+
+def example_shape(expr: Expr) -> tuple[int, ...]:
+    """The shape of `expr` with the example's sizes; () if it is no tensor."""
+    type_ = tensor_type(expr)
+    return () if type_ is None else tuple(map(_example_size, type_.shape))
+
+
+def shape_code(expr: Expr) -> tuple[int, ...] | None:
+    """The shape of `expr` as reshape takes it: -1 for one open size; None if there are more."""
+    type_ = tensor_type(expr)
+    if type_ is None:
+        return None
+    code = tuple(dim if isinstance(dim, int) else -1 for dim in type_.shape)
+    return code if code.count(-1) <= 1 else None
+
+
+def _example_size(dim: Dim) -> int:
+    example = substitute(dim, dict.fromkeys(symbol_names(dim), EXAMPLE_SIZE))
+    return example if isinstance(example, int) else EXAMPLE_SIZE
 
 
 def rank(expr: Expr) -> int | None:

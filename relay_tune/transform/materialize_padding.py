@@ -16,6 +16,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim_arithmetic import add
 from relay_tune.ir.expr import Call, Constant, Expr
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import find_operator
@@ -24,7 +26,6 @@ from relay_tune.transform.matching import (
     attribute,
     operator_call,
     operator_name,
-    static_shape,
     tensor_type,
 )
 from relay_tune.transform.module_pass import map_scopes, same_scope
@@ -99,7 +100,8 @@ def _wanted_padding(nodes: list[Expr]) -> dict[Expr, _Padded]:
 def _need(node: Expr) -> tuple[Expr, Widths, float] | None:
     """(data, padding of all its axes, value) of a consumer that pads; None of any other."""
     consumer = operator_call(node, *CONVOLUTIONS, *MAXIMUM_POOLS)
-    if consumer is None or static_shape(consumer.arguments[0]) is None:
+    data = None if consumer is None else tensor_type(consumer.arguments[0])
+    if consumer is None or data is None:
         return None
     layout = attribute(consumer, "data_layout") or attribute(consumer, "layout")
     if not layout.isalpha() or isinstance(consumer.arguments[0], Constant):
@@ -109,6 +111,9 @@ def _need(node: Expr) -> tuple[Expr, Widths, float] | None:
         return None
     spatial = iter(pairs)
     widths = tuple((0, 0) if letter in "NC" else next(spatial) for letter in layout)
+    sizes = zip(widths, data.shape, strict=True)
+    if any(any(pair) and not isinstance(size, int) for pair, size in sizes):
+        return None
     if operator_call(consumer, *MAXIMUM_POOLS) is None:
         return consumer.arguments[0], widths, 0.0
     lowest = _lowest_value(consumer.arguments[0])
@@ -131,12 +136,16 @@ def _largest(first: Widths, second: Widths) -> Widths:
 
 def _padded(padding: _Padded, value: Expr) -> Expr:
     """Make the padded tensor; what everybody else reads is the slice of it that is `value`."""
-    shape = static_shape(value) or ()
     padding.padded = _pad(value, padding.widths, padding.value)
-    begin = tuple(before for before, _ in padding.widths)
-    end = tuple(start + size for start, size in zip(begin, shape, strict=True))
+    begin = [before for before, _ in padding.widths]
+    end = [add(start, size) for start, size in zip(begin, _shape(value), strict=True)]
     padding.inner = slice_of(padding.padded, begin, end)
     return padding.inner
+
+
+def _shape(expr: Expr) -> tuple[Dim, ...]:
+    type_ = tensor_type(expr)
+    return () if type_ is None else type_.shape
 
 
 def _pad(data: Expr, widths: Widths, value: float) -> Call:
@@ -164,9 +173,9 @@ def _reading_padded(node: Expr, new: Expr, source: Expr, padding: _Padded) -> Ex
     _, widths, _ = need
     data = padding.padded
     if widths != padding.widths:
-        sizes = static_shape(source) or ()
-        limits = zip(padding.widths, widths, sizes, strict=True)
-        box = [(most[0] - own[0], most[0] + size + own[1]) for most, own, size in limits]
-        data = slice_of(data, tuple(b for b, _ in box), tuple(e for _, e in box))
+        limits = list(zip(padding.widths, widths, _shape(source), strict=True))
+        begin = [most[0] - own[0] for most, own, _ in limits]
+        end = [add(most[0] + own[1], size) for most, own, size in limits]
+        data = slice_of(data, begin, end)
     spatial = len(widths) - 2
     return recall(new, (data, *new.arguments[1:]), padding=(0,) * spatial)

@@ -17,6 +17,7 @@ from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.model import Model
 from relay_tune.runtime.program_model import ProgramModel
 from relay_tune.std import prelude
+from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.transform.fix_input_shapes import FixInputShapes
 from relay_tune.zoo.program_catalogue import PROGRAMS
 from relay_tune.zoo.programs import program_inputs, program_module
@@ -51,6 +52,32 @@ def @main(%x: Tensor[(?, 8), float32], %w: Tensor[(40, 8), float32]) {
     for n in range(1, 71):
         check(module, model, floats(n, 8), w)
     check(module, model, floats(6000, 8), w)
+
+
+CONVOLUTIONS = """
+def @main(%x: Tensor[(n, 16, 16, 16), float32], %c: Tensor[(32, 16, 3, 3), float32],
+          %b: Tensor[(32, 1, 1), float32], %d: Tensor[(16, 32, 3, 3), float32],
+          %w: Tensor[(10, 1024), float32]) {
+  let %y = nn.relu(nn.conv2d(%x, %c, padding=[1, 1]) + %b);
+  let %z = nn.conv2d(nn.max_pool2d(%y, pool_size=[2, 2], strides=[2, 2]), %d, padding=[1, 1]);
+  (nn.dense(nn.batch_flatten(%z), %w), %y)
+}
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_open_batch_of_images(threads: int) -> None:
+    weights = {
+        "c": floats(32, 16, 3, 3), "b": floats(32, 1, 1), "d": floats(16, 32, 3, 3),
+        "w": floats(10, 1024) * 0.05,
+    }  # fmt: skip
+    module = BindParameters(weights)(parse(CONVOLUTIONS))
+    model = build(module, threads=threads)
+    fixed = build(FixInputShapes({"x": (9, 16, 16, 16)})(module), threads=threads)
+    images = floats(9, 16, 16, 16)
+    for n in (1, 2, 9):
+        for found, expected in zip(model(images[:n]), fixed(images), strict=True):
+            np.testing.assert_allclose(found, expected[:n], rtol=0, atol=2e-3)
 
 
 def test_attention_over_two_lengths() -> None:

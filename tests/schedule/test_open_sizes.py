@@ -16,13 +16,14 @@ from relay_tune.ir.types import TensorType
 from relay_tune.op.lower import lower_function
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.target_machine import machine_of
-from relay_tune.schedule.apply import apply_schedule, plan_program
+from relay_tune.schedule.apply import Plan, apply_schedule, plan_program
 from relay_tune.schedule.open_axes import edge_tiles
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.expression import Binary, Scalar, Tensor
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.tensor.size import dim_of, size_value, symbolic_size
+from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.typing.infer import infer_types
 from tests.codegen.guarded_memory import guarded_array, guarded_copy
 from tests.schedule.running import runnable_targets
@@ -159,3 +160,25 @@ def _random(rng: np.random.Generator, type_: object, sizes: Sizes) -> Array:
     if type_.dtype.startswith("int"):
         return rng.integers(0, 7, shape).astype(type_.dtype)
     return rng.standard_normal(shape).astype(type_.dtype)
+
+
+def convolution(batch: str, rows: str = "16") -> Plan:
+    """The plan of a convolution with constant taps whose image has so many rows."""
+    text = f"(%x: Tensor[({batch}, {rows}, 16, 32), float32], %w: Tensor[(3, 3, 32, 32), float32])"
+    call = (
+        "nn.conv2d(%x, %w, kernel_size=[3, 3], channels=32, "
+        'data_layout="NHWC", kernel_layout="HWIO")'
+    )
+    taps = np.random.default_rng(0).standard_normal((3, 3, 32, 32)).astype("float32")
+    module = infer_types(BindParameters({"w": taps})(parse(f"def @main{text} {{ {call} }}")))
+    return plan_program(lower_function(module.main, {"n": symbolic_size(Symbol("n"), 64)}))
+
+
+def test_an_open_batch_may_be_filtered_as_a_fixed_one() -> None:
+    fixed, opened = convolution("64").algorithms, convolution("n").algorithms
+    assert opened == tuple(name for name in fixed if not name.startswith("rows"))
+    assert {"winograd4", "winograd4_tiles16"} & set(opened)
+
+
+def test_open_images_are_not_filtered() -> None:
+    assert convolution("2", rows="n").algorithms == ("direct",)

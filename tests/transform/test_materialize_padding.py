@@ -2,6 +2,10 @@
 
 from typing import Any
 
+import pytest
+
+from relay_tune.ir.traversal import post_order
+from relay_tune.transform.matching import attribute, operator_name
 from relay_tune.transform.materialize_padding import MaterializePadding
 
 X = "%x: Tensor[(1, 6, 6, 4), float32]"
@@ -30,6 +34,25 @@ def test_one_pad_serves_all_consumers(typed: Any, calls: Any, assert_same_meanin
     after = MaterializePadding()(before)
     assert calls(after).count("nn.pad") == 1
     assert_same_meaning(before, after)
+
+
+@pytest.mark.parametrize("batch", ["n", "?"])
+def test_padding_of_an_open_batch(typed: Any, calls: Any, batch: str) -> None:
+    image = f"%x: Tensor[({batch}, 6, 6, 4), float32]"
+    first, second = conv("%0", "[1, 1]"), conv("%0", "[2, 2]")
+    both = f"(({first}, {second}, %0))"
+    after = MaterializePadding()(typed(f"({image}, {W}) {{ %0 = nn.relu(%x); {both} }}", "w"))
+    assert calls(after).count("nn.pad") == 1
+    slices = [node for node in post_order(after.main) if operator_name(node) == "strided_slice"]
+    cut = [(attribute(node, "begin"), attribute(node, "end")) for node in slices]
+    assert sorted(cut) == [((1, 1, 0), (9, 9, 4)), ((2, 2, 0), (8, 8, 4))]
+    assert all(attribute(node, "axes") == (1, 2, 3) for node in slices)
+
+
+def test_an_open_axis_is_not_padded(typed: Any) -> None:
+    image = "%x: Tensor[(1, h, 6, 4), float32]"
+    module = typed(f"({image}, {W}) {{ {conv('nn.relu(%x)', '[1, 1]')} }}", "w")
+    assert MaterializePadding()(module) is module
 
 
 def test_unpadded_convolution_is_left_alone(typed: Any) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from math import prod
@@ -27,6 +28,7 @@ from relay_tune.schedule.sliding_windows import sliding_axes
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Scalar, Tensor
 from relay_tune.tensor.index import FlatView
+from relay_tune.tensor.size import UndecidedSizeError, nominal
 from relay_tune.tensor.tensor import ProcedureOutput
 from relay_tune.tensor.walk import loads
 
@@ -109,16 +111,31 @@ def _best_group(
     steps: Sequence[Step], flow: _Flow, most_row_bytes: int, of_outputs: bool
 ) -> RowGroup | None:
     """The group that keeps most bytes out of memory; of equal ones that with the smallest rows."""
-    found = []
+    found: list[RowGroup] = []
     for place, first in enumerate(steps):
         if isinstance(first, Nest) and flow.is_whole(first):
-            for rows in _row_counts(first):
+            found += _groups(steps, flow, place, most_row_bytes, of_outputs)
+    return max(found, key=_kept_bytes_and_rows, default=None)
+
+
+def _groups(
+    steps: Sequence[Step], flow: _Flow, place: int, most_row_bytes: int, of_outputs: bool
+) -> Iterator[RowGroup]:
+    """The groups that begin with a step; none where that depends on a size that is open."""
+    first = steps[place]
+    assert isinstance(first, Nest)
+    with suppress(UndecidedSizeError):
+        for rows in _row_counts(first):
+            with suppress(UndecidedSizeError):
                 group = _Growth(steps, flow, rows).group(place)
                 if group is None or group.row_bytes > most_row_bytes:
                     continue
                 if not of_outputs or flow.writes_output_rows(group):
-                    found.append(group)
-    return max(found, key=lambda group: (group.local_bytes, group.rows), default=None)
+                    yield group
+
+
+def _kept_bytes_and_rows(group: RowGroup) -> tuple[int, int]:
+    return nominal(group.local_bytes), nominal(group.rows)
 
 
 def _row_counts(nest: Nest) -> Iterator[int]:
@@ -135,7 +152,7 @@ def _row_counts(nest: Nest) -> Iterator[int]:
 
 def _have_common_loops(members: Sequence[Member]) -> bool:
     """Whether all row axes can be cut into the same loops: 4 * 6 and 24 can, 6 * 4 cannot join."""
-    counts = sorted({count for member in members for count in member.counts})
+    counts = sorted({count for member in members for count in member.counts}, key=nominal)
     return all(larger % smaller == 0 for smaller, larger in pairwise(counts))
 
 

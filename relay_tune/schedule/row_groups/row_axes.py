@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
+from relay_tune.tensor.size import is_symbolic
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ def row_axes(
     for axis in (*axes, *others):
         factor = form.coefficient(axis)
         points = axis.extent
-        if axis not in others and factor > 0 and factor * axis.extent > size:
+        if axis not in others and factor > 0 and _reaches_beyond(axis, factor, size):
             found = _counting(axis, factor, size)
             if found is None:
                 return None
@@ -60,6 +61,12 @@ def row_axes(
     if low < 0 or high >= size or set(form.terms) - {*axes, *others}:
         return None
     return _in_order(counting, rows)
+
+
+def _reaches_beyond(axis: Axis, factor: int, size: int) -> bool:
+    """Whether an axis leaves a row. An open one is taken to do so: where it has one point, that is
+    one row."""
+    return is_symbolic(axis.extent) or factor * axis.extent > size
 
 
 def _counting(axis: Axis, factor: int, size: int) -> tuple[int, RowAxis] | None:

@@ -15,6 +15,7 @@ from relay_tune.schedule.row_groups.sibling_reductions import joined, sibling_ru
 from relay_tune.schedule.tile import TiledNest, tile_nest
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, Tensor, binary, literal
 from relay_tune.tensor.loops import Allocate, Block, Branch, Let, Statement
+from relay_tune.tensor.size import nominal
 
 SERIAL_POINTS = 100_000
 """A group that evaluates fewer expressions stays on one thread: a barrier costs as much."""
@@ -45,7 +46,7 @@ def points(blocks: RowBlocks) -> int:
 
 
 def _around(numbers: Sequence[Axis], body: Statement, blocks: RowBlocks) -> Statement:
-    if points(blocks) >= SERIAL_POINTS and blocks.blocks > 1:
+    if nominal(points(blocks)) >= SERIAL_POINTS and blocks.blocks != 1:
         return parallel_loop(numbers, body)
     for axis in reversed(numbers):
         body = loop_over(axis, body)

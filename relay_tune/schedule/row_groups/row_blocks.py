@@ -24,6 +24,7 @@ from relay_tune.schedule.row_groups.row_axes import RowAxis
 from relay_tune.tensor.expression import Axis, Load, Scalar, Tensor, index_value
 from relay_tune.tensor.index import FlatView, simplify
 from relay_tune.tensor.loops import Buffer, Scope
+from relay_tune.tensor.size import is_symbolic, nominal
 from relay_tune.tensor.walk import loads, replace_nodes, substitute
 
 MAXIMUM_LOCAL_BYTES = 1280 << 10
@@ -66,10 +67,12 @@ def block_bytes(group: RowGroup, rows: int) -> int:
 def row_blocks(group: RowGroup, rows: int) -> RowBlocks:
     """A group in blocks of so many rows, or of all that there are on its innermost row axis.
 
+    A block has one row where it is not known how many there are.
+
     Raises InputError if the blocks are too large.
     """
     extents = common_extents(group)
-    rows = min(rows, extents[-1])
+    rows = 1 if is_symbolic(extents[-1]) else min(rows, extents[-1])
     if block_bytes(group, rows) > MAXIMUM_LOCAL_BYTES:
         raise InputError(
             f"Blocks of {rows} rows are too large for local buffers.",
@@ -96,7 +99,8 @@ def row_blocks(group: RowGroup, rows: int) -> RowBlocks:
 
 def common_extents(group: RowGroup) -> list[int]:
     """The extents of the loops, outermost first, that all members' row axes are made of."""
-    ordered = sorted({1, *(count for member in group.members for count in member.counts)})
+    counts = {1, *(count for member in group.members for count in member.counts)}
+    ordered = sorted(counts, key=nominal)
     return [larger // smaller for smaller, larger in pairwise(ordered)] or [1]
 
 
@@ -131,7 +135,7 @@ def _row_part(row_axis: RowAxis, values: list[Scalar], places: Sequence[Axis]) -
     """The value of a row axis: the innermost of the remaining common loops, which it uses up."""
     total: Scalar = index_value(0)
     stride = 1
-    while stride < row_axis.extent:
+    while stride != row_axis.extent:
         extent = places[len(values) - 1].extent
         total = values.pop() * stride + total
         stride *= extent

@@ -8,12 +8,14 @@ from math import prod
 from relay_tune.schedule.analysis import Near, element_bytes
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.nominal_nest import nominal_nest
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.schedule.row_groups.sibling_reductions import sibling_runs
 from relay_tune.schedule.space import NestSpace, nest_space
 from relay_tune.tensor.expression import Scalar, Tensor
 from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.loops import Buffer
+from relay_tune.tensor.size import nominal
 from relay_tune.tensor.tensor import Computed
 from relay_tune.tensor.walk import axes_of, loads
 
@@ -33,7 +35,7 @@ Measured with Winograd's transformed data of 0.9 MB, read by each of two threads
 
 def waiting_cycles(blocks: RowBlocks) -> float:
     """Cycles in which the nests of a group wait for each other."""
-    return WAITING_CYCLES * len(sibling_runs(blocks.nests)) * blocks.blocks
+    return WAITING_CYCLES * len(sibling_runs(blocks.nests)) * nominal(blocks.blocks)
 
 
 def exchanged_cycles(blocks: RowBlocks, threads: int) -> float:
@@ -46,7 +48,7 @@ def exchanged_cycles(blocks: RowBlocks, threads: int) -> float:
         if isinstance(load.tensor, FlatView) and not _moves(load.indices[0], blocks)
     }
     read = [tensor for tensor in tensors if isinstance(tensor, Computed)]
-    size = sum(prod(tensor.shape) * element_bytes(tensor.dtype) for tensor in read)
+    size = sum(nominal(prod(tensor.shape)) * element_bytes(tensor.dtype) for tensor in read)
     return (threads - 1) * size / EXCHANGED_BYTES
 
 
@@ -58,21 +60,24 @@ def group_spaces(
     Blocks that leave threads idle at the end are charged as if these worked, too.
     """
     working_set = _working_set(blocks)
-    rounds = -(-blocks.blocks // threads)
+    count = nominal(blocks.blocks)
+    rounds = -(-count // threads)
     touched: set[Tensor] = set(blocks.buffers)
     for run in sibling_runs(blocks.nests):
         for place, nest in enumerate(run):
             tensors = frozenset(touched)
-            near = Near(tensors, working_set, blocks.blocks, len(run), joined=place > 0)
-            yield nest_space(nest, constants, machine, threads, rounds * threads, near)
+            near = Near(tensors, working_set, count, len(run), joined=place > 0)
+            example = nominal_nest(nest)
+            yield nest_space(example, constants, machine, threads, rounds * threads, near)
             touched |= _touched_by_rows(nest, blocks)
 
 
 def _working_set(blocks: RowBlocks) -> int:
     """The bytes that one block touches in tensors of which other blocks touch other parts."""
+    count = nominal(blocks.blocks)
     touched = {tensor for nest in blocks.nests for tensor in _touched_by_rows(nest, blocks)}
     sizes = {
-        tensor: prod(tensor.shape) // (1 if tensor in blocks.buffers else blocks.blocks)
+        tensor: nominal(prod(tensor.shape)) // (1 if tensor in blocks.buffers else count)
         for tensor in (*touched, *blocks.buffers)
     }
     return sum(size * element_bytes(tensor.dtype) for tensor, size in sizes.items())

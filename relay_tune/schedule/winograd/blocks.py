@@ -96,7 +96,7 @@ def _shapes(convolution: Convolution, filtering: Filtering) -> Iterator[tuple[in
         if columns % part == 0:
             yield part, (1, 1, part)
     for part in range(1, rows + 1):
-        if rows % part == 0 and (part < rows or images > 1):
+        if rows % part == 0 and (part < rows or images != 1):
             yield part * columns, (1, part, columns)
 
 

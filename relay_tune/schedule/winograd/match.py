@@ -10,6 +10,7 @@ import numpy as np
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Axis, Binary, Load, Reduce, Scalar, Tensor
 from relay_tune.tensor.scalar_value import scalar_value
+from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Computed
 from relay_tune.tensor.walk import axes_of
 
@@ -61,8 +62,13 @@ class Convolution:
 
 
 def match_convolution(stage: Tensor, constants: Mapping[Tensor, np.ndarray]) -> Convolution | None:
-    """The convolution that a stage computes, or None if it is none that can be replaced."""
+    """The convolution that a stage computes, or None if it is none that can be replaced.
+
+    Of its sizes only the batch may be open.
+    """
     if not isinstance(stage, Computed) or len(stage.shape) < 4 or stage.dtype != "float32":
+        return None
+    if any(map(is_symbolic, stage.shape[1:])):
         return None
     body = stage.body
     if not isinstance(body, Reduce) or body.operation != "sum" or len(body.axes) < 3:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from relay_tune.ir.expr import Call, Constant, Expr, Tuple, Var
+from relay_tune.ir.types import Type
 from relay_tune.transform.layout.kernel_cost import kernel_cycles
 from relay_tune.transform.layout.movement_rules import REDUCTIONS
 from relay_tune.transform.layout.versions import (
@@ -26,7 +27,14 @@ from relay_tune.transform.layout.versions import (
     to_channels_last,
 )
 from relay_tune.transform.layout.window_rules import LAYOUT_OPERATORS
-from relay_tune.transform.matching import attribute, operator_name, rank, static_shape
+from relay_tune.transform.matching import (
+    attribute,
+    example_type,
+    operator_name,
+    rank,
+    static_shape,
+    tensor_type,
+)
 from relay_tune.transform.typed import recall
 from relay_tune.transform.weighted import CONVOLUTIONS, TRANSPOSED_CONVOLUTIONS
 
@@ -79,12 +87,13 @@ def _costs_less_channels_first(call_: Call, versions: Versions) -> bool:
     """Whether a convolution at the border should read channels-first data."""
     data, weight = call_.arguments
     machine = versions.machine
-    if machine is None or None in map(static_shape, (call_, data, weight)):
+    image_type = tensor_type(data)
+    if machine is None or image_type is None or static_shape(weight) is None:
         return False
-    image = Var("data", data.type, type=data.type)
+    image = _variable("data", example_type(image_type))
     moved = to_channels_last(image)
-    converted = Var("data", moved.type, type=moved.type)
-    factor = weight if isinstance(weight, Constant) else Var("w", weight.type, type=weight.type)
+    converted = _variable("data", moved.type)
+    factor = weight if isinstance(weight, Constant) else _variable("w", weight.type)
 
     def cycles(read: Var, body: Expr) -> float:
         params = (read, factor) if isinstance(factor, Var) else (read,)
@@ -102,6 +111,10 @@ def _costs_less_channels_first(call_: Call, versions: Versions) -> bool:
     if not versions.has(data, Version.CHANNELS_LAST):
         last += kernel_cycles((image,), moved, machine)
     return first <= last
+
+
+def _variable(name: str, type_: Type | None) -> Var:
+    return Var(name, type_, type=type_)
 
 
 def _channels_last(call_: Call, data: Expr, weight: Expr) -> Call:

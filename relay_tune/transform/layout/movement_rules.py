@@ -14,7 +14,7 @@ from relay_tune.transform.layout.versions import (
     last_order,
     last_position,
 )
-from relay_tune.transform.matching import attribute, operator_name, rank, static_shape
+from relay_tune.transform.matching import attribute, operator_name, rank, shape_code, tensor_type
 from relay_tune.transform.rules.shapes import transpose_axes
 from relay_tune.transform.typed import call, constant_of, recall
 
@@ -76,12 +76,12 @@ def transpose(call_: Call, versions: Versions) -> dict[Version, Expr] | None:
 def flatten(call_: Call, versions: Versions) -> dict[Version, Expr] | None:
     """(N, C, H, W) -> (N, CHW) is done in channels-last order; dense layers can adapt to it."""
     dims = _channels_last_rank(call_, versions)
-    shape = static_shape(call_)
+    shape = shape_code(call_)
     if dims is None or shape is None or versions.has(call_.arguments[0], Version.ORIGINAL):
         return None
     data = versions.channels_last(call_.arguments[0])
-    source = static_shape(data)
-    if source is None or len(shape) != 2 or shape[0] != source[0]:
+    source = shape_code(data)
+    if source is None or len(shape) != 2 or not _same_first_size(call_, data):
         return None
     versions.unflattened[call_] = source
     return {Version.FLAT_CHANNELS_LAST: call("reshape", data, newshape=shape)}
@@ -101,6 +101,11 @@ def dense(call_: Call, versions: Versions) -> dict[Version, Expr] | None:
     reordered = np.take(weight.data, order, axis=1 if is_transposed else 0)
     flat = versions.existing[data][Version.FLAT_CHANNELS_LAST]
     return {Version.ORIGINAL: recall(call_, (flat, constant_of(reordered)))}
+
+
+def _same_first_size(first: Expr, second: Expr) -> bool:
+    one, other = tensor_type(first), tensor_type(second)
+    return one is not None and other is not None and one.shape[0] == other.shape[0]
 
 
 def _channels_last_rank(call_: Call, versions: Versions) -> int | None:

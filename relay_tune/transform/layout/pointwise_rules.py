@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-
-import numpy as np
+from math import prod
 
 from relay_tune.ir.expr import Call, Expr, Tuple
 from relay_tune.ir.operator import FusionKind, Operator
@@ -14,7 +13,7 @@ from relay_tune.transform.layout.versions import (
     Versions,
     last_position,
 )
-from relay_tune.transform.matching import attribute, rank, static_shape, tensor_type
+from relay_tune.transform.matching import attribute, example_shape, rank, tensor_type
 from relay_tune.transform.typed import recall, tuple_of
 
 POSITIONAL_ATTRIBUTES = frozenset(
@@ -38,16 +37,16 @@ AXIS_OPERATORS = (
 
 def pointwise(call_: Call, versions: Versions) -> dict[Version, Expr] | None:
     """Arithmetic on values of which some are channels last goes the cheaper way."""
-    shape = static_shape(call_)
-    if shape is None or not is_pointwise(call_):
+    dims = rank(call_)
+    if not is_pointwise(call_):
         return None
     if len(call_.arguments) == 1 and versions.has(call_.arguments[0], Version.FLAT_CHANNELS_LAST):
         return _flat(call_, versions)
-    if len(shape) not in CHANNELS_FIRST or not _channels_last_is_cheaper(call_.arguments, versions):
+    if dims not in CHANNELS_FIRST or not _channels_last_is_cheaper(call_.arguments, versions):
         return None
-    if any(static_shape(argument) is None for argument in call_.arguments):
+    if any(tensor_type(argument) is None for argument in call_.arguments):
         return None
-    arguments = [versions.broadcast_channels_last(a, len(shape)) for a in call_.arguments]
+    arguments = [versions.broadcast_channels_last(a, dims) for a in call_.arguments]
     return {Version.CHANNELS_LAST: recall(call_, arguments)}
 
 
@@ -108,5 +107,4 @@ def _channels_last_is_cheaper(arguments: tuple[Expr, ...], versions: Versions) -
 
 def _moved_elements(arguments: tuple[Expr, ...], versions: Versions, wanted: Version) -> int:
     missing = {a for a in arguments if not versions.has(a, wanted)}
-    sizes = [int(np.prod(static_shape(a) or (), dtype=np.int64)) for a in missing if rank(a)]
-    return sum(sizes)
+    return sum(prod(example_shape(a)) for a in missing if rank(a))

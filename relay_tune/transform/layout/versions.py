@@ -13,7 +13,7 @@ import numpy as np
 
 from relay_tune.ir.expr import Constant, Expr, Tuple
 from relay_tune.schedule.machine import Machine
-from relay_tune.transform.matching import rank, static_shape
+from relay_tune.transform.matching import rank, shape_code, static_shape
 from relay_tune.transform.typed import call, constant_of, tuple_of
 
 CHANNELS_FIRST = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
@@ -36,7 +36,7 @@ class Versions:
         machine: that costs are estimated for; None where everything goes channels last.
         wanted_channels_last: original nodes that a convolution reads, perhaps by way of others.
         existing: by original node.
-        unflattened: the channels-last shape that a flattened value came from.
+        unflattened: the channels-last shape that a flattened value came from, as reshape takes it.
     """
 
     machine: Machine | None = None
@@ -69,8 +69,7 @@ class Versions:
             return self.channels_last(node)
         if own_rank == 0:
             return self.original(node)
-        shape = (1,) * (dims - (own_rank or 0)) + (static_shape(node) or ())
-        return to_channels_last(_reshaped(self.original(node), shape))
+        return to_channels_last(_with_leading_axes(self.original(node), dims - (own_rank or 0)))
 
     def _to_original(self, node: Expr) -> Expr:
         found = self.existing[node]
@@ -80,7 +79,7 @@ class Versions:
             return to_channels_first(found[Version.CHANNELS_LAST])
         flat = found[Version.FLAT_CHANNELS_LAST]
         restored = to_channels_first(_reshaped(flat, self.unflattened[node]))
-        return _reshaped(restored, static_shape(node) or ())
+        return _reshaped(restored, shape_code(node) or ())
 
 
 def last_position(axis: int, dims: int) -> int:
@@ -122,6 +121,13 @@ def _moved(expr: Expr, order: tuple[int, ...], source: str, target: str) -> Expr
         if longer == sorted(longer):
             return call("reshape", expr, newshape=tuple(shape[axis] for axis in order))
     return call("layout_transform", expr, src_layout=source, dst_layout=target)
+
+
+def _with_leading_axes(expr: Expr, count: int) -> Expr:
+    """`expr` with so many axes of size 1 before its own."""
+    if isinstance(expr, Constant):
+        return constant_of(expr.data.reshape((1,) * count + expr.data.shape))
+    return call("expand_dims", expr, axis=0, num_newaxis=count)
 
 
 def _reshaped(expr: Expr, shape: tuple[int, ...]) -> Expr:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from relay_tune.ir.dim import Dim
 from relay_tune.ir.expr import Call, Expr, Tuple
 from relay_tune.ir.types import TupleType
 from relay_tune.transform.matching import (
@@ -157,11 +160,17 @@ def merge_slices(call_: Call) -> Expr | None:
     return slice_of(inner.arguments[0], begin, end)
 
 
-def slice_of(data: Expr, begin: tuple[int, ...], end: tuple[int, ...]) -> Call:
-    """The box [begin, end) of all axes of `data`."""
-    axes = tuple(range(len(begin)))
-    strides = (1,) * len(begin)
-    return call("strided_slice", data, begin=begin, end=end, strides=strides, axes=axes)
+def slice_of(data: Expr, begin: Sequence[int], end: Sequence[Dim]) -> Call:
+    """The box [begin, end) of `data`; axes with an open end, which begin at 0, are whole."""
+    axes = tuple(axis for axis, stop in enumerate(end) if isinstance(stop, int))
+    return call(
+        "strided_slice",
+        data,
+        begin=tuple(begin[axis] for axis in axes),
+        end=tuple(end[axis] for axis in axes),
+        strides=(1,) * len(axes),
+        axes=axes,
+    )
 
 
 def slice_box(call_: Call) -> tuple[tuple[int, int], ...] | None:
@@ -181,10 +190,13 @@ def slice_box(call_: Call) -> tuple[tuple[int, int], ...] | None:
 
 def split_to_slices(call_: Call) -> Expr | None:
     """split(x) is a tuple of slices, each of which can join the kernel that reads it."""
-    dims = static_shape(call_.arguments[0])
-    if dims is None or not isinstance(call_.type, TupleType):
+    data = tensor_type(call_.arguments[0])
+    if data is None or not isinstance(call_.type, TupleType):
         return None
+    dims = data.shape
     axis, begin = attribute(call_, "axis") % len(dims), 0
+    if not isinstance(dims[axis], int):
+        return None
     fields: list[Expr] = []
     for field in call_.type.fields:
         size = getattr(field, "shape", ())[axis]

@@ -147,10 +147,31 @@ def test_deep_convolution_pays_for_its_conversions(typed: Any, calls: Any) -> No
     assert layouts == {("NHWC", "NHWC")}
 
 
-def test_convolution_of_symbolic_images_goes_channels_last(typed: Any, calls: Any) -> None:
-    text = "(%x: Tensor[(?, 3, 8, 8), float32], %w: Tensor[(4, 3, 3, 3), float32])"
+NETWORK = """(%x: Tensor[(BATCH, 3, 16, 16), float32], %w: Tensor[(32, 3, 3, 3), float32],
+             %v: Tensor[(32, 32, 3, 3), float32], %d: Tensor[(10, 1152), float32],
+             %c: Tensor[(32, 1, 1), float32]) {
+  let %a = nn.relu(nn.conv2d(%x, %w, padding=[1, 1]) * %c);
+  let %b = nn.conv2d(nn.max_pool2d(%a, pool_size=[2, 2], strides=[2, 2]), %v) + expand_dims(
+      %c, axis=0, num_newaxis=1);
+  nn.dense(nn.batch_flatten(nn.relu(%b)), %d)
+}"""
+
+
+@pytest.mark.parametrize("batch", ["n", "?"])
+def test_open_images_go_the_way_of_the_example(typed: Any, calls: Any, batch: str) -> None:
+    weights = ("w", "v", "d", "c")
+    found = by_cost(typed(NETWORK.replace("BATCH", batch), *weights), calls)
+    expected = by_cost(typed(NETWORK.replace("BATCH", "64"), *weights), calls)
+    names = [name for name in found[0] if name != "expand_dims"]
+    assert names == [name for name in expected[0] if name != "expand_dims"]
+    assert found[1] == expected[1]
+    assert ("NHWC", "NHWC") in found[1]
+
+
+def test_convolution_of_open_images_alone_stays_as_it_is(typed: Any, calls: Any) -> None:
+    text = "(%x: Tensor[(?, 64, 28, 28), float32], %w: Tensor[(64, 64, 1, 1), float32])"
     module = typed(f"{text} {{ nn.conv2d(%x, %w) }}", "w")
-    assert by_cost(module, calls)[1] == {("NHWC", "NHWC")}
+    assert by_cost(module, calls) == (["nn.conv2d"], {("NCHW", "NCHW")})
 
 
 def test_last_convolution_with_few_channels_writes_the_image_as_it_is_wanted(
