@@ -15,11 +15,11 @@ from relay_tune.ir.expr import Call, Expr, TupleGetItem
 from relay_tune.ir.module import Module
 from relay_tune.transform.matching import operator_name
 from relay_tune.transform.module_pass import rewrite_calls
-from relay_tune.transform.rules import arithmetic, shapes
+from relay_tune.transform.rules import arithmetic, products, shapes
 from relay_tune.transform.rules.rule import RuleTable
 from relay_tune.transform.typed import resolved_item
 
-RULES: RuleTable = {**arithmetic.RULES, **shapes.RULES}
+RULES: RuleTable = {**arithmetic.RULES, **shapes.RULES, **products.RULES}
 
 MAXIMUM_REWRITES = 64
 """How many rules may apply to one call after each other."""
