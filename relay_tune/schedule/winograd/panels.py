@@ -18,6 +18,7 @@ from relay_tune.schedule.row_groups.row_blocks import MAXIMUM_LOCAL_BYTES
 from relay_tune.schedule.winograd.blocks import tile_blocks
 from relay_tune.schedule.winograd.match import Convolution
 from relay_tune.schedule.winograd.transforms import Filtering
+from relay_tune.tensor.size import is_symbolic
 
 PANELS = (32,)
 """Outputs of a panel; the larger ones read the data less often."""
@@ -31,7 +32,12 @@ def in_panels(taps: np.ndarray, panel: int) -> np.ndarray:
 
 
 def panel_counts(convolution: Convolution, filtering: Filtering) -> list[int]:
-    """The outputs of the panels that are worth a look, the largest first."""
+    """The outputs of the panels that are worth a look, the largest first.
+
+    There are none where the batch is open: a panel has the products of all images.
+    """
+    if is_symbolic(convolution.image[0]):
+        return []
     tiles = prod(tile_blocks(convolution, filtering, None).counts) * prod(convolution.depths[1])
     outputs = convolution.stage.shape[-1]
     return [
