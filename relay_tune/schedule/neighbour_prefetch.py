@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import prod
 
 from relay_tune.schedule.nest import Nest
 from relay_tune.tensor.affine import Affine, axis_affine
@@ -32,11 +33,8 @@ FEWEST_LINES = 64
 MOST_LINES = 8
 """For each written-out group of reduction steps; more would take the place of arithmetic."""
 
-MOST_ROWS = 64
+MOST_ROWS = 4096
 """Rows that what a block touches of a tensor may fall apart into."""
-
-MOST_STARTS = 4096
-"""Beginnings of such rows that are looked at, before those are joined that touch each other."""
 
 LINE_POINTS = 512
 """Multiply-adds beside which a line can come: 16 cycles of memory, 32 lanes in each."""
@@ -56,8 +54,8 @@ class TouchedRows:
         tensor: the tensor, flat.
         terms: the loops over blocks, and how many elements apart their neighbours begin.
         first: the first element in the first block.
-        count: how many rows there are.
-        apart: the elements between their beginnings.
+        levels: the rows as nested loops, outermost first: how often each runs, and how many
+            elements apart its rows begin.
         lines: the cache lines of a row.
         for_write: whether they are written.
     """
@@ -65,15 +63,14 @@ class TouchedRows:
     tensor: Tensor
     terms: tuple[tuple[Axis, int], ...]
     first: int
-    count: int
-    apart: int
+    levels: tuple[tuple[int, int], ...]
     lines: int
     for_write: bool
 
     @property
     def all_lines(self) -> int:
         """The cache lines of all rows."""
-        return self.count * self.lines
+        return prod(count for count, _ in self.levels) * self.lines
 
 
 def fetched_beside(
@@ -137,16 +134,14 @@ def _rows(
     shift = sum(terms[axis] * steps for axis, steps in ahead.items())
     pieces = _joined(_not_in((low + shift, high + shift), now) for low, high in now)
     pieces = pieces if shift else now
-    starts = [low for low, _ in pieces]
-    apart = {second - first for first, second in pairwise(starts)}
-    if not pieces or len(pieces) > MOST_ROWS or len(apart) > 1:
+    levels = _levels([low for low, _ in pieces])
+    if levels is None:
         return None
     return TouchedRows(
         tensor=tensor,
         terms=tuple(terms.items()),
-        first=starts[0],
-        count=len(pieces),
-        apart=max(apart, default=0),
+        first=pieces[0][0],
+        levels=levels,
         lines=max(-(-(high - low) // LINE_ELEMENTS) for low, high in pieces),
         for_write=for_write,
     )
@@ -165,11 +160,28 @@ def _rows_of(form: Affine, inner: Iterable[Axis]) -> tuple[list[int], int]:
         apart = form.coefficient(axis)
         if 0 < apart <= size + LINE_ELEMENTS:
             size += apart * (axis.extent - 1)
-        elif len(starts) * axis.extent > MOST_STARTS:
+        elif len(starts) * axis.extent > MOST_ROWS:
             return [], 0
         else:
             starts = [start + apart * n for start in starts for n in range(axis.extent)]
     return starts, size
+
+
+def _levels(starts: Sequence[int]) -> tuple[tuple[int, int], ...] | None:
+    """The beginnings of rows as one loop or two nested ones; None if they are not that regular."""
+    if not starts:
+        return None
+    apart = [second - first for first, second in pairwise(starts)]
+    inner = next((n for n, step in enumerate(apart, 1) if step != apart[0]), len(starts))
+    if len(starts) % inner:
+        return None
+    outer = starts[inner] - starts[0] if inner < len(starts) else 0
+    step = apart[0] if apart else 0
+    rounds = len(starts) // inner
+    regular = [starts[0] + n * outer + m * step for n in range(rounds) for m in range(inner)]
+    if regular != list(starts):
+        return None
+    return tuple(level for level in ((rounds, outer), (inner, step)) if level[0] > 1)
 
 
 def _joined(pieces: Iterable[Piece]) -> list[Piece]:
@@ -213,7 +225,12 @@ def _fetch(rows: TouchedRows, number: Scalar) -> Prefetch:
     at: Scalar = literal(rows.first, INDEX)
     for axis, apart in rows.terms:
         at = at + axis * apart
-    if rows.count == 1:
-        return Prefetch(rows.tensor, (at + number * LINE_ELEMENTS,), rows.for_write)
-    row, line = number // rows.lines, number % rows.lines
-    return Prefetch(rows.tensor, (at + row * rows.apart + line * LINE_ELEMENTS,), rows.for_write)
+    if rows.levels:
+        at, number = at + number % rows.lines * LINE_ELEMENTS, number // rows.lines
+    else:
+        at = at + number * LINE_ELEMENTS
+    for place, (count, apart) in enumerate(reversed(rows.levels), 1):
+        is_outermost = place == len(rows.levels)
+        at = at + (number if is_outermost else number % count) * apart
+        number = number // count
+    return Prefetch(rows.tensor, (at,), rows.for_write)

@@ -5,6 +5,7 @@ import pytest
 from relay_tune.schedule.apply import apply_schedule, plan_program
 from relay_tune.schedule.neighbour_prefetch import (
     FEWEST_LINES,
+    MOST_LINES,
     TouchedRows,
     fetch_statements,
     fetched_beside,
@@ -39,9 +40,9 @@ def test_the_next_blocks_data_and_this_blocks_results_are_fetched():
     assert set(found) == {("x", False), ("residual", False), ("add", True)}
     # the next block reads rows 4 to 9 of the data, of which the present one has read 4 and 5
     data = found["x", False]
-    assert (data.first, data.count, data.all_lines) == (6 * ROW, 1, 4 * ROW // 16)
+    assert (data.first, data.levels, data.all_lines) == (6 * ROW, (), 4 * ROW // 16)
     result = found["add", True]
-    assert (result.first, result.count, result.all_lines) == (0, 1, 4 * 56 * 64 // 16)
+    assert (result.first, result.levels, result.all_lines) == (0, (), 4 * 56 * 64 // 16)
     assert [apart for _, apart in result.terms] == [4 * 56 * 64]
 
 
@@ -50,8 +51,15 @@ def test_rows_that_lie_apart_are_counted():
         convolution_program((1, 56, 112, 64, 64)), algorithm="winograd4_tiles14"
     )
     data, result = touched
-    assert (result.count, result.apart, result.lines) == (4, 112 * 64, 56 * 64 // 16)
-    assert data.count == 6 and data.apart == 114 * 64
+    assert (result.levels, result.lines) == (((4, 112 * 64),), 56 * 64 // 16)
+    assert data.levels == ((6, 114 * 64),)
+
+
+def test_channels_of_a_panel_are_rows_in_rows():
+    program = convolution_program((1, 28, 28, 128, 128), epilogue="pad")
+    _, touched = beside_product(program, algorithm="winograd4_panel32")
+    (result,) = [rows for rows in touched if rows.for_write and rows.all_lines > 1000]
+    assert (result.levels, result.lines) == (((28, 31 * 128), (28, 128)), 2)
 
 
 def test_a_short_product_fetches_nothing():
@@ -79,10 +87,11 @@ def test_the_loops_of_the_product_fetch():
     assert all(line.endswith("for writing") == line.startswith("prefetch add[") for line in lines)
 
 
-@pytest.mark.parametrize("turns", [1, 7, 40, 64, 1000])
-def test_every_line_is_fetched_once(turns):
+@pytest.mark.parametrize("levels", [((5, 100),), ((5, 1000), (3, 200)), ()])
+@pytest.mark.parametrize("turns", [7, 40, 64, 1000])
+def test_every_line_is_fetched_once(turns, levels):
     (_, (data, _)) = beside_product(convolution_program((1, 56, 112, 64, 64)))
-    rows = TouchedRows(data.tensor, (), 3, 5, 100, 8, for_write=False)
+    rows = TouchedRows(data.tensor, (), 3, levels, 8, for_write=False)
     turn = Axis("turn", turns)
     places = []
     for statement in fetch_statements([rows], turn, turns):
@@ -91,9 +100,11 @@ def test_every_line_is_fetched_once(turns):
             used = statement.condition.right.value
         fetches = [node for node in statements(statement) if isinstance(node, Prefetch)]
         places += [value_of(f.indices[0], turn, n) for n in range(used) for f in fetches]
-    wanted = [3 + 100 * row + 16 * line for row in range(5) for line in range(8)]
-    if turns < 5:
-        assert places == []  # too many at once
+    wanted = [3 + 16 * line for line in range(8)]
+    for count, apart in reversed(levels):
+        wanted = [place + apart * row for row in range(count) for place in wanted]
+    if len(wanted) > turns * MOST_LINES:
+        assert places == []
     else:
         assert set(wanted) <= set(places)
         assert len(set(places)) == len(places) < len(wanted) + -(-len(wanted) // turns)
