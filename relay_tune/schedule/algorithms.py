@@ -18,7 +18,6 @@ from relay_tune.schedule.schedule import DIRECT
 from relay_tune.schedule.split_reduction import can_split, split_program
 from relay_tune.schedule.winograd.blocks import tile_counts
 from relay_tune.schedule.winograd.match import match_convolution
-from relay_tune.schedule.winograd.panels import panel_counts
 from relay_tune.schedule.winograd.stages import winograd_program
 from relay_tune.schedule.winograd.transforms import FILTERINGS
 from relay_tune.tensor.dependencies import tensors_in_order
@@ -34,8 +33,7 @@ SPLITS: Mapping[str, int] = MappingProxyType({"split4": 4})
 def algorithms(program: TensorProgram) -> tuple[str, ...]:
     """The algorithms that apply to a program with folded constants, the direct one first.
 
-    "winograd4_tiles28" is "winograd4" in blocks of 28 tiles, "winograd4_panel32" in panels of 32
-    outputs, "split4" adds up sums of 4 parts.
+    "winograd4_tiles28" is "winograd4" in blocks of 28 tiles, "split4" adds up sums of 4 parts.
     """
     splits = [name for name, parts in SPLITS.items() if can_split(program, parts)]
     known: dict[Tensor, np.ndarray] = dict(program.constants)
@@ -48,8 +46,6 @@ def algorithms(program: TensorProgram) -> tuple[str, ...]:
     for name, outputs in WINOGRAD.items():
         counts = {n for c in convolutions for n in tile_counts(c, FILTERINGS[outputs])}
         names += [f"{name}_tiles{count}" for count in sorted(counts)]
-        panels = {n for c in convolutions for n in panel_counts(c, FILTERINGS[outputs])}
-        names += [f"{name}_panel{count}" for count in sorted(panels)]
     return tuple(names)
 
 
@@ -74,11 +70,10 @@ def prepared_program(program: TensorProgram, algorithm: str) -> TensorProgram:
 def _changed(program: TensorProgram, algorithm: str) -> TensorProgram | None:
     if algorithm in SPLITS:
         return split_program(program, SPLITS[algorithm])
-    name, cut = _name_and_cut(algorithm)
+    name, tiles = _name_and_tiles(algorithm)
     if name in WINOGRAD:
-        return winograd_program(program, WINOGRAD[name], **cut)
-    blocked = ("winograd4_tiles28", "winograd4_panel32", "rows1 and the like")
-    known = (DIRECT, *SPLITS, *WINOGRAD, *blocked)
+        return winograd_program(program, WINOGRAD[name], tiles)
+    known = (DIRECT, *SPLITS, *WINOGRAD, "winograd4_tiles28", "rows1 and the like")
     raise InputError(
         f"There is no algorithm {algorithm!r}.",
         notes=(f"Known: {', '.join(known)}.",),
@@ -96,14 +91,12 @@ def in_steps(
     rows = rows_of(algorithm)
     if rows is not None:
         return grouped_steps(nests, outputs, rows)
-    cut = _name_and_cut(algorithm)[1]
-    if cut:
-        most, of_outputs = MAXIMUM_LOCAL_BYTES, "panel" in cut
-        return grouped_steps(nests, outputs, 1, most_row_bytes=most, of_outputs=of_outputs)
+    if _name_and_tiles(algorithm)[1] is not None:
+        return grouped_steps(nests, outputs, 1, most_row_bytes=MAXIMUM_LOCAL_BYTES)
     return tuple(nests)
 
 
-def _name_and_cut(algorithm: str) -> tuple[str, dict[str, int]]:
-    """The name of an algorithm without its blocks, and the tiles or outputs of each of them."""
-    found = re.fullmatch(r"(.+)_(tiles|panel)([1-9][0-9]{0,3})", algorithm)
-    return (algorithm, {}) if found is None else (found[1], {found[2]: int(found[3])})
+def _name_and_tiles(algorithm: str) -> tuple[str, int | None]:
+    """The name of an algorithm without its blocks, and the tiles of each block."""
+    found = re.fullmatch(r"(.+)_tiles([1-9][0-9]{0,3})", algorithm)
+    return (algorithm, None) if found is None else (found[1], int(found[2]))

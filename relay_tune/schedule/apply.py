@@ -25,7 +25,7 @@ from relay_tune.schedule.repeated_axes import fuse_repeated
 from relay_tune.schedule.row_groups.row_block_loops import points as row_block_points
 from relay_tune.schedule.row_groups.row_block_loops import row_block_loops
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
-from relay_tune.schedule.row_groups.row_cost import exchanged_cycles, group_spaces, waiting_cycles
+from relay_tune.schedule.row_groups.row_cost import group_spaces, waiting_cycles
 from relay_tune.schedule.row_groups.row_plans import row_algorithms
 from relay_tune.schedule.same_packing import with_packing
 from relay_tune.schedule.schedule import DIRECT, Schedule, algorithm_of
@@ -193,18 +193,16 @@ class Plan:
 
     def least_cycles(self, machine: Machine, threads: int) -> float:
         """What no estimate under the plan's own algorithm goes below."""
-        return least_cycles(self.spaces(machine, threads), machine) + self.fixed_cycles(
-            machine, threads
-        )
+        return least_cycles(self.spaces(machine, threads), machine) + self.fixed_cycles(machine)
 
     def default_under_algorithm(self, machine: Machine, threads: int) -> tuple[float, Schedule]:
         """The estimated cycles of the best schedule under the plan's own algorithm, and itself."""
         spaces = self.spaces(machine, threads)
         choices = default_choices(spaces)
         cycles = sum(s.estimate(choice).cycles for s, choice in zip(spaces, choices, strict=True))
-        return cycles + self.fixed_cycles(machine, threads), Schedule(choices, self.algorithm)
+        return cycles + self.fixed_cycles(machine), Schedule(choices, self.algorithm)
 
-    def fixed_cycles(self, machine: Machine, threads: int) -> float:
+    def fixed_cycles(self, machine: Machine) -> float:
         """The estimated cycles that depend on the algorithm alone: kernels, and waiting.
 
         Weights are charged as in the run of a whole network, where they come from memory.
@@ -213,7 +211,7 @@ class Plan:
         weights = sum(data.nbytes for _, data in self.program.constants)
         return (
             KERNEL_CYCLES * len(self.steps)
-            + sum(waiting_cycles(group) + exchanged_cycles(group, threads) for group in groups)
+            + sum(waiting_cycles(group) for group in groups)
             + (1 - HIDDEN_SHARE) * weights / machine.cache_bandwidth[-1]
         )
 

@@ -57,8 +57,6 @@ class Panels:
         tensor: the operand; its elements are counted from the first one.
         pieces: of a panel.
         offset: the first element of the first panel.
-        around: loops around the nest that panels depend on, and how many elements apart those of
-            two neighbouring iterations begin.
         steps: the axes of the nest that a panel depends on, and how many elements apart the panels
             of two neighbouring tiles on each of them begin.
         next: how many elements behind a panel the one begins that is read next.
@@ -69,7 +67,6 @@ class Panels:
     offset: int
     steps: tuple[tuple[Axis, int], ...]
     next: int
-    around: tuple[tuple[Axis, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +147,7 @@ def _panels_in_place(
         return None
     tiles = dict(zip(nest.axes, choice.tile, strict=True))
     used = [axis for axis in (*nest.axes, *nest.reduction) if form.coefficient(axis)]
-    around = tuple((a, n) for a, n in form.terms.items() if isinstance(a, Axis) and a not in used)
-    if any(is_symbolic(axis.extent) for axis in (*used, *dict(around))):
+    if len(used) != len(form.terms) or any(is_symbolic(axis.extent) for axis in used):
         return None
     pieces = pieces_of(form, tiles, nest.reduction)
     if pieces is None:
@@ -161,7 +157,7 @@ def _panels_in_place(
     if innermost is None:
         return None
     steps = tuple((a, form.coefficient(a) * tiles[a]) for a in nest.axes if a in used)
-    return Panels(load.tensor, pieces, form.constant, steps, dict(steps)[innermost], around)
+    return Panels(load.tensor, pieces, form.constant, steps, dict(steps)[innermost])
 
 
 def pieces_of(form: Affine, tile: Mapping[Axis, int], reduction: Sequence[Axis]) -> Pieces | None:
@@ -240,8 +236,6 @@ def prefetch_statement(
     """
     panels = plan.panels
     start: Scalar = literal(panels.offset + panels.next, INDEX)
-    for loop, apart in panels.around:
-        start = start + loop * apart
     for axis, apart in panels.steps:
         start = start + tile[axis] * apart
     group, reader = _number(groups), _number(readers)

@@ -183,10 +183,5 @@ def test_an_open_batch_may_be_filtered_as_a_fixed_one() -> None:
     assert {"direct", "winograd4", "winograd4_tiles16"} <= set(opened)
 
 
-def test_a_panel_of_outputs_has_all_images_of_a_batch() -> None:
-    assert not any("panel" in name for name in convolution("n").algorithms)
-    assert any("panel" in name for name in convolution("1").algorithms)
-
-
 def test_open_images_are_not_filtered() -> None:
     assert convolution("2", rows="n").algorithms == ("direct",)

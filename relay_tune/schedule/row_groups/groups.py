@@ -77,16 +77,9 @@ class RowGroup:
 
 
 def with_groups(
-    steps: Sequence[Step],
-    outputs: Sequence[Tensor],
-    most_row_bytes: int = MAXIMUM_ROW_BYTES,
-    *,
-    of_outputs: bool = False,
+    steps: Sequence[Step], outputs: Sequence[Tensor], most_row_bytes: int = MAXIMUM_ROW_BYTES
 ) -> list[Step | RowGroup]:
-    """The steps of a program in an order in which they can run, those that share rows as groups.
-
-    With `of_outputs`, each group has several rows, and a member that writes one of the `outputs`.
-    """
+    """The steps of a program in an order in which they can run, those that share rows as groups."""
     flow = _Flow(steps, outputs)
     found: list[Step | RowGroup] = []
     pending: list[Sequence[Step] | RowGroup] = [steps]
@@ -95,7 +88,7 @@ def with_groups(
         if isinstance(part, RowGroup):
             found.append(part)
             continue
-        group = _best_group(part, flow, most_row_bytes, of_outputs)
+        group = _best_group(part, flow, most_row_bytes)
         if group is None:
             found += part
             continue
@@ -107,19 +100,17 @@ def with_groups(
     return found
 
 
-def _best_group(
-    steps: Sequence[Step], flow: _Flow, most_row_bytes: int, of_outputs: bool
-) -> RowGroup | None:
+def _best_group(steps: Sequence[Step], flow: _Flow, most_row_bytes: int) -> RowGroup | None:
     """The group that keeps most bytes out of memory; of equal ones that with the smallest rows."""
     found: list[RowGroup] = []
     for place, first in enumerate(steps):
         if isinstance(first, Nest) and flow.is_whole(first):
-            found += _groups(steps, flow, place, most_row_bytes, of_outputs)
+            found += _groups(steps, flow, place, most_row_bytes)
     return max(found, key=_kept_bytes_and_rows, default=None)
 
 
 def _groups(
-    steps: Sequence[Step], flow: _Flow, place: int, most_row_bytes: int, of_outputs: bool
+    steps: Sequence[Step], flow: _Flow, place: int, most_row_bytes: int
 ) -> Iterator[RowGroup]:
     """The groups that begin with a step; none where that depends on a size that is open."""
     first = steps[place]
@@ -128,9 +119,7 @@ def _groups(
         for rows in _row_counts(first):
             with suppress(UndecidedSizeError):
                 group = _Growth(steps, flow, rows).group(place)
-                if group is None or group.row_bytes > most_row_bytes:
-                    continue
-                if not of_outputs or flow.writes_output_rows(group):
+                if group is not None and group.row_bytes <= most_row_bytes:
                     yield group
 
 
@@ -177,11 +166,6 @@ class _Flow:
     def is_whole(self, nest: Nest) -> bool:
         """Whether a nest writes all of its tensor."""
         return self._parts[self.written[nest]] == 1
-
-    def writes_output_rows(self, group: RowGroup) -> bool:
-        """Whether a group writes an output of the program in several rows."""
-        written = {self.written[member.nest] for member in group.members}
-        return group.rows > 1 and not written.isdisjoint(self.outputs)
 
     def depending(self, steps: Sequence[Step], members: set[Nest]) -> set[Step]:
         """The other steps that need what the members compute, directly or not."""

@@ -13,10 +13,8 @@ from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.schedule.row_groups.sibling_reductions import sibling_runs
 from relay_tune.schedule.space import NestSpace, nest_space
 from relay_tune.tensor.expression import Scalar, Tensor
-from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.loops import Buffer
 from relay_tune.tensor.size import nominal
-from relay_tune.tensor.tensor import Computed
 from relay_tune.tensor.walk import axes_of, loads
 
 WAITING_CYCLES = 12.0
@@ -26,30 +24,9 @@ Measured with softmax over 1536 rows of 128: 73 us in blocks of one row, 52 us i
 """
 
 
-EXCHANGED_BYTES = 2.0
-"""In a cycle, of what another core has written and still has in its caches.
-
-Measured with Winograd's transformed data of 0.9 MB, read by each of two threads in whole: 70 us.
-"""
-
-
 def waiting_cycles(blocks: RowBlocks) -> float:
     """Cycles in which the nests of a group wait for each other."""
     return WAITING_CYCLES * len(sibling_runs(blocks.nests)) * nominal(blocks.blocks)
-
-
-def exchanged_cycles(blocks: RowBlocks, threads: int) -> float:
-    """Cycles of all threads in which they wait for what others computed and each block reads."""
-    tensors = {
-        load.tensor.viewed
-        for nest in blocks.nests
-        for root in nest.roots
-        for load in loads(root)
-        if isinstance(load.tensor, FlatView) and not _moves(load.indices[0], blocks)
-    }
-    read = [tensor for tensor in tensors if isinstance(tensor, Computed)]
-    size = sum(nominal(prod(tensor.shape)) * element_bytes(tensor.dtype) for tensor in read)
-    return (threads - 1) * size / EXCHANGED_BYTES
 
 
 def group_spaces(
@@ -85,17 +62,17 @@ def _working_set(blocks: RowBlocks) -> int:
 
 def _touched_by_rows(nest: Nest, blocks: RowBlocks) -> set[Tensor]:
     """What a nest loads and stores in another place for each block."""
+    moving = {*blocks.outer, blocks.base}
+
+    def moves(index: Scalar) -> bool:
+        return not moving.isdisjoint(axes_of(index))
+
     found = {
         load.tensor
         for root in nest.roots
         for load in loads(root)
-        if load.indices and _moves(load.indices[0], blocks)
+        if load.indices and moves(load.indices[0])
     }
-    if _moves(nest.index, blocks) or isinstance(nest.target, Buffer):
+    if moves(nest.index) or isinstance(nest.target, Buffer):
         found.add(nest.target)
     return found
-
-
-def _moves(index: Scalar, blocks: RowBlocks) -> bool:
-    """Whether an index depends on the block."""
-    return not {*blocks.outer, blocks.base}.isdisjoint(axes_of(index))

@@ -50,15 +50,13 @@ def grouped_steps(
     rows: int,
     *,
     most_row_bytes: int = MAXIMUM_ROW_BYTES,
-    of_outputs: bool = False,
 ) -> tuple[Step | RowBlocks, ...]:
     """The steps of a program with its groups in blocks of rows.
 
-    Nests whose intermediate values of one row take more than `most_row_bytes` form no group, nor
-    do, with `of_outputs`, those that write no output, or have a single row.
+    Nests whose intermediate values of one row take more than `most_row_bytes` form no group.
     Raises InputError if the blocks are too large.
     """
     return tuple(
         row_blocks(in_place(step), rows) if isinstance(step, RowGroup) else step
-        for step in with_groups(steps, outputs, most_row_bytes, of_outputs=of_outputs)
+        for step in with_groups(steps, outputs, most_row_bytes)
     )

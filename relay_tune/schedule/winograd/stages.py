@@ -26,7 +26,6 @@ from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.rebuilding import rebuilt
 from relay_tune.schedule.winograd.blocks import tile_blocks
 from relay_tune.schedule.winograd.match import Convolution, match_convolution
-from relay_tune.schedule.winograd.panels import in_panels
 from relay_tune.schedule.winograd.transforms import FILTERINGS, Filtering, transformed_taps
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import (
@@ -49,13 +48,12 @@ ALIASED_BYTES = 2048
 
 
 def winograd_program(
-    program: TensorProgram, outputs: int, tiles: int | None = None, panel: int | None = None
+    program: TensorProgram, outputs: int, tiles: int | None = None
 ) -> TensorProgram | None:
     """The program with its 3 x 3 convolutions computed in tiles of `outputs` x `outputs`.
 
-    Where blocks of so many `tiles` divide a convolution, it is computed in them; where so many
-    channels do, its products and results are, `panel` by `panel`. None where there is no
-    convolution of stride 1 with constant taps and enough channels.
+    Where blocks of so many `tiles` divide a convolution, it is computed in them. None where there
+    is no convolution of stride 1 with constant taps and enough channels.
     """
     filtering = FILTERINGS[outputs]
     known: dict[Tensor, np.ndarray] = dict(program.constants)
@@ -70,8 +68,7 @@ def winograd_program(
             if new is not tensor:
                 changed[tensor] = new
             continue
-        cut = panel if panel is not None and tensor.shape[-1] % panel == 0 else None
-        taps = in_panels(transformed_taps(filtering, found.taps(known)), cut or tensor.shape[-1])
+        taps = transformed_taps(filtering, found.taps(known))
         constant = input_tensor(f"{found.weight.tensor.name}_taps", taps.shape, "float32")
         added.append((constant, taps))
         data = changed.get(found.data, found.data)
@@ -90,7 +87,7 @@ def _stages(
     """The result of a convolution, by way of the transformed data and the products."""
     blocks = tile_blocks(convolution, filtering, tiles)
     size, depths = filtering.outputs, convolution.depths
-    panels, inputs, panel = taps.shape[0], *taps.shape[-2:]
+    inputs, outputs = taps.shape[-2:]
     plane_bytes = prod(blocks.counts) * prod(depths[0]) * inputs * 4
     stored = inputs + (_spare_channels(plane_bytes) if blocks.block == blocks.counts else 0)
 
@@ -102,30 +99,25 @@ def _stages(
 
     def shape(depth: Sequence[int], channels: int) -> list[int]:
         images, *tile = blocks.block
-        return [filtering.window**2, images, *depth, *tile, channels]
+        return [*blocks.blocks, filtering.window**2, images, *depth, *tile, channels]
 
-    transformed = compute("winograd_data", [*blocks.blocks, *shape(depths[0], stored)], element)
+    transformed = compute("winograd_data", shape(depths[0], stored), element)
     summed = [Axis(axis.name, axis.extent) for axis in convolution.tap_axes[2:]]
     renamed: dict[Axis, Scalar] = dict(zip(convolution.tap_axes[2:], summed, strict=True))
 
     def product(*at: Scalar) -> Scalar:
-        block, (p, k, image), o = at[:3], at[3:6], at[-1]
-        places = dict(zip(convolution.stage.axes[1:-3], at[6:-3], strict=True))
+        places = dict(zip(convolution.stage.axes[1:-3], at[5:-3], strict=True))
         depth = [substitute(index, {**renamed, **places}) for index in convolution.slices]
-        read = transformed[(*block, k, image, *depth, *at[-3:-1], summed[-1])]
-        return reduce("sum", summed, read * taps[(p, k, *summed, o)])
+        read = transformed[(*at[:5], *depth, *at[-3:-1], summed[-1])]
+        return reduce("sum", summed, read * taps[(at[3], *summed, at[-1])])
 
-    products = compute(
-        "winograd_products", [*blocks.blocks, panels, *shape(depths[1], panel)], product
-    )
+    products = compute("winograd_products", shape(depths[1], outputs), product)
 
     def result(n: Scalar, *at: Scalar) -> Scalar:
         *depth, h, w, o = at
         outer, (image, *tile) = blocks.place((n, h // size, w // size))
-        inner = (image, *depth, *tile, o % panel)
-        return _result(
-            filtering, lambda k: products[(*outer, o // panel, k, *inner)], (h % size, w % size)
-        )
+        inner = (image, *depth, *tile, o)
+        return _result(filtering, lambda k: products[(*outer, k, *inner)], (h % size, w % size))
 
     return compute(convolution.stage.name, convolution.stage.shape, result)
 

@@ -93,7 +93,7 @@ def test_does_not_apply(case):
 def test_the_old_taps_are_gone():
     program = convolution_program(SHAPE)
     (constant,) = prepared_program(program, "winograd4").constants
-    assert constant[1].shape == (1, 36, 16, 16)
+    assert constant[1].shape == (36, 16, 16)
 
 
 def test_constants_correspond_whatever_their_values():
@@ -173,6 +173,6 @@ def test_unknown_algorithms_are_refused(name):
 
 def test_the_default_follows_the_work():
     large = plan_program(convolution_program((1, 28, 28, 128, 128)))
-    assert large.default_schedule(SERVER, 1).algorithm.startswith("winograd4")
+    assert large.default_schedule(SERVER, 1).algorithm == "winograd4"
     narrow = plan_program(convolution_program((1, 56, 56, 16, 1)))
     assert narrow.default_schedule(SERVER, 1).algorithm == DIRECT
