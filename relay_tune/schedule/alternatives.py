@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import permutations
 
 from relay_tune.schedule.analysis import NestAnalysis
-from relay_tune.schedule.estimates.memory_traffic import may_be_fetched
+from relay_tune.schedule.estimates.fetched_operands import may_be_fetched
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.vector_axes import vector_choices

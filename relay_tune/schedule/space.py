@@ -15,7 +15,7 @@ from relay_tune.schedule.alternatives import alternatives
 from relay_tune.schedule.analysis import NOTHING_NEAR, Near, NestAnalysis, analyse
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.estimate import Estimate, estimate
-from relay_tune.schedule.estimates.memory_traffic import fetched_ahead
+from relay_tune.schedule.estimates.fetched_operands import fetched_ahead
 from relay_tune.schedule.estimates.register_use import accumulators, register_use
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest

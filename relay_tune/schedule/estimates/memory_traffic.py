@@ -8,21 +8,18 @@ from operator import mul
 
 from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.estimates.fetched_operands import fetched_ahead
 from relay_tune.schedule.estimates.line_conflicts import reloaded_bytes
 from relay_tune.schedule.estimates.load_count import (
     distinct_places,
     tiled_axes,
-    vector_axis,
     vector_count,
 )
+from relay_tune.schedule.estimates.partial_rows import lies_in_panels, scattering, torn_bytes
 from relay_tune.schedule.estimates.swept_weights import swept_cycles
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.outer_loops import outer_loops
-from relay_tune.schedule.prefetching import pieces_of
-from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
-from relay_tune.tensor.index import is_injective
-from relay_tune.tensor.size import is_symbolic
 
 EXPOSED_SHARE = 0.5
 """How much of the transfer of weights no arithmetic hides, unless it is asked for early."""
@@ -30,31 +27,12 @@ EXPOSED_SHARE = 0.5
 PREFETCH_COST = 0.05
 """What asking for weights early costs, relative to their transfer."""
 
-LINE_BYTES = 64
-"""Of a cache line."""
-
-PARTIAL_ROW = 1.5
-"""How much slower parts of rows come from a cache than whole ones."""
-
 EXPOSED_PARTS = 0.4
 """How much of what parts of rows take longer is not hidden behind the arithmetic of a product.
 
 Measured with products of 512 and 1024 rows: tiles of 12x32 in panels of 64 columns, or of four
 times 16, take 1.09 to 1.13 times as long as tiles of 6x64.
 """
-
-LONG_ROW = 1 << 10
-"""Bytes of a part that the processor fetches ahead like a whole row."""
-
-LONG_FAR_ROW = 1 << 14
-"""The same where it comes from beyond the second cache, under sliding windows.
-
-Measured with depthwise convolutions of 144 channels, 56x56, tiles of 7 or 8 columns one below the
-other (4 kB of each row) against tiles beside each other: 1.1 to 1.3 times.
-"""
-
-LEAST_FETCHED = 128 << 10
-"""Bytes of an operand; fewer arrive in no time."""
 
 FOLLOWED_STREAMS = 32
 
@@ -74,73 +52,6 @@ points (32 places) 126 to 140 us, 4x4 (52) 142, 14x1 (62) 149, 7x4 (82) 154, 28x
 
 EXPOSED_REREADS = 0.25
 """What reading the rows of a window again from the second cache costs behind slower transfers."""
-
-
-def may_lie_in_pieces(analysis: NestAnalysis, access: Access) -> bool:
-    """Whether tiles may read an operand in pieces which can be fetched ahead (see `prefetching`).
-
-    Packed constants always lie so.
-    """
-    nest, form = analysis.nest, access.form
-    if access.constant:
-        return True
-    if access.is_near or form is None or access.repeats:
-        return False
-    used = [axis for axis in (*nest.axes, *nest.reduction) if form.coefficient(axis)]
-    if any(is_symbolic(axis.extent) for axis in used) or not is_injective(form, used):
-        return False
-    return any(form.coefficient(axis) for axis in nest.reduction)
-
-
-def may_be_fetched(analysis: NestAnalysis, access: Access) -> bool:
-    """Whether an operand may lie in pieces and is large enough for them to be worth a prefetch."""
-    return access.elements * access.bytes >= LEAST_FETCHED and may_lie_in_pieces(analysis, access)
-
-
-def _lies_in_panels(analysis: NestAnalysis, choice: TileChoice, access: Access) -> bool:
-    """Whether the steps of a reduction read vectors of short rows, one behind the other."""
-    vector = vector_axis(analysis.nest, choice)
-    if access.constant or access.form is None or vector is None:
-        return False
-    if access.form.coefficient(vector) != 1 or not may_lie_in_pieces(analysis, access):
-        return False
-    steps = [access.form.coefficient(axis) for axis in analysis.nest.reduction]
-    row = min(step for step in steps if step)
-    return row > 1 and row * access.bytes < LONG_ROW
-
-
-def fetched_ahead(analysis: NestAnalysis, choice: TileChoice) -> Access | None:
-    """What can be fetched for the next tile while several tiles in a row share it, or None."""
-    tile = dict(tiled_axes(analysis.nest, choice))
-    for access in sorted(_shared(analysis, choice), key=lambda access: not access.constant):
-        if not may_be_fetched(analysis, access) or not _has_several(analysis, access, tile):
-            continue
-        if access.constant or _lies_in_pieces(analysis, access, tile):
-            return access
-    return None
-
-
-def _has_several(analysis: NestAnalysis, access: Access, tile: Mapping[Axis, int]) -> bool:
-    """Whether the tiles of a nest do not all read the same piece of an operand."""
-    form = access.form
-    return form is not None and any(
-        form.coefficient(axis) and tile[axis] < axis.extent for axis in analysis.nest.axes
-    )
-
-
-def _lies_in_pieces(analysis: NestAnalysis, access: Access, tile: Mapping[Axis, int]) -> bool:
-    form = access.form
-    return form is not None and pieces_of(form, tile, analysis.nest.reduction) is not None
-
-
-def _shared(analysis: NestAnalysis, choice: TileChoice) -> list[Access]:
-    """What several tiles in a row read together."""
-    loops = outer_loops(analysis.nest.axes, choice)
-    innermost = next((loop for loop in reversed(loops) if loop.count > 1), None)
-    if innermost is None:
-        return []
-    axis = analysis.nest.axes[innermost.place]
-    return [a for a in analysis.body_accesses if a.form and not a.form.coefficient(axis)]
 
 
 def memory_cycles(
@@ -178,10 +89,10 @@ def memory_cycles(
         again, first, waited = _access_cycles(
             access, touched, loops, working_sets, analysis, machine
         )
-        scattered = _scatter(access, analysis, choice, loops, machine)
+        scattered = scattering(access, analysis, choice, loops, machine)
         moved = scattered * (again + first * (1.0 if access.is_near else crowding))
         cycles += moved
-        if _lies_in_panels(analysis, choice, access):
+        if lies_in_panels(analysis, choice, access):
             exposed += EXPOSED_PARTS * (moved - moved / scattered)
         if access is fetched:
             exposed += PREFETCH_COST * (waited if access.constant else first)
@@ -193,7 +104,7 @@ def memory_cycles(
             uses = points / access.elements
             exposed += swept_cycles(access.elements * access.bytes, touched[0], uses, machine)
     cycles += stored_cycles(analysis, machine)
-    wasted = _torn_lines(analysis, tile, _stored_bytes(analysis)) + reloaded_bytes(analysis, choice)
+    wasted = torn_bytes(analysis, tile, _stored_bytes(analysis)) + reloaded_bytes(analysis, choice)
     return cycles + wasted / machine.cache_bandwidth[1], exposed
 
 
@@ -252,83 +163,6 @@ def _points(analysis: NestAnalysis, tile: Mapping[Axis, int]) -> int:
     """The points of a tile, those beside each other in memory counting once."""
     form = analysis.store_form
     return prod(n for axis, n in tile.items() if form is None or form.coefficient(axis) != 1)
-
-
-def _torn_lines(analysis: NestAnalysis, tile: Mapping[Axis, int], stored: int) -> float:
-    """Bytes of cache lines that tiles touch a part of, beyond that part.
-
-    Counted for what is stored, and read without a reduction; other tiles fetch them again.
-    """
-    torn = 0.0
-    if analysis.store_form is not None:
-        torn += _torn(analysis.store_form, analysis.store_bytes, tile) * stored
-    if analysis.nest.body is not None:
-        return torn
-    for access in analysis.result_accesses:
-        if access.form is not None:
-            read = prod(axis.extent for axis in tile if access.form.coefficient(axis))
-            torn += _torn(access.form, access.bytes, tile) * read * access.bytes
-    return torn
-
-
-def _torn(form: Affine, size: int, tile: Mapping[Axis, int]) -> float:
-    """The bytes of the lines that a tile touches beside those that it wants, by the latter."""
-    run = 1
-    for axis in sorted(tile, key=form.coefficient):
-        if form.coefficient(axis) == run:
-            run *= tile[axis]
-            if tile[axis] < axis.extent:
-                break
-    return max(LINE_BYTES / (run * size) - 1.0, 0.0)
-
-
-def _scatter(
-    access: Access,
-    analysis: NestAnalysis,
-    choice: TileChoice,
-    loops: Sequence[tuple[Axis, int]],
-    machine: Machine,
-) -> float:
-    """What a tile pays for taking only a part of each row that a reduction step reads.
-
-    Rows that are read whole follow each other in memory; packed constants always do. A row goes on
-    in the tiles that follow as far as the innermost loops (`loops`, from the inside out) walk along
-    it; a long part of it is as good as all.
-    """
-    form = access.form
-    if form is None or access.constant:
-        return 1.0
-    tile = {axis: min(extent, axis.extent) for axis, extent in tiled_axes(analysis.nest, choice)}
-    if _lies_in_panels(analysis, choice, access):
-        steps = {axis: axis.extent for axis in analysis.nest.reduction}
-        return 1.0 if _run(form, {**tile, **steps}) * access.bytes >= LONG_ROW else PARTIAL_ROW
-    axes = sorted((axis for axis in tile if form.coefficient(axis)), key=form.coefficient)
-    if not axes or form.coefficient(axes[0]) != 1:
-        return 1.0
-    is_far = access.elements * access.bytes > machine.cache_bytes[1]
-    long = LONG_FAR_ROW if is_far and analysis.beside_windows else LONG_ROW
-    run = dict(tile)
-    for axis, count in loops:
-        before = axes[: axes.index(axis)] if axis in axes else axes
-        if count > 1 and (axis not in axes or any(run[a] < a.extent for a in before)):
-            break
-        run[axis] = min(run[axis] * count, axis.extent)
-    length = access.bytes
-    for axis in axes:
-        length *= run[axis]
-        if run[axis] < axis.extent:
-            return PARTIAL_ROW if length < long else 1.0
-    return 1.0
-
-
-def _run(form: Affine, extents: Mapping[Axis, int]) -> int:
-    """How many elements of a box of axes follow each other in memory before the first gap."""
-    length = 1
-    for axis in sorted((a for a in extents if form.coefficient(a)), key=form.coefficient):
-        if form.coefficient(axis) != length:
-            break
-        length *= min(extents[axis], axis.extent)
-    return length
 
 
 def _access_cycles(

@@ -1,0 +1,72 @@
+"""Which operands of a tiled nest can be fetched ahead, panel by panel (see `prefetching`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from relay_tune.schedule.analysis import Access, NestAnalysis
+from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.estimates.load_count import tiled_axes
+from relay_tune.schedule.outer_loops import outer_loops
+from relay_tune.schedule.prefetching import pieces_of
+from relay_tune.tensor.expression import Axis
+from relay_tune.tensor.index import is_injective
+from relay_tune.tensor.size import is_symbolic
+
+LEAST_FETCHED = 128 << 10
+"""Bytes of an operand; fewer arrive in no time."""
+
+
+def may_lie_in_pieces(analysis: NestAnalysis, access: Access) -> bool:
+    """Whether tiles may read an operand in pieces which can be fetched ahead.
+
+    Packed constants always lie so.
+    """
+    nest, form = analysis.nest, access.form
+    if access.constant:
+        return True
+    if access.is_near or form is None or access.repeats:
+        return False
+    used = [axis for axis in (*nest.axes, *nest.reduction) if form.coefficient(axis)]
+    if any(is_symbolic(axis.extent) for axis in used) or not is_injective(form, used):
+        return False
+    return any(form.coefficient(axis) for axis in nest.reduction)
+
+
+def may_be_fetched(analysis: NestAnalysis, access: Access) -> bool:
+    """Whether an operand may lie in pieces and is large enough for them to be worth a prefetch."""
+    return access.elements * access.bytes >= LEAST_FETCHED and may_lie_in_pieces(analysis, access)
+
+
+def fetched_ahead(analysis: NestAnalysis, choice: TileChoice) -> Access | None:
+    """What can be fetched for the next tile while several tiles in a row share it, or None."""
+    tile = dict(tiled_axes(analysis.nest, choice))
+    for access in sorted(_shared(analysis, choice), key=lambda access: not access.constant):
+        if not may_be_fetched(analysis, access) or not _has_several(analysis, access, tile):
+            continue
+        if access.constant or _lies_in_pieces(analysis, access, tile):
+            return access
+    return None
+
+
+def _has_several(analysis: NestAnalysis, access: Access, tile: Mapping[Axis, int]) -> bool:
+    """Whether the tiles of a nest do not all read the same piece of an operand."""
+    form = access.form
+    return form is not None and any(
+        form.coefficient(axis) and tile[axis] < axis.extent for axis in analysis.nest.axes
+    )
+
+
+def _lies_in_pieces(analysis: NestAnalysis, access: Access, tile: Mapping[Axis, int]) -> bool:
+    form = access.form
+    return form is not None and pieces_of(form, tile, analysis.nest.reduction) is not None
+
+
+def _shared(analysis: NestAnalysis, choice: TileChoice) -> list[Access]:
+    """What several tiles in a row read together."""
+    loops = outer_loops(analysis.nest.axes, choice)
+    innermost = next((loop for loop in reversed(loops) if loop.count > 1), None)
+    if innermost is None:
+        return []
+    axis = analysis.nest.axes[innermost.place]
+    return [a for a in analysis.body_accesses if a.form and not a.form.coefficient(axis)]
