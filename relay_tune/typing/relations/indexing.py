@@ -216,12 +216,23 @@ def argwhere(inputs: Sequence[Type], attributes: Any, context: RelationContext) 
 def matrix_set_diagonal(
     inputs: Sequence[Type], attributes: Any, context: RelationContext
 ) -> Type | None:
-    """(matrices, diagonals): the type of the matrices."""
+    """(matrices, diagonals): the type of the matrices.
+
+    Attribute k: one diagonal, of a dimension less than the matrices, or the ends of a band, whose
+    diagonals are the rows of a matrix.
+    """
     tensors = known_tensors(inputs)
     if tensors is None:
         return None
     require_same_dtype("matrix_set_diag", *tensors)
-    return tensors[0]
+    data, diagonals = tensors
+    k = getattr(attributes, "k", 0)
+    is_band = not isinstance(k, int) and k[0] != k[-1]
+    rank = len(data.shape) - (not is_band)
+    if len(data.shape) < 2 or len(diagonals.shape) != rank:
+        detail = f"diagonals of {len(data.shape)} dimensions have {rank}"
+        raise conflict("matrix_set_diag", data, diagonals, detail)
+    return data
 
 
 def require_integer(rule: str, indices: TensorType) -> None:

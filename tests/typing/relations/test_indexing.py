@@ -86,6 +86,9 @@ CONFLICTS = [
     ("strided_slice", [tensor(5)], part((0,), (1,), (0,)), "stride of axis 0 is 0"),
     ("slice_like", [tensor(2), tensor(3)], {"axes": None}, "less than 3"),
     ("take", [tensor(5), tensor(2)], {"axis": 0}, "indices must be integers"),
+    ("matrix_set_diagonal", [tensor(5, 6), tensor(5, 6)], {}, "of 2 dimensions have 1"),
+    ("matrix_set_diagonal", [tensor(5, 6), tensor(5)], {"k": (0, 1)}, "of 2 dimensions have 2"),
+    ("matrix_set_diagonal", [tensor(5), tensor()], {}, "matrix_set_diag"),
     ("gather", [tensor(5, 6), indices(2)], {"axis": 0}, "number of dimensions"),
     ("gather_nd", [tensor(5), indices(2, 3)], {"batch_dims": 0}, "2 coordinates for 1"),
     (
