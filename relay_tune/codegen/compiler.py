@@ -90,7 +90,9 @@ class LoadedCode:
         imports: Mapping[str, int] | None = None,
     ) -> None:
         initialize_llvm()
-        self._jit = llvm.create_lljit_compiler()
+        # The older linker may put code and its constants more than 2 GB apart, and aborts then: it
+        # was seen to in a process that had loaded several large libraries.
+        self._jit = llvm.create_lljit_compiler(use_jit_link=True)
         builder = llvm.JITLibraryBuilder().add_current_process()
         for image in objects:
             builder = builder.add_object_img(image)
