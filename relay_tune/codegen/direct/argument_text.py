@@ -18,7 +18,6 @@ from collections.abc import Mapping
 
 from relay_tune.codegen.direct.array_check_text import NO_SIZE, array_check_text
 from relay_tune.codegen.direct.words import (
-    WORD,
     ArrayForm,
     Call,
     ConstructorForm,
@@ -26,9 +25,9 @@ from relay_tune.codegen.direct.words import (
     InputForm,
     LeafForm,
     ListForm,
-    load_words,
 )
-from relay_tune.codegen.programs.build_text import LEAF_WORDS
+from relay_tune.codegen.programs.build_text import LeafColumn
+from relay_tune.codegen.word_table import WORD, find_entry, load_entry, load_words
 
 REFUSED, NO_ROOM = -1, -2
 
@@ -46,50 +45,62 @@ def argument_text(head: int, slots: Mapping[str, int]) -> str:
         refused=REFUSED,
         no_room=NO_ROOM,
         no_size=NO_SIZE,
-        leaf_words=LEAF_WORDS,
-        constructor_bytes=WORD * len(ConstructorForm),
+        find_leaf=find_entry("%leaf_at", "%leaves", LeafColumn, "%leaf"),
         input_kind=FormKind.INPUT,
         leaf_kind=FormKind.LEAF,
         data_kind=FormKind.DATA,
         tuple_kind=FormKind.TUPLE,
         constructors=WORD * ListForm.FORMS,
-        load_call=load_words(
-            "%call", "ptr", Call.FORMS, Call.CODES, Call.PAIRS, Call.LEAVES, Call.STARTS
+        load_call=load_words("%call", *_CALL_WORDS),
+        load_array=load_words(
+            "%form", ArrayForm.DTYPE, ArrayForm.RANK, ArrayForm.SIZES, prefix="wanted_"
         ),
-        load_symbols=load_words("%call", "ptr", Call.SYMBOLS),
-        load_counts=load_words(
-            "%call",
-            "i64",
-            Call.ARGUMENT_COUNT,
-            Call.CODE_ROOM,
-            Call.PAIR_ROOM,
-            Call.LEAF_COUNT,
-            Call.SYMBOL_COUNT,
+        load_input=load_words("%form", InputForm.SLOT, InputForm.FOUND_SIZES),
+        load_leaf=load_words(
+            "%form",
+            LeafForm.CODE,
+            LeafForm.END_PLACE,
+            LeafForm.LIMIT,
+            LeafForm.BYTES,
+            prefix="leaf_",
         ),
-        load_array=load_words("%form", "ptr", ArrayForm.DTYPE, ArrayForm.SIZES, prefix="wanted_"),
-        load_rank=load_words("%form", "i32", ArrayForm.RANK, prefix="wanted_"),
-        load_input=load_words("%form", "ptr", InputForm.SLOT, InputForm.FOUND_SIZES),
-        load_leaf=load_words("%form", "ptr", LeafForm.END_PLACE, LeafForm.LIMIT),
-        load_leaf_numbers=load_words("%form", "i64", LeafForm.CODE, LeafForm.BYTES, prefix="leaf_"),
-        load_list=load_words("%form", "ptr", ListForm.FORMS, prefix="tuple_"),
-        load_list_length=load_words("%form", "i64", ListForm.COUNT, prefix="tuple_"),
-        load_list_count=load_words("%form", "i64", ListForm.COUNT, prefix="list_"),
-        load_known=load_words("%known_at", "ptr", ConstructorForm.CONSTRUCTOR, prefix="known_"),
-        load_old=load_words("%old_at", "ptr", ConstructorForm.NAME, prefix="old_"),
-        load_entry=load_words("%entry_at", "ptr", ConstructorForm.FORMS, prefix="data_"),
-        load_entry_numbers=load_words(
-            "%entry_at", "i64", ConstructorForm.CODE, ConstructorForm.COUNT, prefix="data_"
+        load_tuple=load_words("%form", ListForm.COUNT, ListForm.FORMS, prefix="tuple_"),
+        load_constructor_count=load_words("%form", ListForm.COUNT, prefix="constructor_"),
+        load_known=load_entry(
+            "%known_at", "%constructors", "%number", ConstructorForm.CONSTRUCTOR, prefix="known_"
+        ),
+        load_old=load_entry(
+            "%old_at", "%constructors", "%place", ConstructorForm.NAME, prefix="old_"
+        ),
+        load_entry=load_words(
+            "%entry_at",
+            ConstructorForm.CODE,
+            ConstructorForm.COUNT,
+            ConstructorForm.FORMS,
+            prefix="data_",
         ),
         **slots,
     )
 
 
+_CALL_WORDS = (
+    Call.ARGUMENT_COUNT,
+    Call.FORMS,
+    Call.CODES,
+    Call.CODE_ROOM,
+    Call.PAIRS,
+    Call.PAIR_ROOM,
+    Call.LEAVES,
+    Call.LEAF_COUNT,
+    Call.STARTS,
+    Call.SYMBOLS,
+    Call.SYMBOL_COUNT,
+)
+
 _TEMPLATE = """\
 define internal i64 @read_arguments(ptr %arguments, ptr %call) nounwind {{
 entry:
 {load_call}
-{load_symbols}
-{load_counts}
   br label %reset_leaf
 reset_leaf:
   %leaf = phi i64 [ 0, %entry ], [ %next_leaf, %set_leaf ]
@@ -97,7 +108,7 @@ reset_leaf:
   br i1 %leaves_set, label %reset_symbol, label %set_leaf
 set_leaf:
   %start_at = getelementptr ptr, ptr %starts, i64 %leaf
-  %leaf_at = getelementptr [{leaf_words} x i64], ptr %leaves, i64 %leaf
+{find_leaf}
   %start = load ptr, ptr %start_at, align 8
   store ptr %start, ptr %leaf_at, align 8
   %next_leaf = add i64 %leaf, 1
@@ -132,7 +143,6 @@ candidate:
   br i1 %is_array, label %array, label %refuse
 array:
 {load_array}
-{load_rank}
 {array_check}known:
   %is_leaf = icmp eq i64 %kind, {leaf_kind}
   br i1 %is_leaf, label %copy, label %pass
@@ -148,14 +158,13 @@ copy_sizes:
   br label %pop
 copy:
 {load_leaf}
-{load_leaf_numbers}
-  %end = load ptr, ptr %end_place, align 8
+  %end = load ptr, ptr %leaf_end_place, align 8
   %new_end = getelementptr i8, ptr %end, i64 %leaf_bytes
-  %over = icmp ugt ptr %new_end, %limit
+  %over = icmp ugt ptr %new_end, %leaf_limit
   br i1 %over, label %no_room, label %keep
 keep:
   call void @llvm.memcpy.p0.p0.i64(ptr %end, ptr %elements, i64 %leaf_bytes, i1 false)
-  store ptr %new_end, ptr %end_place, align 8
+  store ptr %new_end, ptr %leaf_end_place, align 8
   %leaf_code16 = trunc i64 %leaf_code to i16
   store i16 %leaf_code16, ptr %code_at, align 2
   %after_leaf = add i64 %reached, 1
@@ -170,18 +179,16 @@ parts:
   %fields_at = getelementptr i8, ptr %object, i64 {value_fields}
   %constructor = load ptr, ptr %constructor_at, align 8
   %value_fields = load ptr, ptr %fields_at, align 8
-{load_list_count}
+{load_constructor_count}
   %no_constructor = icmp eq ptr %constructor, null
   %no_fields = icmp eq ptr %value_fields, null
   %unset = or i1 %no_constructor, %no_fields
   br i1 %unset, label %refuse, label %find
 find:
   %number = phi i64 [ 0, %parts ], [ %following, %other ]
-  %past = icmp uge i64 %number, %list_count
+  %past = icmp uge i64 %number, %constructor_count
   br i1 %past, label %new, label %see
 see:
-  %known_offset = mul i64 %number, {constructor_bytes}
-  %known_at = getelementptr i8, ptr %constructors, i64 %known_offset
 {load_known}
   %is_known = icmp eq ptr %known_constructor, %constructor
   br i1 %is_known, label %found, label %other
@@ -202,14 +209,12 @@ clear:
   br label %refuse
 search:
   %place = phi i64 [ 0, %named ], [ %next_place, %unlike ]
-  %unknown = icmp uge i64 %place, %list_count
+  %unknown = icmp uge i64 %place, %constructor_count
   br i1 %unknown, label %stranger, label %read_name
 stranger:
   call void @Py_DecRef(ptr %name)
   br label %refuse
 read_name:
-  %old_offset = mul i64 %place, {constructor_bytes}
-  %old_at = getelementptr i8, ptr %constructors, i64 %old_offset
 {load_old}
   %order = call i32 @PyUnicode_CompareWithASCIIString(ptr %name, ptr %old_name)
   %equal = icmp eq i32 %order, 0
@@ -227,7 +232,6 @@ adopt:
 found:
   %entry_at = phi ptr [ %known_at, %see ], [ %old_at, %adopt ]
 {load_entry}
-{load_entry_numbers}
   %data_code16 = trunc i64 %data_code to i16
   store i16 %data_code16, ptr %code_at, align 2
   %after_data = add i64 %reached, 1
@@ -236,8 +240,7 @@ found:
   br label %list
 
 tuple:
-{load_list}
-{load_list_length}
+{load_tuple}
   br label %list
 
 list:

@@ -22,7 +22,8 @@ from collections.abc import Mapping
 from relay_tune.codegen.direct.argument_text import NO_ROOM, argument_text
 from relay_tune.codegen.direct.array_check_text import DATA
 from relay_tune.codegen.direct.result_text import result_text
-from relay_tune.codegen.direct.words import WORD, Call, FixedOutput, load_words
+from relay_tune.codegen.direct.words import Call, FixedOutput
+from relay_tune.codegen.word_table import load_entry, load_words
 
 DIRECT_CALL_SYMBOL, DIRECT_RESULTS_SYMBOL = "relay_tune_direct_call", "relay_tune_direct_results"
 
@@ -96,15 +97,20 @@ def _run_text() -> str:
         network=RUN_NETWORK,
         library=RUN_LIBRARY,
         session_run=RUN_SESSION,
-        load_function=load_words("%call", "ptr", Call.FUNCTION),
-        load_inputs=load_words("%call", "ptr", Call.INPUTS),
-        load_outputs=load_words("%call", "ptr", Call.OUTPUTS),
-        load_session=load_words("%call", "ptr", Call.SESSION),
-        load_reset=load_words("%call", "ptr", Call.RESET),
+        load_network=load_words("%call", Call.INPUTS, Call.FUNCTION),
+        load_library=load_words("%call", Call.INPUTS, Call.OUTPUTS, Call.FUNCTION),
+        load_program=load_words("%call", Call.INPUTS, Call.OUTPUTS, Call.FUNCTION, Call.SESSION),
+        load_session=load_words("%call", Call.SESSION, Call.RESET),
         load_build=load_words(
-            "%call", "ptr", Call.BUILD, Call.CODES, Call.LEAVES, Call.PAIRS, Call.PLACES
+            "%call",
+            Call.SESSION,
+            Call.BUILD,
+            Call.CODES,
+            Call.PAIRS,
+            Call.LEAVES,
+            Call.PLACES,
+            Call.PLACE_COUNT,
         ),
-        load_place_count=load_words("%call", "i64", Call.PLACE_COUNT),
     )
 
 
@@ -117,33 +123,20 @@ def _call_text(head: int) -> str:
         no_room=NO_ROOM,
         no_memory=NO_INPUT_MEMORY,
         elements=head + DATA,
-        output_bytes=WORD * len(FixedOutput),
-        load_counts=load_words("%call", "i64", Call.ARGUMENT_COUNT, Call.FIXED_COUNT),
-        load_call=load_words("%call", "ptr", Call.FIXED, Call.WAY),
-        load_output=load_words(
-            "%output",
-            "ptr",
-            FixedOutput.SLOT,
-            FixedOutput.COMPONENT,
-            FixedOutput.DTYPE,
-            FixedOutput.SIZES,
-        ),
-        load_rank=load_words("%output", "i32", FixedOutput.RANK),
+        load_call=load_words("%call", Call.ARGUMENT_COUNT, Call.FIXED, Call.FIXED_COUNT, Call.WAY),
+        load_output=load_entry("%output", "%fixed", "%output_number", *FixedOutput),
     )
 
 
 _RUN = """\
 define i64 @{network}(ptr %call, i64 %threads) nounwind {{
-{load_function}
-{load_inputs}
+{load_network}
   call void @relay_tune_run(ptr %function, ptr %inputs, i64 %threads)
   ret i64 0
 }}
 
 define i64 @{library}(ptr %call, i64 %threads) nounwind {{
-{load_function}
-{load_inputs}
-{load_outputs}
+{load_library}
   %count = trunc i64 %threads to i32
   %status = call i32 %function(ptr %inputs, ptr %outputs, i32 %count)
   %wide = sext i32 %status to i64
@@ -151,10 +144,7 @@ define i64 @{library}(ptr %call, i64 %threads) nounwind {{
 }}
 
 define i64 @{session_run}(ptr %call, i64 %threads) nounwind {{
-{load_function}
-{load_inputs}
-{load_outputs}
-{load_session}
+{load_program}
   %error = call i32 %function(ptr %session, ptr %inputs, ptr %outputs)
   %wide = sext i32 %error to i64
   ret i64 %wide
@@ -163,7 +153,6 @@ define i64 @{session_run}(ptr %call, i64 %threads) nounwind {{
 define internal void @empty_session(ptr %call) nounwind {{
 entry:
 {load_session}
-{load_reset}
   %none = icmp eq ptr %session, null
   br i1 %none, label %done, label %empty
 empty:
@@ -175,9 +164,7 @@ done:
 
 define internal i64 @build_inputs(ptr %call, i64 %codes_written) nounwind {{
 entry:
-{load_session}
 {load_build}
-{load_place_count}
   %built = call i64 %build(ptr %session, ptr %codes, i64 %codes_written, ptr %leaves, ptr %pairs)
   %poor = icmp eq i64 %built, 0
   br i1 %poor, label %done, label %next
@@ -202,7 +189,6 @@ _CALL = """\
 define ptr @{symbol}(ptr %self, ptr %arguments, i64 %count) nounwind {{
 entry:
   %call = call ptr @PyLong_AsVoidPtr(ptr %self)
-{load_counts}
 {load_call}
   %wanted = add i64 %argument_count, 1
   %complete = icmp eq i64 %count, %wanted
@@ -230,10 +216,7 @@ next:
   %all = icmp eq i64 %output_number, %fixed_count
   br i1 %all, label %run, label %new
 new:
-  %offset = mul i64 %output_number, {output_bytes}
-  %output = getelementptr i8, ptr %fixed, i64 %offset
 {load_output}
-{load_rank}
   call void @Py_IncRef(ptr %dtype)
   %array = call ptr @{new_array}(i32 %rank, ptr %sizes, ptr %dtype, i32 0)
   %no_array = icmp eq ptr %array, null

@@ -1,26 +1,16 @@
-"""The tables by which a direct call is described, and lines of LLVM IR that read them.
+"""The tables by which a direct call is described.
 
-Everything in them is a word of 64 bits: a number, or an address. Python fills them
-(`relay_tune.runtime.direct`), native code reads them by the names of their words.
+Python fills them (`relay_tune.runtime.direct`), native code reads them.
 """
 
 from __future__ import annotations
 
-from enum import IntEnum, auto
-from typing import Any
+from enum import IntEnum
 
-WORD = 8
-
-
-class _Word(IntEnum):
-    """The number of a word in its table, counted from 0."""
-
-    @staticmethod
-    def _generate_next_value_(name: str, start: int, count: int, last_values: list[Any]) -> int:
-        return count
+from relay_tune.codegen.word_table import ADDRESS, NUMBER, SMALL_NUMBER, Word
 
 
-class Call(_Word):
+class Call(Word):
     """A program that can be called, and the memory of its calls.
 
     ARGUMENT_COUNT, FORMS    how many inputs there are, and the addresses of their forms
@@ -45,44 +35,44 @@ class Call(_Word):
     MADE, VALUES         the Python objects that stand for them, and a stack of values
     """
 
-    ARGUMENT_COUNT = auto()
-    FORMS = auto()
-    CODES = auto()
-    CODE_ROOM = auto()
-    PAIRS = auto()
-    PAIR_ROOM = auto()
-    LEAVES = auto()
-    LEAF_COUNT = auto()
-    STARTS = auto()
-    SYMBOLS = auto()
-    SYMBOL_COUNT = auto()
-    INPUTS = auto()
-    OUTPUTS = auto()
-    PLACES = auto()
-    PLACE_COUNT = auto()
-    FIXED = auto()
-    FIXED_COUNT = auto()
-    WAY = auto()
-    FUNCTION = auto()
-    SESSION = auto()
-    RESETS = auto()
-    BUILD = auto()
-    READ = auto()
-    RELEASE = auto()
-    RESET = auto()
-    CELLS = auto()
-    CELL_COUNT = auto()
-    DATA_COUNT = auto()
-    ROW = auto()
-    STEPS = auto()
-    STEP_COUNT = auto()
-    LAYOUTS = auto()
-    NUMBERS = auto()
-    ROWS = auto()
-    ROW_ROOM = auto()
-    WIDTH = auto()
-    MADE = auto()
-    VALUES = auto()
+    ARGUMENT_COUNT = NUMBER
+    FORMS = ADDRESS
+    CODES = ADDRESS
+    CODE_ROOM = NUMBER
+    PAIRS = ADDRESS
+    PAIR_ROOM = NUMBER
+    LEAVES = ADDRESS
+    LEAF_COUNT = NUMBER
+    STARTS = ADDRESS
+    SYMBOLS = ADDRESS
+    SYMBOL_COUNT = NUMBER
+    INPUTS = ADDRESS
+    OUTPUTS = ADDRESS
+    PLACES = ADDRESS
+    PLACE_COUNT = NUMBER
+    FIXED = ADDRESS
+    FIXED_COUNT = NUMBER
+    WAY = ADDRESS
+    FUNCTION = ADDRESS
+    SESSION = ADDRESS
+    RESETS = NUMBER
+    BUILD = ADDRESS
+    READ = ADDRESS
+    RELEASE = ADDRESS
+    RESET = ADDRESS
+    CELLS = ADDRESS
+    CELL_COUNT = NUMBER
+    DATA_COUNT = NUMBER
+    ROW = ADDRESS
+    STEPS = ADDRESS
+    STEP_COUNT = NUMBER
+    LAYOUTS = ADDRESS
+    NUMBERS = ADDRESS
+    ROWS = ADDRESS
+    ROW_ROOM = NUMBER
+    WIDTH = NUMBER
+    MADE = ADDRESS
+    VALUES = ADDRESS
 
 
 class FormKind(IntEnum):
@@ -98,67 +88,67 @@ class FormKind(IntEnum):
     """A tuple."""
 
 
-class ArrayForm(_Word):
+class ArrayForm(Word):
     """The form of an array; a wanted size below zero is symbol number -1 - size."""
 
-    KIND = auto()
-    DTYPE = auto()
-    RANK = auto()
-    SIZES = auto()
+    KIND = NUMBER
+    DTYPE = ADDRESS
+    RANK = SMALL_NUMBER
+    SIZES = ADDRESS
 
 
-class InputForm(_Word):
+class InputForm(Word):
     """The form of an INPUT: also the place of its address, and where its sizes go, or 0."""
 
-    KIND = auto()
-    DTYPE = auto()
-    RANK = auto()
-    SIZES = auto()
-    SLOT = auto()
-    FOUND_SIZES = auto()
+    KIND = NUMBER
+    DTYPE = ADDRESS
+    RANK = SMALL_NUMBER
+    SIZES = ADDRESS
+    SLOT = ADDRESS
+    FOUND_SIZES = ADDRESS
 
 
-class LeafForm(_Word):
+class LeafForm(Word):
     """The form of a LEAF: also its code, the place of its column's end, that column's limit, and
     the bytes of the elements."""
 
-    KIND = auto()
-    DTYPE = auto()
-    RANK = auto()
-    SIZES = auto()
-    CODE = auto()
-    END_PLACE = auto()
-    LIMIT = auto()
-    BYTES = auto()
+    KIND = NUMBER
+    DTYPE = ADDRESS
+    RANK = SMALL_NUMBER
+    SIZES = ADDRESS
+    CODE = NUMBER
+    END_PLACE = ADDRESS
+    LIMIT = ADDRESS
+    BYTES = NUMBER
 
 
-class ListForm(_Word):
+class ListForm(Word):
     """The form of a TUPLE: the number of fields, and where the addresses of their forms stand; of
     DATA: the number of constructors, whose words follow from FORMS on."""
 
-    KIND = auto()
-    COUNT = auto()
-    FORMS = auto()
+    KIND = NUMBER
+    COUNT = NUMBER
+    FORMS = ADDRESS
 
 
-class ConstructorForm(_Word):
+class ConstructorForm(Word):
     """A constructor in a DATA form: the object in Python, its name, its code, its fields."""
 
-    CONSTRUCTOR = auto()
-    NAME = auto()
-    CODE = auto()
-    COUNT = auto()
-    FORMS = auto()
+    CONSTRUCTOR = ADDRESS
+    NAME = ADDRESS
+    CODE = NUMBER
+    COUNT = NUMBER
+    FORMS = ADDRESS
 
 
-class FixedOutput(_Word):
+class FixedOutput(Word):
     """An output of known shape: the place of its address for the program, and that in the row."""
 
-    SLOT = auto()
-    COMPONENT = auto()
-    DTYPE = auto()
-    RANK = auto()
-    SIZES = auto()
+    SLOT = ADDRESS
+    COMPONENT = ADDRESS
+    DTYPE = ADDRESS
+    RANK = SMALL_NUMBER
+    SIZES = ADDRESS
 
 
 class StepKind(IntEnum):
@@ -176,40 +166,22 @@ class StepKind(IntEnum):
     """A tuple of the last values, PLACE of them."""
 
 
-class Step(_Word):
+class Step(Word):
     """A step; SIZES is 0 if the tensor's object has them, BYTES are those of one element."""
 
-    KIND = auto()
-    PLACE = auto()
-    DTYPE = auto()
-    RANK = auto()
-    SIZES = auto()
-    BYTES = auto()
+    KIND = NUMBER
+    PLACE = NUMBER
+    DTYPE = ADDRESS
+    RANK = NUMBER
+    SIZES = ADDRESS
+    BYTES = NUMBER
 
 
-class Layout(_Word):
+class Layout(Word):
     """What stands for objects of a layout: their constructor, and how their fields are made; or,
     for a layout without fields, the one value."""
 
-    CONSTRUCTOR = auto()
-    STEPS = auto()
-    STEP_COUNT = auto()
-    STATIC = auto()
-
-
-def load_words(base: str, type_: str, *words: IntEnum, prefix: str = "") -> str:
-    """Lines that load words of the table at `base`; each gets the name of its word.
-
-    load_words("%step", "i64", Step.PLACE):
-
-        %place.at = getelementptr i64, ptr %step, i64 1
-        %place = load i64, ptr %place.at, align 8
-    """
-    lines = []
-    for word in words:
-        name = f"%{prefix}{word.name.lower()}"
-        lines += [
-            f"  {name}.at = getelementptr i64, ptr {base}, i64 {word.value}",
-            f"  {name} = load {type_}, ptr {name}.at, align 8",
-        ]
-    return "\n".join(lines)
+    CONSTRUCTOR = ADDRESS
+    STEPS = ADDRESS
+    STEP_COUNT = NUMBER
+    STATIC = ADDRESS

@@ -18,33 +18,40 @@ left in its first word, the columns' ends are moved to their beginnings.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from relay_tune.codegen.programs.layout_tables import field_switch_lines, form_words
+from relay_tune.codegen.programs.layout_tables import Form, field_switch_lines
+from relay_tune.codegen.word_table import ADDRESS, NUMBER, Word, load_entry
 from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK
 from relay_tune.first_order.layouts import (
     MAXIMUM_LAYOUTS,
     TENSOR_DATA,
     TENSOR_SHAPE,
-    ObjectLayout,
 )
 
 FIRST_LEAF = MAXIMUM_LAYOUTS
-LEAF_WORDS = 5
 
 BUILD_SYMBOL = "relay_tune_build"
 
 
-def build_text(layouts: Sequence[ObjectLayout]) -> str:
+class LeafColumn(Word):
+    """The words of a kind of leaf in `leaves`."""
+
+    END = ADDRESS
+    BYTES = NUMBER
+    CLASS = NUMBER
+    ROOM = NUMBER
+    SIZES = ADDRESS
+
+
+def build_text() -> str:
     """The function; it needs the heap's functions and the tables of the layouts."""
     return _TEMPLATE.format(
         first_leaf=FIRST_LEAF,
         data=TENSOR_DATA,
         shape=TENSOR_SHAPE,
         shape_bytes=8 * MAXIMUM_OPEN_RANK,
-        leaf_words=LEAF_WORDS,
+        load_column=load_entry("%column", "%leaves", "%kind", *LeafColumn, prefix="leaf_"),
+        load_form=load_entry("%form", "@forms", "%code", *Form, prefix="form_"),
         field_switch=field_switch_lines("%made", "%target"),
-        **form_words(layouts),
     )
 
 
@@ -68,67 +75,49 @@ decode:
   br i1 %is_leaf, label %leaf, label %object
 leaf:
   %kind = sub i64 %code, {first_leaf}
-  %column = getelementptr [{leaf_words} x i64], ptr %leaves, i64 %kind
-  %bytes_at = getelementptr i64, ptr %column, i64 1
-  %class_at = getelementptr i64, ptr %column, i64 2
-  %room_at = getelementptr i64, ptr %column, i64 3
-  %sizes_at = getelementptr i64, ptr %column, i64 4
-  %column_end = load ptr, ptr %column, align 8
-  %bytes = load i64, ptr %bytes_at, align 8
-  %class = load i64, ptr %class_at, align 8
-  %room = load i64, ptr %room_at, align 8
-  %sizes = load ptr, ptr %sizes_at, align 8
-  %negative = sub i64 0, %bytes
-  %source = getelementptr i8, ptr %column_end, i64 %negative
+{load_column}
+  %negative = sub i64 0, %leaf_bytes
+  %source = getelementptr i8, ptr %leaf_end, i64 %negative
   store ptr %source, ptr %column, align 8
-  %is_scalar = icmp eq i64 %room, 0
+  %is_scalar = icmp eq i64 %leaf_room, 0
   br i1 %is_scalar, label %scalar, label %tensor
 scalar:
   store i64 0, ptr %slot, align 8
-  call void @llvm.memcpy.p0.p0.i64(ptr %slot, ptr %source, i64 %bytes, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr %slot, ptr %source, i64 %leaf_bytes, i1 false)
   %number = load i64, ptr %slot, align 8
   br label %push
 tensor:
-  %elements = call ptr @take_block(ptr %session, i64 %class, i64 %room)
+  %elements = call ptr @take_block(ptr %session, i64 %leaf_class, i64 %leaf_room)
   %no_tensor = icmp eq ptr %elements, null
   br i1 %no_tensor, label %poor, label %copy
 copy:
-  %tensor_info = trunc i64 %class to i32
+  %tensor_info = trunc i64 %leaf_class to i32
   call void @write_header(ptr %elements, i32 %tensor_info)
   %data = getelementptr i8, ptr %elements, i64 {data}
-  call void @llvm.memcpy.p0.p0.i64(ptr %data, ptr %source, i64 %bytes, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr %data, ptr %source, i64 %leaf_bytes, i1 false)
   %tensor_word = ptrtoint ptr %elements to i64
-  %is_known = icmp eq ptr %sizes, null
+  %is_known = icmp eq ptr %leaf_sizes, null
   br i1 %is_known, label %copied, label %sized
 sized:
   %shape_at = getelementptr i8, ptr %elements, i64 {shape}
-  call void @llvm.memcpy.p0.p0.i64(ptr %shape_at, ptr %sizes, i64 {shape_bytes}, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr %shape_at, ptr %leaf_sizes, i64 {shape_bytes}, i1 false)
   br label %copied
 copied:
   br label %push
 object:
-  %form_class_at = getelementptr {forms}, ptr @forms, i64 0, i64 %code, i32 {form_class}
-  %form_bytes_at = getelementptr {forms}, ptr @forms, i64 0, i64 %code, i32 {form_bytes}
-  %form_count_at = getelementptr {forms}, ptr @forms, i64 0, i64 %code, i32 {form_count}
-  %static_at = getelementptr {forms}, ptr @forms, i64 0, i64 %code, i32 {form_static}
-  %fields_at = getelementptr {forms}, ptr @forms, i64 0, i64 %code, i32 {form_fields}
-  %object_class = load i64, ptr %form_class_at, align 8
-  %object_bytes = load i64, ptr %form_bytes_at, align 8
-  %field_count = load i64, ptr %form_count_at, align 8
-  %static = load ptr, ptr %static_at, align 8
-  %fields = load ptr, ptr %fields_at, align 8
-  %static_word = ptrtoint ptr %static to i64
-  %is_static = icmp ne ptr %static, null
+{load_form}
+  %static_word = ptrtoint ptr %form_static to i64
+  %is_static = icmp ne ptr %form_static, null
   br i1 %is_static, label %push, label %take
 take:
-  %made = call ptr @take_block(ptr %session, i64 %object_class, i64 %object_bytes)
+  %made = call ptr @take_block(ptr %session, i64 %form_class, i64 %form_bytes)
   %no_object = icmp eq ptr %made, null
   br i1 %no_object, label %poor, label %header
 poor:
   ret i64 0
 header:
   %layout_bits = shl i64 %code, 16
-  %info64 = or i64 %layout_bits, %object_class
+  %info64 = or i64 %layout_bits, %form_class
   %info = trunc i64 %info64 to i32
   call void @write_header(ptr %made, i32 %info)
   %made_word = ptrtoint ptr %made to i64
@@ -136,7 +125,7 @@ header:
 field:
   %index = phi i64 [ 0, %header ], [ %following, %stored ]
   %waiting = phi i64 [ %top, %header ], [ %popped, %stored ]
-  %all = icmp eq i64 %index, %field_count
+  %all = icmp eq i64 %index, %form_count
   br i1 %all, label %push, label %store
 store:
   %following = add i64 %index, 1

@@ -30,6 +30,7 @@ LARGEST_CARVED = 1 << 13
 def heap_text(layouts: Sequence[ObjectLayout]) -> str:
     """The heap's functions, for objects of these layouts."""
     return layout_tables_text(layouts) + _TEMPLATE.format(
+        find_free_list=_FIND_FREE_LIST,
         free_lists=FREE_LISTS,
         list_bytes=8 * SIZE_CLASSES,
         regions=REGIONS,
@@ -40,6 +41,12 @@ def heap_text(layouts: Sequence[ObjectLayout]) -> str:
         layouts=len(layouts) + 1,
     )
 
+
+_FIND_FREE_LIST = f"""\
+  %slot_offset = shl i64 %class, 3
+  %lists = getelementptr i8, ptr %session, i64 {FREE_LISTS}
+  %slot = getelementptr i8, ptr %lists, i64 %slot_offset"""
+"""Where `%slot` is the first block of size class `%class`."""
 
 _TEMPLATE = """\
 declare i32 @posix_memalign(ptr, i64, i64)
@@ -65,9 +72,7 @@ link:
   store ptr %others, ptr %region, align 8
   store ptr %region, ptr %list, align 8
   %first = getelementptr i8, ptr %region, i64 64
-  %slot_offset = shl i64 %class, 3
-  %lists = getelementptr i8, ptr %session, i64 {free_lists}
-  %slot = getelementptr i8, ptr %lists, i64 %slot_offset
+{find_free_list}
   br label %next
 next:
   %place = phi i64 [ %bytes, %link ], [ %end, %carve ]
@@ -87,9 +92,7 @@ done:
 
 define internal ptr @take_block(ptr %session, i64 %class, i64 %bytes) nounwind {{
 entry:
-  %slot_offset = shl i64 %class, 3
-  %lists = getelementptr i8, ptr %session, i64 {free_lists}
-  %slot = getelementptr i8, ptr %lists, i64 %slot_offset
+{find_free_list}
   %head = load ptr, ptr %slot, align 8
   %empty = icmp eq ptr %head, null
   br i1 %empty, label %more, label %take
@@ -136,9 +139,7 @@ entry:
 
 define internal void @give_block(ptr %session, ptr %object, i64 %class) nounwind {{
 entry:
-  %slot_offset = shl i64 %class, 3
-  %lists = getelementptr i8, ptr %session, i64 {free_lists}
-  %slot = getelementptr i8, ptr %lists, i64 %slot_offset
+{find_free_list}
   %head = load ptr, ptr %slot, align 8
   %link_at = getelementptr i8, ptr %object, i64 8
   store ptr %head, ptr %link_at, align 8

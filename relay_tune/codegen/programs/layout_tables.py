@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from relay_tune.codegen.word_table import ADDRESS, NUMBER, Word
 from relay_tune.first_order.kinds import Kind, is_counted
 from relay_tune.first_order.layouts import ObjectLayout, class_bytes, field_bytes, size_class
 
@@ -23,15 +24,18 @@ SIZE_MASK = 0xFFFF << SIZE_SHIFT
 COUNTED_FIELD = 1 << 48
 
 FORM = "{ i64, i64, i64, ptr, ptr }"
-FORM_PARTS = ("form_class", "form_bytes", "form_count", "form_static", "form_fields")
 LAYOUT_OFFSET = 6
 """Where the layout number stands in the header of an object."""
 
 
-def form_words(layouts: Sequence[ObjectLayout]) -> dict[str, str | int]:
-    """How templates write the type of `@forms`, and the place of each part of an entry."""
-    places = {name: place for place, name in enumerate(FORM_PARTS)}
-    return {"forms": f"[{len(layouts) + 1} x {FORM}]", **places}
+class Form(Word):
+    """An entry of `@forms`."""
+
+    CLASS = NUMBER
+    BYTES = NUMBER
+    COUNT = NUMBER
+    STATIC = ADDRESS
+    FIELDS = ADDRESS
 
 
 def layout_number_lines(object_: str, result: str) -> str:
@@ -46,10 +50,10 @@ def field_switch_lines(object_: str, field: str) -> str:
     """The lines of a template that find field number `%index` of an object and ask for its size.
 
     They leave its word in `%described` and its address in `field`, and go on in the block `byte`,
-    `two_bytes`, `four_bytes` or `eight`. `%fields` are the words of the object's layout.
+    `two_bytes`, `four_bytes` or `eight`. `%form_fields` are the words of the object's layout.
     """
     return f"""\
-  %described_at = getelementptr i64, ptr %fields, i64 %index
+  %described_at = getelementptr i64, ptr %form_fields, i64 %index
   %described = load i64, ptr %described_at, align 8
   %offset = and i64 %described, {(1 << SIZE_SHIFT) - 1}
   %size = and i64 %described, {SIZE_MASK}

@@ -73,8 +73,8 @@ def program_text(
         open_tensor_text(),
         session_text(triple, _session_bytes(waiting, module)),
         *queue,
-        build_text(program.layouts),
-        read_text(program.layouts),
+        build_text(),
+        read_text(),
         *functions,
         *entries,
     ]

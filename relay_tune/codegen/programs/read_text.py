@@ -16,20 +16,19 @@ objects are 0. `gather` copies the elements of tensors, `bytes` each, one after 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from relay_tune.codegen.programs.layout_tables import (
     COUNTED_FIELD,
+    Form,
     field_switch_lines,
-    form_words,
     layout_number_lines,
 )
-from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_LAYOUT, ObjectLayout
+from relay_tune.codegen.word_table import load_entry
+from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_LAYOUT
 
 READ_SYMBOLS = ("relay_tune_read", "relay_tune_gather")
 
 
-def read_text(layouts: Sequence[ObjectLayout]) -> str:
+def read_text() -> str:
     """The functions; they need the tables of the layouts."""
     return _TEMPLATE.format(
         object_layout=layout_number_lines("%object", "%layout"),
@@ -38,7 +37,7 @@ def read_text(layouts: Sequence[ObjectLayout]) -> str:
         counted=COUNTED_FIELD,
         tensor=TENSOR_LAYOUT,
         data=TENSOR_DATA,
-        **form_words(layouts),
+        load_form=load_entry("%form", "@forms", "%layout", Form.COUNT, Form.FIELDS, prefix="form_"),
     )
 
 
@@ -106,17 +105,14 @@ open:
   %object_at = getelementptr i64, ptr %objects, i64 %place
   %object = load ptr, ptr %object_at, align 8
 {object_layout}
-  %field_count_at = getelementptr {forms}, ptr @forms, i64 0, i64 %layout, i32 {form_count}
-  %field_count = load i64, ptr %field_count_at, align 8
-  %fields_at = getelementptr {forms}, ptr @forms, i64 0, i64 %layout, i32 {form_fields}
-  %fields = load ptr, ptr %fields_at, align 8
+{load_form}
   %begin = mul i64 %place, %width
-  %most = add i64 %count, %field_count
+  %most = add i64 %count, %form_count
   %full = icmp ugt i64 %most, %room
   br i1 %full, label %clean, label %field
 field:
   %index = phi i64 [ 0, %open ], [ %next_index, %write ]
-  %all = icmp eq i64 %index, %field_count
+  %all = icmp eq i64 %index, %form_count
   br i1 %all, label %next, label %load
 load:
   %next_index = add i64 %index, 1

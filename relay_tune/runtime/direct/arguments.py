@@ -8,8 +8,9 @@ from itertools import count
 
 import numpy as np
 
-from relay_tune.codegen.direct.words import WORD, Call, FormKind, LeafForm
-from relay_tune.codegen.programs.build_text import FIRST_LEAF, LEAF_WORDS
+from relay_tune.codegen.direct.words import Call, ConstructorForm, FormKind, LeafForm, ListForm
+from relay_tune.codegen.programs.build_text import FIRST_LEAF, LeafColumn
+from relay_tune.codegen.word_table import WORD
 from relay_tune.first_order.kinds import is_open_type
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dim import Dim, Symbol, UnknownDim
@@ -54,9 +55,10 @@ class Arguments:
         forms = self._addresses([self._argument(type_) for type_ in types])
         symbols = new_words(next(self._symbol_numbers))
         places = new_words(len(self._places), reversed(self._places))
-        self._ends = new_words(LEAF_WORDS * len(self._leaves))
+        width = len(LeafColumn)
+        self._ends = new_words(width * len(self._leaves))
         for number, leaf in enumerate(self._leaves):
-            self._ends[LEAF_WORDS * number + 1 : LEAF_WORDS * (number + 1)] = list(leaf.words)
+            self._ends[width * number + 1 : width * (number + 1)] = list(leaf.words)
         self._starts = new_words(len(self._leaves))
         self._kept += [symbols, places]
         words = {
@@ -96,9 +98,10 @@ class Arguments:
         self._call[Call.PAIRS] = address_of(self._pairs)
         self._call[Call.CODE_ROOM] = self._call[Call.PAIR_ROOM] = parts
         self._columns = [np.empty(max(size, leaf.words[0]), np.uint8) for leaf in self._leaves]
+        ends = ctypes.addressof(self._ends)
         for number, (form, column) in enumerate(zip(self._leaf_forms, self._columns, strict=True)):
             self._starts[number] = address_of(column)
-            form[LeafForm.END_PLACE] = ctypes.addressof(self._ends) + WORD * LEAF_WORDS * number
+            form[LeafForm.END_PLACE] = ends + WORD * len(LeafColumn) * number
             form[LeafForm.LIMIT] = address_of(column) + column.size
 
     def _argument(self, type_: Type) -> Words:
@@ -151,13 +154,15 @@ class Arguments:
     def _data(self, type_: Type) -> Words:
         assert self._program is not None
         made = self._program.data_types[type_]
-        form = self._parts[type_] = self._new_form(FormKind.DATA, len(made), *[0] * (5 * len(made)))
+        width = len(ConstructorForm)
+        unknown = [0] * (width * len(made))
+        form = self._parts[type_] = self._new_form(FormKind.DATA, len(made), *unknown)
         for number, each in enumerate(made):
             fields = [self._part(field) for field in each.fields]
             name = ctypes.create_string_buffer(each.constructor.name.encode())
             self._kept.append(name)
-            place = 2 + 5 * number
-            form[place : place + 5] = [
+            place = ListForm.FORMS + width * number
+            form[place : place + width] = [
                 id(each.constructor),
                 ctypes.addressof(name),
                 each.layout.number,

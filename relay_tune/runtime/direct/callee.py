@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from relay_tune.codegen.direct.call_text import RUN_LIBRARY, RUN_NETWORK, RUN_SESSION
-from relay_tune.codegen.direct.words import WORD, Call
+from relay_tune.codegen.direct.words import Call
+from relay_tune.codegen.word_table import WORD
 from relay_tune.runtime.direct.code import direct_code, function_address, new_words
 from relay_tune.runtime.native_session import NativeSession
 

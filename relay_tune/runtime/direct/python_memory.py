@@ -23,7 +23,7 @@ from relay_tune.codegen.direct.array_check_text import (
     SIZES,
 )
 from relay_tune.codegen.direct.call_text import SLOTS
-from relay_tune.codegen.direct.words import WORD
+from relay_tune.codegen.word_table import WORD
 from relay_tune.ir.expr import Constructor
 from relay_tune.ir.types import GlobalTypeVar
 from relay_tune.runtime.interpreter.values import ConstructorValue

@@ -8,7 +8,8 @@ from itertools import chain, count
 
 import numpy as np
 
-from relay_tune.codegen.direct.words import WORD, Call, Layout, StepKind
+from relay_tune.codegen.direct.words import Call, Layout, StepKind
+from relay_tune.codegen.word_table import WORD
 from relay_tune.first_order.kinds import component_types, is_open_type
 from relay_tune.first_order.program import ConstructorLayout, FirstOrderProgram
 from relay_tune.ir.dtypes import DTYPES
