@@ -1,36 +1,27 @@
 """The tile sketch: a register tile inside outer loops, for any nest.
 
     for outer blocks and tiles in order (the outermost fused into one parallel loop)
-      accumulators of the tile = neutral element        in registers
-      for reduction axes in order, the innermost unrolled
-        accumulators = combine(accumulators, body)      unrolled over the tile, vectors on one axis
-      store the epilogue of the accumulators
+      the register tile                      (`relay_tune.schedule.register_tile`)
 
 Sizes that no tile divides get tiles of their own at the edge, open ones several
-(`relay_tune.schedule.open_axes`). Constants read along the vector axis
-are packed in the order of consumption.
+(`relay_tune.schedule.open_axes`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from types import MappingProxyType
 
-from relay_tune.schedule.choice import TileChoice, unrolled_extents
-from relay_tune.schedule.lane_reduction import LaneReduction, combine
-from relay_tune.schedule.loop_shapes import loop_over, parallel_loop, unrolled_loop
+from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.loop_shapes import loop_over, parallel_loop
 from relay_tune.schedule.neighbour_prefetch import TouchedRows
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.open_axes import edge_tiles, open_choice
 from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
-from relay_tune.schedule.packed_loads import packed_loads
 from relay_tune.schedule.packing import PackedConstant
-from relay_tune.schedule.prefetching import panel_prefetch
-from relay_tune.schedule.tile_fetches import TileFetches
-from relay_tune.schedule.tile_points import Binding, Point
-from relay_tune.schedule.write_order import write_order
+from relay_tune.schedule.register_tile import RegisterTile
+from relay_tune.schedule.tile_points import Binding
 from relay_tune.tensor.expression import (
     INDEX,
     Axis,
@@ -39,27 +30,16 @@ from relay_tune.tensor.expression import (
     binary,
     index_value,
     literal,
-    neutral_element,
 )
 from relay_tune.tensor.loops import (
-    Allocate,
     Block,
     Branch,
-    Buffer,
-    LaneReduce,
     Let,
-    Loop,
-    LoopKind,
-    Scope,
     Statement,
-    Store,
 )
 from relay_tune.tensor.size import is_symbolic
-from relay_tune.tensor.walk import loads, replace_nodes, substitute
 
 REMEMBERED = 1024
-
-NOTHING_KNOWN: Mapping[Axis, Scalar] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -78,31 +58,18 @@ def tile_nest(
     beside: tuple[TouchedRows, ...] = (),
 ) -> TiledNest:
     """Apply a choice to a nest, which fetches what others touch `beside` its arithmetic."""
-    return _Tiler(nest, open_choice(choice, nest.axes, nest.reduction), constants, beside).run()
+    choice = open_choice(choice, nest.axes, nest.reduction)
+    return _Tiler(nest, choice, RegisterTile(nest, choice, constants, beside)).run()
 
 
 class _Tiler:
-    def __init__(
-        self,
-        nest: Nest,
-        choice: TileChoice,
-        constants: frozenset[Tensor],
-        beside: tuple[TouchedRows, ...],
-    ) -> None:
+    """Writes the outer loops of a nest, down to its register tiles."""
+
+    def __init__(self, nest: Nest, choice: TileChoice, tile: RegisterTile) -> None:
         self.nest = nest
         self.choice = choice
-        self.vector_axis = nest.axes[choice.vector] if choice.vector >= 0 else None
-        self.reduction = tuple(nest.reduction[place] for place in choice.reduction_order)
+        self.tile = tile
         self.tiles = dict(zip(nest.axes, choice.tile, strict=True))
-        self.written = write_order(nest, choice)
-        self.order = [nest.axes[place] for place in choice.order]
-        self.packed = packed_loads(
-            nest, constants, self.vector_axis, self.order, self.reduction, self.tiles
-        )
-        ahead = (
-            panel_prefetch(nest, choice, self.reduction, self.packed) if choice.prefetch else None
-        )
-        self.fetches = TileFetches(ahead, beside)
         self.numbers: list[Axis] = []
         self.fused = 0
 
@@ -113,9 +80,7 @@ class _Tiler:
         body = self._outer(list(zip(loops, numbers, strict=True)), 0, {}, {})
         if self.fused:
             body = parallel_loop(numbers[: self.fused], body)
-        return TiledNest(body, [load.constant for load in self.packed.values()])
-
-    # Outer loops -----------------------------------------------------------------------------
+        return TiledNest(body, [load.constant for load in self.tile.packed.values()])
 
     def _loop_name(self, loop: OuterLoop) -> str:
         return f"{self.nest.axes[loop.place].name}_{'t' if loop.tiles == 1 else 'b'}"
@@ -132,7 +97,7 @@ class _Tiler:
         `blocks` holds the first tile of the current block for axes that have blocks.
         """
         if level == len(loops):
-            return self._tile(bindings)
+            return self.tile.statement(bindings, self.numbers)
         loop, number = loops[level]
         if loop.tiles > 1:
             first = number * loop.tiles
@@ -181,7 +146,7 @@ class _Tiler:
     ) -> Statement:
         """A whole tile of an open axis, or those behind the last whole one."""
         tile = self.tiles[axis]
-        lanes = self.choice.lanes if axis is self.vector_axis else 1
+        lanes = self.choice.lanes if axis is self.tile.vector_axis else 1
         edges: list[Statement] = []
         for edge in edge_tiles(axis.extent, tile, lanes):
             base = Axis(f"{axis.name}_e", axis.extent)
@@ -191,203 +156,3 @@ class _Tiler:
         if not edges:
             return whole
         return Branch(binary("lt", number, axis.extent // tile), whole, Block(tuple(edges)))
-
-    # One register tile -----------------------------------------------------------------------
-
-    def _tile(self, bindings: dict[Axis, Binding]) -> Statement:
-        if self.choice.vector == -2:
-            return self._lane_tile(bindings)
-        if self.nest.body is None:
-            return self._over_tile(bindings, lambda point: self._store(point, None))
-        accumulators = self._accumulators(bindings)
-        dtype, operation = self.nest.body.dtype, self.nest.operation
-        assert operation is not None
-        neutral = literal(neutral_element(operation, dtype), dtype)
-
-        def start(point: Point) -> Statement:
-            return Store(accumulators, point.cell, neutral)
-
-        def step(point: Point) -> Statement:
-            value = self._reduced_value(point)
-            return Store(
-                accumulators, point.cell, combine(operation, accumulators[point.cell], value)
-            )
-
-        def finish(point: Point) -> Statement:
-            return self._store(point, accumulators[point.cell])
-
-        return Allocate(
-            accumulators,
-            Block(
-                (
-                    self._over_tile(bindings, start),
-                    self._reduction_loops(bindings, lambda: self._over_tile(bindings, step)),
-                    self._over_tile(bindings, finish),
-                )
-            ),
-        )
-
-    def _accumulators(self, bindings: dict[Axis, Binding]) -> Buffer:
-        assert self.nest.body is not None
-        shape = []
-        for axis in self.nest.axes:
-            extent = bindings[axis].extent
-            if axis is self.vector_axis:
-                continue
-            shape.append(extent)
-        if self.vector_axis is not None:
-            extent = bindings[self.vector_axis].extent
-            vectors = 1 if is_symbolic(extent) else -(-extent // self.choice.lanes)
-            shape += [vectors, self.choice.lanes]
-        return Buffer(
-            name="accumulators",
-            shape=tuple(shape),
-            dtype=self.nest.body.dtype,
-            scope=Scope.REGISTER,
-        )
-
-    def _over_tile(
-        self,
-        bindings: dict[Axis, Binding],
-        write: Callable[[Point], Statement],
-        known: Mapping[Axis, Scalar] = NOTHING_KNOWN,
-    ) -> Statement:
-        """`write` for each point of the tile, unrolled, vectors on the vector axis.
-
-        `known` are axes that have values already.
-        """
-        inner = {
-            axis: Axis(f"{axis.name}_i", binding.extent)
-            for axis, binding in bindings.items()
-            if axis is not self.vector_axis
-        }
-        values: dict[Axis, Scalar] = dict(known)
-        for axis, position in inner.items():
-            values[axis] = bindings[axis].base + position
-        cell: tuple[Scalar, ...] = tuple(inner[axis] for axis in self.nest.axes if axis in inner)
-        if self.vector_axis is None:
-            body = write(Point(bindings, inner, values, cell, None))
-        else:
-            body = self._over_vectors(bindings, inner, values, cell, write)
-        for axis in reversed([axis for axis in self.written if axis in inner]):
-            body = loop_over(inner[axis], body, LoopKind.UNROLLED)
-        return body
-
-    def _over_vectors(
-        self,
-        bindings: dict[Axis, Binding],
-        inner: dict[Axis, Axis],
-        values: dict[Axis, Scalar],
-        cell: tuple[Scalar, ...],
-        write: Callable[[Point], Statement],
-    ) -> Statement:
-        axis = self.vector_axis
-        assert axis is not None
-        lanes = self.choice.lanes
-        binding = bindings[axis]
-        full, rest = (
-            (0, binding.extent) if is_symbolic(binding.extent) else divmod(binding.extent, lanes)
-        )
-        parts: list[Statement] = []
-        for count, active in ((full, lanes), (1 if rest else 0, rest)):
-            if not count:
-                continue
-            lane = Axis(f"{axis.name}_l", lanes if is_symbolic(active) else active)
-            number: Scalar = (
-                Axis(f"{axis.name}_v", count) if active == lanes else literal(full, INDEX)
-            )
-            place = number * lanes + lane
-            point = Point(
-                bindings,
-                inner,
-                {**values, axis: binding.base + place},
-                (*cell, number, lane),
-                place,
-            )
-            ends = index_value(0), index_value(active)
-            body: Statement = Loop(lane, *ends, write(point), LoopKind.VECTOR)
-            if isinstance(number, Axis):
-                body = loop_over(number, body, LoopKind.UNROLLED)
-            parts.append(body)
-        return parts[0] if len(parts) == 1 else Block(tuple(parts))
-
-    def _reduction_loops(
-        self, bindings: dict[Axis, Binding], step: Callable[[], Statement]
-    ) -> Statement:
-        """The reduction loops around a step that reads the nest's own reduction axes."""
-        body = step()
-        if not self.reduction:  # a single step
-            return body
-        unrolled = unrolled_extents(self.reduction, self.choice.unroll)
-        *outer, innermost = self.reduction
-        body = unrolled_loop(
-            innermost,
-            unrolled[innermost],
-            body,
-            lambda group: self.fetches.in_group(bindings, self.numbers, (*outer, group)),
-        )
-        for axis in reversed(outer):
-            body = unrolled_loop(axis, unrolled[axis], body)
-        return body
-
-    def _reduced_value(self, point: Point) -> Scalar:
-        assert self.nest.body is not None
-        replaced: dict[Scalar, Scalar] = {
-            load: point.packed(packed) for load, packed in self.packed.items()
-        }
-        return substitute(replace_nodes(self.nest.body, replaced), point.values)
-
-    def _lane_tile(self, bindings: dict[Axis, Binding]) -> Statement:
-        """A tile whose reduction runs along the lanes."""
-        nest = self.nest
-        assert nest.body is not None and nest.operation is not None
-        reduction = LaneReduction(
-            nest.operation,
-            nest.body,
-            self.reduction,
-            self.choice.lanes,
-            self.choice.unroll,
-            tuple(bindings[axis].extent for axis in nest.axes),
-            lambda write: self._over_tile(bindings, lambda point: write(point.values, point.cell)),
-        )
-        return reduction.statement(lambda partial: self._lane_results(bindings, reduction, partial))
-
-    def _lane_results(
-        self, bindings: dict[Axis, Binding], reduction: LaneReduction, partial: Buffer
-    ) -> Statement:
-        """The results of such a tile; those along its last axis as one vector, if it is long."""
-        lane = Axis("lane", self.choice.lanes)
-        last = self.nest.axes[-1] if self.nest.axes else None
-        rows = bindings[last].extent if last is not None else 1
-        together = last is not None and 1 < rows <= self.choice.lanes
-        row = Axis("row", rows)
-
-        def finish(point: Point) -> Statement:
-            cells = [point.cell]
-            if together:
-                cells = [(*point.cell, literal(number, INDEX)) for number in range(rows)]
-            operands = tuple(reduction.lanes_of(partial, cell, lane) for cell in cells)
-            shape = (rows,) if together else ()
-            total = Buffer(name="total", shape=shape, dtype=partial.dtype, scope=Scope.REGISTER)
-            place = (row,) if together else ()
-            value = LaneReduce(reduction.operation, lane, operands, dtype=partial.dtype)
-            stored = Block((Store(total, place, value), self._store(point, total[place])))
-            body = loop_over(row, stored, LoopKind.VECTOR) if together else stored
-            return Allocate(total, body)
-
-        if not together:
-            return self._over_tile(bindings, finish)
-        assert last is not None
-        base = bindings[last].base
-        others = {axis: binding for axis, binding in bindings.items() if axis is not last}
-        return self._over_tile(others, finish, {last: base + row})
-
-    def _store(self, point: Point, reduced: Scalar | None) -> Statement:
-        result = self.nest.result
-        if reduced is not None:
-            own: dict[Scalar, Scalar] = {
-                load: reduced for load in loads(result) if load.tensor is self.nest.accumulator
-            }
-            result = replace_nodes(result, own)
-        index = substitute(self.nest.index, point.values)
-        return Store(self.nest.target, (index,), substitute(result, point.values))
