@@ -26,8 +26,8 @@ from relay_tune.runtime.model import Model
 from relay_tune.runtime.profile import ProfileRow
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import thread_count
-from relay_tune.schedule.apply import Plan
 from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.logged_limits import logged_limits
 from relay_tune.tuning.schedule_lookup import schedule_lookup

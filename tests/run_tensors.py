@@ -16,7 +16,8 @@ from relay_tune.codegen.native_runtime.runtime_text import runtime_text
 from relay_tune.codegen.target import Target
 from relay_tune.op.lower import TensorProgram
 from relay_tune.runtime.target_machine import machine_of
-from relay_tune.schedule.apply import apply_schedule, plan_program
+from relay_tune.schedule.apply import apply_schedule
+from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.expression import Tensor

@@ -30,9 +30,9 @@ from relay_tune.codegen.target import Target, native_target
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.errors import InputError
 from relay_tune.runtime.target_machine import machine_of
-from relay_tune.schedule.apply import read_schedule
 from relay_tune.schedule.features.names import FEATURE_NAMES
 from relay_tune.schedule.features.program_features import estimated_throughput
+from relay_tune.schedule.plan import read_schedule
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.log_keeper import LogKeeper

@@ -9,7 +9,7 @@ from relay_tune.building.primitives import ChooseSchedule, Primitive, chosen_sch
 from relay_tune.codegen.target import Target
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.expr import Function
-from relay_tune.schedule.apply import plan_program
+from relay_tune.schedule.plan import plan_program
 
 
 def with_shared_packing(

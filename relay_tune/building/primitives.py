@@ -28,7 +28,8 @@ from relay_tune.op.lower import TensorProgram, lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import available_processors
-from relay_tune.schedule.apply import Plan, apply_schedule, plan_program
+from relay_tune.schedule.apply import apply_schedule
+from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.dependencies import tensors_in_order

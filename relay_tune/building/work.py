@@ -8,8 +8,8 @@ from math import prod
 from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.apply import Plan
 from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import DIRECT
 from relay_tune.tensor.expression import Binary, Tensor
 from relay_tune.tensor.size import nominal

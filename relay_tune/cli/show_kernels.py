@@ -15,7 +15,7 @@ from relay_tune.building.program_form import fused_module, kernel_functions
 from relay_tune.codegen.target import Target
 from relay_tune.ir.module import Module
 from relay_tune.runtime.target_machine import machine_of
-from relay_tune.schedule.apply import plan_program
+from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression_text import tensor_lines
 from relay_tune.tensor.loops_text import kernel_text

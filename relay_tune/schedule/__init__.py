@@ -1,6 +1,7 @@
 """How a primitive may be computed: nests, choices, spaces, estimates, features.
 
-apply                      from a tensor program to kernels: what the rest of the compiler calls
+plan, apply                from a tensor program to nests, and from their schedule to kernels:
+                           what the rest of the compiler calls
 algorithms                 other ways to compute a program: winograd, split_reduction, row_groups
 inline, nest, analysis     the loop nests of a program, and what can be said of them beforehand
 choice, schedule           what is chosen for a nest, and for a program, with its JSON form
@@ -8,7 +9,8 @@ space, alternatives        the choices that a nest leaves open, and their values
 default_choice, estimates  the choice of a nest that was never tuned, and what choices cost
 machine                    what estimates know of the machine
 features                   a scheduled program as numbers, for the cost model
-tile, loop_shapes          from a choice to loops; outer_loops, write_order, lane_reduction
+tile, register_tile        from a choice to loops; outer_loops, write_order, lane_reduction,
+                           loop_shapes
 packing, panels            operands in the order in which kernels read them; packed_loads
 prefetching                operands fetched ahead; neighbour_prefetch, tile_fetches
 """

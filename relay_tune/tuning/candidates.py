@@ -11,7 +11,8 @@ from relay_tune.codegen.repeat_function import MEASURED_SYMBOL
 from relay_tune.codegen.target import Target
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.runtime.measuring.message import Slot, SlotKind
-from relay_tune.schedule.apply import Plan, apply_schedule
+from relay_tune.schedule.apply import apply_schedule
+from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.expression import Tensor

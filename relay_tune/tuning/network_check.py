@@ -26,7 +26,7 @@ from relay_tune.ir.types import TensorType
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.runtime.measuring.inputs import random_array
 from relay_tune.runtime.native_program import NativeProgram
-from relay_tune.schedule.apply import Plan
+from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.tasks import Task
 

@@ -9,8 +9,8 @@ from cost_model import CostModelError, Row
 from relay_tune.errors import InputError, TuningError
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.measuring.measurement import Outcome
-from relay_tune.schedule.apply import read_schedule
 from relay_tune.schedule.features.names import FEATURE_NAMES
+from relay_tune.schedule.plan import read_schedule
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.confirm import PASSES, measure_in_turn, next_to_confirm
 from relay_tune.tuning.events import (

@@ -23,7 +23,7 @@ from relay_tune.runtime.measuring.inputs import MeasureInputs, measure_inputs
 from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.runtime.measuring.measurer import Candidate, Checked, MeasureLimits, Measurer
 from relay_tune.runtime.measuring.message import Slot, SlotKind
-from relay_tune.schedule.apply import Plan
+from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.candidates import CandidateText, candidate_text
 from relay_tune.tuning.tasks import Task

@@ -19,7 +19,7 @@ from relay_tune.codegen.target import Target
 from relay_tune.errors import InputError
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.runtime.machine_limits import MachineLimits
-from relay_tune.schedule.apply import Plan, read_schedule
+from relay_tune.schedule.plan import Plan, read_schedule
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.kept_schedules import KEPT, KeptSchedule
 from relay_tune.tuning.log_errors import log_errors

@@ -16,7 +16,7 @@ from relay_tune.op.lower import lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
 from relay_tune.op.primitive_views import computes_nothing
 from relay_tune.schedule.accuracy import Accuracy
-from relay_tune.schedule.apply import Plan, plan_program
+from relay_tune.schedule.plan import Plan, plan_program
 
 
 @dataclass(frozen=True, eq=False, slots=True)

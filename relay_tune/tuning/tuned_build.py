@@ -20,7 +20,7 @@ from relay_tune.runtime.program_model import ProgramModel
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import thread_count
 from relay_tune.schedule.accuracy import parse_accuracy
-from relay_tune.schedule.apply import Plan
+from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.schedule_lookup import schedule_lookup
 

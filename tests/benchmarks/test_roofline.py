@@ -9,8 +9,8 @@ from benchmarks.roofline_causes import Setting, causes, weight_bytes
 from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.runtime.machine_limits import Bound
 from relay_tune.runtime.profile import ProfileRow
-from relay_tune.schedule.apply import plan_program
 from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.plan import plan_program
 from tests.schedule.convolutions import convolution_program
 
 MACHINE = Machine(64, 32)

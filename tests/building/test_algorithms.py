@@ -10,8 +10,8 @@ from relay_tune.ir.types import TensorType
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.schedule.algorithms import algorithms
-from relay_tune.schedule.apply import Plan
 from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
 
 CHANNELS = 20

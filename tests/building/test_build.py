@@ -14,8 +14,8 @@ from relay_tune.ir.types import TensorType
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.model import Model
-from relay_tune.schedule.apply import Plan
 from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.tensor import compute
 

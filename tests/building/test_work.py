@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from relay_tune.building.work import work_of
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.apply import plan_program
+from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.expression import Axis, reduce
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program

@@ -4,8 +4,8 @@ import pytest
 
 from relay_tune.errors import InputError
 from relay_tune.schedule.accuracy import Accuracy, parse_accuracy
-from relay_tune.schedule.apply import Plan, plan_program, read_schedule
 from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.plan import Plan, plan_program, read_schedule
 from relay_tune.schedule.schedule import DIRECT
 from tests.schedule.convolutions import convolution_program
 

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from relay_tune.schedule.apply import Plan, cheapest_schedule, plan_program
 from relay_tune.schedule.cycle_bound import least_cycles
+from relay_tune.schedule.plan import Plan, cheapest_schedule, plan_program
 from tests.schedule.convolutions import SERVER, convolution_program
 from tests.schedule.products import dense
 from tests.schedule.random_choices import point_of_space

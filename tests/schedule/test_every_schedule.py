@@ -7,7 +7,8 @@ import pytest
 from relay_tune.codegen.compiler import compile_text, module_text
 from relay_tune.codegen.target import parse_target
 from relay_tune.runtime.target_machine import machine_of
-from relay_tune.schedule.apply import Plan, apply_schedule, plan_program
+from relay_tune.schedule.apply import apply_schedule
+from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.row_groups.row_plans import rows_algorithm, rows_of
 from relay_tune.schedule.schedule import Schedule, misfit
 from relay_tune.tensor.evaluate import evaluate

@@ -3,8 +3,9 @@ import pytest
 
 from relay_tune.codegen.compiler import module_text
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.apply import Plan, apply_schedule, plan_program
+from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.schedule import Schedule, misfit
 from relay_tune.tensor.expression import Axis, reduce
 from relay_tune.tensor.tensor import Input, compute, input_tensor

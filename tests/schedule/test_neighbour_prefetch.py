@@ -2,7 +2,7 @@
 
 import pytest
 
-from relay_tune.schedule.apply import apply_schedule, plan_program
+from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.neighbour_prefetch import (
     FEWEST_LINES,
     MOST_LINES,
@@ -10,6 +10,7 @@ from relay_tune.schedule.neighbour_prefetch import (
     fetch_statements,
     fetched_beside,
 )
+from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.loops import Branch, Prefetch

@@ -5,8 +5,8 @@ import pytest
 
 from relay_tune.codegen.target import native_target
 from relay_tune.runtime.target_machine import machine_of
-from relay_tune.schedule.apply import plan_program
 from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import (
     Axis,

@@ -8,8 +8,8 @@ import pytest
 from relay_tune.codegen.target import native_target
 from relay_tune.ir.dim import Symbol
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.apply import plan_program
 from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, Tensor, binary, reduce
 from relay_tune.tensor.size import symbolic_size

@@ -1,7 +1,8 @@
 import numpy as np
 
-from relay_tune.schedule.apply import apply_schedule, plan_program
+from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.expression import Axis, reduce
 from relay_tune.tensor.loops_text import kernel_text

@@ -3,9 +3,10 @@
 import numpy as np
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.apply import Plan, apply_schedule, plan_program
+from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.packing import PackRecipe
+from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.schedule import DIRECT, Schedule
 from relay_tune.tensor.expression import Axis, reduce
 from relay_tune.tensor.tensor import compute, input_tensor

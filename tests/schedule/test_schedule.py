@@ -7,8 +7,9 @@ import pytest
 from relay_tune.codegen.compiler import module_text
 from relay_tune.codegen.target import parse_target
 from relay_tune.errors import InputError
-from relay_tune.schedule.apply import Plan, apply_schedule, plan_program
+from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.schedule import Schedule, misfit
 from relay_tune.tensor.expression import Axis, reduce, unary
 from relay_tune.tensor.tensor import compute, input_tensor

@@ -2,7 +2,7 @@
 
 import pytest
 
-from relay_tune.schedule.apply import plan_program
+from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.sibling_reads import fresh_share, streams
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis

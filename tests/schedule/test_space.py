@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.apply import plan_program
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.default_choice import default_choice
 from relay_tune.schedule.estimates.line_conflicts import reloaded_bytes
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.schedule import misfit
 from relay_tune.schedule.space import NestSpace, nest_space
 from relay_tune.tensor.expression import Axis, Tensor, reduce, unary

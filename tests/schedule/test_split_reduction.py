@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from relay_tune.schedule.algorithms import SPLITS, algorithms
-from relay_tune.schedule.apply import Plan, plan_program
 from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.schedule.split_reduction import split_program
 from relay_tune.tensor.evaluate import evaluate

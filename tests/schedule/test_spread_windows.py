@@ -2,9 +2,9 @@
 
 import pytest
 
-from relay_tune.schedule.apply import plan_program
 from relay_tune.schedule.estimates.estimate import estimate
 from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.plan import plan_program
 from tests.schedule.convolutions import convolution_program
 
 SERVER = Machine(64, 32)

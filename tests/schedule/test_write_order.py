@@ -2,8 +2,8 @@
 
 import pytest
 
-from relay_tune.schedule.apply import plan_program
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.write_order import write_order
 from relay_tune.tensor.expression import Axis, binary, reduce
 from relay_tune.tensor.tensor import compute, input_tensor

@@ -5,8 +5,8 @@ from __future__ import annotations
 from relay_tune.ir.expr import Expr, Function, Var
 from relay_tune.op.lower import lower_function
 from relay_tune.schedule.algorithms import algorithms
-from relay_tune.schedule.apply import cheapest_schedule, plan_program
 from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.plan import cheapest_schedule, plan_program
 
 
 def kernel_cycles(params: tuple[Var, ...], body: Expr, machine: Machine) -> float:

@@ -5,9 +5,9 @@ from math import prod
 import numpy as np
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.apply import plan_program
 from relay_tune.schedule.estimates.swept_weights import LARGE, MOST_USES, swept_cycles
 from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.expression import Axis, reduce
 from relay_tune.tensor.tensor import compute, input_tensor
 

@@ -6,8 +6,9 @@ import pytest
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import InputError
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.apply import Plan, apply_schedule, plan_program, read_schedule
+from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.plan import Plan, plan_program, read_schedule
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, Tensor, binary, literal, reduce, select, unary

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.apply import Plan, apply_schedule, plan_program
+from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, cast, reduce, unary
 from relay_tune.tensor.loops import Allocate, Scope

@@ -4,7 +4,7 @@ from math import prod
 
 import pytest
 
-from relay_tune.schedule.apply import plan_program
+from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.walk import loads

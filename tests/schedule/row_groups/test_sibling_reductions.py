@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.apply import Plan, apply_schedule, plan_program
+from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.row_groups.sibling_reductions import are_siblings
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, reduce

@@ -8,7 +8,8 @@ import pytest
 from relay_tune.errors import InputError
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.algorithms import algorithms
-from relay_tune.schedule.apply import apply_schedule, plan_program, read_schedule
+from relay_tune.schedule.apply import apply_schedule
+from relay_tune.schedule.plan import plan_program, read_schedule
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.schedule.winograd.blocks import tile_blocks, tile_counts

@@ -4,7 +4,8 @@ import pytest
 from relay_tune.errors import InputError
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.algorithms import WINOGRAD, algorithms, prepared_program
-from relay_tune.schedule.apply import apply_schedule, plan_program, read_schedule
+from relay_tune.schedule.apply import apply_schedule
+from relay_tune.schedule.plan import plan_program, read_schedule
 from relay_tune.schedule.schedule import DIRECT
 from relay_tune.schedule.winograd.stages import winograd_program
 from relay_tune.schedule.winograd.transforms import FILTERINGS, transformed_taps

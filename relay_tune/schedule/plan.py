@@ -1,0 +1,254 @@
+"""A program with its nests, before any choice: which algorithms and spaces there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from relay_tune.errors import InputError
+from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.accuracy import Accuracy, is_allowed
+from relay_tune.schedule.algorithms import algorithms, in_steps, prepared_program
+from relay_tune.schedule.constant_stages import fold_constant_stages
+from relay_tune.schedule.cycle_bound import least_cycles
+from relay_tune.schedule.default_choice import default_choices
+from relay_tune.schedule.inline import inline_stages
+from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.nest import Nest, build_nests
+from relay_tune.schedule.nominal_nest import nominal_nest
+from relay_tune.schedule.panels import with_panels
+from relay_tune.schedule.repeated_axes import fuse_repeated
+from relay_tune.schedule.row_groups.row_blocks import RowBlocks
+from relay_tune.schedule.row_groups.row_cost import group_spaces, waiting_cycles
+from relay_tune.schedule.row_groups.row_plans import row_algorithms
+from relay_tune.schedule.same_packing import with_packing
+from relay_tune.schedule.schedule import DIRECT, Schedule, algorithm_of
+from relay_tune.schedule.space import NestSpace, nest_space
+from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.size import is_symbolic
+from relay_tune.tensor.tensor import Input, ProcedureOutput, compute
+
+HIDDEN_SHARE = 0.5
+"""How much of the time that weights take to come from memory is hidden behind arithmetic."""
+
+KERNEL_CYCLES = 1000.0
+"""What a kernel costs that does nothing: its call, and the others' waiting for it."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Plan:
+    """A program with its nests under one algorithm, before any choice.
+
+    Attributes:
+        program: the program; every output is a tensor of its own.
+        steps: nests, groups of nests and procedures in the order in which they run.
+        algorithm: where the stages of the program come from.
+        source: the program as it is written, its constants folded.
+        accuracy: which algorithms may be chosen.
+        packing: the schedule as which constants are packed; None if that is free.
+    """
+
+    program: TensorProgram
+    steps: tuple[Nest | RowBlocks | ProcedureOutput, ...]
+    algorithm: str
+    source: TensorProgram
+    accuracy: Accuracy = Accuracy.FAST
+    packing: Schedule | None = None
+    _others: dict[str, Plan] = field(default_factory=dict)
+    _spaces: dict[tuple[Machine, int], tuple[NestSpace, ...]] = field(default_factory=dict)
+    _algorithms: list[str] = field(default_factory=list)
+    _defaults: dict[tuple[Machine, int], Schedule] = field(default_factory=dict)
+
+    @property
+    def nests(self) -> tuple[Nest, ...]:
+        """What leaves choices: nests by themselves, and those of groups on one block.
+
+        Where sizes are open, they are those of the example.
+        """
+        return tuple(nominal_nest(nest) for nest, _ in self._repeated)
+
+    @property
+    def repeats(self) -> tuple[int, ...]:
+        """For each nest how often a group runs it, 0 if it runs by itself."""
+        return tuple(times for _, times in self._repeated)
+
+    @property
+    def _repeated(self) -> list[tuple[Nest, int]]:
+        found: list[tuple[Nest, int]] = []
+        for step in self.steps:
+            if isinstance(step, RowBlocks):
+                found += [(nest, step.blocks) for nest in step.nests]
+            elif isinstance(step, Nest):
+                found.append((step, 0))
+        return found
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """The algorithms that the program can be planned under, with the plan's accuracy."""
+        if self.packing is not None:
+            return (self.packing.algorithm,)
+        if not self._algorithms:
+            found = (*algorithms(self.source), *self._row_algorithms())
+            self._algorithms.extend(name for name in found if is_allowed(name, self.accuracy))
+        return tuple(self._algorithms)
+
+    def _row_algorithms(self) -> tuple[str, ...]:
+        """The algorithms with blocks of rows; none where sizes are open, and so are the rows."""
+        if self.is_open:
+            return ()
+        direct = self.with_algorithm(DIRECT)
+        nests = [step for step in direct.steps if not isinstance(step, RowBlocks)]
+        return row_algorithms(nests, direct.program.outputs)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether some of the program's sizes are known at run time only."""
+        tensors = (*self.source.inputs, *self.source.outputs)
+        return any(is_symbolic(extent) for tensor in tensors for extent in tensor.shape)
+
+    @property
+    def constants(self) -> frozenset[Tensor]:
+        """The tensors whose content is known."""
+        return frozenset(tensor for tensor, _ in self.program.constants)
+
+    def spaces(self, machine: Machine, threads: int) -> tuple[NestSpace, ...]:
+        """The space of each nest."""
+        if (machine, threads) not in self._spaces:
+            self._spaces[machine, threads] = self._new_spaces(machine, threads)
+        return self._spaces[machine, threads]
+
+    def _new_spaces(self, machine: Machine, threads: int) -> tuple[NestSpace, ...]:
+        found: list[NestSpace] = []
+        for step in self.steps:
+            if isinstance(step, RowBlocks):
+                found += group_spaces(step, self.constants, machine, threads)
+            elif isinstance(step, Nest):
+                nest = nominal_nest(step)
+                found.append(nest_space(nest, self.constants, machine, threads))
+        if self.packing is None or self.packing.algorithm != self.algorithm:
+            return tuple(found)
+        return with_packing(found, self.packing)
+
+    def with_packing(self, other: Schedule) -> Plan:
+        """The direct plan whose default schedules pack constants as those of another plan.
+
+        That is of a program with another number of rows; the plan itself where its algorithm is not
+        among those of this one.
+        """
+        if other.algorithm not in self.algorithms:
+            return self
+        direct = self.with_algorithm(DIRECT)
+        return replace(direct, packing=other, _others={}, _spaces={}, _defaults={})
+
+    def with_accuracy(self, accuracy: Accuracy) -> Plan:
+        """The direct plan of the same program, with the algorithms of another accuracy."""
+        direct = self.with_algorithm(DIRECT)
+        if accuracy is self.accuracy:
+            return direct
+        return replace(direct, accuracy=accuracy, _others={}, _algorithms=[], _defaults={})
+
+    def with_algorithm(self, algorithm: str) -> Plan:
+        """The plan of the same program under an algorithm.
+
+        Raises InputError if there is no such algorithm, none for this program, or none of the
+        plan's accuracy.
+        """
+        if algorithm == self.algorithm:
+            return self
+        if not is_allowed(algorithm, self.accuracy):
+            raise InputError(
+                f"The algorithm {algorithm} is not {self.accuracy}.",
+                remedy="Allow it with --accuracy fast, or use another schedule.",
+            )
+        if algorithm not in self._others:
+            self._others[self.algorithm] = self
+            plan = plan_program(self.source, algorithm)
+            self._others[algorithm] = replace(
+                plan, accuracy=self.accuracy, packing=self.packing, _others=self._others
+            )
+        return self._others[algorithm]
+
+    def default_schedule(self, machine: Machine, threads: int) -> Schedule:
+        """The schedule with the best estimate of all algorithms."""
+        if (machine, threads) not in self._defaults:
+            plans = [self.with_algorithm(name) for name in self.algorithms]
+            found = cheapest_schedule(plans, machine, threads)
+            self._defaults[machine, threads] = found[1]
+        return self._defaults[machine, threads]
+
+    def least_cycles(self, machine: Machine, threads: int) -> float:
+        """What no estimate under the plan's own algorithm goes below."""
+        return least_cycles(self.spaces(machine, threads), machine) + self.fixed_cycles(machine)
+
+    def default_under_algorithm(self, machine: Machine, threads: int) -> tuple[float, Schedule]:
+        """The estimated cycles of the best schedule under the plan's own algorithm, and itself."""
+        spaces = self.spaces(machine, threads)
+        choices = default_choices(spaces)
+        cycles = sum(s.estimate(choice).cycles for s, choice in zip(spaces, choices, strict=True))
+        return cycles + self.fixed_cycles(machine), Schedule(choices, self.algorithm)
+
+    def fixed_cycles(self, machine: Machine) -> float:
+        """The estimated cycles that depend on the algorithm alone: kernels, and waiting.
+
+        Weights are charged as in the run of a whole network, where they come from memory.
+        """
+        groups = [step for step in self.steps if isinstance(step, RowBlocks)]
+        weights = sum(data.nbytes for _, data in self.program.constants)
+        return (
+            KERNEL_CYCLES * len(self.steps)
+            + sum(waiting_cycles(group) for group in groups)
+            + (1 - HIDDEN_SHARE) * weights / machine.cache_bandwidth[-1]
+        )
+
+
+def plan_program(program: TensorProgram, algorithm: str = DIRECT) -> Plan:
+    """The nests of a program under an algorithm.
+
+    Raises InputError if there is no such algorithm, or none for this program.
+    """
+    source = fold_constant_stages(program)
+    program = prepared_program(source, algorithm)
+    program = replace(program, outputs=_own_outputs(program.outputs))
+    constants = frozenset(tensor for tensor, _ in program.constants)
+    stages = with_panels(inline_stages(program.outputs), constants, program.outputs)
+    steps = build_nests(stages, program.outputs)
+    nests = [fuse_repeated(step) if isinstance(step, Nest) else step for step in steps]
+    return Plan(program, in_steps(nests, program.outputs, algorithm), algorithm, source)
+
+
+def cheapest_schedule(
+    plans: Sequence[Plan], machine: Machine, threads: int
+) -> tuple[float, Schedule]:
+    """The least estimate, in cycles, of the best schedules under several algorithms, and whose.
+
+    Plans are tried from the lowest bound up, until it is not below the best estimate.
+    """
+    bounds = {plan: plan.least_cycles(machine, threads) for plan in plans}
+    best: tuple[float, Schedule] | None = None
+    for plan in sorted(plans, key=bounds.__getitem__):
+        if best is not None and bounds[plan] >= best[0]:
+            break
+        found = plan.default_under_algorithm(machine, threads)
+        if best is None or found[0] < best[0]:
+            best = found
+    assert best is not None
+    return best
+
+
+def read_schedule(text: str, plan: Plan) -> Schedule:
+    """The schedule of a JSON text for a plan's program, under whatever algorithm it names.
+
+    Raises InputError where the text is malformed or does not fit.
+    """
+    return Schedule.from_json(text, plan.with_algorithm(algorithm_of(text)).nests)
+
+
+def _own_outputs(outputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Outputs that are inputs, or the same tensor twice, as copies."""
+    own: list[Tensor] = []
+    for tensor in outputs:
+        if isinstance(tensor, Input) or tensor in own:
+            own.append(compute("copy", tensor.shape, lambda *at, source=tensor: source[at]))
+        else:
+            own.append(tensor)
+    return tuple(own)
