@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from relay_tune.op.nn.convolution import conv2d
@@ -41,8 +41,7 @@ def _fits(attributes, window, size) -> bool:
 @given(case=windows(), size=st.integers(3, 7))
 def test_convolution(check_record, random_array, case, size):
     attributes, window = case
-    if not _fits(attributes, window, size):
-        return
+    assume(_fits(attributes, window, size))
     groups = attributes["groups"]
     arrays = [random_array((1, 4, size, size)), random_array((6, 4 // groups, *window))]
     check_record(conv2d, arrays, attributes, 1e-4)
