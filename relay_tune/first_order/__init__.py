@@ -1,6 +1,7 @@
 """Programs of first-order functions over basic blocks: what control flow and closures become.
 
-lower_program, lower_body       from a fused module; lower_patterns, primitive_calls
+lower_program, lower_body       from a fused module; body_values, lower_patterns,
+                                primitive_calls
 program                         functions and whole programs
 instructions, terminators       what blocks consist of; block_builder writes them
 kinds, layouts, object_layouts  what values are at run time, and how objects lie in memory

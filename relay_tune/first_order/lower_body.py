@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 
 from relay_tune.errors import NoNativeCodeError
-from relay_tune.first_order.block_builder import BlockBuilder
+from relay_tune.first_order.body_values import BodyValues
 from relay_tune.first_order.function_table import FunctionTable
 from relay_tune.first_order.instructions import (
     CallClosure,
     CallFunction,
-    LoadConstant,
     MakeObject,
     ReadField,
-    Register,
     WriteField,
 )
-from relay_tune.first_order.kinds import Kind, function_kinds, function_type, kinds_of, type_of
+from relay_tune.first_order.kinds import function_type, kinds_of, type_of
 from relay_tune.first_order.layouts import ObjectLayout
 from relay_tune.first_order.lower_patterns import bind_pattern
 from relay_tune.first_order.primitive_calls import lower_primitive_call
 from relay_tune.first_order.scopes import hoisted_nodes
-from relay_tune.first_order.size_checks import call_checks, is_as_wanted, own_checks, symbols_of
+from relay_tune.first_order.size_checks import is_as_wanted
 from relay_tune.first_order.terminators import (
     Branch,
     Fail,
@@ -33,10 +31,7 @@ from relay_tune.first_order.terminators import (
 from relay_tune.first_order.values import (
     KnownFunction,
     Value,
-    leaves,
     new_registers,
-    registers_of,
-    renamed,
     unflatten,
 )
 from relay_tune.ir.expr import (
@@ -59,14 +54,13 @@ from relay_tune.ir.expr import (
 )
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.trampoline import Recursive
-from relay_tune.ir.traversal import free_vars
 from relay_tune.ir.types import FuncType, RefType
 
 
 class BodyLowering:
     """Writes the blocks of one function.
 
-    `values` has what is computed in a branch as well; the nodes that several branches use were
+    The values found are also those computed in a branch; the nodes that several branches use were
     computed before they part, so no branch finds a value of another one.
     """
 
@@ -77,13 +71,12 @@ class BodyLowering:
         function: Function,
         bindings: Mapping[Expr, Value],
     ) -> None:
-        self.builder = BlockBuilder()
         self._table = table
-        self._name = name
         self._hoisted = hoisted_nodes(function.body)
-        self._values: dict[Expr, Value] = {**bindings}
         self._results = kinds_of(function_type(function).result)
-        self._symbols = symbols_of(r for value in bindings.values() for r in registers_of(value))
+        self._known = BodyValues(table, name, bindings)
+        self._values = self._known.found
+        self.builder = self._known.builder
 
     def returned(self, node: Expr) -> Recursive[Value]:
         """Write the code that returns the value of a node; calls become tail calls."""
@@ -103,20 +96,13 @@ class BodyLowering:
         return ()
 
     def _return(self, node: Expr, value: Value) -> None:
-        registers = self._registers(value)
-        self._require_sizes(node, registers, self._results)
+        registers = self._known.registers(value)
+        self._known.require_sizes(node, registers, self._results)
         self.builder.end(Return(registers))
 
     def _returns_as_wanted(self, node: Expr) -> bool:
         """Whether the value of a node needs no comparison of sizes to be returned."""
         return all(map(is_as_wanted, kinds_of(type_of(node)), self._results))
-
-    def _require_sizes(
-        self, node: Expr, given: tuple[Register, ...], wanted: tuple[Kind, ...]
-    ) -> None:
-        """Compare sizes, where values are wanted with sizes that their types do not tell."""
-        for check in own_checks(given, wanted, self._symbols, node.span):
-            self.builder.emit(check)
 
     def _value(self, node: Expr) -> Recursive[Value]:
         """The value of a node; its code is written now unless it was before."""
@@ -145,9 +131,9 @@ class BodyLowering:
                 assert isinstance(whole, tuple)  # the program is typed
                 return whole[node.index]
             case Function():
-                return self._local_function(node, None)
+                return self._known.local_function(node, None)
             case Constructor():
-                return self._local_function(_as_function(node), None)
+                return self._known.local_function(_as_function(node), None)
             case Call():
                 return (yield self._call(node))
             case If():
@@ -161,74 +147,34 @@ class BodyLowering:
 
     def _bind(self, node: Let) -> Recursive[Value]:
         if isinstance(node.value, Function) and node.value not in self._values:
-            self._values[node.value] = self._local_function(node.value, node.var)
+            self._values[node.value] = self._known.local_function(node.value, node.var)
         value = yield self._value(node.value)
-        self._values[node.var] = self._annotated(node.var, value)
+        self._values[node.var] = self._known.annotated(node.var, value)
         return ()
-
-    def _annotated(self, var: Var, value: Value) -> Value:
-        """The value of a variable; its sizes are compared with those of the variable's type."""
-        registers = tuple(registers_of(value))
-        if all(isinstance(leaf, Register) for leaf in leaves(value)):
-            self._require_sizes(var, registers, kinds_of(type_of(var)))
-        return value
-
-    def _local_function(self, function: Function, own_name: Var | None) -> KnownFunction:
-        """A function literal: what it captures becomes leading parameters."""
-        hint = "fn" if own_name is None else own_name.name
-        name = self._table.unused_name(f"{self._name}/{hint}")
-        free = [var for var in free_vars(function) if var is not own_name]
-        outer = dict.fromkeys(r for var in free for r in registers_of(self._variable(var)))
-        inner = {register: Register(register.kind) for register in outer}
-        bindings: dict[Expr, Value] = {}
-        for var in free:
-            bindings[var] = renamed(self._variable(var), inner.__getitem__)
-        if own_name is not None:
-            bindings[own_name] = KnownFunction(name, tuple(inner.values()))
-        self._table.declare(name, function, tuple(inner.values()), bindings)
-        return KnownFunction(name, tuple(outer))
-
-    def _variable(self, var: Var) -> Value:
-        if var not in self._values:
-            raise NoNativeCodeError(f"Variable %{var.name} has no value here.", where=var.span)
-        return self._values[var]
-
-    def _registers(self, *values: Value) -> tuple[Register, ...]:
-        """The components of values, in registers."""
-        return tuple(self._register(leaf) for value in values for leaf in leaves(value))
-
-    def _register(self, leaf: Register | Constant | KnownFunction) -> Register:
-        match leaf:
-            case Register():
-                return leaf
-            case Constant():
-                (result,) = new_registers(type_of(leaf))
-                self.builder.emit(LoadConstant(result, leaf.data))
-            case KnownFunction():
-                result = Register(self._table.closure_kind(leaf))
-                layout = self._table.closure_layout(leaf)
-                self.builder.emit(MakeObject(result, layout, leaf.captured))
-        return result
 
     def _call(self, node: Call) -> Recursive[Value]:
         if isinstance(node.callee, Function) and node.callee.is_primitive:
             arguments = yield from self._argument_values(node)
-            return lower_primitive_call(self.builder, node.callee, self._registers(*arguments))
+            return lower_primitive_call(
+                self.builder, node.callee, self._known.registers(*arguments)
+            )
         if isinstance(node.callee, Constructor):
             arguments = yield from self._argument_values(node)
             layout = self._table.layouts.constructor(type_of(node), node.callee)
             (result,) = new_registers(type_of(node))
-            self.builder.emit(MakeObject(result, layout, self._fields(node, layout, *arguments)))
+            self.builder.emit(
+                MakeObject(result, layout, self._known.fields(node, layout, *arguments))
+            )
             return result
         callee = yield self._value(node.callee)
         arguments = yield from self._argument_values(node)
-        registers = self._passed(node, callee, arguments)
+        registers = self._known.passed(node, callee, arguments)
         outputs = new_registers(type_of(node))
         if isinstance(callee, KnownFunction):
             operands = (*callee.captured, *registers)
             self.builder.emit(CallFunction(callee.name, operands, outputs))
         else:
-            (closure,) = self._registers(callee)
+            (closure,) = self._known.registers(callee)
             self.builder.emit(CallClosure(closure, registers, outputs))
         return unflatten(type_of(node), iter(outputs))
 
@@ -239,33 +185,13 @@ class BodyLowering:
             return ()
         callee = yield self._value(node.callee)
         arguments = yield from self._argument_values(node)
-        registers = self._passed(node, callee, arguments)
+        registers = self._known.passed(node, callee, arguments)
         if isinstance(callee, KnownFunction):
             self.builder.end(TailCall(callee.name, (*callee.captured, *registers)))
         else:
-            (closure,) = self._registers(callee)
+            (closure,) = self._known.registers(callee)
             self.builder.end(TailCallClosure(closure, registers))
         return ()
-
-    def _passed(
-        self, node: Call, callee: Value, arguments: tuple[Value, ...]
-    ) -> tuple[Register, ...]:
-        """The arguments of a call, whose sizes are compared with those of the parameters."""
-        registers = self._registers(*arguments)
-        if isinstance(callee, KnownFunction):
-            wanted = self._table.parameter_kinds(callee)
-        else:
-            wanted = function_kinds(type_of(node.callee))
-        outer = {} if isinstance(node.callee, GlobalVar) else self._symbols
-        for check in call_checks(registers, wanted, outer, node.span):
-            self.builder.emit(check)
-        return registers
-
-    def _fields(self, node: Expr, layout: ObjectLayout, *values: Value) -> tuple[Register, ...]:
-        """What goes into an object, whose sizes are compared with those of its fields."""
-        registers = self._registers(*values)
-        self._require_sizes(node, registers, layout.fields)
-        return registers
 
     def _argument_values(self, node: Call) -> Generator[Recursive[Value], Value, tuple[Value, ...]]:
         values: list[Value] = []
@@ -278,16 +204,16 @@ class BodyLowering:
             value = yield self._value(node.value)
             (cell,) = new_registers(type_of(node))
             layout = self._cell_layout(node)
-            self.builder.emit(MakeObject(cell, layout, self._fields(node, layout, value)))
+            self.builder.emit(MakeObject(cell, layout, self._known.fields(node, layout, value)))
             return cell
-        (cell,) = self._registers((yield self._value(node.ref)))
+        (cell,) = self._known.registers((yield self._value(node.ref)))
         layout = self._cell_layout(node.ref)
         if isinstance(node, RefRead):
             fields = new_registers(type_of(node))
             for index, field in enumerate(fields):
                 self.builder.emit(ReadField(field, cell, layout, index))
             return unflatten(type_of(node), iter(fields))
-        written = self._fields(node, layout, (yield self._value(node.value)))
+        written = self._known.fields(node, layout, (yield self._value(node.value)))
         for index, register in enumerate(written):
             self.builder.emit(WriteField(cell, layout, index, register))
         return ()
@@ -305,7 +231,7 @@ class BodyLowering:
 
     def _branch(self, node: If) -> Generator[Recursive[Value], Value, tuple[int, int]]:
         """Decide a condition; the labels of the branches."""
-        (condition,) = self._registers((yield self._value(node.condition)))
+        (condition,) = self._known.registers((yield self._value(node.condition)))
         yield self._hoist(node)
         labels = self.builder.new_label(), self.builder.new_label()
         self.builder.end(Branch(condition, *labels))
@@ -338,9 +264,9 @@ class BodyLowering:
     def _jumped(self, node: Expr, join: int) -> Recursive[Value]:
         """Write the code that goes on at `join` with the value of a node."""
         value = yield self._value(node)
-        registers = self._registers(value)
+        registers = self._known.registers(value)
         wanted = tuple(result.kind for result in self.builder.parameters_of(join))
-        self._require_sizes(node, registers, wanted)
+        self._known.require_sizes(node, registers, wanted)
         self.builder.end(Jump(join, registers))
         return ()
 
@@ -358,27 +284,19 @@ class BodyLowering:
                 self.builder,
                 self._table.layouts,
                 clause.pattern,
-                self._in_registers(value),
+                self._known.in_registers(value),
                 type_of(node.value),
                 following,
             )
             for var, bound in found.bindings.items():
                 assert isinstance(var, Var)  # patterns bind nothing else
-                self._values[var] = self._annotated(var, bound)
+                self._values[var] = self._known.annotated(var, bound)
             yield self.returned(clause.body) if join is None else self._jumped(clause.body, join)
             if following is None or not found.may_fail:
                 return ()
             self.builder.start(following)
         self.builder.end(Fail(_no_clause_fits(node)))
         return ()
-
-    def _in_registers(self, value: Value) -> Value:
-        """A value whose functions and constants are objects and numbers."""
-        match value:
-            case tuple():
-                return tuple(self._in_registers(part) for part in value)
-            case _:
-                return self._registers(value)[0]
 
 
 def _as_function(constructor: Constructor) -> Function:
