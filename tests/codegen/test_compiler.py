@@ -1,4 +1,8 @@
 import ctypes
+import platform
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -76,3 +80,14 @@ def test_several_objects_are_loaded_together_and_libraries_do_not_mix():
     for code, symbol in ((both, "one"), (both, "ten"), (other, "one"), (both, "one")):
         code.function(symbol, ctypes.c_void_p)(value.ctypes.data)
     assert value[0] == 112
+
+
+@pytest.mark.skipif(
+    (platform.system(), platform.machine()) != ("Linux", "x86_64"),
+    reason="addresses are reserved as Linux does it, and counted for code of x86-64",
+)
+def test_code_is_linked_beside_its_constants_where_addresses_are_rare():
+    command = [sys.executable, "-m", "tests.codegen.crowded_memory"]
+    root = Path(__file__).parents[2]
+    run = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=120)
+    assert (run.returncode, run.stdout) == (0, "1.5 2.5 3.5 4.5\n"), run.stderr
