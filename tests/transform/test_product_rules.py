@@ -15,7 +15,6 @@ from relay_tune.typing.infer import infer_types
 
 MATRICES = "%x: Tensor[(2, 6, 5), float32], %v: Tensor[(2, 3, 5), float32]"
 COLUMNS = "%x: Tensor[(2, 6, 5), float32], %v: Tensor[(2, 5, 3), float32]"
-TURNED = "transpose(nn.softmax(%x), axes=[0, 2, 1])"
 
 
 def simplified(parameters: str, body: str):  # type: ignore[no-untyped-def]
@@ -26,32 +25,50 @@ def typed(parameters: str, body: str):  # type: ignore[no-untyped-def]
     return infer_types(parse(f"def @main({parameters}) {{ {body} }}"))
 
 
+SWAPPED = "axes=[0, 2, 1]"
+
+
+@pytest.mark.parametrize("rows", ["nn.softmax(%x)", "nn.relu(%x)", "%x"])
 @pytest.mark.parametrize(
-    ("parameters", "before", "after"),
-    [
-        (MATRICES, f"nn.batch_matmul(%v, {TURNED}, transpose_b=False)", "transpose_b=True"),
-        (
-            COLUMNS,
-            f"nn.batch_matmul(%v, {TURNED}, transpose_a=True, transpose_b=False)",
-            "transpose_b=False",
-        ),
-    ],
+    ("parameters", "flags", "after"),
+    [(MATRICES, "", "transpose_b=True"), (COLUMNS, "transpose_a=True, ", "transpose_b=False")],
 )
-def test_shares_come_first(parameters: str, before: str, after: str) -> None:
-    product = f"nn.batch_matmul(nn.softmax(%x), %v, transpose_a=False, {after})"
-    expected = typed(parameters, f"transpose({product}, axes=[0, 2, 1])")
+def test_a_small_result_is_transposed_instead_of_a_large_operand(
+    rows: str, parameters: str, flags: str, after: str
+) -> None:
+    turned = f"transpose({rows}, {SWAPPED})"
+    before = f"nn.batch_matmul(%v, {turned}, {flags}transpose_b=False)"
+    product = f"nn.batch_matmul({rows}, %v, transpose_a=False, {after})"
+    expected = typed(parameters, f"transpose({product}, {SWAPPED})")
     assert structural_equal(simplified(parameters, before), expected)
 
 
 @pytest.mark.parametrize(
-    "kept",
-    [
-        "nn.batch_matmul(%v, transpose(nn.relu(%x), axes=[0, 2, 1]), transpose_b=False)",
-        "nn.batch_matmul(%v, transpose(nn.softmax(%x, axis=1), axes=[0, 2, 1]), transpose_b=False)",
-    ],
+    ("x", "before", "after"),
+    [("(2, 6, 5)", "False", "True"), ("(2, 5, 6)", "True", "False")],
 )
-def test_other_products_are_kept(kept: str) -> None:
-    assert structural_equal(simplified(MATRICES, kept), typed(MATRICES, kept))
+def test_a_product_takes_a_transposition_where_its_result_is_not_smaller(
+    x: str, before: str, after: str
+) -> None:
+    parameters = f"%x: Tensor[{x}, float32], %v: Tensor[(2, 7, 5), float32]"
+    turned = f"nn.batch_matmul(%v, transpose(%x, {SWAPPED}), transpose_b={before})"
+    expected = typed(parameters, f"nn.batch_matmul(%v, %x, transpose_b={after})")
+    assert structural_equal(simplified(parameters, turned), expected)
+
+
+def test_the_element_type_of_the_result_is_kept() -> None:
+    parameters = MATRICES.replace("float32", "int8")
+    turned = f"transpose(%x, {SWAPPED})"
+    before = f'nn.batch_matmul(%v, {turned}, transpose_b=False, out_dtype="int32")'
+    product = 'nn.batch_matmul(%x, %v, transpose_b=True, out_dtype="int32")'
+    expected = typed(parameters, f"transpose({product}, {SWAPPED})")
+    assert structural_equal(simplified(parameters, before), expected)
+
+
+def test_other_transpositions_are_kept() -> None:
+    parameters = "%x: Tensor[(6, 2, 5), float32], %v: Tensor[(2, 3, 5), float32]"
+    kept = "nn.batch_matmul(%v, transpose(%x, axes=[1, 2, 0]), transpose_b=False)"
+    assert structural_equal(simplified(parameters, kept), typed(parameters, kept))
 
 
 def test_attention_over_channels_first_images_is_one_primitive() -> None:

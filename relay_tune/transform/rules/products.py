@@ -1,42 +1,64 @@
-"""Products of matrices, so that operators that work row by row can run together."""
+"""Products of matrices whose operands are transposed."""
 
 from __future__ import annotations
 
+from math import prod
+
 from relay_tune.ir.expr import Call, Expr
-from relay_tune.transform.matching import attribute, operator_call, rank, tensor_type
+from relay_tune.transform.matching import (
+    attribute,
+    example_shape,
+    operator_call,
+    rank,
+    tensor_type,
+)
 from relay_tune.transform.rules.rule import RuleTable
 from relay_tune.transform.rules.shapes import transpose_axes
-from relay_tune.transform.typed import call
+from relay_tune.transform.typed import call, recall
 
 PRODUCT = "nn.batch_matmul"
 
 
-def shares_to_the_left(call_: Call) -> Expr | None:
-    """A S^T is (S A^T)^T where S is a softmax along its rows.
+def transposed_second_operand(call_: Call) -> Expr | None:
+    """A B^T without the transposition of B; where the result is smaller than B, as (B A^T)^T.
 
-    before: nn.batch_matmul(%a, transpose(nn.softmax(%x)), transpose_b=False)
-    after:  transpose(nn.batch_matmul(nn.softmax(%x), %a, transpose_b=True))
+    before: nn.batch_matmul(%a, transpose(%b, axes=[0, 2, 1]), transpose_b=False)
+    after:  transpose(nn.batch_matmul(%b, %a, transpose_b=True), axes=[0, 2, 1])
+    or:     nn.batch_matmul(%a, %b, transpose_b=True)
 
-    Attention over channels-first images is written like this. The product then reads the rows of S
-    as they are made, and the small result is turned instead of the large matrix of shares.
+    The first form reads the rows of B in the order in which they are made: attention over
+    channels-first images is V S^T with large shares S. Measured on one core in microseconds, with 8
+    matrices A of m rows and B of n rows, both of k columns:
+
+        m    k     n    B                   before  (B A^T)^T  transpose_b
+        32   512   512  an input              2838        840         1937
+        32   512   512  relu of a product     3702       2439         3557
+        32   512   512  softmax of one        4751       2881         4486
+        256  256   256  an input              1927       1659         1728
+        256  256   256  softmax of one        2275       2511         2265
+        512  64    256  an input               870        937          832
+        512  64    256  softmax of one         983       1275          967
     """
     left, right = call_.arguments
-    dims = rank(right)
-    turned = None if attribute(call_, "transpose_b") else operator_call(right, "transpose")
+    dims, turned = rank(right), operator_call(right, "transpose")
     if turned is None or dims is None or rank(left) != dims:
         return None
     axes = (*range(dims - 2), dims - 1, dims - 2)
-    shares = operator_call(turned.arguments[0], "nn.softmax")
-    if shares is None or transpose_axes(turned) != axes:
+    if transpose_axes(turned) != axes:
         return None
-    if attribute(shares, "axis") % dims != dims - 1:
-        return None
-    types = [tensor_type(each) for each in (left, shares, call_)]
-    if None in types or len({type_.dtype for type_ in types if type_ is not None}) != 1:
-        return None
-    turned_left = not attribute(call_, "transpose_a")
-    product = call(PRODUCT, shares, left, transpose_a=False, transpose_b=turned_left)
+    operand = turned.arguments[0]
+    turns_left, turns_right = attribute(call_, "transpose_a"), attribute(call_, "transpose_b")
+    is_smaller = prod(example_shape(call_)) < prod(example_shape(operand))
+    if turns_right or not is_smaller or _element_type(left) != _element_type(operand):
+        return recall(call_, (left, operand), transpose_b=not turns_right)
+    product = recall(call_, (operand, left), transpose_a=False, transpose_b=not turns_left)
     return call("transpose", product, axes=axes)
 
 
-RULES: RuleTable = {PRODUCT: (shares_to_the_left,)}
+def _element_type(expr: Expr) -> str | None:
+    """The element type of `expr`, if it is known to be a tensor."""
+    type_ = tensor_type(expr)
+    return None if type_ is None else type_.dtype
+
+
+RULES: RuleTable = {PRODUCT: (transposed_second_operand,)}
