@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from math import prod
 
 from relay_tune.building.open_primitives import (
     FEW_ROWS,
+    example_sizes,
     no_open_code,
     open_program,
     size_program,
@@ -36,7 +38,7 @@ from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Reduce
 from relay_tune.tensor.size import EXAMPLE_SIZE, UndecidedSizeError
 from relay_tune.tensor.tensor import Computed
-from relay_tune.tensor.walk import loads
+from relay_tune.tensor.walk import axes_of, loads
 
 ChooseSchedule = Callable[[PrimitiveKey, Plan], Schedule | None]
 """The schedule to use for a primitive, or None for the default one.
@@ -84,12 +86,16 @@ class Primitive:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PrimitiveCase:
-    """A primitive for the sizes of a symbol among `least` .. `most`."""
+    """A primitive for the sizes of a symbol among `least` .. `most`.
+
+    Those of a primitive that share their packing read the same copy of its weights.
+    """
 
     symbol: str
     least: int
     most: int
     primitive: Primitive
+    shares_packing: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -147,30 +153,43 @@ def _cases(
 ) -> tuple[PrimitiveCase, ...]:
     """Some sizes, and few rows, of a product with weights: reading these takes most of the time.
 
-    A fixed size has a schedule, and a record in the tuning log, of its own.
+    A fixed size has a schedule, and a record in the tuning log, of its own. Where a size is a
+    number of rows, each small one is fixed.
     """
-    if len(named.symbols) != 1 or not _multiplies_weights(program):
+    if len(named.symbols) != 1:
         return ()
     (symbol,) = named.symbols
-    cases = []
-    for size in dict.fromkeys(sizes):
-        fixed = with_size(named, symbol, size)
-        own = Primitive(primitive_key(fixed), lower_function(fixed))
-        cases.append(PrimitiveCase(symbol, size, size, own))
+    rows = _rows_of_products(program)
+    if not rows:
+        return ()
+    known = [_fixed_case(named, symbol, size) for size in dict.fromkeys(sizes)]
+    if rows == {example_sizes(named)[symbol]}:
+        others = [size for size in range(1, FEW_ROWS + 1) if size not in sizes]
+        cases = [_fixed_case(named, symbol, size) for size in others]
+        return (*known, *(replace(case, shares_packing=True) for case in cases))
     few = PrimitiveKey(f"{key.digest}f{FEW_ROWS}", key.title)
     small = Primitive(few, open_program(named, FEW_ROWS), open=named, example=FEW_ROWS)
-    return (*cases, PrimitiveCase(symbol, 1, FEW_ROWS, small))
+    return (*known, PrimitiveCase(symbol, 1, FEW_ROWS, small))
 
 
-def _multiplies_weights(program: TensorProgram) -> bool:
-    """Whether a reduction reads constants that are not small."""
+def _fixed_case(named: OpenPrimitive, symbol: str, size: int) -> PrimitiveCase:
+    fixed = with_size(named, symbol, size)
+    own = Primitive(primitive_key(fixed), lower_function(fixed))
+    return PrimitiveCase(symbol, size, size, own)
+
+
+def _rows_of_products(program: TensorProgram) -> set[int]:
+    """For each reduction that reads large constants, how many results read the same element."""
     known = {tensor for tensor, data in program.constants if data.nbytes >= LEAST_WEIGHTS}
-    return any(
-        isinstance(tensor, Computed)
-        and isinstance(tensor.body, Reduce)
-        and any(load.tensor in known for load in loads(tensor.body))
-        for tensor in tensors_in_order(program.outputs)
-    )
+    found: set[int] = set()
+    for tensor in tensors_in_order(program.outputs):
+        if not isinstance(tensor, Computed) or not isinstance(tensor.body, Reduce):
+            continue
+        for load in loads(tensor.body):
+            if load.tensor in known:
+                used = axes_of(*load.indices)
+                found.add(prod(axis.extent for axis in tensor.axes if axis not in used))
+    return found
 
 
 def planned(primitive: Primitive) -> Primitive:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from relay_tune.building.constant_block import ConstantBlock
+from relay_tune.building.few_rows import with_few_rows_packed_alike
 from relay_tune.building.joined_schedules import with_shared_packing
 from relay_tune.building.primitives import (
     USUAL_SIZES,
@@ -41,7 +42,8 @@ def compile_program(
     """
     program = lower_program(module)
     known = primitives_of(program_kernels(program), sizes)
-    primitives = with_shared_packing(known, program, target, threads, schedules)
+    joined = with_shared_packing(known, program, target, threads, schedules)
+    primitives = with_few_rows_packed_alike(joined, target, threads, schedules)
     every = [each for primitive in primitives.values() for each in primitive.with_parts()]
     distinct = {primitive.key.digest: primitive for primitive in every}
     codes, objects = compile_primitives(distinct, target, threads, schedules, report)
