@@ -9,7 +9,8 @@ import numpy as np
 from relay_tune.building.constant_block import ConstantBlock
 from relay_tune.building.memory_limit import check_total
 from relay_tune.building.network import Network, Origin, Step, Storage
-from relay_tune.building.primitives import Primitive, PrimitiveCode
+from relay_tune.building.primitive import Primitive
+from relay_tune.building.primitives import PrimitiveCode
 from relay_tune.codegen.compiled_program import MAIN_SYMBOL, CompiledProgram, ProgramStep
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.main_function import Place, call_of, main_text

@@ -9,15 +9,11 @@ from relay_tune.building.assemble import assemble
 from relay_tune.building.memory_limit import check_storages
 from relay_tune.building.named_sizes import with_named_sizes
 from relay_tune.building.network import input_type, is_static, network_of, output_types
-from relay_tune.building.primitives import (
-    USUAL_SIZES,
-    ChooseSchedule,
-    Primitive,
-    compile_primitives,
-    primitives_of,
-)
+from relay_tune.building.primitive import Primitive
+from relay_tune.building.primitives import ChooseSchedule, compile_primitives, primitives_of
 from relay_tune.building.program_form import is_network, program_module
 from relay_tune.building.programs import compile_program
+from relay_tune.building.size_cases import USUAL_SIZES
 from relay_tune.codegen.compiled_program import CompiledProgram
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.programs.compiled import CompiledFunctions

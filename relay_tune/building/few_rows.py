@@ -11,12 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from relay_tune.building.primitives import (
-    ChooseSchedule,
-    Primitive,
-    PrimitiveCase,
-    chosen_schedule,
-)
+from relay_tune.building.primitive import Primitive, PrimitiveCase
+from relay_tune.building.primitives import ChooseSchedule, chosen_schedule
 from relay_tune.codegen.target import Target
 from relay_tune.ir.expr import Function
 from relay_tune.schedule.apply import plan_program

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from relay_tune.building.primitives import ChooseSchedule, Primitive, chosen_schedule
+from relay_tune.building.primitive import Primitive
+from relay_tune.building.primitives import ChooseSchedule, chosen_schedule
 from relay_tune.codegen.target import Target
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.expr import Function

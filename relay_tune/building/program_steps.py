@@ -9,7 +9,8 @@ from math import prod
 from relay_tune.building.constant_block import ConstantBlock
 from relay_tune.building.kernel_arguments import KernelArguments
 from relay_tune.building.open_primitives import example_sizes
-from relay_tune.building.primitives import Primitive, PrimitiveCode
+from relay_tune.building.primitive import Primitive
+from relay_tune.building.primitives import PrimitiveCode
 from relay_tune.codegen.main_function import KernelCall, Place, call_of, main_text
 from relay_tune.codegen.programs.kernel_step import (
     SMALLEST_SHARED_WORK,

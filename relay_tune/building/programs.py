@@ -9,14 +9,10 @@ import numpy as np
 from relay_tune.building.constant_block import ConstantBlock
 from relay_tune.building.few_rows import with_few_rows_packed_alike
 from relay_tune.building.joined_schedules import with_shared_packing
-from relay_tune.building.primitives import (
-    USUAL_SIZES,
-    ChooseSchedule,
-    compile_primitives,
-    primitives_of,
-)
+from relay_tune.building.primitives import ChooseSchedule, compile_primitives, primitives_of
 from relay_tune.building.program_form import program_kernels
 from relay_tune.building.program_steps import StepWriter
+from relay_tune.building.size_cases import USUAL_SIZES
 from relay_tune.codegen.compiler import compile_optimized, compile_text
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.layout_tables import STATIC_COUNT

@@ -5,12 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 
-from relay_tune.building.primitives import (
-    Primitive,
-    PrimitiveCode,
-    primitives_of,
-    write_primitive,
-)
+from relay_tune.building.primitive import Primitive
+from relay_tune.building.primitives import PrimitiveCode, primitives_of, write_primitive
 from relay_tune.building.program_form import fused_module, kernel_functions
 from relay_tune.codegen.target import Target
 from relay_tune.ir.module import Module

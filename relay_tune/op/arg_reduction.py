@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,10 @@ def _arg_operator(
     def meaning(attributes: ArgReduceAttributes, data: Array) -> Array:
         axes = axes_of(attributes, data.shape)
         kept = [axis for axis in range(data.ndim) if axis not in axes]
-        rows = data.transpose([*kept, *axes]).reshape([data.shape[axis] for axis in kept] + [-1])
+        sizes = [data.shape[axis] for axis in kept]
+        rows = data.transpose([*kept, *axes]).reshape(
+            *sizes, prod(data.shape[axis] for axis in axes)
+        )
         if attributes.select_last_index:
             positions = rows.shape[-1] - 1 - reference(rows[..., ::-1], axis=-1)
         else:

@@ -16,7 +16,8 @@ import numpy as np
 
 from relay_tune.building.build import compile_fused
 from relay_tune.building.network import is_static, network_of
-from relay_tune.building.primitives import Primitive, planned, primitives_of
+from relay_tune.building.primitive import Primitive
+from relay_tune.building.primitives import planned, primitives_of
 from relay_tune.building.program_form import is_network
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.target import Target

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from relay_tune.arguments import path_argument
 from relay_tune.building.build import Report
 from relay_tune.building.build import build as build_model
-from relay_tune.building.primitives import USUAL_SIZES
+from relay_tune.building.size_cases import USUAL_SIZES
 from relay_tune.codegen.target import Target, target_argument
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.ir.module import Module

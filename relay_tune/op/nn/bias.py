@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from relay_tune.ir.expr import Attributes
@@ -54,7 +55,7 @@ def _batch_flatten(attributes: Any, inputs: Sequence[Any], types: Sequence[Any])
 
 
 def _batch_flatten_reference(attributes: Attributes, data: Array) -> Array:
-    return data.reshape(data.shape[0], -1)
+    return data.reshape(data.shape[0], prod(data.shape[1:]))
 
 
 bias_add = register(

@@ -134,9 +134,9 @@ def _sum_over_taps(padded: Array, kernel: Array, windows: Windows, groups: int) 
     for tap in np.ndindex(*windows.size):
         where = window_slices(tap, outputs, windows.strides, windows.dilation)
         shifted = padded[(slice(None), slice(None), *where)]
-        shifted = shifted.reshape(batch, groups, channels // groups, -1)
+        shifted = shifted.reshape(batch, groups, channels // groups, total.shape[-1])
         total += multiply_groups(grouped[(..., *tap)], shifted)
-    return total.reshape(batch, -1, *outputs)
+    return total.reshape(batch, len(kernel), *outputs)
 
 
 def multiply_groups(kernel: Array, data: Array) -> Array:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -315,7 +316,7 @@ def _scatter_taps(
     batch, channels = values.shape[:2]
     places = values.shape[2:]
     grouped = kernel.reshape(groups, channels // groups, -1, *windows.size).swapaxes(1, 2)
-    columns = values.reshape(batch, groups, channels // groups, -1)
+    columns = values.reshape(batch, groups, channels // groups, prod(places))
     extents = [
         (size - 1) * stride + span + more
         for size, stride, span, more in zip(
@@ -326,5 +327,5 @@ def _scatter_taps(
     for tap in np.ndindex(*windows.size):
         product = multiply_groups(grouped[(..., *tap)], columns)
         where = window_slices(tap, places, windows.strides, windows.dilation)
-        full[(slice(None), slice(None), *where)] += product.reshape(batch, -1, *places)
+        full[(slice(None), slice(None), *where)] += product.reshape(batch, full.shape[1], *places)
     return full

@@ -1,0 +1,119 @@
+"""Code for few rows beside the code for all: which there is, what it reads, what it answers."""
+
+import numpy as np
+import pytest
+
+from relay_tune.building.build import build
+from relay_tune.building.few_rows import with_few_rows_packed_alike
+from relay_tune.building.primitive import Primitive
+from relay_tune.building.primitives import primitives_of, write_primitive
+from relay_tune.building.program_form import program_kernels, program_module
+from relay_tune.building.size_cases import FEW_ROWS
+from relay_tune.codegen.target import native_target
+from relay_tune.first_order.lower_program import lower_program
+from relay_tune.ir.expr import Function
+from relay_tune.ir.module import Module
+from relay_tune.ir.parser.parse import parse
+from relay_tune.runtime.interpreter.interpret import interpret
+from relay_tune.transform.bind_parameters import BindParameters
+from relay_tune.typing.infer import infer_types
+from tests.properties.programs.compare import assert_same_value
+
+RNG = np.random.default_rng(0)
+EACH = [(size, size) for size in range(1, FEW_ROWS + 1)]
+
+
+def floats(*shape: int) -> np.ndarray:
+    return (RNG.standard_normal(shape) * 0.2).astype("float32")
+
+
+def with_weights(text: str) -> Module:
+    module = parse(text)
+    weights = {"w": floats(160, 128), "c": floats(32, 32, 3, 3)}
+    return BindParameters({p.name: weights[p.name] for p in module.main.params[1:]})(module)
+
+
+DENSE = with_weights(
+    "def @main(%x: Tensor[(n, 128), float32], %w: Tensor[(160, 128), float32]) "
+    "{ nn.relu(nn.dense(%x, %w)) }"
+)
+SEVERAL_ROWS = with_weights(
+    "def @main(%x: Tensor[(n, 3, 128), float32], %w: Tensor[(160, 128), float32]) "
+    "{ nn.dense(%x, %w) }"
+)
+IMAGES = with_weights(
+    "def @main(%x: Tensor[(n, 32, 6, 6), float32], %c: Tensor[(32, 32, 3, 3), float32]) "
+    "{ nn.conv2d(%x, %c, padding=[1, 1]) }"
+)
+ROWS_OF_EACH_OTHER = parse(
+    "def @main(%x: Tensor[(n, 40), float32], %y: Tensor[(m, 40), float32]) { nn.dense(%x, %y) }"
+)
+NO_PRODUCT = parse("def @main(%x: Tensor[(n, 40), float32]) { nn.softmax(%x * 2f) }")
+
+
+def primitives(module: Module) -> dict[Function, Primitive]:
+    functions = program_kernels(lower_program(program_module(infer_types(module))))
+    return with_few_rows_packed_alike(primitives_of(functions), native_target(), 1, None)
+
+
+@pytest.mark.parametrize(
+    ("module", "expected"),
+    [
+        (DENSE, EACH),
+        (SEVERAL_ROWS, [(1, 1), (1, FEW_ROWS)]),
+        (IMAGES, [(1, 1), (1, FEW_ROWS)]),
+        (ROWS_OF_EACH_OTHER, [(1, FEW_ROWS)]),
+        (NO_PRODUCT, []),
+    ],
+)
+def test_few_rows_have_code_of_their_own_where_it_differs(
+    module: Module, expected: list[tuple[int, int]]
+) -> None:
+    products = [
+        [(case.least, case.most) for case in primitive.cases]
+        for primitive in primitives(module).values()
+    ]
+    assert expected in products
+
+
+def test_the_code_of_all_small_numbers_of_rows_reads_one_copy_of_the_weights() -> None:
+    (primitive,) = primitives(DENSE).values()
+    shared = [case.primitive for case in primitive.cases if case.shares_packing]
+    assert len(shared) == FEW_ROWS - 1
+    codes = [write_primitive(each, native_target(), 1, None) for each in shared]
+    assert len({packed.recipe for code in codes for packed in code.scheduled.packed}) == 1
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("module", [DENSE, SEVERAL_ROWS, IMAGES, NO_PRODUCT])
+def test_the_code_of_each_size_gives_the_answer(module: Module, threads: int) -> None:
+    model = build(module, threads=threads)
+    (x,) = model.inputs.values()
+    for n in (*range(FEW_ROWS + 3), 0, 3):
+        data = floats(n, *x.shape[1:])
+        assert_same_value(model(data), interpret(module, data))
+
+
+def test_each_open_size_may_be_small() -> None:
+    model = build(ROWS_OF_EACH_OTHER, threads=1)
+    for n in (1, 5, 8, 9, 40):
+        for m in (1, 5, 8, 9, 40):
+            x, y = floats(n, 40), floats(m, 40)
+            assert_same_value(model(x, y), interpret(ROWS_OF_EACH_OTHER, x, y))
+
+
+EMPTY = [
+    "nn.conv2d(%x, ones(shape=[8, 2, 3, 3]), groups=2)",
+    "nn.conv2d_transpose(%x, ones(shape=[4, 3, 3, 3]), channels=3, kernel_size=[3, 3])",
+    "nn.batch_flatten(%x)",
+    "argmax(%x, axis=[1, 2])",
+]
+
+
+@pytest.mark.parametrize("body", EMPTY)
+def test_a_batch_may_be_empty(body: str) -> None:
+    module = parse(f"def @main(%x: Tensor[(n, 4, 6, 6), float32]) {{ {body} }}")
+    model = build(module, threads=1)
+    for n in (0, 2):
+        data = floats(n, 4, 6, 6)
+        assert_same_value(model(data), interpret(module, data))
