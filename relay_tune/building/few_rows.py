@@ -15,8 +15,8 @@ from relay_tune.building.primitive import Primitive, PrimitiveCase
 from relay_tune.building.primitives import ChooseSchedule, chosen_schedule
 from relay_tune.codegen.target import Target
 from relay_tune.ir.expr import Function
-from relay_tune.schedule.apply import plan_program
 from relay_tune.schedule.constant_passes import reads_constants_once
+from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.schedule import Schedule
 
 

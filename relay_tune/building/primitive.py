@@ -9,7 +9,7 @@ from relay_tune.building.open_primitives import USUAL_EXAMPLE, Example, open_pro
 from relay_tune.first_order.open_primitive import OpenPrimitive
 from relay_tune.op.lower import TensorProgram
 from relay_tune.op.primitive_key import PrimitiveKey
-from relay_tune.schedule.apply import Plan
+from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
 
 

@@ -19,7 +19,7 @@ from relay_tune.building.primitive import Primitive, PrimitiveCase
 from relay_tune.first_order.open_primitive import OpenPrimitive, with_size
 from relay_tune.op.lower import TensorProgram, lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
-from relay_tune.schedule.apply import plan_program
+from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Reduce
 from relay_tune.tensor.size import UndecidedSizeError

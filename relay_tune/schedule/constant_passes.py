@@ -7,9 +7,9 @@ Where rows are few, that decides how long a product takes.
 
 from __future__ import annotations
 
-from relay_tune.schedule.apply import Plan
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Tensor
