@@ -8,7 +8,6 @@ from relay_tune.cli.model_file import load_model
 from relay_tune.cli.options import add_machine, add_model, shapes_of
 from relay_tune.cli.show_kernels import STEPS, kernels_text
 from relay_tune.codegen.target import parse_target
-from relay_tune.ir.metadata import HEADER
 from relay_tune.ir.module import Module
 from relay_tune.runtime.threads import thread_count
 from relay_tune.transform.pipeline import pipeline_after
@@ -54,7 +53,5 @@ def _print_relay(module: Module, arguments: argparse.Namespace) -> None:
         module = pipeline_after(arguments.after)(module)
     elif arguments.types:
         module = infer_types(module)
-    text = module.astext(arguments.types)
-    if not arguments.weights:
-        text = text.partition(f"\n{HEADER}")[0].rstrip() + "\n"
+    text = module.astext(arguments.types, arguments.weights)
     print(text, end="" if text.endswith("\n") else "\n")

@@ -1,6 +1,6 @@
 """Scalar constants as text: a number with a suffix that names its type, True, False.
 
-1 int32    1i8 1i16 1i64 1u8 1u16 1u32 1u64    1f float32    1f16 1bf16 1f64    inff nanf
+1 1i int32    1i8 1i16 1i64 1u8 1u16 1u32 1u64    1f float32    1f16 1bf16 1f64    inff nanf
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ DTYPE_OF_SUFFIX = {
     "i8": "int8",
     "i16": "int16",
     "i32": "int32",
+    "i": "int32",
     "i64": "int64",
     "u8": "uint8",
     "u16": "uint16",

@@ -9,6 +9,7 @@ from relay_tune.arguments import did_you_mean
 from relay_tune.errors import InputError
 from relay_tune.ir.expr import NO_ATTRIBUTES, AttributeValue, Function
 from relay_tune.ir.printer.astext import astext
+from relay_tune.ir.printer.comments import Annotate
 from relay_tune.ir.type_data import TypeData
 
 
@@ -51,9 +52,14 @@ class Module:
         """The entry point."""
         return self["main"]
 
-    def astext(self, show_types: bool = False) -> str:
+    def astext(
+        self,
+        show_types: bool = False,
+        show_weights: bool = True,
+        annotate: Annotate | None = None,
+    ) -> str:
         """This program as Relay text; see `relay_tune.ir.printer.astext.astext`."""
-        return astext(self, show_types)
+        return astext(self, show_types, show_weights, annotate)
 
     def with_function(self, name: str, function: Function) -> Module:
         """This module with `function` added or replaced under `name`."""

@@ -10,6 +10,7 @@ from relay_tune.ir.metadata import metadata_text
 from relay_tune.ir.names import bare_name, sigil_name
 from relay_tune.ir.printer.atoms import AtomWriter
 from relay_tune.ir.printer.attributes import mapping_texts
+from relay_tune.ir.printer.comments import Annotate, Comments
 from relay_tune.ir.printer.constants import ConstantPool
 from relay_tune.ir.printer.expressions import ExpressionWriter
 from relay_tune.ir.printer.names import Names
@@ -35,22 +36,35 @@ class Program(Protocol):
         """The attributes of the module by name."""
 
 
-def astext(node: Program | Expr, show_types: bool = False) -> str:
+def astext(
+    node: Program | Expr,
+    show_types: bool = False,
+    show_weights: bool = True,
+    annotate: Annotate | None = None,
+) -> str:
     """The text of a module or expression, with version line and metadata section.
 
-    Printing what was parsed from such a text gives the same text. `show_types` adds inferred types
-    as comments. Linear up to a logarithm, for graphs of any depth. Raises InputError for a
-    constant whose element type tensors cannot have.
+    Printing what was parsed from such a text gives the same text. Linear up to a logarithm, for
+    graphs of any depth.
+
+    Args:
+        node: what is printed.
+        show_types: whether inferred types are added as comments.
+        show_weights: whether there is a metadata section; a text that refers to constants cannot be
+            read back without it.
+        annotate: gives a comment for the value of each line that is no block, or an empty text.
+
+    Raises InputError for a constant whose element type tensors cannot have.
     """
-    constants = ConstantPool()
+    constants, comments = ConstantPool(), Comments(show_types, annotate)
     if isinstance(node, Expr):
         atoms = AtomWriter(Names(()), constants)
-        body = ExpressionWriter(node, atoms, show_types).expression()
+        body = ExpressionWriter(node, atoms, comments).expression()
         header = VERSION_LINE
     else:
-        body = "".join(f"\n{part}" for part in _definitions(node, constants, show_types))
+        body = "".join(f"\n{part}" for part in _definitions(node, constants, comments))
         header = VERSION_LINE + _attributes_line(node)
-    metadata = metadata_text(constants.tensors)
+    metadata = metadata_text(constants.tensors) if show_weights else ""
     return header + body + (f"\n{metadata}" if metadata else "")
 
 
@@ -59,12 +73,12 @@ def _attributes_line(module: Program) -> str:
     return f"#[attributes({texts})]\n" if texts else ""
 
 
-def _definitions(module: Program, constants: ConstantPool, show_types: bool) -> Iterator[str]:
+def _definitions(module: Program, constants: ConstantPool, comments: Comments) -> Iterator[str]:
     for data in module.types.values():
         yield _type_definition(data, module)
     for name, function in module.functions.items():
         atoms = AtomWriter(Names(module.types), constants)
-        writer = ExpressionWriter(function, atoms, show_types)
+        writer = ExpressionWriter(function, atoms, comments)
         yield writer.function(f"def @{sigil_name(name)}", function)
 
 

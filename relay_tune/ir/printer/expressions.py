@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from relay_tune.ir.expr import Expr, Function, If, Let, Match
 from relay_tune.ir.expression_scopes import Scope
 from relay_tune.ir.printer.atoms import AtomWriter
+from relay_tune.ir.printer.comments import Comments
 from relay_tune.ir.printer.layout import Layout, plan_layout
 from relay_tune.ir.traversal import free_vars
 
@@ -67,10 +68,10 @@ _Piece = str | _Node
 class ExpressionWriter:
     """Writes one expression."""
 
-    def __init__(self, root: Expr, atoms: AtomWriter, show_types: bool) -> None:
+    def __init__(self, root: Expr, atoms: AtomWriter, comments: Comments) -> None:
         self.root = root
         self.atoms = atoms
-        self.show_types = show_types
+        self.comments = comments
         self.layout: Layout = plan_layout(root)
 
     def expression(self) -> str:
@@ -145,7 +146,7 @@ class ExpressionWriter:
             case Let():
                 return ["{\n", _Let(node, depth + 1), f"{_indent(depth)}}}"]
             case _:
-                return [self.atoms.plain(node), self._type_comment(node)]
+                return [self.atoms.plain(node), self.comments.text(node, self.atoms)]
 
     def _if(self, node: If, depth: int) -> list[_Piece]:
         head = f"if ({self.atoms.atom(node.condition)}) "
@@ -162,11 +163,6 @@ class ExpressionWriter:
 
     def _braces(self, scope: Scope, depth: int) -> list[_Piece]:
         return ["{\n", _Block(scope, depth + 1), f"{_indent(depth)}}}"]
-
-    def _type_comment(self, node: Expr) -> str:
-        if not self.show_types or node.type is None:
-            return ""
-        return f" /* ty={self.atoms.type(node.type)} */"
 
 
 def _indent(depth: int) -> str:
