@@ -18,14 +18,17 @@ from relay_tune.schedule.lane_reduction import LaneReduction, combine
 from relay_tune.schedule.loop_shapes import loop_over, unrolled_loop
 from relay_tune.schedule.neighbour_prefetch import TouchedRows
 from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.next_block import ReadAhead
 from relay_tune.schedule.packed_loads import packed_loads
 from relay_tune.schedule.prefetching import panel_prefetch
 from relay_tune.schedule.tile_fetches import TileFetches
 from relay_tune.schedule.tile_points import Binding, Point
 from relay_tune.schedule.write_order import write_order
+from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import (
     INDEX,
     Axis,
+    Load,
     Scalar,
     Tensor,
     index_value,
@@ -39,6 +42,7 @@ from relay_tune.tensor.loops import (
     LaneReduce,
     Loop,
     LoopKind,
+    Prefetch,
     Scope,
     Statement,
     Store,
@@ -61,6 +65,7 @@ class RegisterTile:
         choice: TileChoice,
         constants: frozenset[Tensor],
         beside: tuple[TouchedRows, ...],
+        ahead: tuple[ReadAhead, ...],
     ) -> None:
         self.nest = nest
         self.choice = choice
@@ -75,17 +80,18 @@ class RegisterTile:
             self.reduction,
             dict(zip(nest.axes, choice.tile, strict=True)),
         )
-        ahead = (
+        panel = (
             panel_prefetch(nest, choice, self.reduction, self.packed) if choice.prefetch else None
         )
-        self.fetches = TileFetches(ahead, beside)
+        self.fetches = TileFetches(panel, beside)
+        self.ahead = [each for each in ahead if self._is_contiguous(each.load)]
 
     def statement(self, bindings: dict[Axis, Binding], outer: Sequence[Axis]) -> Statement:
         """The tile at these places; `outer` are the loops around it."""
         if self.choice.vector == -2:
             return self._lane_tile(bindings)
         if self.nest.body is None:
-            return self._over_tile(bindings, lambda point: self._store(point, None))
+            return self._over_tile(bindings, self._element)
         accumulators = self._accumulators(bindings)
         dtype, operation = self.nest.body.dtype, self.nest.operation
         assert operation is not None
@@ -271,6 +277,26 @@ class RegisterTile:
         base = bindings[last].base
         others = {axis: binding for axis, binding in bindings.items() if axis is not last}
         return self._over_tile(others, finish, {last: base + row})
+
+    def _is_contiguous(self, load: Load) -> bool:
+        """Whether the lanes of a vector are neighbours in memory."""
+        form = axis_affine(load.indices[0])
+        return form is not None and form.coefficient(self.vector_axis) == 1
+
+    def _element(self, point: Point) -> Statement:
+        """A point of a nest without a reduction, and what it reads in the next block."""
+        stored = self._store(point, None)
+        if not self.ahead:
+            return stored
+        fetches = [
+            Prefetch(
+                each.load.tensor,
+                (substitute(each.load.indices[0], point.values) + each.apart,),
+                near=True,
+            )
+            for each in self.ahead
+        ]
+        return Block((stored, *fetches))
 
     def _store(self, point: Point, reduced: Scalar | None) -> Statement:
         result = self.nest.result

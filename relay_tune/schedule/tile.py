@@ -17,6 +17,7 @@ from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.loop_shapes import loop_over, parallel_loop
 from relay_tune.schedule.neighbour_prefetch import TouchedRows
 from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.next_block import ReadAhead
 from relay_tune.schedule.open_axes import edge_tiles, open_choice
 from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
 from relay_tune.schedule.packing import PackedConstant
@@ -56,10 +57,14 @@ def tile_nest(
     choice: TileChoice,
     constants: frozenset[Tensor],
     beside: tuple[TouchedRows, ...] = (),
+    ahead: tuple[ReadAhead, ...] = (),
 ) -> TiledNest:
-    """Apply a choice to a nest, which fetches what others touch `beside` its arithmetic."""
+    """Apply a choice to a nest, which fetches what others touch `beside` its arithmetic.
+
+    It also fetches what it reads `ahead` itself.
+    """
     choice = open_choice(choice, nest.axes, nest.reduction)
-    return _Tiler(nest, choice, RegisterTile(nest, choice, constants, beside)).run()
+    return _Tiler(nest, choice, RegisterTile(nest, choice, constants, beside, ahead)).run()
 
 
 class _Tiler:

@@ -99,11 +99,15 @@ class Store(Statement):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Prefetch(Statement):
-    """`buffer[indices]` will be read soon (written, if `for_write`); it may lie outside."""
+    """`buffer[indices]` will be read soon (written, if `for_write`); it may lie outside.
+
+    What is written, or read from `near`, goes into the first cache, all else into the second one.
+    """
 
     buffer: Tensor
     indices: tuple[Scalar, ...]
     for_write: bool = False
+    near: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -55,7 +55,8 @@ def _statement(statement: Statement, indent: str) -> Lines:
             yield from _store(statement, indent)
         case Prefetch():
             place = ", ".join(_index(index) for index in statement.indices)
-            purpose = " for writing" if statement.for_write else ""
+            purpose = " near" if statement.near else ""
+            purpose = " for writing" if statement.for_write else purpose
             yield f"{indent}prefetch {statement.buffer.name}[{place}]{purpose}"
         case Branch():
             yield f"{indent}if {_index(statement.condition)}"

@@ -48,11 +48,12 @@ class StoreWriter:
         return node.buffer
 
     def prefetch(self, node: Prefetch) -> None:
-        """Write a prefetch: into the second cache for reading, into the first for writing."""
+        """Write a prefetch, of a vector the line of its first element."""
         offset = self.values.indices.flat_offset(node.buffer, node.indices)
         assert isinstance(offset, Affine)
         pointer = self._pointer(node.buffer, offset.without(LANE))
-        purpose, level = (1, 3) if node.for_write else (0, 2)
+        purpose = 1 if node.for_write else 0
+        level = 3 if node.for_write or node.near else 2
         writer = self.values.writer
         writer.declarations.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
         writer.line(

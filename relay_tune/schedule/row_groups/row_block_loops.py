@@ -10,6 +10,7 @@ from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.loop_shapes import loop_over, parallel_loop
 from relay_tune.schedule.neighbour_prefetch import fetched_beside
 from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.next_block import read_ahead
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.schedule.row_groups.sibling_reductions import joined, sibling_runs
 from relay_tune.schedule.tile import TiledNest, tile_nest
@@ -66,8 +67,10 @@ def _nests(
     places = (*blocks.outer, blocks.base)
     busiest, touched = fetched_beside(nests, places, blocks.rows, constants)
     fitting = [_fitting(choice, nest) for choice, nest in zip(choices, nests, strict=True)]
+    beside_tensors = frozenset(part.tensor for part in touched)
+    ahead = read_ahead(nests, blocks.base, blocks.rows, beside_tensors)
     tiled = [
-        tile_nest(nest, choice, constants, touched if place == busiest else ())
+        tile_nest(nest, choice, constants, touched if place == busiest else (), ahead[place])
         for place, (nest, choice) in enumerate(zip(nests, fitting, strict=True))
     ]
     packed = [constant for part in tiled for constant in part.packed]

@@ -8,6 +8,7 @@ from math import prod
 from relay_tune.schedule.analysis import Near, element_bytes
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.next_block import tensors_ahead
 from relay_tune.schedule.nominal_nest import nominal_nest
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.schedule.row_groups.sibling_reductions import sibling_runs
@@ -50,14 +51,21 @@ def group_spaces(
 
 
 def _working_set(blocks: RowBlocks) -> int:
-    """The bytes that one block touches in tensors of which other blocks touch other parts."""
+    """The bytes that one block touches in tensors of which other blocks touch other parts.
+
+    What is read ahead is there twice: for this block and the next one.
+    """
     count = nominal(blocks.blocks)
     touched = {tensor for nest in blocks.nests for tensor in _touched_by_rows(nest, blocks)}
     sizes = {
         tensor: nominal(prod(tensor.shape)) // (1 if tensor in blocks.buffers else count)
         for tensor in (*touched, *blocks.buffers)
     }
-    return sum(size * element_bytes(tensor.dtype) for tensor, size in sizes.items())
+    twice = tensors_ahead(blocks.nests, blocks.base)
+    return sum(
+        size * element_bytes(tensor.dtype) * (2 if tensor in twice else 1)
+        for tensor, size in sizes.items()
+    )
 
 
 def _touched_by_rows(nest: Nest, blocks: RowBlocks) -> set[Tensor]:
