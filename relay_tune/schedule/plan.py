@@ -28,9 +28,6 @@ from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Input, ProcedureOutput, compute
 
-HIDDEN_SHARE = 0.5
-"""How much of the time that weights take to come from memory is hidden behind arithmetic."""
-
 KERNEL_CYCLES = 1000.0
 """What a kernel costs that does nothing: its call, and the others' waiting for it."""
 
@@ -178,27 +175,19 @@ class Plan:
 
     def least_cycles(self, machine: Machine, threads: int) -> float:
         """What no estimate under the plan's own algorithm goes below."""
-        return least_cycles(self.spaces(machine, threads), machine) + self.fixed_cycles(machine)
+        return least_cycles(self.spaces(machine, threads), machine) + self.fixed_cycles()
 
     def default_under_algorithm(self, machine: Machine, threads: int) -> tuple[float, Schedule]:
         """The estimated cycles of the best schedule under the plan's own algorithm, and itself."""
         spaces = self.spaces(machine, threads)
         choices = default_choices(spaces)
         cycles = sum(s.estimate(choice).cycles for s, choice in zip(spaces, choices, strict=True))
-        return cycles + self.fixed_cycles(machine), Schedule(choices, self.algorithm)
+        return cycles + self.fixed_cycles(), Schedule(choices, self.algorithm)
 
-    def fixed_cycles(self, machine: Machine) -> float:
-        """The estimated cycles that depend on the algorithm alone: kernels, and waiting.
-
-        Weights are charged as in the run of a whole network, where they come from memory.
-        """
+    def fixed_cycles(self) -> float:
+        """The estimated cycles that depend on the algorithm alone: kernels, and waiting."""
         groups = [step for step in self.steps if isinstance(step, RowBlocks)]
-        weights = sum(data.nbytes for _, data in self.program.constants)
-        return (
-            KERNEL_CYCLES * len(self.steps)
-            + sum(waiting_cycles(group) for group in groups)
-            + (1 - HIDDEN_SHARE) * weights / machine.cache_bandwidth[-1]
-        )
+        return KERNEL_CYCLES * len(self.steps) + sum(waiting_cycles(group) for group in groups)
 
 
 def plan_program(program: TensorProgram, algorithm: str = DIRECT) -> Plan:

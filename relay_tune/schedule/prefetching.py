@@ -1,12 +1,16 @@
 """Operands of the next tile, asked for while the present one is computed.
 
     before:  for j_t: for i_t: for k_o: { steps of tile (j_t, i_t) on panel w[j_t] }
-    after:   for j_t: for i_t: for k_o: { prefetch part (i_t, k_o) of panel w[j_t + 1]; steps }
+    after:   for j_t: for i_t: for k_o: { prefetch lines (i_t, k_o) of panel w[j_t + 1]; steps }
 
 A panel is what a tile reads of an operand, in one piece (packed weights, columns that were copied
 (see `panels`), whole rows) or a piece of a row in each reduction step. It is read once from afar
 and then again and again from the second cache, by all tiles that share it. Its first reader would
 wait for memory; spread over the steps of the tiles before, the transfer hides behind arithmetic.
+Packed weights are worth it even where only one tile reads each panel.
+
+The lines that one group of steps asks for lie in different parts of the panel: memory serves
+several streams faster than a single one.
 """
 
 from __future__ import annotations
@@ -29,6 +33,9 @@ from relay_tune.tensor.walk import loads
 LINE_ELEMENTS = 16
 MOST_LINES = 16
 """For each written-out group of reduction steps; more would take the place of arithmetic."""
+
+MOST_ELEMENTS = 64 << 10
+"""Of a panel that one tile reads: the next one has to find room beside it in the second cache."""
 
 OPEN_TILES = 4
 """An open axis may have any number of tiles: the first so many fetch the next panel."""
@@ -60,6 +67,7 @@ class Panels:
         steps: the axes of the nest that a panel depends on, and how many elements apart the panels
             of two neighbouring tiles on each of them begin.
         next: how many elements behind a panel the one begins that is read next.
+        is_packed: whether the operand is a constant in the order in which the nest reads it.
     """
 
     tensor: Tensor
@@ -67,6 +75,7 @@ class Panels:
     offset: int
     steps: tuple[tuple[Axis, int], ...]
     next: int
+    is_packed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +91,7 @@ class PanelPrefetch:
         readers: the positions of the loops over the tiles that read one panel, outermost first.
         steps: in a group.
         lines: of a piece that one group fetches.
+        apart: how many lines apart these begin.
         shares: how many groups of a tile fetch, or how many readers.
         is_every: whether these are all of them.
     """
@@ -90,6 +100,7 @@ class PanelPrefetch:
     readers: tuple[int, ...]
     steps: int
     lines: int
+    apart: int
     shares: int
     is_every: bool
 
@@ -100,7 +111,7 @@ def panel_prefetch(
     reduction: Sequence[Axis],
     packed: Mapping[Load, PackedLoad],
 ) -> PanelPrefetch | None:
-    """What to fetch ahead, or None where several tiles in a row share no panel.
+    """What to fetch ahead, or None where nothing lies in panels worth it.
 
     `packed` are the loads that read packed constants: these go before others.
     """
@@ -110,10 +121,14 @@ def panel_prefetch(
     if any(is_symbolic(axis.extent) for axis in reduction) or len(packed) > 1:
         return None
     loops = outer_loops(nest.axes, choice)
-    for panels in _operands(nest, choice, loops, packed):
-        found = _fetched(panels, nest, loops, unrolled[reduction[-1]])
+    operands = _operands(nest, choice, loops, packed)
+    for panels in operands:
+        found = _fetched(panels, nest, loops, unrolled[reduction[-1]], 2)
         if found is not None:
             return found
+    for panels in operands:
+        if panels.is_packed and panels.pieces.size <= MOST_ELEMENTS:
+            return _fetched(panels, nest, loops, unrolled[reduction[-1]], 1)
     return None
 
 
@@ -135,7 +150,7 @@ def _packed_panels(load: PackedLoad) -> Panels:
     for axis, packed in reversed(list(zip(load.tiled, recipe.tiled, strict=True))):
         steps.append((axis, apart))
         apart *= packed.count
-    return Panels(load.constant.tensor, Pieces(size), 0, tuple(reversed(steps)), size)
+    return Panels(load.constant.tensor, Pieces(size), 0, tuple(reversed(steps)), size, True)
 
 
 def _panels_in_place(
@@ -184,16 +199,19 @@ def _piece_size(form: Affine, extents: Mapping[Axis, int]) -> int | None:
 
 
 def _fetched(
-    panels: Panels, nest: Nest, loops: Sequence[OuterLoop], steps: int
+    panels: Panels, nest: Nest, loops: Sequence[OuterLoop], steps: int, least: int
 ) -> PanelPrefetch | None:
-    """The shares of each group of steps, or None where there are too few to fetch a panel."""
+    """The shares of each group of steps, or None where there are too few to fetch a panel.
+
+    `steps` are those of a group, `least` how many tiles have to share a panel.
+    """
     depends = {axis for axis, _ in panels.steps}
     first = len(loops)
     while first and _passes(loops[first - 1], nest, depends):
         first -= 1
     readers = tuple(place for place in range(first, len(loops)) if loops[place].count != 1)
     repeated = prod(_least_count(loops[place].count) for place in readers)
-    if repeated < 2:
+    if repeated < least:
         return None
     lines = _lines(panels)
     if panels.pieces.count > 1:
@@ -201,13 +219,14 @@ def _fetched(
         shares = -(-lines // in_group)
         if in_group * steps > MOST_LINES:
             return None
-        return PanelPrefetch(panels, readers, steps, in_group, shares, shares == repeated)
+        return PanelPrefetch(panels, readers, steps, in_group, 1, shares, shares == repeated)
     groups = prod(axis.extent for axis in nest.reduction) // steps
     if lines > MOST_LINES * groups * repeated:
         return None
     in_group = -(-lines // (groups * repeated))
     shares = -(-lines // (in_group * repeated))
-    return PanelPrefetch(panels, readers, steps, in_group, shares, shares == groups)
+    apart = shares * repeated
+    return PanelPrefetch(panels, readers, steps, in_group, apart, shares, shares == groups)
 
 
 def _lines(panels: Panels) -> int:
@@ -244,12 +263,14 @@ def prefetch_statement(
         pieces = [(group * plan.steps + n) * panels.pieces.apart for n in range(plan.steps)]
         turn = reader
     else:
-        start = start + (reader * plan.shares + group) * (plan.lines * LINE_ELEMENTS)
+        start = start + (reader * plan.shares + group) * LINE_ELEMENTS
         pieces = [literal(0, INDEX)]
         turn = group
     outermost = [literal(0, INDEX)] * (len(panels.tensor.shape) - 1)
     places = [
-        start + piece + line * LINE_ELEMENTS for piece in pieces for line in range(plan.lines)
+        start + piece + line * plan.apart * LINE_ELEMENTS
+        for piece in pieces
+        for line in range(plan.lines)
     ]
     fetched: Statement = Block(tuple(Prefetch(panels.tensor, (*outermost, at)) for at in places))
     if not plan.is_every:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.estimates.load_count import tiled_axes
+from relay_tune.schedule.estimates.load_count import distinct_places, tiled_axes
+from relay_tune.schedule.estimates.swept_weights import MOST_USES
 from relay_tune.schedule.outer_loops import outer_loops
-from relay_tune.schedule.prefetching import pieces_of
+from relay_tune.schedule.prefetching import MOST_ELEMENTS, pieces_of
 from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.index import is_injective
 from relay_tune.tensor.size import is_symbolic
@@ -39,9 +41,14 @@ def may_be_fetched(analysis: NestAnalysis, access: Access) -> bool:
 
 
 def fetched_ahead(analysis: NestAnalysis, choice: TileChoice) -> Access | None:
-    """What can be fetched for the next tile while several tiles in a row share it, or None."""
+    """What can be fetched for the next tile, or None.
+
+    Several tiles in a row share it, or it is a constant that is read once, by tiles that use it
+    often enough. What is read again, as for each block of a group of nests, is near by then.
+    """
     tile = dict(tiled_axes(analysis.nest, choice))
-    for access in sorted(_shared(analysis, choice), key=lambda access: not access.constant):
+    shared = sorted(_shared(analysis, choice), key=lambda access: not access.constant)
+    for access in (*shared, *_read_once(analysis, choice, tile)):
         if not may_be_fetched(analysis, access) or not _has_several(analysis, access, tile):
             continue
         if access.constant or _lies_in_pieces(analysis, access, tile):
@@ -70,3 +77,21 @@ def _shared(analysis: NestAnalysis, choice: TileChoice) -> list[Access]:
         return []
     axis = analysis.nest.axes[innermost.place]
     return [a for a in analysis.body_accesses if a.form and not a.form.coefficient(axis)]
+
+
+def _read_once(
+    analysis: NestAnalysis, choice: TileChoice, tile: Mapping[Axis, int]
+) -> list[Access]:
+    """Constants that no loop over tiles reads again, and that are used more than what is swept."""
+    nest, near = analysis.nest, analysis.near
+    loops = [nest.axes[loop.place] for loop in outer_loops(nest.axes, choice) if loop.count > 1]
+    steps = {axis: axis.extent for axis in nest.reduction}
+    found = []
+    for access in analysis.body_accesses if near.repeats == 1 else ():
+        form = access.form
+        if form is None or not access.constant or any(not form.coefficient(a) for a in loops):
+            continue
+        uses = prod(n for axis, n in tile.items() if not form.coefficient(axis))
+        if uses > MOST_USES and distinct_places(form, tile, steps, None, 1) <= MOST_ELEMENTS:
+            found.append(access)
+    return found

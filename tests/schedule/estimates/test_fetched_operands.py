@@ -1,0 +1,59 @@
+"""Which operands the estimate takes to be fetched ahead, and how many streams it wants."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.estimates.fetched_operands import fetched_ahead
+from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.plan import plan_program
+from relay_tune.tensor.expression import Axis, reduce
+from relay_tune.tensor.tensor import compute, input_tensor
+
+SERVER = Machine(vector_bytes=64, registers=32)
+
+
+def product_space(rows: int, depth: int, columns: int):
+    x = input_tensor("x", (rows, depth), "float32")
+    w = input_tensor("w", (columns, depth), "float32")
+    k = Axis("k", depth)
+    y = compute("y", (rows, columns), lambda i, j: reduce("sum", [k], x[i, k] * w[j, k]))
+    weights = np.broadcast_to(np.float32(0), (columns, depth))
+    return plan_program(TensorProgram((x,), (y,), ((w, weights),))).spaces(SERVER, 1)[-1]
+
+
+@pytest.mark.parametrize(
+    ("rows", "tile", "order", "is_fetched"),
+    [
+        (16, (16, 16), (0, 1), True),  # each panel is read by one tile, sixteen times
+        (8, (8, 16), (0, 1), False),  # too seldom: such weights are swept
+        (32, (16, 16), (0, 1), False),  # the second row of tiles finds them near
+        (32, (16, 16), (1, 0), True),  # two tiles in a row share each panel
+    ],
+)
+def test_packed_weights_are_fetched_where_it_pays(rows, tile, order, is_fetched):
+    space = product_space(rows, 512, 512)
+    choice = TileChoice(1, 16, tile, order, (1, 1), (0,), 8, 0, prefetch=True)
+    assert (fetched_ahead(space.analysis, choice) is not None) is is_fetched
+
+
+def test_panels_that_leave_no_room_for_the_next_one_are_not_fetched():
+    space = product_space(16, 8192, 512)
+    choice = TileChoice(1, 16, (16, 16), (0, 1), (1, 1), (0,), 8, 0, prefetch=True)
+    assert fetched_ahead(space.analysis, choice) is None
+
+
+def cycles_by_vector(columns: int):
+    """The estimates of a matrix-vector product, in packed columns and with rows side by side."""
+    space = product_space(1, 4096, columns)
+    packed = TileChoice(0, 16, (64,), (0,), (1,), (0,), 1, 0)
+    rows = replace(packed, vector=-2, tile=(4,))
+    return [space.estimate(choice).cycles for choice in (packed, rows)]
+
+
+def test_a_matrix_from_memory_is_read_in_several_rows():
+    packed, rows = cycles_by_vector(8192)
+    assert rows < packed
