@@ -16,6 +16,7 @@ from relay_tune.schedule.inline import inline_stages
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest, build_nests
 from relay_tune.schedule.nominal_nest import nominal_nest
+from relay_tune.schedule.open_strides import with_few_addresses
 from relay_tune.schedule.panels import with_panels
 from relay_tune.schedule.repeated_axes import fuse_repeated
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
@@ -120,8 +121,8 @@ class Plan:
             if isinstance(step, RowBlocks):
                 found += group_spaces(step, self.constants, machine, threads)
             elif isinstance(step, Nest):
-                nest = nominal_nest(step)
-                found.append(nest_space(nest, self.constants, machine, threads))
+                space = nest_space(nominal_nest(step), self.constants, machine, threads)
+                found.append(with_few_addresses(space, step))
         if self.packing is None or self.packing.algorithm != self.algorithm:
             return tuple(found)
         return with_packing(found, self.packing)
