@@ -44,7 +44,7 @@ from relay_tune.first_order.values import new_registers
 from relay_tune.ir.expr import Function
 from relay_tune.typing.call_graph import strongly_connected
 
-BATCH_ROWS = (64, 16, 8, 4, 2)
+BATCH_ROWS = (64, 16, 12, 8, 6, 4, 2)
 """How many calls are joined: with the most, arithmetic takes far longer than to fetch the weights;
 fewer leave few rows without a call. All read the weights in the same packed order."""
 
