@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from relay_tune.building.open_primitives import USUAL_EXAMPLE, Example, open_program
-from relay_tune.first_order.open_primitive import OpenPrimitive
+from relay_tune.first_order.open_primitive import OpenPrimitive, SizeSource
 from relay_tune.op.lower import TensorProgram
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.schedule.plan import Plan
@@ -28,6 +28,7 @@ class Primitive:
         example: of open sizes, for which its schedule is chosen.
         cases: primitives that do the same for some sizes, in the order in which they are tried.
         sizes: what finds the sizes of its results from its inputs, where an operator does that.
+        stretched: what it is where a size is 1 that else must be equal to another.
         lower: gives its tensor program for an example.
     """
 
@@ -39,12 +40,14 @@ class Primitive:
     example: Example = USUAL_EXAMPLE
     cases: tuple[PrimitiveCase, ...] = ()
     sizes: Primitive | None = None
+    stretched: tuple[Stretched, ...] = ()
     lower: Callable[[OpenPrimitive, Example], TensorProgram] = open_program
 
     def with_parts(self) -> tuple[Primitive, ...]:
-        """The primitive, those of its cases, and what finds its sizes."""
+        """The primitive, those of its cases and where sizes are 1, and what finds its sizes."""
         sizes = () if self.sizes is None else (self.sizes,)
-        return (self, *(case.primitive for case in self.cases), *sizes)
+        stretched = (part for each in self.stretched for part in each.primitive.with_parts())
+        return (self, *(case.primitive for case in self.cases), *sizes, *stretched)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -59,3 +62,11 @@ class PrimitiveCase:
     most: int
     primitive: Primitive
     shares_packing: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Stretched:
+    """A primitive for inputs whose size at a place is 1."""
+
+    place: SizeSource
+    primitive: Primitive

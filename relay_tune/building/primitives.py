@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
 from relay_tune.building.open_primitives import no_open_code, open_program, size_program
-from relay_tune.building.primitive import Primitive
+from relay_tune.building.primitive import Primitive, Stretched
 from relay_tune.building.size_cases import USUAL_SIZES, size_cases
 from relay_tune.building.work import work_of
 from relay_tune.codegen.compiler import compile_text, module_text
@@ -19,6 +19,7 @@ from relay_tune.first_order.open_primitive import (
     is_open_primitive,
     open_primitive,
 )
+from relay_tune.first_order.stretched_primitives import stretched_primitives
 from relay_tune.ir.expr import Function
 from relay_tune.op.lower import lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
@@ -72,7 +73,33 @@ def _primitive(function: Function, sizes: Sequence[int]) -> Primitive:
     named = open_primitive(function)
     key, program = primitive_key(named.function), open_program(named)
     cases = size_cases(named, key, program, sizes)
-    return Primitive(key, program, open=named, cases=cases, sizes=_size_primitive(named, key))
+    return Primitive(
+        key,
+        program,
+        open=named,
+        cases=cases,
+        sizes=_size_primitive(named, key),
+        stretched=_stretched(function, named),
+    )
+
+
+def _stretched(function: Function, named: OpenPrimitive) -> tuple[Stretched, ...]:
+    """The primitives for sizes of 1 where others must be equal; they have no cases."""
+    if named.found:
+        return ()
+    found: list[Stretched] = []
+    for each in stretched_primitives(function, named):
+        if each.named is None:
+            own = Primitive(primitive_key(each.function), lower_function(each.function))
+        else:
+            own = Primitive(
+                primitive_key(each.named.function),
+                open_program(each.named),
+                open=each.named,
+                stretched=_stretched(each.function, each.named),
+            )
+        found.append(Stretched(each.place, own))
+    return tuple(found)
 
 
 def _size_primitive(named: OpenPrimitive, key: PrimitiveKey) -> Primitive | None:

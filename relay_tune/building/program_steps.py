@@ -19,6 +19,7 @@ from relay_tune.codegen.programs.kernel_step import (
     OpenSizes,
     SizeCase,
     StepCall,
+    StretchedStep,
 )
 from relay_tune.codegen.target import Target
 from relay_tune.first_order.open_primitive import OpenPrimitive
@@ -71,6 +72,10 @@ class StepWriter:
             cases=tuple(
                 SizeCase(case.symbol, case.least, case.most, self.step(case.primitive))
                 for case in primitive.cases
+            ),
+            stretched=tuple(
+                StretchedStep((each.place.input, each.place.axis), self.step(each.primitive))
+                for each in primitive.stretched
             ),
         )
 

@@ -78,7 +78,7 @@ def open_primitive(primitive: Function) -> OpenPrimitive:
             failure = failure or error
             continue
         naming, typed = _with_fewer(primitive, equal, (naming, typed))
-        shapes = [t.shape for t in _tensors(function_type(typed).result)]
+        shapes = [t.shape for t in tensors_of(function_type(typed).result)]
         outputs, found = _with_names_for_unknown(shapes)
         if found and not finds_sizes(typed):
             names = _operators(typed)
@@ -99,7 +99,7 @@ def _named(primitive: Function, equal: Equal) -> tuple[_Naming, Function]:
     """The primitive under a naming; TypeInferenceError if it has no type then."""
     naming = _Naming(equal)
     types = [naming.named(type_) for type_ in function_type(primitive).params]
-    typed = infer_expr(_retyped(primitive, types))
+    typed = infer_expr(retyped(primitive, types))
     assert isinstance(typed, Function)
     return naming, typed
 
@@ -156,7 +156,7 @@ def with_size(primitive: OpenPrimitive, symbol: str, size: int) -> Function:
     """The typed primitive for one size of a symbol."""
     sizes = {symbol: size}
     types = [substitute_symbols(t, sizes) for t in function_type(primitive.function).params]
-    typed = infer_expr(_retyped(primitive.function, types))
+    typed = infer_expr(retyped(primitive.function, types))
     assert isinstance(typed, Function)
     return typed
 
@@ -172,7 +172,7 @@ def _equalities(types: Sequence[Type]) -> Iterator[Equal]:
     """Which `?` among the sizes of inputs may be equal to other sizes, little first."""
     yield {}
     yield _equal_places(types)
-    dims = [dim for type_ in types for t in _tensors(type_) for dim in t.shape]
+    dims = [dim for type_ in types for t in tensors_of(type_) for dim in t.shape]
     count = sum(isinstance(dim, UnknownDim) for dim in dims)
     others = [d for d in dict.fromkeys(dims) if isinstance(d, int | Symbol) and d not in (0, 1)]
     for equalities in range(1, MOST_EQUALITIES + 1):
@@ -187,7 +187,7 @@ def _equal_places(types: Sequence[Type]) -> Equal:
     first: dict[int, int] = {}
     equal: dict[int, int | Symbol] = {}
     number = itertools.count()
-    for tensor in (t for type_ in types for t in _tensors(type_)):
+    for tensor in (t for type_ in types for t in tensors_of(type_)):
         for from_end, dim in enumerate(tensor.shape, start=-len(tensor.shape)):
             if not isinstance(dim, UnknownDim):
                 continue
@@ -274,7 +274,7 @@ class _Naming:
         return symbol
 
 
-def _retyped(function: Function, types: list[Type]) -> Function:
+def retyped(function: Function, types: Sequence[Type]) -> Function:
     """A primitive with parameters of other types, and nothing known of types inside."""
     new = {p: Var(p.name, t, span=p.span) for p, t in zip(function.params, types, strict=True)}
     for node in post_order(function.body):
@@ -296,7 +296,8 @@ def _retyped(function: Function, types: list[Type]) -> Function:
     return Function(params, rewrite(function.body, visit), attributes=function.attributes)
 
 
-def _tensors(type_: Type) -> Iterator[TensorType]:
+def tensors_of(type_: Type) -> Iterator[TensorType]:
+    """The tensors in the type of an input or a result of a primitive, in order."""
     for part in component_types(type_):
         assert isinstance(part, TensorType)  # a primitive takes and gives nothing else
         yield part

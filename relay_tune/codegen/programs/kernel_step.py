@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -70,6 +70,14 @@ class FoundSizes:
 
 
 @dataclass(frozen=True, slots=True)
+class StretchedStep:
+    """A step for inputs whose size at a place (input, axis) is 1."""
+
+    place: tuple[int, int]
+    step: KernelStep
+
+
+@dataclass(frozen=True, slots=True)
 class KernelStep:
     """All that one run of a primitive does.
 
@@ -87,6 +95,7 @@ class KernelStep:
         sizes: the open sizes; None if there are none.
         found: what finds further sizes from the inputs; None if there are none.
         cases: steps that do the same for some sizes, better; the first that fits runs instead.
+        stretched: steps for inputs that do not pass the checks of sizes; the first that fits runs.
     """
 
     title: str
@@ -99,3 +108,14 @@ class KernelStep:
     sizes: OpenSizes | None = None
     found: FoundSizes | None = None
     cases: tuple[SizeCase, ...] = ()
+    stretched: tuple[StretchedStep, ...] = ()
+
+    def with_parts(self) -> Iterator[KernelStep]:
+        """The step and all others that may run instead of it or before it."""
+        yield self
+        for case in self.cases:
+            yield from case.step.with_parts()
+        for stretched in self.stretched:
+            yield from stretched.step.with_parts()
+        if self.found is not None:
+            yield from self.found.step.with_parts()

@@ -6,7 +6,8 @@ results and workspace get memory for the sizes that they have this time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from relay_tune.codegen.programs.kernel_step import (
     SMALLEST_SHARED_WORK,
@@ -18,6 +19,7 @@ from relay_tune.codegen.programs.kernel_step import (
 )
 from relay_tune.codegen.programs.object_writer import ObjectWriter
 from relay_tune.codegen.programs.session import THREADS
+from relay_tune.codegen.programs.values import llvm_type
 from relay_tune.codegen.size_writer import SizeWriter
 from relay_tune.first_order.instructions import Register, RunKernel
 from relay_tune.first_order.kinds import ScalarKind, TensorKind
@@ -52,6 +54,16 @@ class _StepWriter:
         objects = self._objects
         if self._step.sizes is not None:
             self._read_sizes(self._step.sizes)
+            if self._step.stretched:
+                self._write_where_sizes_fit(self._step.sizes, outputs)
+                return
+            for fits in self._fits(self._step.sizes):
+                objects.require(fits, self._misfit)
+        self._write_all(outputs)
+
+    def _write_all(self, outputs: Sequence[Register]) -> None:
+        """The step for inputs that passed the checks of sizes."""
+        objects = self._objects
         self._place(Source.INPUT, [self._input_address(register) for register in self._inputs])
         if self._step.found is not None:
             self._find_sizes(self._step.found)
@@ -116,15 +128,52 @@ class _StepWriter:
                 objects.free_tensor(block, TENSOR_DATA + size)
 
     def _read_sizes(self, sizes: OpenSizes) -> None:
-        """Read the symbols from the inputs, and stop where others do not fit them."""
+        """Read the symbols from the inputs."""
         for name, (place, axis) in sizes.symbols.items():
             self._symbols[name] = self._input_size(place, axis)
+
+    def _fits(self, sizes: OpenSizes) -> Iterator[str]:
+        """Whether the sizes that the symbols do not name fit them, one by one."""
         for (place, axis), expected in sizes.checks:
             given, wanted = self._input_size(place, axis), self._sizes.text(expected)
-            self._objects.require(
-                self._writer.pure(f"icmp eq i64 {given}, {wanted}"),
-                f"The inputs of {self._step.title} have sizes that do not fit each other.",
-            )
+            yield self._writer.pure(f"icmp eq i64 {given}, {wanted}")
+
+    @property
+    def _misfit(self) -> str:
+        return f"The inputs of {self._step.title} have sizes that do not fit each other."
+
+    def _write_where_sizes_fit(self, sizes: OpenSizes, outputs: Sequence[Register]) -> None:
+        """The step if all sizes fit; else the first of those for a size of 1."""
+        writer, objects = self._writer, self._objects
+        end = writer.fresh("stretched").removeprefix("%")
+        results: list[tuple[str, list[str]]] = []
+
+        def write_branch(fits: str, label: str, write: Callable[[], None]) -> None:
+            writer.line(f"br i1 {fits}, label %{end}.{label}, label %{end}.not{label}")
+            writer.start_block(f"{end}.{label}")
+            writer.push_scope()
+            write()
+            writer.pop_scope()
+            results.append((writer.block, [objects.names[output] for output in outputs]))
+            writer.line(f"br label %{end}")
+            writer.start_block(f"{end}.not{label}")
+
+        fits = "true"
+        for each in self._fits(sizes):
+            fits = writer.pure(f"and i1 {fits}, {each}")
+        write_branch(fits, "equal", lambda: self._write_all(outputs))
+        for number, stretched in enumerate(self._step.stretched):
+            is_one = writer.pure(f"icmp eq i64 {self._input_size(*stretched.place)}, 1")
+            other = _StepWriter(self._inputs, stretched.step, objects)
+            write_branch(is_one, f"one{number}", partial(other.write, outputs))
+        objects.require("false", self._misfit)
+        writer.line("unreachable")
+        writer.start_block(end)
+        for place, output in enumerate(outputs):
+            name = writer.fresh()
+            sources = ", ".join(f"[ {names[place]}, %{block} ]" for block, names in results)
+            writer.line(f"{name} = phi {llvm_type(output.kind)} {sources}")
+            objects.names[output] = name
 
     def _find_sizes(self, found: FoundSizes) -> None:
         """Run the step that finds sizes."""

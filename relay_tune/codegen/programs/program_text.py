@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -110,9 +111,7 @@ def _queue_texts(kernels: Sequence[QueuedKernel], module: ModuleWriter) -> list[
 
 def _kernel_declarations(steps: Mapping[Function, KernelStep]) -> list[str]:
     found: dict[str, None] = {}
-    parts = [case.step for step in steps.values() for case in step.cases]
-    parts += [step.found.step for step in steps.values() if step.found is not None]
-    for step in (*steps.values(), *parts):
+    for step in chain.from_iterable(step.with_parts() for step in steps.values()):
         for call in step.calls:
             sizes = len(call.sizes) + 2  # and the thread, and how many there are
             types = ", ".join(["ptr"] * len(call.arguments) + ["i64"] * sizes)

@@ -1,0 +1,111 @@
+"""What a primitive is where a `?` that meets another size turns out to be 1.
+
+    fn (%a: Tensor[(?, 4), float32], %b: Tensor[(?, 4), float32]) { add(%a, %b) }
+
+    both equal:     fn (%a: Tensor[(s0, 4), ..], %b: Tensor[(s0, 4), ..]) { .. }
+    %a has one row: fn (%a: Tensor[(1, 4), ..], %b: Tensor[(?, 4), ..]) { .. }
+    %b has one row: fn (%a: Tensor[(?, 4), ..], %b: Tensor[(1, 4), ..]) { .. }
+
+A size of 1 is stretched. The sizes of results that the type says must come about in any case.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from relay_tune.errors import NoNativeCodeError, TypeInferenceError
+from relay_tune.first_order.kinds import function_type
+from relay_tune.first_order.open_primitive import (
+    OpenPrimitive,
+    SizeSource,
+    is_open_primitive,
+    open_primitive,
+    retyped,
+    tensors_of,
+)
+from relay_tune.ir.dim import Dim, Symbol, UnknownDim
+from relay_tune.ir.expr import Function
+from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.typing.infer import infer_expr
+
+MOST_PLACES = 4
+"""Sizes of one primitive that may be 1. Each doubles the code, more are taken to be equal."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class StretchedPrimitive:
+    """A typed primitive for inputs in which a size is 1, named where it still has open sizes."""
+
+    place: SizeSource
+    function: Function
+    named: OpenPrimitive | None
+
+
+def stretched_primitives(
+    primitive: Function, named: OpenPrimitive
+) -> tuple[StretchedPrimitive, ...]:
+    """The primitives that take the place of one whose sizes must be equal, where they are not."""
+    places = _meeting_places(primitive, named)
+    if len(places) > MOST_PLACES:
+        return ()
+    found = (_stretched(primitive, place) for place in places)
+    return tuple(stretched for stretched in found if stretched is not None)
+
+
+def _meeting_places(primitive: Function, named: OpenPrimitive) -> list[SizeSource]:
+    """The `?` among the sizes of inputs that are compared with another size."""
+    unknown = {
+        SizeSource(place, axis)
+        for place, tensor in enumerate(_inputs(primitive))
+        for axis, dim in enumerate(tensor.shape)
+        if isinstance(dim, UnknownDim)
+    }
+    found: list[SizeSource] = []
+    for source, dim in named.checks:
+        other = named.symbols.get(dim.name) if isinstance(dim, Symbol) else None
+        found += [place for place in (other, source) if place in unknown]
+    return list(dict.fromkeys(found))
+
+
+def _stretched(primitive: Function, place: SizeSource) -> StretchedPrimitive | None:
+    """The primitive with a size of 1; None if it has no type, or not the type that is wanted."""
+    numbers = itertools.count()
+    types = [_with_one(type_, place, numbers) for type_ in function_type(primitive).params]
+    try:
+        typed = infer_expr(retyped(primitive, types))
+        assert isinstance(typed, Function)
+        named = open_primitive(typed) if is_open_primitive(typed) else None
+    except (TypeInferenceError, NoNativeCodeError):
+        return None
+    fits = _fits(_results(typed), _results(primitive))
+    return StretchedPrimitive(place, typed, named) if fits else None
+
+
+def _with_one(type_: Type, place: SizeSource, numbers: Iterator[int]) -> Type:
+    if isinstance(type_, TupleType):
+        return TupleType(tuple(_with_one(field, place, numbers) for field in type_.fields))
+    if not isinstance(type_, TensorType) or next(numbers) != place.input:
+        return type_
+    shape: list[Dim] = list(type_.shape)
+    shape[place.axis] = 1
+    return TensorType(tuple(shape), type_.dtype)
+
+
+def _fits(found: Sequence[TensorType], wanted: Sequence[TensorType]) -> bool:
+    """Whether results have the sizes that are told of them."""
+    return all(
+        isinstance(want, UnknownDim) or have == want
+        for given, told in zip(found, wanted, strict=True)
+        for have, want in zip(given.shape, told.shape, strict=True)
+    )
+
+
+def _inputs(primitive: Function) -> list[TensorType]:
+    params = function_type(primitive).params
+    return [tensor for type_ in params for tensor in tensors_of(type_)]
+
+
+def _results(primitive: Function) -> list[TensorType]:
+    return list(tensors_of(function_type(primitive).result))
