@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
+from relay_tune.schedule.epilogue_fetches import epilogue_reads
 from relay_tune.schedule.lane_reduction import LaneReduction, combine
 from relay_tune.schedule.loop_shapes import loop_over, unrolled_loop
 from relay_tune.schedule.neighbour_prefetch import TouchedRows
@@ -83,7 +84,9 @@ class RegisterTile:
         panel = (
             panel_prefetch(nest, choice, self.reduction, self.packed) if choice.prefetch else None
         )
-        self.fetches = TileFetches(panel, beside)
+        rows = [axis for axis in self.written if axis is not self.vector_axis]
+        behind = epilogue_reads(nest, rows, self.vector_axis)
+        self.fetches = TileFetches(panel, beside, behind)
         self.ahead = [each for each in ahead if self._is_contiguous(each.load)]
 
     def statement(self, bindings: dict[Axis, Binding], outer: Sequence[Axis]) -> Statement:

@@ -1,10 +1,14 @@
-"""What a tile asks for while it computes: its next panel, and what its neighbours touch."""
+"""What a tile asks for while it computes.
+
+That is its next panel, what its neighbours touch, and what it reads itself in the end.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from relay_tune.schedule.epilogue_fetches import EpilogueReads
 from relay_tune.schedule.neighbour_prefetch import TouchedRows, fetch_statements
 from relay_tune.schedule.prefetching import PanelPrefetch, prefetch_statement
 from relay_tune.schedule.tile_points import Binding
@@ -20,10 +24,12 @@ class TileFetches:
     Attributes:
         ahead: the panels of an operand that are fetched ahead, or None.
         beside: what other nests of the group touch.
+        behind: what the tiles read behind their reduction, or None.
     """
 
     ahead: PanelPrefetch | None
     beside: tuple[TouchedRows, ...]
+    behind: EpilogueReads | None
 
     def in_group(
         self, bindings: Mapping[Axis, Binding], tiles: Sequence[Axis], groups: Sequence[Axis]
@@ -32,7 +38,8 @@ class TileFetches:
 
         `tiles` are the loops over the tiles, `groups` those over groups of steps.
         """
-        return (*self._panel(bindings, tiles, groups), *self._neighbours(tiles, groups))
+        behind = () if self.behind is None else self.behind.in_group(bindings, groups)
+        return (*self._panel(bindings, tiles, groups), *self._neighbours(tiles, groups), *behind)
 
     def _panel(
         self, bindings: Mapping[Axis, Binding], tiles: Sequence[Axis], groups: Sequence[Axis]
