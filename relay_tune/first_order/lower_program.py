@@ -33,6 +33,7 @@ from relay_tune.first_order.kinds import (
     kinds_of,
 )
 from relay_tune.first_order.layouts import ObjectLayout
+from relay_tune.first_order.lent_inputs import with_lent_inputs
 from relay_tune.first_order.lower_body import BodyLowering
 from relay_tune.first_order.object_layouts import ObjectLayouts
 from relay_tune.first_order.program import EntryPoint, FirstOrderFunction, FirstOrderProgram
@@ -75,7 +76,7 @@ def lower_program(module: Module, entry: str = "main") -> FirstOrderProgram:
         has_cells=has_cells,
         is_open=_is_open(lowering),
     )
-    return with_deferred_kernels(program)
+    return with_lent_inputs(with_deferred_kernels(program))
 
 
 def described_program(module: Module, type_: FuncType, inputs: Sequence[str]) -> FirstOrderProgram:

@@ -26,12 +26,16 @@ class Block:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class FirstOrderFunction:
-    """A function; `results` are the kinds of what it returns. The first block is the entry."""
+    """A function; `results` are the kinds of what it returns. The first block is the entry.
+
+    Parameters that are `lent` are no objects: only their elements and sizes are there.
+    """
 
     name: str
     parameters: tuple[Register, ...]
     results: tuple[Kind, ...]
     blocks: tuple[Block, ...]
+    lent: frozenset[Register] = frozenset()
 
 
 @dataclass(frozen=True, eq=False, slots=True)

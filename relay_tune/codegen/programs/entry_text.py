@@ -3,11 +3,12 @@
     i32 NAME(ptr session, ptr inputs, ptr outputs)
 
 `inputs` has one pointer for each component of the parameters: of a tensor or scalar, to its
-elements, which are copied; of any other value, the object itself, whose reference passes to the
-program. A tensor with open sizes is followed by a pointer to all of its sizes, an i64 each.
-`outputs` has one pointer for each component of the result: where to copy the elements of a tensor,
-or, for any other value and for tensors with open sizes, where to put the pointer to the object. The
-result is the number of an error, or 0; after an error the session has no objects any more.
+elements, which are copied unless kernels alone read them; of any other value, the object itself,
+whose reference passes to the program. A tensor with open sizes is followed by a pointer to all of
+its sizes, an i64 each. `outputs` has one pointer for each component of the result: where to copy
+the elements of a tensor, or, for any other value and for tensors with open sizes, where to put the
+pointer to the object. The result is the number of an error, or 0; after an error the session has no
+objects any more.
 """
 
 from __future__ import annotations
@@ -44,7 +45,11 @@ def entry_text(symbol: str, entry: EntryPoint, module: ModuleWriter) -> str:
     def next_word() -> str:
         return objects.load("ptr", table, 8 * next(words))
 
-    values = [_argument(kind, next_word, objects) for kind in inputs]
+    function = module.program.functions[entry.function]
+    values = [
+        _argument(kind, parameter in function.lent, next_word, objects)
+        for kind, parameter in zip(inputs, function.parameters, strict=True)
+    ]
     arguments = pass_arguments(inputs, values, objects)
     call = f'call tailcc {result_type(outputs)} @"{entry.function}"(ptr %session{arguments})'
     writer.line(f"%result = {call}" if outputs else call)
@@ -63,8 +68,21 @@ def entry_text(symbol: str, entry: EntryPoint, module: ModuleWriter) -> str:
     )
 
 
-def _argument(kind: Kind, next_word: Callable[[], str], objects: ObjectWriter) -> str:
+def input_words(kinds: Sequence[Kind]) -> list[int]:
+    """For each component of the parameters the number of its first word in `inputs`."""
+    counts = [2 if isinstance(kind, TensorKind) and kind.is_open else 1 for kind in kinds]
+    return list(itertools.accumulate(counts, initial=0))[:-1]
+
+
+def _argument(
+    kind: Kind, is_lent: bool, next_word: Callable[[], str], objects: ObjectWriter
+) -> str:
     pointer = next_word()
+    if is_lent:
+        assert isinstance(kind, TensorKind)
+        if kind.is_open:
+            next_word()  # the function reads its sizes
+        return objects.before_data(pointer)
     if isinstance(kind, ScalarKind):
         return objects.load_value(kind, pointer, 0)
     if not isinstance(kind, TensorKind):

@@ -13,12 +13,14 @@ from collections.abc import Sequence
 
 from relay_tune.codegen.function_writer import Lines
 from relay_tune.codegen.programs.arguments import take_parameters
+from relay_tune.codegen.programs.entry_text import input_words
 from relay_tune.codegen.programs.instruction_writer import InstructionWriter
 from relay_tune.codegen.programs.module_writer import ModuleWriter
 from relay_tune.codegen.programs.object_writer import ObjectWriter
-from relay_tune.codegen.programs.session import STACK_LIMIT, TOO_DEEP
+from relay_tune.codegen.programs.session import INPUTS, STACK_LIMIT, TOO_DEEP
 from relay_tune.codegen.programs.values import llvm_type, result_type
 from relay_tune.first_order.instructions import CallClosure, CallFunction, Register
+from relay_tune.first_order.kinds import TensorKind
 from relay_tune.first_order.program import FirstOrderFunction
 from relay_tune.first_order.terminators import (
     Branch,
@@ -53,6 +55,8 @@ class _FunctionText:
         start: Lines = ["entry:", self._objects.stack_slots]
         self._writer.lines.append(start)
         parameters = take_parameters(function.parameters, self._objects)
+        if function.lent:
+            self._read_lent_sizes()
         if any(_is_call(i) for block in function.blocks for i in block.instructions):
             self._write_stack_check()
         self._writer.line(f"br label %b{function.blocks[0].label}")
@@ -70,6 +74,19 @@ class _FunctionText:
             f'@"{function.name}"(ptr %session{parameters}) nounwind {{'
         )
         return f"{head}\n{self._writer.text()}\n}}"
+
+    def _read_lent_sizes(self) -> None:
+        """The sizes of tensors that are no objects, from the table of inputs."""
+        objects, parameters = self._objects, self._function.parameters
+        table = objects.load("ptr", "%session", INPUTS)
+        words = input_words([parameter.kind for parameter in parameters])
+        for parameter, word in zip(parameters, words, strict=True):
+            kind = parameter.kind
+            if parameter in self._function.lent and isinstance(kind, TensorKind) and kind.is_open:
+                sizes = objects.load("ptr", table, 8 * (word + 1))
+                objects.lent_sizes[self._names[parameter]] = [
+                    objects.load("i64", sizes, 8 * axis) for axis in range(len(kind.type.shape))
+                ]
 
     def _write_stack_check(self) -> None:
         writer = self._writer

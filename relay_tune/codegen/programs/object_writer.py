@@ -33,12 +33,14 @@ class ObjectWriter:
         writer: the function's text.
         names: the LLVM name of each register.
         stack_slots: the entry block's allocations.
+        lent_sizes: the sizes of open tensors that are no objects, by LLVM name.
     """
 
     def __init__(self, module: ModuleWriter) -> None:
         self.writer = FunctionWriter()
         self.names: dict[Register, str] = {}
         self.stack_slots: Lines = []
+        self.lent_sizes: dict[str, list[str]] = {}
         self._module = module
 
     def address(self, base: str, offset: int) -> str:
@@ -120,7 +122,9 @@ class ObjectWriter:
         ]
 
     def size(self, object_: str, axis: int) -> str:
-        """A size of a tensor, from its object."""
+        """A size of a tensor, from its object if it is one."""
+        if object_ in self.lent_sizes:
+            return self.lent_sizes[object_][axis]
         return self.load("i64", object_, TENSOR_SHAPE + 8 * axis)
 
     def new_block(self, size: int, layout: int) -> str:
@@ -155,6 +159,10 @@ class ObjectWriter:
     def layout_number(self, object_: Register) -> str:
         """The layout number in an object's header."""
         return self.load("i16", self.names[object_], 6)
+
+    def before_data(self, elements: str) -> str:
+        """What stands for the object of elements that are lent: `data` gives their address."""
+        return self.address(elements, -TENSOR_DATA)
 
     def retain(self, object_: str) -> None:
         """One more reference."""

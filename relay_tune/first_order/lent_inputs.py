@@ -1,0 +1,78 @@
+"""Inputs that are read where the caller has them.
+
+    before: function @main(x):  y = run dense(x);  release x;  return y      x is a copy
+    after:  function @main(x):  y = run dense(x);  return y                  x is the caller's
+
+A tensor that a program gets from outside becomes an object of its heap: its elements are copied.
+That is of no use where the entry alone gets it and kernels alone read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from relay_tune.first_order.instructions import (
+    CallFunction,
+    CheckSize,
+    Register,
+    Release,
+    RunKernel,
+)
+from relay_tune.first_order.kinds import TensorKind
+from relay_tune.first_order.program import Block, FirstOrderFunction, FirstOrderProgram
+from relay_tune.first_order.terminators import TailCall
+
+_READS = (RunKernel, CheckSize, Release)
+
+
+def with_lent_inputs(program: FirstOrderProgram) -> FirstOrderProgram:
+    """The program whose entries leave inputs where they are.
+
+    Where kernels wait they have to find out whether an input waits, too: then all are objects.
+    """
+    if program.batches:
+        return program
+    called = set(_called(program))
+    functions = dict(program.functions)
+    for entry in program.entries.values():
+        if entry.function not in called:
+            functions[entry.function] = _lent(functions[entry.function])
+    return replace(program, functions=functions)
+
+
+def _called(program: FirstOrderProgram) -> Iterator[str]:
+    """The functions that functions of the program call."""
+    for function in program.functions.values():
+        for block in function.blocks:
+            for instruction in block.instructions:
+                if isinstance(instruction, CallFunction):
+                    yield instruction.function
+            if isinstance(block.terminator, TailCall):
+                yield block.terminator.function
+
+
+def _lent(function: FirstOrderFunction) -> FirstOrderFunction:
+    kept = {register for block in function.blocks for register in _kept(block)}
+    tensors = [p for p in function.parameters if isinstance(p.kind, TensorKind)]
+    lent = frozenset(register for register in tensors if register not in kept)
+    blocks = tuple(
+        replace(
+            block,
+            instructions=tuple(
+                instruction
+                for instruction in block.instructions
+                if not isinstance(instruction, Release) or instruction.object not in lent
+            ),
+        )
+        for block in function.blocks
+    )
+    return replace(function, blocks=blocks, lent=lent)
+
+
+def _kept(block: Block) -> Iterator[Register]:
+    """What has to be an object: all that something else than a kernel uses."""
+    for instruction in block.instructions:
+        if not isinstance(instruction, _READS):
+            yield from (*instruction.consumed, *instruction.borrowed)
+    yield from (*block.terminator.consumed, *block.terminator.borrowed)
