@@ -117,3 +117,16 @@ def test_a_batch_may_be_empty(body: str) -> None:
     for n in (0, 2):
         data = floats(n, 4, 6, 6)
         assert_same_value(model(data), interpret(module, data))
+
+
+def test_several_kernels_ask_for_the_size_of_one_input() -> None:
+    module = parse(
+        "def @main(%x: Tensor[(n, 128), float32], %w: Tensor[(160, 128), float32], "
+        "%v: Tensor[(96, 128), float32]) { (nn.dense(%x, %w), tanh(nn.dense(%x, %v))) }"
+    )
+    bound = BindParameters({"w": floats(160, 128), "v": floats(96, 128)})(module)
+    for threads in (1, 2):
+        model = build(bound, threads=threads)
+        for n in (1, 2, 3, 7, 9, 100):
+            x = floats(n, 128)
+            assert_same_value(model(x), interpret(bound, x))

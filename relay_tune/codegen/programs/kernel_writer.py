@@ -88,20 +88,20 @@ class _StepWriter:
         """The first case that fits the sizes, or else the step itself."""
         writer = self._writer
         end = writer.fresh("ran").removeprefix("%")
+        if not self._step.cases:
+            self._write_step(self._step)
+            return
         for number, case in enumerate(self._step.cases):
+            writer.push_scope()
             size = self._symbols[case.symbol]
             above = writer.pure(f"sub i64 {size}, {case.least}")
             fits = writer.pure(f"icmp ule i64 {above}, {case.most - case.least}")
             writer.line(f"br i1 {fits}, label %{end}.case{number}, label %{end}.not{number}")
             writer.start_block(f"{end}.case{number}")
-            writer.push_scope()
             self._write_step(case.step)
             writer.pop_scope()
             writer.line(f"br label %{end}")
             writer.start_block(f"{end}.not{number}")
-        if not self._step.cases:
-            self._write_step(self._step)
-            return
         writer.push_scope()
         self._write_step(self._step)
         writer.pop_scope()
@@ -151,18 +151,19 @@ class _StepWriter:
         def write_branch(fits: str, label: str, write: Callable[[], None]) -> None:
             writer.line(f"br i1 {fits}, label %{end}.{label}, label %{end}.not{label}")
             writer.start_block(f"{end}.{label}")
-            writer.push_scope()
             write()
             writer.pop_scope()
             results.append((writer.block, [objects.names[output] for output in outputs]))
             writer.line(f"br label %{end}")
             writer.start_block(f"{end}.not{label}")
 
+        writer.push_scope()
         fits = "true"
         for each in self._fits(sizes):
             fits = writer.pure(f"and i1 {fits}, {each}")
         write_branch(fits, "equal", lambda: self._write_all(outputs))
         for number, stretched in enumerate(self._step.stretched):
+            writer.push_scope()
             is_one = writer.pure(f"icmp eq i64 {self._input_size(*stretched.place)}, 1")
             other = _StepWriter(self._inputs, stretched.step, objects)
             write_branch(is_one, f"one{number}", partial(other.write, outputs))
