@@ -19,10 +19,9 @@ class Accuracy(StrEnum):
     FAST = "fast"
 
 
-INEXACT_ALGORITHMS = frozenset({"winograd4", "winograd2x4"})
-"""The constants of tiles of four columns reach from 1/24 to 8: sums lose about two more bits than
-F(2x2, 3x3) (B. Barabasz et al., Error analysis and improving the accuracy of Winograd convolution,
-2018)."""
+INEXACT_ALGORITHMS = frozenset({"winograd4"})
+"""The constants of F(4x4, 3x3) reach from 1/24 to 8: sums lose about two more bits than F(2x2, 3x3)
+(B. Barabasz et al., Error analysis and improving the accuracy of Winograd convolution, 2018)."""
 
 
 def is_allowed(algorithm: str, accuracy: Accuracy) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from math import prod
 from types import MappingProxyType
 
 import numpy as np
@@ -18,20 +17,14 @@ from relay_tune.schedule.row_groups.row_plans import grouped_steps, rows_of
 from relay_tune.schedule.schedule import DIRECT
 from relay_tune.schedule.split_reduction import can_split, split_program
 from relay_tune.schedule.winograd.blocks import tile_counts
-from relay_tune.schedule.winograd.match import Convolution, match_convolution
+from relay_tune.schedule.winograd.match import match_convolution
 from relay_tune.schedule.winograd.stages import winograd_program
 from relay_tune.schedule.winograd.transforms import FILTERINGS
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Tensor
 
-WINOGRAD: Mapping[str, tuple[int, int]] = MappingProxyType(
-    {"winograd2": (2, 2), "winograd4": (4, 4), "winograd2x4": (2, 4)}
-)
-"""Winograd's filtering, by the rows and columns of the output tiles."""
-
-SMALL_IMAGE = 256
-"""Rows by columns of images whose weights weigh as much as their arithmetic: there, tiles that are
-wider than high are a mean between few multiplications and few weights."""
+WINOGRAD: Mapping[str, int] = MappingProxyType({"winograd2": 2, "winograd4": 4})
+"""Winograd's filtering, by the extent of the output tiles."""
 
 SPLITS: Mapping[str, int] = MappingProxyType({"split4": 4})
 """Long sums over weights, by the number of their parts; 2 parts were never faster than 4."""
@@ -49,20 +42,11 @@ def algorithms(program: TensorProgram) -> tuple[str, ...]:
     convolutions = [convolution for convolution in found if convolution is not None]
     if not convolutions:
         return (DIRECT, *splits)
-    tiles = {
-        name: outputs
-        for name, outputs in WINOGRAD.items()
-        if outputs[0] == outputs[1] or any(map(_is_small, convolutions))
-    }
-    names = [DIRECT, *splits, *tiles]
-    for name, outputs in tiles.items():
+    names = [DIRECT, *splits, *WINOGRAD]
+    for name, outputs in WINOGRAD.items():
         counts = {n for c in convolutions for n in tile_counts(c, FILTERINGS[outputs])}
         names += [f"{name}_tiles{count}" for count in sorted(counts)]
     return tuple(names)
-
-
-def _is_small(convolution: Convolution) -> bool:
-    return prod(convolution.image[1:]) <= SMALL_IMAGE
 
 
 def prepared_program(program: TensorProgram, algorithm: str) -> TensorProgram:

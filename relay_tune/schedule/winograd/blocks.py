@@ -17,7 +17,7 @@ from math import prod
 
 from relay_tune.schedule.row_groups.row_blocks import MAXIMUM_LOCAL_BYTES
 from relay_tune.schedule.winograd.match import Convolution
-from relay_tune.schedule.winograd.transforms import TileFiltering
+from relay_tune.schedule.winograd.transforms import Filtering
 from relay_tune.tensor.expression import Scalar
 
 LEAST_TILES, MOST_TILES = 12, 40
@@ -64,16 +64,14 @@ class TileBlocks:
         return outer, inner
 
 
-def tile_blocks(
-    convolution: Convolution, filtering: TileFiltering, tiles: int | None
-) -> TileBlocks:
+def tile_blocks(convolution: Convolution, filtering: Filtering, tiles: int | None) -> TileBlocks:
     """Blocks of so many tiles; a single block if `tiles` is None or no blocks have so many."""
     counts = _counts(convolution, filtering)
     shapes = dict(_shapes(convolution, filtering))
     return TileBlocks(counts, counts if tiles is None else shapes.get(tiles, counts))
 
 
-def tile_counts(convolution: Convolution, filtering: TileFiltering) -> list[int]:
+def tile_counts(convolution: Convolution, filtering: Filtering) -> list[int]:
     """The tiles of the blocks that are worth a look, the largest first."""
     read, written = map(prod, convolution.depths)
     values = read * convolution.data.shape[-1] + written * convolution.stage.shape[-1]
@@ -82,17 +80,16 @@ def tile_counts(convolution: Convolution, filtering: TileFiltering) -> list[int]
             tiles
             for tiles, _ in _shapes(convolution, filtering)
             if LEAST_TILES <= tiles * written <= MOST_TILES
-            and tiles * filtering.products * values * 4 <= MAXIMUM_LOCAL_BYTES
+            and tiles * filtering.window**2 * values * 4 <= MAXIMUM_LOCAL_BYTES
         ),
         reverse=True,
     )
     return found[:MOST_COUNTS]
 
 
-def _shapes(convolution: Convolution, filtering: TileFiltering) -> Iterator[tuple[int, Tile]]:
+def _shapes(convolution: Convolution, filtering: Filtering) -> Iterator[tuple[int, Tile]]:
     """Tiles and shape of each block that divides the image; none where tiles reach beyond it."""
-    sizes = zip(convolution.image[1:], filtering.outputs, strict=True)
-    if any(extent % outputs for extent, outputs in sizes):
+    if any(extent % filtering.outputs for extent in convolution.image[1:]):
         return
     images, rows, columns = _counts(convolution, filtering)
     for part in range(1, columns):
@@ -103,7 +100,7 @@ def _shapes(convolution: Convolution, filtering: TileFiltering) -> Iterator[tupl
             yield part * columns, (1, part, columns)
 
 
-def _counts(convolution: Convolution, filtering: TileFiltering) -> Tile:
+def _counts(convolution: Convolution, filtering: Filtering) -> Tile:
     images, rows, columns = convolution.image
-    high, wide = filtering.outputs
-    return images, -(-rows // high), -(-columns // wide)
+    size = filtering.outputs
+    return images, -(-rows // size), -(-columns // size)

@@ -3,7 +3,7 @@
     before:  y[n, h, w, o] = sum(kh, kw, c) x[n, h + kh, w + kw, c] * g[kh, kw, c, o]
     after:   v[block, k, tile, c] = B^T d B         of the window d that the tile (ty, tx) reads
              t[block, k, tile, o] = sum(c) v[block, k, tile, c] * u[k, c, o]
-             y[n, h, w, o] = A^T t A                at h = m * ty + r, w = n * tx + s
+             y[n, h, w, o] = A^T t A                at h = m * ty + r, w = m * tx + s
 
 k counts the elements of a window; u is computed from the taps when the program is planned. All
 tiles are one block unless `tiles` says how many a block has (see `blocks`). The sum has
@@ -26,13 +26,7 @@ from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.rebuilding import rebuilt
 from relay_tune.schedule.winograd.blocks import tile_blocks
 from relay_tune.schedule.winograd.match import Convolution, match_convolution
-from relay_tune.schedule.winograd.transforms import (
-    FILTERINGS,
-    Filtering,
-    Rows,
-    TileFiltering,
-    transformed_taps,
-)
+from relay_tune.schedule.winograd.transforms import FILTERINGS, Filtering, transformed_taps
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import (
     Axis,
@@ -54,9 +48,9 @@ ALIASED_BYTES = 2048
 
 
 def winograd_program(
-    program: TensorProgram, outputs: tuple[int, int], tiles: int | None = None
+    program: TensorProgram, outputs: int, tiles: int | None = None
 ) -> TensorProgram | None:
-    """The program with its 3 x 3 convolutions computed in tiles of so many rows and columns.
+    """The program with its 3 x 3 convolutions computed in tiles of `outputs` x `outputs`.
 
     Where blocks of so many `tiles` divide a convolution, it is computed in them. None where there
     is no convolution of stride 1 with constant taps and enough channels.
@@ -88,15 +82,11 @@ def winograd_program(
 
 
 def _stages(
-    convolution: Convolution,
-    data: Tensor,
-    taps: Tensor,
-    filtering: TileFiltering,
-    tiles: int | None,
+    convolution: Convolution, data: Tensor, taps: Tensor, filtering: Filtering, tiles: int | None
 ) -> Computed:
     """The result of a convolution, by way of the transformed data and the products."""
     blocks = tile_blocks(convolution, filtering, tiles)
-    (high, wide), depths = filtering.outputs, convolution.depths
+    size, depths = filtering.outputs, convolution.depths
     inputs, outputs = taps.shape[-2:]
     plane_bytes = prod(blocks.counts) * prod(depths[0]) * inputs * 4
     stored = inputs + (_spare_channels(plane_bytes) if blocks.block == blocks.counts else 0)
@@ -109,7 +99,7 @@ def _stages(
 
     def shape(depth: Sequence[int], channels: int) -> list[int]:
         images, *tile = blocks.block
-        return [*blocks.blocks, filtering.products, images, *depth, *tile, channels]
+        return [*blocks.blocks, filtering.window**2, images, *depth, *tile, channels]
 
     transformed = compute("winograd_data", shape(depths[0], stored), element)
     summed = [Axis(axis.name, axis.extent) for axis in convolution.tap_axes[2:]]
@@ -125,9 +115,9 @@ def _stages(
 
     def result(n: Scalar, *at: Scalar) -> Scalar:
         *depth, h, w, o = at
-        outer, (image, *tile) = blocks.place((n, h // high, w // wide))
+        outer, (image, *tile) = blocks.place((n, h // size, w // size))
         inner = (image, *depth, *tile, o)
-        return _result(filtering, lambda k: products[(*outer, k, *inner)], (h % high, w % wide))
+        return _result(filtering, lambda k: products[(*outer, k, *inner)], (h % size, w % size))
 
     return compute(convolution.stage.name, convolution.stage.shape, result)
 
@@ -142,7 +132,7 @@ def _spare_channels(plane_bytes: int) -> int:
 
 
 def _transformed_data(
-    filtering: TileFiltering,
+    filtering: Filtering,
     data: Tensor,
     k: Scalar,
     tile: Sequence[Scalar],
@@ -151,9 +141,9 @@ def _transformed_data(
 ) -> Scalar:
     """Element k of B^T d B; what a window reads beyond the data is zero."""
     n, ty, tx = tile
-    rows, in_rows = _window_places(filtering.rows, ty, data.shape[-3])
-    columns, in_columns = _window_places(filtering.columns, tx, data.shape[-2])
-    wide = filtering.columns.window
+    window = filtering.window
+    rows, in_rows = _window_places(filtering, ty, data.shape[-3])
+    columns, in_columns = _window_places(filtering, tx, data.shape[-2])
 
     def load(row: int, column: int) -> Scalar:
         value: Scalar = data[(n, *depth, rows[row], columns[column], c)]
@@ -161,8 +151,7 @@ def _transformed_data(
             value = value if inside is None else select(inside, value, 0.0)
         return value
 
-    transforms = (filtering.rows.data, filtering.columns.data)
-    return _two_passes(transforms, load, filtering.window, (k // wide, k % wide), filtering.window)
+    return _two_passes(filtering.data, load, window, (k // window, k % window), window)
 
 
 def _window_places(
@@ -180,34 +169,30 @@ def _window_places(
 
 
 def _result(
-    filtering: TileFiltering, product: Callable[[int], Scalar], at: tuple[Scalar, Scalar]
+    filtering: Filtering, product: Callable[[int], Scalar], at: tuple[Scalar, Scalar]
 ) -> Scalar:
     """The element of A^T t A at a row and column of the tile whose products are given."""
+    window = filtering.window
 
     def load(row: int, column: int) -> Scalar:
-        return product(row * filtering.columns.window + column)
+        return product(row * window + column)
 
-    transforms = (filtering.rows.result, filtering.columns.result)
-    return _two_passes(transforms, load, filtering.window, at, filtering.outputs)
+    return _two_passes(filtering.result, load, window, at, filtering.outputs)
 
 
 def _two_passes(
-    transforms: tuple[Rows, Rows],
+    rows: Callable[[Sequence[Scalar]], list[Scalar]],
     element: Callable[[int, int], Scalar],
-    window: tuple[int, int],
+    window: int,
     at: tuple[Scalar, Scalar],
-    extents: tuple[int, int],
+    extent: int,
 ) -> Scalar:
-    """Element `at` of R e C^T for the linear maps R and C that `transforms` write out.
-
-    `window` is the shape of e, `extents` that of the result.
-    """
-    along_rows, along_columns = transforms
+    """Element `at` of R e R^T for the linear map R that `rows` writes out."""
     columns = []
-    for column in range(window[1]):
-        down = along_rows([element(row, column) for row in range(window[0])])
-        columns.append(_chosen(down, at[0], 0, extents[0]))
-    return _chosen(along_columns(columns), at[1], 0, extents[1])
+    for column in range(window):
+        down = rows([element(row, column) for row in range(window)])
+        columns.append(_chosen(down, at[0], 0, extent))
+    return _chosen(rows(columns), at[1], 0, extent)
 
 
 def _chosen(values: Sequence[Scalar], position: Scalar, low: int, high: int) -> Scalar:

@@ -1,9 +1,8 @@
-"""The transforms of Winograd's minimal filtering F(m x n, 3 x 3), as expressions.
+"""The transforms of Winograd's minimal filtering F(m x m, 3 x 3), as expressions.
 
 An output tile of m x m is A^T ((G g G^T) * (B^T d B)) A for a window of (m + 2) x (m + 2) elements
 d and taps g. Matrices from Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks"
-(2016), section 4.1, for the interpolation points 0, 1, -1 (m = 2) and 0, 1, -1, 2, -2 (m = 4). A
-tile of m x n takes the matrices of m for its rows and those of n for its columns.
+(2016), section 4.1, for the interpolation points 0, 1, -1 (m = 2) and 0, 1, -1, 2, -2 (m = 4).
 """
 
 from __future__ import annotations
@@ -40,34 +39,6 @@ class Filtering:
         return self.outputs + 2
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class TileFiltering:
-    """The transforms F(m x n, 3 x 3) of tiles.
-
-    Attributes:
-        rows: F(m, 3), along the rows of a tile.
-        columns: F(n, 3), along its columns.
-    """
-
-    rows: Filtering
-    columns: Filtering
-
-    @property
-    def outputs(self) -> tuple[int, int]:
-        """The rows and columns of a tile."""
-        return self.rows.outputs, self.columns.outputs
-
-    @property
-    def window(self) -> tuple[int, int]:
-        """The rows and columns of what a tile reads."""
-        return self.rows.window, self.columns.window
-
-    @property
-    def products(self) -> int:
-        """The multiplications of a tile for each pair of channels."""
-        return self.rows.window * self.columns.window
-
-
 def _data_2(d: Sequence[Scalar]) -> list[Scalar]:
     return [d[0] - d[2], d[1] + d[2], d[2] - d[1], d[1] - d[3]]
 
@@ -100,7 +71,7 @@ def _result_4(t: Sequence[Scalar]) -> list[Scalar]:
     ]
 
 
-LINES = {
+FILTERINGS = {
     2: Filtering(
         2,
         np.array([[1, 0, 0], [1 / 2, 1 / 2, 1 / 2], [1 / 2, -1 / 2, 1 / 2], [0, 0, 1]]),
@@ -123,18 +94,12 @@ LINES = {
         _result_4,
     ),
 }
-"""By the outputs of a tile along one dimension."""
-
-FILTERINGS = {
-    (rows, columns): TileFiltering(LINES[rows], LINES[columns])
-    for rows, columns in ((2, 2), (2, 4), (4, 4))
-}
-"""By the rows and columns of a tile."""
+"""By the outputs of a tile."""
 
 
-def transformed_taps(filtering: TileFiltering, taps: np.ndarray) -> np.ndarray:
-    """G g G^T of `taps` (3, 3, .., inputs, outputs), as (products of a tile, .., outputs)."""
-    down, across = (line.taps.astype(taps.dtype) for line in (filtering.rows, filtering.columns))
-    rows = np.tensordot(down, taps, (1, 0))
-    both = np.tensordot(across, rows, (1, 1))
+def transformed_taps(filtering: Filtering, taps: np.ndarray) -> np.ndarray:
+    """G g G^T of `taps` (3, 3, .., inputs, outputs), as (window * window, .., inputs, outputs)."""
+    matrix = filtering.taps.astype(taps.dtype)
+    rows = np.tensordot(matrix, taps, (1, 0))
+    both = np.tensordot(matrix, rows, (1, 1))
     return np.ascontiguousarray(both.swapaxes(0, 1)).reshape(-1, *taps.shape[2:])

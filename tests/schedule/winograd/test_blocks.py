@@ -46,16 +46,16 @@ def convolution_of(*shape):
     ],
 )
 def test_blocks_divide_the_tiles(shape, tiles, block, blocks):
-    found = tile_blocks(convolution_of(*shape), FILTERINGS[4, 4], tiles)
+    found = tile_blocks(convolution_of(*shape), FILTERINGS[4], tiles)
     assert (found.block, found.blocks) == (block, blocks)
 
 
 def test_counts_that_are_worth_a_look():
-    assert tile_counts(convolution_of(1, 56, 56, 64, 64), FILTERINGS[4, 4]) == [28, 14]
-    assert tile_counts(convolution_of(1, 56, 56, 256, 256), FILTERINGS[4, 4]) == [14]
-    assert tile_counts(convolution_of(1, 58, 56, 64, 64), FILTERINGS[4, 4]) == []
-    assert tile_counts(convolution_of(1, 16, 16, 64, 64), FILTERINGS[4, 4]) == []
-    assert tile_counts(convolution_of(2, 16, 16, 64, 64), FILTERINGS[4, 4]) == [16]
+    assert tile_counts(convolution_of(1, 56, 56, 64, 64), FILTERINGS[4]) == [28, 14]
+    assert tile_counts(convolution_of(1, 56, 56, 256, 256), FILTERINGS[4]) == [14]
+    assert tile_counts(convolution_of(1, 58, 56, 64, 64), FILTERINGS[4]) == []
+    assert tile_counts(convolution_of(1, 16, 16, 64, 64), FILTERINGS[4]) == []
+    assert tile_counts(convolution_of(2, 16, 16, 64, 64), FILTERINGS[4]) == [16]
 
 
 def test_blocks_are_algorithms():
@@ -70,12 +70,6 @@ def test_blocks_are_algorithms():
     exact = plan_program(program).with_accuracy(Accuracy.EXACT).algorithms
     assert not any(name.startswith("winograd4") for name in exact)
     assert "winograd2_tiles24" in exact
-
-
-def test_tiles_wider_than_high_are_for_small_images():
-    names = algorithms(convolution_program((1, 14, 14, 16, 16)))
-    assert "winograd2x4" in names
-    assert "winograd2x4" not in algorithms(convolution_program((1, 24, 24, 16, 16)))
 
 
 def test_what_stages_leave_each_other_is_local():

@@ -8,7 +8,7 @@ from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import plan_program, read_schedule
 from relay_tune.schedule.schedule import DIRECT
 from relay_tune.schedule.winograd.stages import winograd_program
-from relay_tune.schedule.winograd.transforms import FILTERINGS, LINES, transformed_taps
+from relay_tune.schedule.winograd.transforms import FILTERINGS, transformed_taps
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import literal
 from relay_tune.tensor.scalar_value import scalar_value
@@ -26,9 +26,9 @@ from tests.schedule.running import runnable_targets
 # The transforms ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("outputs", LINES)
+@pytest.mark.parametrize("outputs", FILTERINGS)
 def test_one_dimensional_filtering(outputs):
-    filtering = LINES[outputs]
+    filtering = FILTERINGS[outputs]
     rng = np.random.default_rng(1)
     data, taps = rng.standard_normal(filtering.window), rng.standard_normal(3)
     literals = [literal(value, "float64") for value in data]
@@ -42,19 +42,10 @@ def test_one_dimensional_filtering(outputs):
 
 def test_transformed_taps():
     taps = np.random.default_rng(2).standard_normal((3, 3, 4, 5))
-    found = transformed_taps(FILTERINGS[4, 4], taps)
-    matrix = LINES[4].taps
+    found = transformed_taps(FILTERINGS[4], taps)
+    matrix = FILTERINGS[4].taps
     assert found.shape == (36, 4, 5)
     assert np.allclose(found[1 * 6 + 4, 2, 3], (matrix @ taps[:, :, 2, 3] @ matrix.T)[1, 4])
-
-
-def test_transformed_taps_of_tiles_that_are_wider_than_high():
-    taps = np.random.default_rng(2).standard_normal((3, 3, 4, 5))
-    found = transformed_taps(FILTERINGS[2, 4], taps)
-    assert found.shape == (24, 4, 5)
-    assert np.allclose(
-        found[3 * 6 + 4], np.einsum("h,w,hwio->io", LINES[2].taps[3], LINES[4].taps[4], taps)
-    )
 
 
 # What is replaced --------------------------------------------------------------------------------
@@ -84,7 +75,7 @@ def test_applies(case):
     options = {"shape": SHAPE, **APPLIES[case]}
     program = convolution_program(**options)
     assert algorithms(program) == (DIRECT, *WINOGRAD)
-    changed = winograd_program(program, (4, 4))
+    changed = winograd_program(program, 4)
     feeds = feeds_of(program)
     (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
     (found,) = evaluate(changed.outputs, {**feeds, **dict(changed.constants)})
@@ -95,7 +86,7 @@ def test_applies(case):
 def test_does_not_apply(case):
     program = convolution_program(**{"shape": SHAPE, **DOES_NOT_APPLY[case]})
     assert algorithms(program) == (DIRECT,)
-    assert winograd_program(program, (2, 2)) is None
+    assert winograd_program(program, 2) is None
     with pytest.raises(InputError, match="does not apply"):
         prepared_program(program, "winograd2")
 

@@ -41,7 +41,7 @@ WINDOWS = {"plain": {}, "stride": {"stride": 2}, "dilation": {"dilation": 2}, "f
 @pytest.mark.parametrize("window", WINDOWS)
 def test_the_depth_may_have_any_window(window):
     program = volume((3, 6, 5, 4), **WINDOWS[window])
-    changed = winograd_program(program, (4, 4))
+    changed = winograd_program(program, 4)
     feeds = feeds_of(program)
     (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
     (found,) = evaluate(changed.outputs, {**feeds, **dict(changed.constants)})
