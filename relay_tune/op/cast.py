@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, elementwise, integer_shape
 from relay_tune.tensor.expression import cast as cast_scalar
-from relay_tune.tensor.scalar_semantics import convert, numpy_dtype
+from relay_tune.tensor.expression import reinterpret as reinterpret_scalar
+from relay_tune.tensor.scalar_semantics import convert, reinterpret_bits
 from relay_tune.typing.relations.elementwise import cast as cast_relation
 from relay_tune.typing.relations.elementwise import cast_like as cast_like_relation
+from relay_tune.typing.relations.elementwise import reinterpret as reinterpret_relation
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,14 @@ def _cast_like_reference(attributes: Attributes, data: Array, like: Array) -> Ar
     return convert(data, like.dtype.name)
 
 
+def _reinterpret(attributes: CastAttributes, inputs: Any, types: Any) -> list[Any]:
+    dtype = attributes.dtype
+    shape = integer_shape(types[0])
+    return [elementwise("reinterpret", shape, inputs, lambda x: reinterpret_scalar(x, dtype))]
+
+
 def _reinterpret_reference(attributes: CastAttributes, data: Array) -> Array:
-    return np.ascontiguousarray(data).view(numpy_dtype(attributes.dtype)).reshape(data.shape)
+    return reinterpret_bits(data, attributes.dtype)
 
 
 cast = register(
@@ -76,9 +82,10 @@ reinterpret = register(
     Operator(
         name="reinterpret",
         arguments=("data",),
-        relation=cast_relation,
-        kind=FusionKind.OPAQUE,
+        relation=reinterpret_relation,
+        kind=FusionKind.ELEMENTWISE,
         attributes=CastAttributes,
+        compute=_reinterpret,
         reference=_reinterpret_reference,
         documentation="The same bits read as elements of another type of the same width.",
     )

@@ -147,6 +147,13 @@ class Cast(Scalar):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Reinterpret(Scalar):
+    """The stored bits of the operand read as `dtype`, which is as wide."""
+
+    operand: Scalar
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Reduce(Scalar):
     """The reduction of `body` over `axes` with one of REDUCTIONS."""
 
@@ -219,6 +226,11 @@ def select(condition: Scalar, if_true: Scalar, if_false: Scalar | Number) -> Sca
 def cast(operand: Scalar, dtype: str) -> Scalar:
     """The operand converted to `dtype`; itself if it has that dtype."""
     return operand if operand.dtype == dtype else Cast(operand, dtype=dtype)
+
+
+def reinterpret(operand: Scalar, dtype: str) -> Scalar:
+    """The bits of the operand read as another type of the same width; itself if it is that type."""
+    return operand if operand.dtype == dtype else Reinterpret(operand, dtype=dtype)
 
 
 def reduce(operation: str, axes: Sequence[Axis], body: Scalar) -> Scalar:

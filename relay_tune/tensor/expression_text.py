@@ -16,6 +16,7 @@ from relay_tune.tensor.expression import (
     Literal,
     Load,
     Reduce,
+    Reinterpret,
     Scalar,
     Select,
     Tensor,
@@ -96,6 +97,8 @@ def node_text(node: Scalar, parts: Sequence[str]) -> str:
             return f"select({', '.join(parts)})"
         case Cast():
             return f"{node.dtype}({parts[0]})"
+        case Reinterpret():
+            return f"{node.dtype} bits({parts[0]})"
         case Reduce():
             axes = ", ".join(f"{axis.name} < {axis.extent}" for axis in node.axes)
             return f"{node.operation}({axes}: {parts[0]})"

@@ -33,6 +33,11 @@ def convert(value: Array, dtype: str) -> Array:
         return value != 0 if dtype == "bool" else value.astype(numpy_dtype(dtype))
 
 
+def reinterpret_bits(value: Array, dtype: str) -> Array:
+    """The bits of an array read as elements of another type of the same width."""
+    return np.ascontiguousarray(value).view(numpy_dtype(dtype)).reshape(np.shape(value))
+
+
 def apply_unary(operation: str, operand: Array) -> Array:
     """One of UNARY_OPERATIONS, elementwise; the dtype of the operand, bool for predicates."""
     with np.errstate(all="ignore"):

@@ -6,7 +6,17 @@ from collections.abc import Generator, Mapping
 
 import numpy as np
 
-from relay_tune.tensor.expression import Axis, Binary, Cast, Literal, Load, Scalar, Select, Tensor
+from relay_tune.tensor.expression import (
+    Axis,
+    Binary,
+    Cast,
+    Literal,
+    Load,
+    Reinterpret,
+    Scalar,
+    Select,
+    Tensor,
+)
 from relay_tune.tensor.expression import Unary as UnaryNode
 from relay_tune.tensor.scalar_semantics import (
     Array,
@@ -14,6 +24,7 @@ from relay_tune.tensor.scalar_semantics import (
     apply_unary,
     convert,
     numpy_dtype,
+    reinterpret_bits,
 )
 
 Mask = Array | None
@@ -66,6 +77,8 @@ def _visit(
             return apply_unary(node.operation, (yield node.operand, mask))
         case Cast():
             return convert((yield node.operand, mask), node.dtype)
+        case Reinterpret():
+            return reinterpret_bits((yield node.operand, mask), node.dtype)
         case Binary():
             left = yield node.left, mask
             right = yield node.right, mask

@@ -13,6 +13,7 @@ from relay_tune.tensor.expression import (
     Literal,
     Load,
     Reduce,
+    Reinterpret,
     Scalar,
     Select,
     Unary,
@@ -23,6 +24,7 @@ OPERANDS: Mapping[type[Scalar], Callable[[Any], tuple[Scalar, ...]]] = {
     Load: lambda load: load.indices,
     Unary: lambda unary: (unary.operand,),
     Cast: lambda cast: (cast.operand,),
+    Reinterpret: lambda reinterpret: (reinterpret.operand,),
     Binary: lambda binary: (binary.left, binary.right),
     Select: lambda select: (select.condition, select.if_true, select.if_false),
     Reduce: lambda reduce: (reduce.body,),
@@ -43,7 +45,7 @@ def rebuild(expression: Scalar, new: tuple[Scalar, ...]) -> Scalar:
     match expression:
         case Load():
             return replace(expression, indices=new)
-        case Unary() | Cast():
+        case Unary() | Cast() | Reinterpret():
             return replace(expression, operand=new[0])
         case Binary():
             return binary(expression.operation, new[0], new[1])
@@ -110,6 +112,8 @@ def _content(node: Scalar) -> tuple[Hashable, ...]:
             return node.operation, *inner
         case Cast():
             return "cast", node.dtype, *inner
+        case Reinterpret():
+            return "reinterpret", node.dtype, *inner
         case Select():
             return "select", *inner
     return (node,)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relay_tune.codegen.arithmetic import Arithmetic, Value
-from relay_tune.codegen.llvm_types import BYTES, is_float, is_signed
+from relay_tune.codegen.llvm_types import BYTES, is_float, is_signed, memory_type
 from relay_tune.codegen.vector_math.functions import VECTOR_FUNCTIONS, power
 
 FLOAT_INSTRUCTIONS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
@@ -245,6 +245,18 @@ def _floored(a: Arithmetic, left: str, right: str, *, quotient: bool) -> str:
 def cast_value(a: Arithmetic, value: Value, to: str) -> Value:
     """A value converted to another element type; `a` has the source type."""
     return Value(_cast_text(a, value.text, value.dtype, to), to, value.lanes)
+
+
+def reinterpret_value(a: Arithmetic, value: Value, to: str) -> Value:
+    """The stored bits of a value as another element type of the same width.
+
+    A signalling NaN of 16 bits becomes a quiet one.
+    """
+    stored = to_memory(a, value.text, value.dtype)
+    source, target = memory_type(value.dtype, a.lanes), memory_type(to, a.lanes)
+    if source != target:
+        stored = a.writer.pure(f"bitcast {source} {stored} to {target}")
+    return Value(from_memory(a.of(to), stored, to), to, value.lanes)
 
 
 def _cast_text(a: Arithmetic, x: str, source: str, to: str) -> str:

@@ -11,7 +11,12 @@ from relay_tune.codegen.arithmetic import Value
 from relay_tune.codegen.function_writer import FunctionWriter
 from relay_tune.codegen.kernels.index_writer import IndexWriter
 from relay_tune.codegen.kernels.load_writer import LoadWriter
-from relay_tune.codegen.kernels.operations import binary_operation, cast_value, unary_operation
+from relay_tune.codegen.kernels.operations import (
+    binary_operation,
+    cast_value,
+    reinterpret_value,
+    unary_operation,
+)
 from relay_tune.codegen.kernels.reduce_lanes import reduce_lanes, reduce_rows
 from relay_tune.codegen.kernels.vector_lanes import LANE, VectorContext, VectorLanes
 from relay_tune.codegen.llvm_types import is_float
@@ -24,6 +29,7 @@ from relay_tune.tensor.expression import (
     Cast,
     Literal,
     Load,
+    Reinterpret,
     Scalar,
     Select,
     Tensor,
@@ -86,6 +92,10 @@ class ValueWriter:
                 operand = self.value(expression.operand)
                 arithmetic = self.lanes.arithmetic(operand.dtype, operand.lanes)
                 return cast_value(arithmetic, operand, expression.dtype)
+            case Reinterpret():
+                operand = self.value(expression.operand)
+                arithmetic = self.lanes.arithmetic(operand.dtype, operand.lanes)
+                return reinterpret_value(arithmetic, operand, expression.dtype)
             case Select():
                 return self._select(expression)
             case LaneReduce():

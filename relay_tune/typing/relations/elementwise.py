@@ -7,6 +7,7 @@ from itertools import zip_longest
 from typing import Any
 
 from relay_tune.ir.dim import Dim, UnknownDim
+from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.operator import RelationContext
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.typing.relations.support import (
@@ -47,6 +48,18 @@ def cast(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> T
     """The shape of the argument, of element type `dtype`."""
     data = known_tensor(inputs[0])
     return None if data is None else TensorType(data.shape, attributes.dtype)
+
+
+def reinterpret(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """The shape of the argument, of element type `dtype`, which is as wide as the argument's."""
+    data = known_tensor(inputs[0])
+    if data is None:
+        return None
+    result = TensorType(data.shape, attributes.dtype)
+    if DTYPES[data.dtype].itemsize != DTYPES[attributes.dtype].itemsize:
+        detail = "elements of the two types have different numbers of bytes"
+        raise conflict("reinterpret", data, result, detail, "Use cast to convert the elements.")
+    return result
 
 
 def cast_like(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
