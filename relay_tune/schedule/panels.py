@@ -189,7 +189,9 @@ def _is_worth_copying(load: Load, stage: Stage, body: Reduce, column: Axis) -> b
     if is_symbolic(column.extent):
         return form.coefficient(column) != 1
     panel_bytes = 4 * column.extent * prod(a.extent for a in body.axes if a in used)
-    return form.coefficient(column) != 1 or nominal(panel_bytes) > LEAST_BYTES
+    # An open operand of just LEAST_BYTES in one example is larger in the next one.
+    stays = nominal(panel_bytes) < LEAST_BYTES + (not is_symbolic(panel_bytes))
+    return form.coefficient(column) != 1 or not stays
 
 
 def _copied(

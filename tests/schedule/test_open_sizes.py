@@ -65,6 +65,11 @@ CASES = [
         "%x: Tensor[(2, n, m), float32], %y: Tensor[(2, n, m), float32]",
         TWO,
     ),
+    (  # an operand of 32 KiB at the example's size
+        "nn.batch_matmul(%x, %y, transpose_b=False)",
+        "%x: Tensor[(2, n, m), float32], %y: Tensor[(2, m, 128), float32]",
+        TWO,
+    ),
     (
         "nn.conv2d(%x, %w, kernel_size=[3, 3], padding=[1, 1, 1, 1], channels=6)",
         "%x: Tensor[(n, 3, 9, 9), float32], %w: Tensor[(6, 3, 3, 3), float32]",
