@@ -208,10 +208,19 @@ class TestConstantCopies:
     def test_enough_to_clear_the_caches_that_the_network_clears(self) -> None:
         assert copies_wanted(1 << 20, 10 << 20, seconds=1e-6, threads=1) == 3
         assert copies_wanted(1 << 20, 10 << 20, seconds=1e-6, threads=2) == 5
-        assert copies_wanted(1 << 16, 1 << 19, seconds=1e-6, threads=1) == 2
+        assert copies_wanted(1 << 16, 1 << 18, seconds=1e-6, threads=1) == 2
         assert copies_wanted(8 << 20, 500 << 20, seconds=1e-6, threads=1) == 9
         assert copies_wanted(300 << 20, 500 << 20, seconds=1e-6, threads=1) == 2
         assert copies_wanted(1 << 10, 10 << 20, seconds=1e-6, threads=1) == MOST_COPIES
+
+    def test_memory_where_the_network_fills_half_of_the_last_cache(self) -> None:
+        assert copies_wanted(8 << 20, 17 << 20, seconds=1e-6, threads=1) == 9
+        assert copies_wanted(8 << 20, 17 << 20, seconds=1e-6, threads=2) == 9
+        assert copies_wanted(8 << 20, 15 << 20, seconds=1e-6, threads=1) == 2
+
+    def test_a_share_of_a_last_cache_that_many_use(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(cold_constants, "cache_sizes", lambda: (32 << 10, 2 << 20, 480 << 20))
+        assert copies_wanted(16 << 20, 60 << 20, seconds=1e-6, threads=1) == 9
 
     def test_none_where_nothing_comes_in_between(self) -> None:
         assert copies_wanted(1 << 20, 0, seconds=1e-6, threads=1) == 1
@@ -229,3 +238,21 @@ class TestConstantCopies:
             assert all(place % 64 == 0 for place in row)
             for array, place in zip(arrays, row, strict=True):
                 assert ctypes.string_at(place, array.nbytes) == array.tobytes()
+
+    def test_memory_that_holds_numbers_is_not_written_again(self) -> None:
+        copies = ConstantCopies()
+        first, second = np.full(64, 1, np.float32), np.full(32, 2, np.float32)
+        (_, place) = copies.copy([first], 2)
+        (own, again) = copies.copy([second], 2)
+        assert again == place and own == [second.ctypes.data]
+        assert ctypes.string_at(place[0], 256) == first.tobytes()
+
+    def test_indices_are_always_written(self) -> None:
+        copies = ConstantCopies()
+        copies.copy([np.full(64, 1, np.float32)], 2)
+        indices = np.full(16, 3, np.int64)
+        (_, place) = copies.copy([indices], 2)
+        assert ctypes.string_at(place[0], 128) == indices.tobytes()
+        numbers = np.full(16, 4, np.float32)
+        (_, place) = copies.copy([numbers], 2)
+        assert ctypes.string_at(place[0], 64) == numbers.tobytes()
