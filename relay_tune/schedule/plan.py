@@ -29,6 +29,9 @@ from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Input, ProcedureOutput, compute
 
+HIDDEN_SHARE = 0.7
+"""How much of the time in which weights come from memory is hidden if they are fetched ahead."""
+
 KERNEL_CYCLES = 1000.0
 """What a kernel costs that does nothing: its call, and the others' waiting for it."""
 
@@ -176,19 +179,27 @@ class Plan:
 
     def least_cycles(self, machine: Machine, threads: int) -> float:
         """What no estimate under the plan's own algorithm goes below."""
-        return least_cycles(self.spaces(machine, threads), machine) + self.fixed_cycles()
+        return least_cycles(self.spaces(machine, threads), machine) + self.fixed_cycles(machine)
 
     def default_under_algorithm(self, machine: Machine, threads: int) -> tuple[float, Schedule]:
         """The estimated cycles of the best schedule under the plan's own algorithm, and itself."""
         spaces = self.spaces(machine, threads)
         choices = default_choices(spaces)
         cycles = sum(s.estimate(choice).cycles for s, choice in zip(spaces, choices, strict=True))
-        return cycles + self.fixed_cycles(), Schedule(choices, self.algorithm)
+        return cycles + self.fixed_cycles(machine), Schedule(choices, self.algorithm)
 
-    def fixed_cycles(self) -> float:
-        """The estimated cycles that depend on the algorithm alone: kernels, and waiting."""
+    def fixed_cycles(self, machine: Machine) -> float:
+        """The estimated cycles that depend on the algorithm alone: kernels, and waiting.
+
+        Weights are charged as in the run of a whole network, where they come from memory.
+        """
         groups = [step for step in self.steps if isinstance(step, RowBlocks)]
-        return KERNEL_CYCLES * len(self.steps) + sum(waiting_cycles(group) for group in groups)
+        weights = sum(data.nbytes for _, data in self.program.constants)
+        return (
+            KERNEL_CYCLES * len(self.steps)
+            + sum(waiting_cycles(group) for group in groups)
+            + (1 - HIDDEN_SHARE) * weights / machine.cache_bandwidth[-1]
+        )
 
 
 def plan_program(program: TensorProgram, algorithm: str = DIRECT) -> Plan:

@@ -47,7 +47,7 @@ class PlanSpace:
             space.estimate(choice)
             for space, choice in zip(self._spaces, self._defaults, strict=True)
         )
-        self._fixed_cycles = plan.fixed_cycles()
+        self._fixed_cycles = plan.fixed_cycles(machine)
         joined = {n for n, space in enumerate(self._spaces) if space.analysis.near.joined}
         self._searched = _searched_nests(self._default_estimates, joined)
         self._kept = set(range(len(self._spaces))) - {*self._searched, *joined}

@@ -16,20 +16,24 @@ from relay_tune.schedule.estimates.load_count import (
     vector_count,
 )
 from relay_tune.schedule.estimates.partial_rows import lies_in_panels, scattering, torn_bytes
-from relay_tune.schedule.estimates.swept_weights import swept_cycles
+from relay_tune.schedule.estimates.swept_weights import MOST_USES, swept_cycles
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.tensor.expression import Axis
 
-EXPOSED_SHARE = 0.65
-"""How much of the transfer of weights no arithmetic hides, unless it is asked for early.
-
-Measured with 3x3 convolutions of 512 channels on 7x7 by Winograd's F(2x2), 16.8 MB of weights each:
-1.1 ms if these lie in the third cache, 2.2 ms from memory, 1.3 ms from memory and fetched ahead.
-"""
+EXPOSED_SHARE = 0.5
+"""How much of the transfer of weights no arithmetic hides, unless it is asked for early."""
 
 PREFETCH_COST = 0.05
 """What asking for weights early costs, relative to their transfer."""
+
+WAIT_SHARE = 0.2
+"""How much longer weights of a network take if nothing asks for them early, as a part of the time
+in which they come from memory. What all of them take longer is charged by the plan.
+
+Measured with 3x3 convolutions of 512 channels on 7x7 by Winograd's F(2x2), 16.8 MB of weights each:
+1.1 ms if these lie in the third cache, 2.2 ms from memory, 1.4 ms from memory and fetched ahead.
+"""
 
 ONE_STREAM = 1.15
 """How much longer weights take from memory if all are read in the order in which they lie.
@@ -115,6 +119,9 @@ def memory_cycles(
             exposed += first * _unhidden(analysis, choice, access, touched[0], machine)
         if access.constant:
             uses = points / access.elements
+            if uses > MOST_USES and access is not fetched:
+                whole = access.elements * access.bytes / machine.cache_bandwidth[-1]
+                exposed += WAIT_SHARE * whole / analysis.near.repeats
             exposed += swept_cycles(access.elements * access.bytes, touched[0], uses, machine)
     cycles += stored_cycles(analysis, machine)
     wasted = torn_bytes(analysis, tile, _stored_bytes(analysis)) + reloaded_bytes(analysis, choice)
@@ -197,9 +204,9 @@ def _access_cycles(
     counts go from the inside out, `working_sets` are the bytes inside each. What an iteration
     shares with the one before (rows of a sliding window) comes from the cache that holds an
     iteration, and costs its loads alone in the first one; where windows are used several times,
-    arithmetic hides that. Weights come from memory at
-    first: a whole network has run since their last use. Where the nest is repeated, they may be
-    near from the second time on.
+    arithmetic hides that. Weights are never in the second
+    cache at first: a whole network has run since their last use. Where the nest is repeated, they
+    may be there from the second time on.
     """
     near, moved, again, repeated, reused = analysis.near, touched[0], 0.0, 1.0, False
     everything = access.elements * access.bytes
@@ -226,7 +233,7 @@ def _access_cycles(
         first = access.fresh * moved * repeated / bandwidth(everything, machine)
         return again * repeated + known, first, 0.0
     beyond = machine.cache_bytes[1] + 1
-    cold = moved * repeated / machine.cache_bandwidth[-1] / near.repeats
+    cold = moved * repeated / _bandwidth(max(everything, beyond), machine) / near.repeats
     around = everything + near.bytes
     warm = moved * repeated / _kept_bandwidth(around, machine) * (1 - 1 / near.repeats)
     return again * repeated, cold + warm, cold + (warm if around >= beyond else 0.0)

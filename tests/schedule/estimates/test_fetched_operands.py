@@ -8,6 +8,7 @@ import pytest
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.fetched_operands import fetched_ahead
+from relay_tune.schedule.estimates.memory_traffic import WAIT_SHARE
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.expression import Axis, reduce
@@ -57,3 +58,12 @@ def cycles_by_vector(columns: int):
 def test_a_matrix_from_memory_is_read_in_several_rows():
     packed, rows = cycles_by_vector(8192)
     assert rows < packed
+
+
+def test_weights_that_nothing_asks_for_are_waited_for():
+    space = product_space(16, 512, 512)
+    choice = TileChoice(1, 16, (16, 16), (0, 1), (1, 1), (0,), 8, 0)
+    fetched = replace(choice, prefetch=True)
+    weights = 4 * 512 * 512 / SERVER.cache_bandwidth[-1]
+    saved = space.estimate(choice).cycles - space.estimate(fetched).cycles
+    assert WAIT_SHARE * weights < saved < weights

@@ -40,7 +40,7 @@ def described_plan(
     if unroll:
         choices = [replace(choice, tile=(1, 4, 16), unroll=unroll) for choice in choices]
     estimates = [space.estimate(choice) for space, choice in zip(spaces, choices, strict=True)]
-    found = features(spaces, choices, estimates, plan.fixed_cycles())
+    found = features(spaces, choices, estimates, plan.fixed_cycles(machine))
     return dict(zip(FEATURE_NAMES, found, strict=True))
 
 
