@@ -12,6 +12,12 @@ CACHES = Path("/sys/devices/system/cpu")
 USUAL_BYTES = (32 << 10, 1 << 20, 32 << 20)
 """What is taken where the system says nothing."""
 
+LARGEST_SHARE = 64 << 20
+"""More of a cache is not counted: many others share it, and its far end is slow.
+
+Measured on a server whose system tells 480 MB: a core reads 28 GB/s up to 64 MB, 13 beyond.
+"""
+
 LEAST_LEVELS = 2
 """A description of fewer caches is not complete."""
 

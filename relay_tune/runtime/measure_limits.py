@@ -27,7 +27,7 @@ from relay_tune.codegen.limit_loops import (
 )
 from relay_tune.codegen.target import Target, native_target
 from relay_tune.runtime.aligned_memory import aligned_bytes
-from relay_tune.runtime.cache_sizes import cache_sizes
+from relay_tune.runtime.cache_sizes import LARGEST_SHARE, cache_sizes
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.runtime.threads import thread_pool
 
@@ -42,9 +42,6 @@ READ_BYTES = 64 << 20
 
 SHARED_READ_BYTES = 16 << 20
 """How much it reads from the slower ones that are shared."""
-
-LARGEST_CACHE = 64 << 20
-"""More of a cache is not counted: many others share it, and its far end is slow."""
 
 FLUSHED_BYTES = 16 << 20
 """Read from memory once, after no cache has it; less may lie in an unlucky place of memory."""
@@ -70,7 +67,7 @@ def machine_limits(threads: int) -> MachineLimits:
 def measure_limits(target: Target, threads: int) -> MachineLimits:
     """Measure the limits of this machine, which `target` must fit."""
     arithmetic = arithmetic_loops(target)
-    sizes = [min(size, LARGEST_CACHE) for size in cache_sizes()]
+    sizes = [min(size, LARGEST_SHARE) for size in cache_sizes()]
     run = _run_function(target, arithmetic, threads)
     near = [_whole_steps(size, target) for size in _read_sizes(sizes)]
     far = _whole_steps(FLUSHED_BYTES if can_flush(target) else UNFLUSHED_BYTES, target)

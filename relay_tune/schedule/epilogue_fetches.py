@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from math import prod
 
 from relay_tune.schedule.analysis import element_bytes
+from relay_tune.schedule.machine import LINE_BYTES
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.tile_points import Binding
 from relay_tune.tensor.affine import axis_affine
@@ -26,8 +27,6 @@ from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.loops import Block, Branch, Prefetch, Statement
 from relay_tune.tensor.size import is_symbolic, nominal
 from relay_tune.tensor.walk import loads, substitute
-
-LINE_BYTES = 64
 
 LEAST_FETCHED = 128 << 10
 """Bytes of a tensor; what is smaller is near anyway."""

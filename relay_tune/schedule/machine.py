@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+LINE_BYTES = 64
+"""Of a line in the caches of all processors that code is generated for."""
+
+LINE_ELEMENTS = LINE_BYTES // 4
+"""Numbers of 32 bits in a line."""
+
 
 @dataclass(frozen=True, slots=True)
 class Machine:

@@ -18,14 +18,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 
+from relay_tune.schedule.machine import LINE_ELEMENTS
 from relay_tune.schedule.nest import Nest
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, Tensor, binary, literal
 from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.loops import Block, Branch, Prefetch, Statement
 from relay_tune.tensor.walk import loads
-
-LINE_ELEMENTS = 16
 
 FEWEST_LINES = 64
 """Fewer are not worth an instruction."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from math import prod
 
 from relay_tune.schedule.analysis import element_bytes
+from relay_tune.schedule.machine import LINE_BYTES
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.operation_count import operation_count
 from relay_tune.tensor.affine import Affine, axis_affine
@@ -30,8 +31,6 @@ FEWEST_OPERATIONS = 8.0
 
 The last nest of a layer normalisation has three; it took 1.2 times as long with fetches.
 """
-
-LINE_BYTES = 64
 
 NEAR_BYTES = 32 << 10
 """A tensor that takes no more is in the first cache anyway."""

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from math import prod
 
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
+from relay_tune.schedule.machine import LINE_ELEMENTS
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
 from relay_tune.schedule.packed_loads import PackedLoad
@@ -30,7 +31,6 @@ from relay_tune.tensor.loops import Block, Branch, Prefetch, Statement
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.walk import loads
 
-LINE_ELEMENTS = 16
 MOST_LINES = 16
 """For each written-out group of reduction steps; more would take the place of arithmetic."""
 

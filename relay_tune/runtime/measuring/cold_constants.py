@@ -16,17 +16,11 @@ from typing import Any
 import numpy as np
 
 from relay_tune.runtime.aligned_memory import aligned_bytes, rounded_up
-from relay_tune.runtime.cache_sizes import cache_sizes
+from relay_tune.runtime.cache_sizes import LARGEST_SHARE, cache_sizes
 
 Array = np.ndarray[Any, Any]
 
-LAST_SHARE = 64 << 20
-"""What a core finds of a large last cache: others fill it, too.
-
-Measured on a server with 480 MB: 28 GB/s up to 64 MB, 13 beyond.
-"""
-
-MOST_BYTES = 2 * LAST_SHARE
+MOST_BYTES = 2 * LARGEST_SHARE
 """No more is copied for one candidate: copies cost time that other candidates could have."""
 
 MOST_COPIES = 64
@@ -69,7 +63,7 @@ def _evicting_bytes(other_bytes: int, threads: int) -> int:
     these is enough, however much more the network reads. The last cache is one for all threads.
     """
     *private, last = cache_sizes()
-    last = min(last, LAST_SHARE)
+    last = min(last, LARGEST_SHARE)
     if FILLED_SHARE * last < other_bytes:
         return DRIVEN_OUT * last
     cleared = max((size for size in private if FILLED_SHARE * size < other_bytes), default=0)

@@ -22,11 +22,10 @@ from relay_tune.schedule.estimates.load_count import (
     vector_axis,
     vector_count,
 )
+from relay_tune.schedule.machine import LINE_BYTES
 
 PAGE_BYTES = 4096
 """What the ways of a first cache are as large as, so that addresses need no translation."""
-
-LINE_BYTES = 64
 
 KEPT_LINES = 4
 """Lines that stay in each place beside what else passes by.

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from math import gcd
 
+from relay_tune.schedule.machine import LINE_BYTES
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
-
-LINE = 64
-"""Bytes of a cache line."""
 
 
 def split_share(form: Affine, size: int, vector: Axis, lanes: int) -> float:
@@ -23,6 +21,6 @@ def split_share(form: Affine, size: int, vector: Axis, lanes: int) -> float:
         return 0.0
     length = lanes * size
     steps = [factor * size for axis, factor in form.terms.items() if axis is not vector]
-    step = gcd(LINE, length, *steps)
-    starts = range(form.constant * size % step, LINE, step)
-    return sum(start + length > LINE for start in starts) / len(starts)
+    step = gcd(LINE_BYTES, length, *steps)
+    starts = range(form.constant * size % step, LINE_BYTES, step)
+    return sum(start + length > LINE_BYTES for start in starts) / len(starts)

@@ -9,12 +9,9 @@ from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.fetched_operands import may_lie_in_pieces
 from relay_tune.schedule.estimates.load_count import tiled_axes, vector_axis
-from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.machine import LINE_BYTES, Machine
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
-
-LINE_BYTES = 64
-"""Of a cache line."""
 
 PARTIAL_ROW = 1.5
 """How much slower parts of rows come from a cache than whole ones."""

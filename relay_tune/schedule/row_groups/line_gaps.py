@@ -15,13 +15,13 @@ from dataclasses import replace
 from math import gcd, prod
 
 from relay_tune.schedule.analysis import element_bytes
+from relay_tune.schedule.machine import LINE_BYTES
 from relay_tune.schedule.nest import Nest, with_roots
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import INDEX, Axis, Load, Scalar, literal
 from relay_tune.tensor.loops import Buffer
 from relay_tune.tensor.walk import loads, replace_nodes
 
-LINE_BYTES = 64
 LINES = 64
 """Places of a first cache: lines so many apart share one."""
 

@@ -23,6 +23,7 @@ from math import prod
 import numpy as np
 
 from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.machine import LINE_ELEMENTS
 from relay_tune.schedule.rebuilding import rebuilt
 from relay_tune.schedule.winograd.blocks import tile_blocks
 from relay_tune.schedule.winograd.match import Convolution, match_convolution
@@ -39,9 +40,6 @@ from relay_tune.tensor.expression import (
 )
 from relay_tune.tensor.tensor import Computed, Input, compute, input_tensor
 from relay_tune.tensor.walk import substitute
-
-LINE = 16
-"""Elements of a cache line."""
 
 ALIASED_BYTES = 2048
 """Lines at multiples of this have two places in a first cache of 64 sets."""
@@ -128,7 +126,7 @@ def _spare_channels(plane_bytes: int) -> int:
     A tile writes one line to each plane; where the planes are whole pages apart, all these lines
     want the same few places of the first cache.
     """
-    return LINE if plane_bytes % ALIASED_BYTES == 0 else 0
+    return LINE_ELEMENTS if plane_bytes % ALIASED_BYTES == 0 else 0
 
 
 def _transformed_data(

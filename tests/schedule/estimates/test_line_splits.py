@@ -2,7 +2,8 @@
 
 import pytest
 
-from relay_tune.schedule.estimates.line_splits import LINE, split_share
+from relay_tune.schedule.estimates.line_splits import split_share
+from relay_tune.schedule.machine import LINE_BYTES
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
 
@@ -11,12 +12,12 @@ ROW, COLUMN, TAP = Axis("i", 64), Axis("j", 64), Axis("k", 16)
 
 def counted(row: int, tap: int, offset: int, lanes: int) -> float:
     starts = [
-        4 * (row * i + column + tap * k + offset) % LINE
+        4 * (row * i + column + tap * k + offset) % LINE_BYTES
         for i in range(ROW.extent)
         for column in range(0, COLUMN.extent, lanes)
         for k in range(TAP.extent)
     ]
-    return sum(start + 4 * lanes > LINE for start in starts) / len(starts)
+    return sum(start + 4 * lanes > LINE_BYTES for start in starts) / len(starts)
 
 
 @pytest.mark.parametrize("lanes", [4, 8, 16])
