@@ -5,6 +5,7 @@ import pytest
 
 from relay_tune.building.build import build
 from relay_tune.ir.expr import Call, Function
+from relay_tune.ir.module import Module
 from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.structural import structural_equal
 from relay_tune.ir.traversal import post_order
@@ -17,11 +18,11 @@ MATRICES = "%x: Tensor[(2, 6, 5), float32], %v: Tensor[(2, 3, 5), float32]"
 COLUMNS = "%x: Tensor[(2, 6, 5), float32], %v: Tensor[(2, 5, 3), float32]"
 
 
-def simplified(parameters: str, body: str):  # type: ignore[no-untyped-def]
+def simplified(parameters: str, body: str) -> Module:
     return SimplifyExpression()(typed(parameters, body))
 
 
-def typed(parameters: str, body: str):  # type: ignore[no-untyped-def]
+def typed(parameters: str, body: str) -> Module:
     return infer_types(parse(f"def @main({parameters}) {{ {body} }}"))
 
 

@@ -8,9 +8,9 @@ from math import prod
 from relay_tune.codegen.arithmetic import Value
 from relay_tune.codegen.function_writer import FunctionWriter
 from relay_tune.codegen.kernels.index_writer import IndexWriter
-from relay_tune.codegen.kernels.operations import from_memory
 from relay_tune.codegen.kernels.pending_stores import PendingStores
 from relay_tune.codegen.kernels.repeated_lanes import RepeatedLanes
+from relay_tune.codegen.kernels.stored_values import from_memory
 from relay_tune.codegen.kernels.strided_loads import Lanes, StridedLoads
 from relay_tune.codegen.kernels.transposing import shuffled
 from relay_tune.codegen.kernels.vector_lanes import LANE, VectorLanes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from relay_tune.codegen.arithmetic import Value
-from relay_tune.codegen.kernels.operations import to_memory
+from relay_tune.codegen.kernels.stored_values import to_memory
 from relay_tune.codegen.kernels.strided_loads import Lanes
 from relay_tune.codegen.kernels.value_writer import ValueWriter
 from relay_tune.codegen.kernels.vector_lanes import LANE

@@ -9,14 +9,10 @@ from __future__ import annotations
 
 from relay_tune.codegen.arithmetic import Value
 from relay_tune.codegen.function_writer import FunctionWriter
+from relay_tune.codegen.kernels.casts import cast_value, reinterpret_value
 from relay_tune.codegen.kernels.index_writer import IndexWriter
 from relay_tune.codegen.kernels.load_writer import LoadWriter
-from relay_tune.codegen.kernels.operations import (
-    binary_operation,
-    cast_value,
-    reinterpret_value,
-    unary_operation,
-)
+from relay_tune.codegen.kernels.operations import binary_operation, unary_operation
 from relay_tune.codegen.kernels.reduce_lanes import reduce_lanes, reduce_rows
 from relay_tune.codegen.kernels.vector_lanes import LANE, VectorContext, VectorLanes
 from relay_tune.codegen.llvm_types import is_float

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from relay_tune.codegen.arithmetic import Arithmetic
 from relay_tune.codegen.function_writer import FunctionWriter, Lines
-from relay_tune.codegen.kernels.operations import from_memory, to_memory
+from relay_tune.codegen.kernels.stored_values import from_memory, to_memory
 from relay_tune.codegen.llvm_types import BYTES
 from relay_tune.codegen.programs.module_writer import ModuleWriter
 from relay_tune.codegen.programs.values import stored_type

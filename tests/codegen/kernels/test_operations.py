@@ -1,29 +1,26 @@
-"""Scalar operations and casts as code, against their definition in numpy, edge cases included."""
+"""Scalar operations as code, against their definition in numpy, edge cases included."""
 
-from collections.abc import Callable
 from itertools import product
 
-import ml_dtypes
 import numpy as np
 import pytest
 
 from relay_tune.tensor.expression import (
     BINARY_OPERATIONS,
     COMPARISONS,
-    Axis,
-    Scalar,
     binary,
-    cast,
     literal,
     unary,
 )
-from relay_tune.tensor.loops import Block, Buffer, LoopKind, Statement, Store
 from relay_tune.tensor.scalar_semantics import apply_binary, apply_unary, numpy_dtype
-from tests.codegen.running import TARGETS, Array, argument, loop, run_native
-
-INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
-FLOATS = ("float32", "float64")
-ALL = (*INTEGERS, *FLOATS, "bool", "bfloat16")
+from tests.codegen.kernels.elementwise import (
+    FLOATS,
+    INTEGERS,
+    assert_same,
+    edge_values,
+    elementwise,
+)
+from tests.codegen.running import TARGETS, argument, run_native
 
 INTEGER_BINARY = sorted(BINARY_OPERATIONS - {"div"})
 FLOAT_BINARY = sorted(
@@ -56,47 +53,6 @@ EXACT_UNARY = (
     "isnan",
     "isinf",
 )
-
-
-def edge_values(dtype: str) -> Array:
-    """Numbers where something may go wrong."""
-    if dtype == "bool":
-        return np.array([False, True])
-    if dtype in INTEGERS:
-        limits = np.iinfo(dtype)
-        near = [0, 1, 2, 3, 5, 7, 8, 31, 63, 64, 100]
-        signed = [-n for n in near if limits.min < 0]
-        ends = [limits.min, limits.min + 1, limits.max - 1, limits.max]
-        return np.array(sorted({n for n in [*near, *signed, *ends] if n <= limits.max}), dtype)
-    numbers = [0.0, 1.0, 1.5, 2.5, 3.0, 0.3, 1e-30, 1e30, 123456.7, np.inf]
-    return np.array([*numbers, *(-n for n in numbers), np.nan]).astype(numpy_dtype(dtype))
-
-
-def elementwise(
-    out: Buffer, lanes: int, count: int, value: Callable[[Scalar], Scalar]
-) -> Statement:
-    """out[i] = value(i), in vectors (the last one shorter) or one by one."""
-    if not lanes:
-        i = Axis("i", count)
-        return loop(i, Store(out, (i,), value(i)))
-    full, rest = divmod(count, lanes)
-    outer, lane, tail = Axis("o", full), Axis("lane", lanes), Axis("tail", rest)
-    at, after = outer * lanes + lane, tail + full * lanes
-    parts: list[Statement] = []
-    if full:
-        parts.append(loop(outer, loop(lane, Store(out, (at,), value(at)), kind=LoopKind.VECTOR)))
-    if rest:
-        parts.append(loop(tail, Store(out, (after,), value(after)), kind=LoopKind.VECTOR))
-    return Block(tuple(parts))
-
-
-def assert_same(found: Array, expected: Array, what: str) -> None:
-    """Equal, NaN to NaN and signs of zero aside."""
-    assert found.dtype == expected.dtype, what
-    if "float" in found.dtype.name:
-        with np.errstate(invalid="ignore"):
-            found, expected = found.astype("float64"), expected.astype("float64")
-    np.testing.assert_array_equal(found, expected, what)
 
 
 BINARY_CASES = (
@@ -170,67 +126,6 @@ def test_exact_unary_operations(dtype, lanes):
         for target in TARGETS:
             found = run_native(body, {x: values, out: np.zeros_like(expected)}, target)[out]
             assert_same(found, expected, f"{operation} {dtype}")
-
-
-def converted(values: Array, to: str) -> Array:
-    """Floats to integers truncate through 64 bits; all else as numpy converts."""
-    if to != "bool" and to in INTEGERS and "float" in values.dtype.name:
-        values = np.trunc(values.astype("float64")).astype("uint64" if to == "uint64" else "int64")
-    return values != 0 if to == "bool" else values.astype(numpy_dtype(to))
-
-
-@pytest.mark.parametrize("source", ALL)
-@pytest.mark.parametrize("lanes", [0, 8])
-def test_casts(source, lanes):
-    values = edge_values(source)
-    for to in ALL:
-        kept = values
-        if "float" in source and to in INTEGERS:
-            low = 0 if to == "uint64" else -1e15
-            wide = values.astype("float64")
-            kept = values[np.isfinite(wide) & (wide >= low) & (wide <= 1e15)]
-        x, out = argument("x", len(kept), source), argument("out", len(kept), to)
-        body = elementwise(out, lanes, len(kept), lambda i, t=to, x=x: cast(x[i], t))
-        with np.errstate(all="ignore"):
-            expected = converted(kept, to)
-        for target in TARGETS:
-            found = run_native(body, {x: kept, out: np.zeros_like(expected)}, target)[out]
-            assert_same(found, expected, f"{source} to {to}")
-
-
-NARROW = {"float16": np.dtype("float16"), "bfloat16": np.dtype(ml_dtypes.bfloat16)}
-
-
-@pytest.mark.parametrize("dtype", NARROW)
-@pytest.mark.parametrize("lanes", [0, 8])
-def test_narrow_floats_round_to_the_nearest_even(dtype, lanes):
-    numbers = np.random.default_rng(4)
-    bits = numbers.integers(0, 1 << 32, 4000, dtype=np.uint32)
-    ties = (bits & 0xFFFF0000) | 0x8000
-    special = np.array(
-        [0.0, -0.0, np.inf, -np.inf, np.nan, 65504, 65519, 65520, 6e-8, 2.9e-8, 3.4e38]
-    )
-    normal = numbers.standard_normal(4000).astype("float32")
-    halfway = (normal.view(np.uint32) & 0xFFFFE000) | 0x1000
-    values = np.concatenate(
-        [bits.view("float32"), ties.view("float32"), halfway.view("float32"), special.astype("f4")]
-    )
-    x, out = argument("x", len(values)), argument("out", len(values), dtype)
-    body = elementwise(out, lanes, len(values), lambda i: cast(x[i], dtype))
-    with np.errstate(all="ignore"):
-        expected = values.astype(NARROW[dtype])
-    found = run_native(body, {x: values, out: np.zeros_like(expected)})[out]
-    assert_same(found, expected, dtype)
-    assert np.array_equal(np.signbit(found), np.signbit(expected))
-
-
-@pytest.mark.parametrize("dtype", NARROW)
-def test_narrow_floats_are_read_exactly(dtype):
-    values = np.arange(1 << 16).astype(np.uint16).view(NARROW[dtype])
-    x, out = argument("x", len(values), dtype), argument("out", len(values))
-    body = elementwise(out, 8, len(values), lambda i: cast(x[i], "float32"))
-    found = run_native(body, {x: values, out: np.zeros(len(values), "float32")})[out]
-    assert_same(found, values.astype("float32"), dtype)
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, "bfloat16"])

@@ -1,0 +1,77 @@
+"""Casts and reinterpretations of values as LLVM instructions."""
+
+from __future__ import annotations
+
+from relay_tune.codegen.arithmetic import Arithmetic, Value
+from relay_tune.codegen.kernels.stored_values import from_memory, to_memory
+from relay_tune.codegen.llvm_types import BYTES, is_float, is_signed, memory_type
+
+
+def cast_value(a: Arithmetic, value: Value, to: str) -> Value:
+    """A value converted to another element type; `a` has the source type."""
+    return Value(_cast_text(a, value.text, value.dtype, to), to, value.lanes)
+
+
+def reinterpret_value(a: Arithmetic, value: Value, to: str) -> Value:
+    """The stored bits of a value as another element type of the same width.
+
+    A signalling NaN of 16 bits becomes a quiet one.
+    """
+    stored = to_memory(a, value.text, value.dtype)
+    source, target = memory_type(value.dtype, a.lanes), memory_type(to, a.lanes)
+    if source != target:
+        stored = a.writer.pure(f"bitcast {source} {stored} to {target}")
+    return Value(from_memory(a.of(to), stored, to), to, value.lanes)
+
+
+def _cast_text(a: Arithmetic, x: str, source: str, to: str) -> str:
+    if source == to:
+        return x
+    if to == "bool":
+        return a.compare("une" if is_float(source) else "ne", x, a.number(0))
+    if source == "bool":
+        one, zero = a.of(to).number(1), a.of(to).number(0)
+        return a.of(to).select(x, one, zero)
+    if is_float(source) and is_float(to):
+        return _float_to_float(a, x, source, to)
+    if is_float(source):
+        return _float_to_integer(a, x, to)
+    if is_float(to):
+        converted = a.convert("sitofp" if is_signed(source) else "uitofp", x, to)
+        return _round_narrow(a.of(to), converted, to)
+    return _resize_integer(a, x, source, to)
+
+
+def _float_to_float(a: Arithmetic, x: str, source: str, to: str) -> str:
+    wide_source, wide_to = source == "float64", to == "float64"
+    if wide_source and not wide_to:
+        x = a.convert("fptrunc", x, to)
+    elif wide_to and not wide_source:
+        return a.convert("fpext", x, to)
+    return _round_narrow(a.of(to), x, to)
+
+
+def _round_narrow(a: Arithmetic, x: str, to: str) -> str:
+    """A float rounded to the precision of the 16-bit type that it stands for."""
+    if to not in ("float16", "bfloat16"):
+        return x
+    return from_memory(a, to_memory(a, x, to), to)
+
+
+def _float_to_integer(a: Arithmetic, x: str, to: str) -> str:
+    """Truncate toward zero through 64 bits and wrap, as C and numpy do on this machine."""
+    wide = "uint64" if to == "uint64" else "int64"
+    name = "fptoui" if wide == "uint64" else "fptosi"
+    target = a.of(wide)
+    result = a.writer.call(
+        target.type, f"llvm.{name}.sat.{target.suffix}.{a.suffix}", f"{a.type} {x}", a.type
+    )
+    return result if BYTES[to] == 8 else target.convert("trunc", result, to)
+
+
+def _resize_integer(a: Arithmetic, x: str, source: str, to: str) -> str:
+    if BYTES[to] == BYTES[source]:
+        return x
+    if BYTES[to] < BYTES[source]:
+        return a.convert("trunc", x, to)
+    return a.convert("sext" if is_signed(source) else "zext", x, to)
