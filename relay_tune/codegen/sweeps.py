@@ -19,6 +19,8 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+from relay_tune.tensor.streamed import is_streamed
+
 SHARE_BYTES = 128 << 10
 """A share reads about as much: small beside a second cache, large beside the cost of a call."""
 
@@ -26,9 +28,6 @@ LEAST_BYTES = 2 * SHARE_BYTES
 SWEEP_PATIENCE = 64
 """Spins before a thread takes a share from another: about the time of a share, whose weights lie in
 the other's cache."""
-
-MOST_USES = 8
-"""Weights that are used more often in one call are not what its time goes into."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ def sweep_shares(weight_bytes: int, points: int, iterations: int, item_bytes: in
     iterations of its parallel loop, and the bytes of an element of the constant.
     """
     uses = points * item_bytes / max(weight_bytes, 1)
-    if weight_bytes < LEAST_BYTES or uses > MOST_USES or iterations < 2:
+    if weight_bytes < LEAST_BYTES or not is_streamed(uses) or iterations < 2:
         return 0
     wanted = -(-weight_bytes // SHARE_BYTES)
     shares = 1

@@ -5,5 +5,6 @@ size, size_order, index      sizes known at run time only; index arithmetic; aff
 evaluate, scalar_semantics   the meaning of expressions in numpy
 loops, run_loops             loop nests, and their meaning, statement by statement
 walk, dependencies, touched  walks over expressions, tensors and loops
+streamed                     constants that a call waits for
 expression_text, loops_text  for people
 """

@@ -8,12 +8,12 @@ from math import prod
 from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.load_count import distinct_places, tiled_axes
-from relay_tune.schedule.estimates.swept_weights import MOST_USES
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.schedule.prefetching import MOST_ELEMENTS, pieces_of
 from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.index import is_injective
 from relay_tune.tensor.size import is_symbolic
+from relay_tune.tensor.streamed import is_streamed
 
 LEAST_FETCHED = 128 << 10
 """Bytes of an operand; fewer arrive in no time."""
@@ -92,6 +92,8 @@ def _read_once(
         if form is None or not access.constant or any(not form.coefficient(a) for a in loops):
             continue
         uses = prod(n for axis, n in tile.items() if not form.coefficient(axis))
-        if uses > MOST_USES and distinct_places(form, tile, steps, None, 1) <= MOST_ELEMENTS:
+        if is_streamed(uses):
+            continue
+        if distinct_places(form, tile, steps, None, 1) <= MOST_ELEMENTS:
             found.append(access)
     return found

@@ -16,10 +16,11 @@ from relay_tune.schedule.estimates.load_count import (
     vector_count,
 )
 from relay_tune.schedule.estimates.partial_rows import lies_in_panels, scattering, torn_bytes
-from relay_tune.schedule.estimates.swept_weights import MOST_USES, swept_cycles
+from relay_tune.schedule.estimates.swept_weights import swept_cycles
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.tensor.expression import Axis
+from relay_tune.tensor.streamed import is_streamed
 
 EXPOSED_SHARE = 0.5
 """How much of the transfer of weights no arithmetic hides, unless it is asked for early."""
@@ -119,7 +120,7 @@ def memory_cycles(
             exposed += first * _unhidden(analysis, choice, access, touched[0], machine)
         if access.constant:
             uses = points / access.elements
-            if uses > MOST_USES and access is not fetched:
+            if not is_streamed(uses) and access is not fetched:
                 whole = access.elements * access.bytes / machine.cache_bandwidth[-1]
                 exposed += WAIT_SHARE * whole / analysis.near.repeats
             exposed += swept_cycles(access.elements * access.bytes, touched[0], uses, machine)

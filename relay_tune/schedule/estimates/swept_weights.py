@@ -12,9 +12,7 @@ of second cache each, microseconds of the network: tiles of 128 columns (1.6 MB)
 from __future__ import annotations
 
 from relay_tune.schedule.machine import Machine
-
-MOST_USES = 8
-"""Weights that are used more often are not what the time goes into."""
+from relay_tune.tensor.streamed import is_streamed
 
 LARGE = 4
 """Weights of more second caches than this are found in none of them, whatever their order."""
@@ -29,6 +27,6 @@ def swept_cycles(weights: float, in_tile: float, uses: float, machine: Machine) 
     Arguments: the bytes of all weights and of those of a tile, and how often each is used.
     """
     near, far = machine.cache_bandwidth[1:3]
-    if uses > MOST_USES or weights <= LARGE * machine.cache_bytes[1]:
+    if not is_streamed(uses) or weights <= LARGE * machine.cache_bytes[1]:
         return 0.0
     return LOST_SHARE * in_tile * max(1 / far - 1 / near, 0.0)
