@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from relay_tune.errors import TypeInferenceError
 from relay_tune.ir.dim import Dim, Symbol, UnknownDim
+from relay_tune.ir.known_type import known_type
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
 from relay_tune.transform.fix_input_shapes import FixInputShapes
@@ -24,7 +25,7 @@ def with_named_sizes(typed: Module) -> Module:
     """
     shapes: dict[str, tuple[Dim, ...]] = {}
     for param in typed.main.params:
-        type_ = param.annotation if param.type is None else param.type
+        type_ = known_type(param)
         if isinstance(type_, TensorType) and any(isinstance(d, UnknownDim) for d in type_.shape):
             shapes[param.name] = tuple(
                 Symbol(f"{param.name}_{axis}") if isinstance(dim, UnknownDim) else dim

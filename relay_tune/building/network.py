@@ -32,6 +32,7 @@ from relay_tune.ir.expr import (
     Var,
     type_name,
 )
+from relay_tune.ir.known_type import known_type
 from relay_tune.ir.module import Module
 from relay_tune.ir.output_names import output_names
 from relay_tune.ir.traversal import post_order
@@ -144,7 +145,7 @@ def _copy_of(type_: TensorType) -> Function:
 
 def input_type(param: Var) -> TensorType:
     """The type of an input of the program; NoNativeCodeError unless it is a tensor."""
-    type_ = _expr_type(param)
+    type_ = known_type(param)
     if isinstance(type_, TensorType):
         return type_
     raise NoNativeCodeError(
@@ -156,7 +157,7 @@ def input_type(param: Var) -> TensorType:
 
 def output_types(module: Module) -> dict[str, TensorType]:
     """The types of the outputs by name; NoNativeCodeError unless they are tensors."""
-    types = list(_tensor_types(_expr_type(module.main.body)))
+    types = list(_tensor_types(known_type(module.main.body)))
     return dict(zip(output_names(module, len(types)), types, strict=True))
 
 
@@ -177,12 +178,6 @@ def _tensor_types(type_: Type | None) -> Iterator[TensorType]:
                 "The program's result is no tensor or tuple of tensors.",
                 remedy="The interpreter runs it: relay_tune.interpret(module, ...).",
             )
-
-
-def _expr_type(node: Expr) -> Type | None:
-    if node.type is None and isinstance(node, Var):
-        return node.annotation
-    return node.type
 
 
 class _Walk:

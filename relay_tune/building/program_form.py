@@ -10,6 +10,7 @@ from relay_tune.first_order.kinds import component_types, is_open_type
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.expr import Call, Constant, Expr, Function, Let, Tuple, TupleGetItem, Var
+from relay_tune.ir.known_type import known_type
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order
@@ -26,12 +27,12 @@ def is_network(typed: Module) -> bool:
     It can if all sizes are known as soon as those of the inputs are.
     """
     main = typed.main
-    if not all(isinstance(_type(param), TensorType) for param in main.params):
+    if not all(isinstance(known_type(param), TensorType) for param in main.params):
         return False
     nodes = list(post_order(main.body, enter=lambda node: not isinstance(node, Function)))
     if not _is_flat(main.body.type) or not all(_is_plain(node) for node in nodes):
         return False
-    if any(_is_open(_type(param)) for param in main.params):
+    if any(_is_open(known_type(param)) for param in main.params):
         return True
     return not any(_is_open(node.type) for node in nodes)
 
@@ -95,7 +96,3 @@ def _is_open(type_: Type | None) -> bool:
     if type_ is None or isinstance(type_, FuncType):
         return False
     return any(is_open_type(part) for part in component_types(type_))
-
-
-def _type(param: Var) -> Type | None:
-    return param.type if param.type is not None else param.annotation

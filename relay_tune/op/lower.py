@@ -26,6 +26,7 @@ from relay_tune.ir.expr import (
     Var,
     type_name,
 )
+from relay_tune.ir.known_type import known_type
 from relay_tune.ir.operator import Composition, Operator
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType, TupleType, Type
@@ -148,7 +149,7 @@ class _Lowering:
 
     def add_parameter(self, param: Var) -> None:
         """Make inputs of a parameter."""
-        type_ = param.annotation if param.type is None else param.type
+        type_ = known_type(param)
         tensors = [
             input_tensor(param.name, _shape(tensor), tensor.dtype)
             for tensor in sized_tensor_types(type_, f"parameter %{param.name}", self.sizes)

@@ -31,6 +31,7 @@ from relay_tune.ir.expr import (
     Var,
     type_name,
 )
+from relay_tune.ir.known_type import known_type
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType, TupleType, Type
@@ -64,7 +65,7 @@ def canonical_text(function: Function) -> str:
     nodes = list(post_order(function.body))
     bindings = {node.var: node.value for node in nodes if isinstance(node, Let)}
     names: dict[Expr, str] = {param: f"p{n}" for n, param in enumerate(function.params)}
-    lines = [f"p{n}: {_type_text(_expr_type(param))}" for n, param in enumerate(function.params)]
+    lines = [f"p{n}: {_type_text(known_type(param))}" for n, param in enumerate(function.params)]
     for node in nodes:
         alias = _alias(node, bindings)
         if alias is not None:
@@ -87,12 +88,6 @@ def _alias(node: Expr, bindings: dict[Var, Expr]) -> Expr | None:
             return None
 
 
-def _expr_type(node: Expr) -> Type | None:
-    if node.type is None and isinstance(node, Var):
-        return node.annotation
-    return node.type
-
-
 def _node_text(node: Expr, names: dict[Expr, str]) -> str:
     match node:
         case Constant():
@@ -106,7 +101,7 @@ def _node_text(node: Expr, names: dict[Expr, str]) -> str:
             attributes = _attributes_text(node.attributes)
             return f"{operator.name}({arguments}){attributes}: {_type_text(node.type)}"
         case _:
-            return f"{type_name(node)}: {_type_text(_expr_type(node))}"
+            return f"{type_name(node)}: {_type_text(known_type(node))}"
 
 
 def _constant_text(data: np.ndarray) -> str:
@@ -152,7 +147,7 @@ def _title(function: Function) -> str:
     shown = operators[:TITLE_OPERATORS]
     if len(operators) > len(shown):
         shown.append(f"{len(operators) - len(shown)} more")
-    shape = next((_shape_text(t) for t in _tensor_types(_expr_type(function.body))), "")
+    shape = next((_shape_text(t) for t in _tensor_types(known_type(function.body))), "")
     return f"{'+'.join(shown) or 'copy'} {shape}".strip()
 
 

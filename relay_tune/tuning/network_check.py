@@ -22,6 +22,7 @@ from relay_tune.building.program_form import is_network
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.target import Target
 from relay_tune.ir.expr import Function
+from relay_tune.ir.known_type import known_type
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
 from relay_tune.op.primitive_key import PrimitiveKey
@@ -64,7 +65,7 @@ class NetworkVerdict:
 def runs_as_network(module: Module) -> bool:
     """Whether a fused module is a network of operators with static shapes."""
     main = module.main
-    types = [param.annotation if param.type is None else param.type for param in main.params]
+    types = [known_type(param) for param in main.params]
     if not all(isinstance(type_, TensorType) and is_static(type_) for type_ in types):
         return False
     return is_network(module)

@@ -12,6 +12,7 @@ import numpy as np
 from relay_tune.arguments import did_you_mean, instance_of, whole_number
 from relay_tune.errors import FIX_SIZES, InputError
 from relay_tune.ir.expr import Var
+from relay_tune.ir.known_type import known_type
 from relay_tune.ir.module import Module, require_module
 from relay_tune.ir.types import TensorType
 from relay_tune.zoo.bert import bert_base
@@ -112,7 +113,7 @@ def example_inputs(network: Module | str, seed: int = 0, *, small: bool = False)
 
 
 def _example(var: Var, random: np.random.Generator) -> Array:
-    type_ = var.annotation if var.annotation is not None else var.type
+    type_ = known_type(var)
     if not isinstance(type_, TensorType):
         raise InputError(
             f"The input {var.name!r} is no tensor, so no example of it can be made.",

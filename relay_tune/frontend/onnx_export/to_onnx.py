@@ -21,6 +21,7 @@ from relay_tune.ir.expr import (
     Var,
     type_name,
 )
+from relay_tune.ir.known_type import known_type
 from relay_tune.ir.module import Module, require_module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order, use_counts
@@ -102,7 +103,7 @@ class _FunctionWriter:
         ]
 
     def _declare_input(self, param: Var) -> None:
-        type_ = param.type if param.type is not None else param.annotation
+        type_ = known_type(param)
         if not isinstance(type_, TensorType):
             self._problems[f"the input {param.name} is no tensor"] = None
             return

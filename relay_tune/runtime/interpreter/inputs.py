@@ -8,7 +8,8 @@ import numpy as np
 
 from relay_tune.errors import InputError
 from relay_tune.ir.dim import Symbol
-from relay_tune.ir.expr import Function, Var
+from relay_tune.ir.expr import Function
+from relay_tune.ir.known_type import known_type
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.runtime.input_check import check_array, number_as
 from relay_tune.runtime.interpreter.values import Value
@@ -23,7 +24,9 @@ def bind_inputs(
     """
     arguments = arguments_by_name([var.name for var in function.params], positional, named)
     symbols: dict[Symbol, int] = {}
-    return [_checked(arguments[var.name], _type(var), var.name, symbols) for var in function.params]
+    return [
+        _checked(arguments[var.name], known_type(var), var.name, symbols) for var in function.params
+    ]
 
 
 def arguments_by_name(
@@ -61,10 +64,6 @@ def arguments_by_name(
             remedy=f"Give values in this order, or by name: {missing[0]}=... .",
         )
     return arguments
-
-
-def _type(var: Var) -> Type | None:
-    return var.annotation if var.annotation is not None else var.type
 
 
 def _checked(value: object, type_: Type | None, name: str, symbols: dict[Symbol, int]) -> Value:

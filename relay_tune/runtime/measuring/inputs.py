@@ -11,7 +11,8 @@ import numpy as np
 
 from relay_tune.errors import InputError
 from relay_tune.ir.dtypes import DTYPES
-from relay_tune.ir.expr import Function, Var
+from relay_tune.ir.expr import Function
+from relay_tune.ir.known_type import known_type
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op.lower import sized_tensor_types
@@ -48,17 +49,13 @@ def measure_inputs(function: Function, constants: Sequence[Array], seed: int) ->
     """
     random = np.random.default_rng(seed)
     with np.errstate(all="ignore"):  # random numbers reach poles; the kernels reach the same ones
-        arguments = [_argument(_type(param), random) for param in function.params]
+        arguments = [_argument(known_type(param), random) for param in function.params]
         result = interpret(Module.from_function(function), *arguments)
     return MeasureInputs(
         tuple(array for argument in arguments for array in _flatten(argument)),
         tuple(constants),
         tuple(_flatten(result)),
     )
-
-
-def _type(param: Var) -> Type | None:
-    return param.annotation if param.type is None else param.type
 
 
 def _argument(type_: Type | None, random: np.random.Generator) -> Value:
