@@ -14,12 +14,9 @@ from importlib import import_module
 from typing import NoReturn
 
 from relay_tune import __version__
+from relay_tune.cli.exit_codes import FAILED, INTERRUPTED, WRONG_USAGE
 from relay_tune.errors import RelayError
 from relay_tune.own_packages import check_own_packages
-
-FAILED = 1
-WRONG_USAGE = 2
-INTERRUPTED = 130
 
 VERBS = {
     "run": "tune a model on this machine and build it: the main job",

@@ -10,6 +10,7 @@ import json
 import sys
 from pathlib import Path
 
+from relay_tune.cli.exit_codes import INTERRUPTED
 from relay_tune.cli.model_file import load_model, stem
 from relay_tune.cli.native_form import require_fixed_kernels
 from relay_tune.cli.options import (
@@ -34,7 +35,6 @@ from relay_tune.tuning.tune import tune
 from relay_tune.tuning.tuned_build import build
 
 EXAMPLE = "tune run model.onnx -o model.so --minutes 5"
-INTERRUPTED = 130
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

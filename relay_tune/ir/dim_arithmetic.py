@@ -8,7 +8,7 @@ unknown size) absorbs: any operation on it is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import gcd
 
 from relay_tune.errors import InputError
@@ -47,6 +47,14 @@ def multiply(left: Dim, right: Dim) -> Dim:
             product = _sorted_product(left_product + right_product)
             terms[product] = terms.get(product, 0) + left_factor * right_factor
     return _normal_form(terms)
+
+
+def product(dims: Iterable[Dim]) -> Dim:
+    """The product of dimensions; 1 for none."""
+    result: Dim = 1
+    for dim in dims:
+        result = multiply(result, dim)
+    return result
 
 
 def floor_divide(dim: Dim, divisor: int) -> Dim:

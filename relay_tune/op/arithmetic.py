@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.operator import FusionKind, Operator, Relation, register
-from relay_tune.op.elements import Array, elementwise, integer_shape
+from relay_tune.op.elements import Array, elementwise_computation
 from relay_tune.tensor.expression import Scalar, binary
 from relay_tune.tensor.scalar_semantics import power as numpy_power
 from relay_tune.typing.relations.elementwise import broadcast as broadcast_relation
@@ -23,9 +23,6 @@ def binary_operator(
 ) -> Operator:
     """Register an operator of two tensors, one scalar expression for each element."""
 
-    def computation(attributes: Any, inputs: Any, types: Any) -> list[Any]:
-        return [elementwise(name, integer_shape(types[0]), inputs, element)]
-
     def meaning(attributes: Any, lhs: Array, rhs: Array) -> Array:
         with np.errstate(all="ignore"):
             return np.asarray(reference(lhs, rhs))
@@ -36,7 +33,7 @@ def binary_operator(
             arguments=("lhs", "rhs"),
             relation=relation,
             kind=FusionKind.BROADCAST,
-            compute=computation,
+            compute=elementwise_computation(name, element),
             reference=meaning,
             documentation=documentation,
         )

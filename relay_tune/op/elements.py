@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from relay_tune.ir.operator import Compute
 from relay_tune.tensor.expression import (
     INDEX,
     Load,
@@ -50,6 +51,15 @@ def elementwise(
     return compute(
         name, shape, lambda *axes: element(*(broadcast_load(tensor, axes) for tensor in inputs))
     )
+
+
+def elementwise_computation(name: str, element: Callable[..., Scalar]) -> Compute:
+    """The computation of an operator that is `element(a, b, ...)` of inputs that broadcast."""
+
+    def computation(attributes: Any, inputs: Any, types: Any) -> list[Any]:
+        return [elementwise(name, integer_shape(types[0]), inputs, element)]
+
+    return computation
 
 
 def moved(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.operator import FusionKind, Operator, Relation, register
-from relay_tune.op.elements import Array, elementwise, integer_shape
+from relay_tune.op.elements import Array, elementwise_computation
 from relay_tune.tensor.expression import Scalar
 from relay_tune.typing.relations.elementwise import identity
 
@@ -22,9 +22,6 @@ def unary_operator(
 ) -> Operator:
     """Register an operator of one tensor, one scalar expression for each element."""
 
-    def computation(attributes: Any, inputs: Any, types: Any) -> list[Any]:
-        return [elementwise(name, integer_shape(types[0]), inputs, element)]
-
     def meaning(attributes: Any, data: Array) -> Array:
         with np.errstate(all="ignore"):
             result = np.asarray(reference(data))
@@ -36,7 +33,7 @@ def unary_operator(
             arguments=("data",),
             relation=relation,
             kind=FusionKind.ELEMENTWISE,
-            compute=computation,
+            compute=elementwise_computation(name, element),
             reference=meaning,
             documentation=documentation,
         )

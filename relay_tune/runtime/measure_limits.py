@@ -30,6 +30,7 @@ from relay_tune.runtime.aligned_memory import aligned_bytes
 from relay_tune.runtime.cache_sizes import LARGEST_SHARE, cache_sizes
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.runtime.threads import thread_pool
+from relay_tune.schedule.machine import PRIVATE_CACHES
 
 ROUNDS = 2
 REPETITIONS = 4
@@ -53,9 +54,6 @@ HUGE_PAGE = 2 << 20
 """Buffers start where the system may map them with such pages, as it does large tensors."""
 
 SMALL_PAGE = 4 << 10
-
-PRIVATE_CACHES = 2
-"""The nearest caches belong to one core each."""
 
 
 @cache

@@ -21,7 +21,12 @@ from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Constructor
 from relay_tune.ir.types import TensorType, TupleType, Type
-from relay_tune.runtime.interpreter.values import ConstructorValue, ReferenceCell, Value
+from relay_tune.runtime.interpreter.values import (
+    ConstructorValue,
+    ReferenceCell,
+    Value,
+    value_of_nothing,
+)
 from relay_tune.runtime.native_session import NativeSession, ObjectDescription
 
 # Setting slots directly is several times as quick as the constructor of a frozen class.
@@ -90,7 +95,7 @@ class ValueReader:
         form = self._forms.get(number)
         if form is None or form.constructor is None or form.layout.fields:
             return ()
-        return ConstructorValue(form.constructor, tuple(_empty(type_) for type_ in form.fields))
+        return ConstructorValue(form.constructor, tuple(map(value_of_nothing, form.fields)))
 
 
 class _Reading:
@@ -195,8 +200,3 @@ def _scalars(words: np.ndarray, dtype: np.dtype[np.generic]) -> Sequence[Value]:
     """The numbers in the low bytes of words, as arrays of rank 0."""
     numbers = words.astype("<i8").view(dtype)[:: words.itemsize // dtype.itemsize]
     return [numbers[place, ...] for place in range(len(numbers))]
-
-
-def _empty(type_: Type) -> Value:
-    """The value of a type without components."""
-    return tuple(_empty(field) for field in type_.fields) if isinstance(type_, TupleType) else ()

@@ -10,6 +10,9 @@ LINE_BYTES = 64
 LINE_ELEMENTS = LINE_BYTES // 4
 """Numbers of 32 bits in a line."""
 
+PRIVATE_CACHES = 2
+"""The nearest caches belong to one core each."""
+
 
 @dataclass(frozen=True, slots=True)
 class Machine:

@@ -89,13 +89,13 @@ def _argument(
         return pointer
     if not kind.is_open:
         tensor = objects.new_tensor(kind)
-        _copy(objects, objects.data(tensor), pointer, str(element_bytes(kind)))
+        objects.copy(objects.data(tensor), pointer, element_bytes(kind))
         return tensor
     sizes = next_word()
     shape = [objects.load("i64", sizes, 8 * axis) for axis in range(len(kind.type.shape))]
     tensor = objects.new_open_tensor(shape, kind.type.dtype)
     size = objects.product([*shape, str(BYTES[kind.type.dtype])])
-    _copy(objects, objects.data(tensor), pointer, size)
+    objects.copy(objects.data(tensor), pointer, size)
     return tensor
 
 
@@ -107,16 +107,10 @@ def _write_results(kinds: Sequence[Kind], objects: ObjectWriter) -> None:
     for place, (kind, result) in enumerate(zip(kinds, results, strict=True)):
         target = objects.load("ptr", table, 8 * place)
         if isinstance(kind, TensorKind) and not kind.is_open:
-            _copy(objects, target, objects.data(result), str(element_bytes(kind)))
+            objects.copy(target, objects.data(result), element_bytes(kind))
             objects.release(result)
         else:
             objects.store_value(kind, result, target, 0)
-
-
-def _copy(objects: ObjectWriter, target: str, source: str, size: str) -> None:
-    objects.writer.line(
-        f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)"
-    )
 
 
 _ENTRY = """\

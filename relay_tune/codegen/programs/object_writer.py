@@ -76,6 +76,12 @@ class ObjectWriter:
             f"store {stored_type(kind)} {text}, ptr {address}, align {field_bytes(kind)}"
         )
 
+    def copy(self, target: str, source: str, size: int | str) -> None:
+        """Copy `size` bytes."""
+        self.writer.line(
+            f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)"
+        )
+
     def stack_slot(self, size: int) -> str:
         """Memory of this activation, 8-byte aligned."""
         name = self.writer.fresh("slot")

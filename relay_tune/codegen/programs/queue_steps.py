@@ -154,12 +154,12 @@ def _batch_text(kernel: QueuedKernel, rows: int, step: KernelStep, module: Modul
     with _over_rows(objects, "gather", str(rows)) as record:
         for place, table, size in places[:count]:
             row, tensor = _row(objects, "gather", table, size), _tensor(objects, record, place)
-            _copy(objects, row, tensor, size)
+            objects.copy(row, tensor, size)
     write_step(step, tables[:count], tables[count:], objects)
     with _over_rows(objects, "scatter", "%count") as record:
         for place, table, size in places[count:]:
             row, tensor = _row(objects, "scatter", table, size), _tensor(objects, record, place)
-            _copy(objects, tensor, row, size)
+            objects.copy(tensor, row, size)
         _give_up(kernel, record, objects)
     for block, size in zip(blocks, sizes, strict=True):
         objects.free_tensor(block, TENSOR_DATA + rows * size)
@@ -193,12 +193,6 @@ def _row(objects: ObjectWriter, loop: str, table: str, size: int) -> str:
 
 def _tensor(objects: ObjectWriter, record: str, place: int) -> str:
     return objects.data(objects.load("ptr", record, _word(place)))
-
-
-def _copy(objects: ObjectWriter, target: str, source: str, size: int) -> None:
-    objects.writer.line(
-        f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)"
-    )
 
 
 def _run_text(kernel: QueuedKernel, module: ModuleWriter) -> str:

@@ -5,9 +5,11 @@ The tables come from `benchmarks/fit_vector_math.py`.
 
 from __future__ import annotations
 
+import math
+
 from relay_tune.codegen.arithmetic import Arithmetic
 
-LOG2_E = 1.4426950408889634
+LOG2_E = math.log2(math.e)
 LN2_HIGH = 0.693145751953125
 """ln(2) to 16 bits, so that its product with an exponent is exact."""
 LN2_LOW = 0.6931471805599453 - LN2_HIGH

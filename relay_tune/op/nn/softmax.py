@@ -7,6 +7,7 @@ over: its exponential is NaN, and so is the sum.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +34,7 @@ class SoftmaxAttributes(Attributes):
     axis: int = -1
 
 
-LOG2_E = 1.4426950408889634
+LOG2_E = math.log2(math.e)
 
 
 def _without(axes: Sequence[Any], axis: int) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.runtime.call_inputs import address_of
 from relay_tune.runtime.direct.code import Words, new_words
-from relay_tune.runtime.interpreter.values import ConstructorValue, Value
+from relay_tune.runtime.interpreter.values import ConstructorValue, value_of_nothing
 
 FIRST_OBJECTS = 256
 """For how many objects there is room at first."""
@@ -97,7 +97,7 @@ class Results:
         for each in made:
             steps = list(self._steps(TupleType(each.fields), count()))
             most = max(most, len(steps))
-            static = ConstructorValue(each.constructor, tuple(map(_empty, each.fields)))
+            static = ConstructorValue(each.constructor, tuple(map(value_of_nothing, each.fields)))
             self._kept += [each.constructor, static]
             start = len(Layout) * each.layout.number
             words[start : start + len(Layout)] = [
@@ -179,8 +179,3 @@ def _reached(type_: Type, program: FirstOrderProgram) -> list[ConstructorLayout]
             found.append(made)
             pending += made.fields
     return found
-
-
-def _empty(type_: Type) -> Value:
-    """The value of a type without components."""
-    return tuple(_empty(field) for field in type_.fields) if isinstance(type_, TupleType) else ()

@@ -9,6 +9,7 @@ import numpy as np
 
 from relay_tune.ir.expr import Constructor, Expr, Function
 from relay_tune.ir.operator import Operator
+from relay_tune.ir.types import TupleType, Type
 
 
 @dataclass(slots=True, eq=False)
@@ -66,3 +67,10 @@ Value: TypeAlias = (
     | Operator
     | Constructor
 )
+
+
+def value_of_nothing(type_: Type) -> Value:
+    """The only value of a type without components, such as `((), ())`."""
+    if not isinstance(type_, TupleType):
+        return ()
+    return tuple(value_of_nothing(field) for field in type_.fields)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relay_tune.ir.dim import UNKNOWN, Dim, UnknownDim
-from relay_tune.ir.dim_arithmetic import floor_divide, multiply
+from relay_tune.ir.dim_arithmetic import floor_divide, multiply, product
 from relay_tune.ir.operator import RelationError
 from relay_tune.ir.types import TensorType
 from relay_tune.typing.type_text import type_text
@@ -28,7 +28,7 @@ def reshaped(data: TensorType, codes: tuple[Dim, ...], allow_zero: bool) -> tupl
     if -1 in target:
         inferred = _divide(data, codes, source, rest)
         return tuple(inferred if dim == -1 else dim for dim in target)
-    before, after = _product(source), _product(rest)
+    before, after = product(source), product(rest)
     if isinstance(before, int) and isinstance(after, int) and before != after:
         raise _wrong_size(data, codes)
     return tuple(target)
@@ -38,7 +38,7 @@ def check_same_count(data: TensorType, source: Sequence[Dim], target: Sequence[D
     """RelationError if axes of `data` surely have another number of elements than `target`."""
     if UNKNOWN in (*source, *target):
         return
-    before, after = (_product(sizes) for sizes in _cancel(source, target))
+    before, after = (product(sizes) for sizes in _cancel(source, target))
     if isinstance(before, int) and isinstance(after, int) and before != after:
         raise _wrong_size(data, tuple(target))
 
@@ -72,7 +72,7 @@ def _split(data: TensorType, axis: int, codes: tuple[Dim, ...], place: int) -> l
     if len(parts) != 2 or parts == [-1, -1]:
         raise RelationError(f"newshape {codes}: -4 needs two sizes after it, one may be -1")
     if -1 not in parts:
-        if isinstance(whole, int) and _product(parts) != whole:
+        if isinstance(whole, int) and product(parts) != whole:
             raise _wrong_size(data, codes)
         return parts
     known = parts[1] if parts[0] == -1 else parts[0]
@@ -110,7 +110,7 @@ def _divide(
     data: TensorType, codes: tuple[Dim, ...], source: Sequence[Dim], known: Sequence[Dim]
 ) -> Dim:
     """The number of source elements divided by the product of the sizes that are known."""
-    total, divisor = _product(source), _product(known)
+    total, divisor = product(source), product(known)
     if not isinstance(divisor, int) or isinstance(total, UnknownDim):
         return UNKNOWN
     if divisor == 0 or (isinstance(total, int) and total % divisor):
@@ -118,16 +118,9 @@ def _divide(
     return floor_divide(total, divisor)
 
 
-def _product(dims: Sequence[Dim]) -> Dim:
-    result: Dim = 1
-    for dim in dims:
-        result = multiply(result, dim)
-    return result
-
-
 def _wrong_size(data: TensorType, codes: tuple[Dim, ...]) -> RelationError:
     wanted = ", ".join(str(code) for code in codes)
     return RelationError(
-        f"{type_text(data)} has {_product(data.shape)} elements, which do not fit "
+        f"{type_text(data)} has {product(data.shape)} elements, which do not fit "
         f"newshape ({wanted})"
     )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay_tune.ir.dim import Dim
-from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply
+from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply, product
 from relay_tune.ir.operator import RelationContext, RelationError
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.typing.relations.elementwise import broadcast_shapes
@@ -253,14 +253,6 @@ def meshgrid(inputs: Sequence[Type], attributes: Any, context: RelationContext) 
     if attributes.indexing == "xy" and len(dims) >= 2:
         dims[0], dims[1] = dims[1], dims[0]
     return TupleType((TensorType(tuple(dims), fields[0].dtype),) * len(fields))
-
-
-def product(dims: Sequence[Dim]) -> Dim:
-    """The product of dimensions; 1 for none."""
-    result: Dim = 1
-    for dim in dims:
-        result = multiply(result, dim)
-    return result
 
 
 def _with_dim(tensor: TensorType, axis: int, dim: Dim) -> TensorType:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay_tune.ir.dim import UNKNOWN, Dim
+from relay_tune.ir.dim_arithmetic import product
 from relay_tune.ir.operator import RelationContext, RelationError
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.typing.relations.elementwise import identity_along_axis
-from relay_tune.typing.relations.shape import product
 from relay_tune.typing.relations.support import (
     known_tensor,
     known_tensors,
