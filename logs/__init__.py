@@ -9,6 +9,7 @@ from logs.check import CheckReport
 from logs.claims import Claim
 from logs.digest import canonical_json
 from logs.errors import LogError
+from logs.exchange import check_exported
 from logs.joining import MergeReport
 from logs.log import TuningLog, open_log
 from logs.measurements import WorkloadSummary
@@ -32,5 +33,6 @@ __all__ = [
     "TuningLog",
     "WorkloadSummary",
     "canonical_json",
+    "check_exported",
     "open_log",
 ]

@@ -68,6 +68,15 @@ def write_lines(path: Path, lines: Iterator[str]) -> None:
         unfinished.unlink(missing_ok=True)
 
 
+def check_exported(path: Path) -> None:
+    """Raise `LogError` unless `path` is a readable exchange file of a known version."""
+    try:
+        with path.open(encoding="utf-8", errors="surrogateescape") as file:
+            _check_header(file.readline(), path)
+    except OSError as error:
+        raise _file_error("cannot be read", path, error) from error
+
+
 def import_lines(store: Store, path: Path) -> MergeReport:
     """Join the content of the exchange file at `path`; unusable lines are skipped and counted.
 
@@ -90,7 +99,7 @@ def _check_header(line: str, path: Path) -> None:
     header = _parsed_line(line)
     if header is None or header.get("format") != FORMAT:
         raise LogError(
-            "the file is not an exported log", str(path), "name a file that the log exported"
+            "the file is not an exported log", str(path), "name a file that was exported from a log"
         )
     if header.get("version") != FORMAT_VERSION:
         raise LogError(
@@ -139,5 +148,7 @@ def _fault_of(row: dict[str, Any]) -> str:
 
 def _file_error(what: str, path: Path, error: OSError) -> LogError:
     return LogError(
-        f"the exchange file {what} [{error.strerror}]", str(path), "check the path and its rights"
+        f"the exchange file {what} [{error.strerror}]",
+        str(path),
+        "check the path, its rights, and the space on the disk",
     )

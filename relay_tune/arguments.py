@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from numbers import Integral
@@ -13,6 +14,8 @@ from typing import TypeVar
 from relay_tune.errors import InputError
 
 Kind = TypeVar("Kind")
+
+OTHER_FOLDER = "Name a file in a folder that exists and can be written."
 
 
 def instance_of(kind: type[Kind], value: object, what: str, remedy: str) -> Kind:
@@ -62,6 +65,14 @@ def wrong_type(what: str, needed: str, value: object, remedy: str) -> InputError
     """The error for a value of another type than is needed."""
     found = f"a value of type {type(value).__name__} was given"
     return InputError(f"{what} must be {needed}, but {found}.", remedy=remedy)
+
+
+def unwritable(path: Path, error: OSError) -> InputError:
+    """The error for a file that the system does not write."""
+    remedy = OTHER_FOLDER
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        remedy = "Free some disk space, or name a file on another disk."
+    return InputError(f"{path} cannot be written: {error.strerror or error}.", remedy=remedy)
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:

@@ -15,7 +15,8 @@ from relay_tune.cli.options import (
     add_model,
     shapes_of,
 )
-from relay_tune.cli.output_file import require_writable
+from relay_tune.cli.output_file import require_library
+from relay_tune.codegen.export import header_of
 from relay_tune.codegen.linker import linker_command
 from relay_tune.codegen.target import parse_target
 from relay_tune.errors import BuildError
@@ -42,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Build and export."""
     output = Path(arguments.output)
-    require_writable(output, arguments.model, arguments.log)
+    require_library(output, arguments.model, arguments.log)
     linker_command(parse_target(arguments.target).triple)
     coverage = Coverage()
     module = load_model(arguments.model, shapes_of(arguments))
@@ -66,8 +67,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _text(arguments: argparse.Namespace, output: Path, coverage: Coverage) -> str:
-    header = output.with_suffix(".h")
+    header = header_of(output)
     if arguments.json:
-        found = {"kernels": coverage.total, "tuned": len(coverage.tuned)}
+        found = {
+            "kernels": coverage.total,
+            "tuned": len(coverage.tuned),
+            "skipped": dict(coverage.skipped),
+        }
         return json.dumps({"library": str(output), "header": str(header), **found})
     return f"{output}, {header}: {coverage}"

@@ -7,13 +7,13 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from logs import MergeReport, TuningLog, WorkloadSummary
+from logs import MergeReport, TuningLog, WorkloadSummary, check_exported
 from relay_tune.cli.log_file import opened
 from relay_tune.cli.options import add_json
 from relay_tune.cli.output_file import require_writable
 from relay_tune.cli.task_description import task_description
 from relay_tune.cli.units import table_text, time_text
-from relay_tune.errors import InputError
+from relay_tune.tuning.log_errors import log_errors
 
 EXAMPLE = """tune log list tuning.db
          tune log merge tuning.db other-machine.db
@@ -105,10 +105,8 @@ def _export(arguments: argparse.Namespace) -> int:
 
 
 def _import(arguments: argparse.Namespace) -> int:
-    if not Path(arguments.file).is_file():
-        raise InputError(
-            f"There is no file {arguments.file}.", remedy="Name one that `tune log export` wrote."
-        )
+    with log_errors():  # before a new log is created
+        check_exported(Path(arguments.file))
     with opened(arguments.log, readonly=False, create=True) as log:
         print(f"{arguments.file}: {_joined_text(log.import_json(arguments.file))}")
     return 0

@@ -31,7 +31,7 @@ def load_model(name: str, shapes: Shapes | None = None) -> Module:
         _refuse_shapes(shapes, "A built-in network")
         return zoo.build(name.removeprefix(ZOO))
     path = Path(name)
-    if path.is_dir():
+    if name and path.is_dir():
         raise InputError(f"{name} is a folder, not a model.", remedy=_KINDS)
     match path.suffix.lower():
         case ".onnx":

@@ -6,10 +6,11 @@ import os
 import tempfile
 from pathlib import Path
 
+from relay_tune.arguments import OTHER_FOLDER, unwritable
+from relay_tune.codegen.export import header_of
 from relay_tune.errors import InputError
 
 OTHER_NAME = "Give the output another name."
-OTHER_FOLDER = "Name a file in a folder that exists and can be written."
 
 
 def require_writable(path: Path, *needed: str | None) -> None:
@@ -30,6 +31,12 @@ def require_writable(path: Path, *needed: str | None) -> None:
         raise _refused(path, "this command also needs it as it is", OTHER_NAME)
 
 
+def require_library(path: Path, *needed: str | None) -> None:
+    """`require_writable` of a library and its header; InputError also where it has no such name."""
+    for file in (path, header_of(path)):
+        require_writable(file, *needed)
+
+
 def _is_same(path: Path, other: Path) -> bool:
     """Whether two names stand for one file, there or not."""
     return path.resolve() == other.resolve()
@@ -45,7 +52,7 @@ def write_text(path: Path, text: str) -> None:
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
@@ -53,11 +60,7 @@ def write_text(path: Path, text: str) -> None:
         os.replace(temporary, path)
     except OSError as error:
         Path(temporary).unlink(missing_ok=True)
-        raise _unwritable(path, error) from error
-
-
-def _unwritable(path: Path, error: OSError) -> InputError:
-    return _refused(path, error.strerror or str(error), OTHER_FOLDER)
+        raise unwritable(path, error) from error
 
 
 def _umask() -> int:

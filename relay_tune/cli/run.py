@@ -23,7 +23,7 @@ from relay_tune.cli.options import (
     seed,
     shapes_of,
 )
-from relay_tune.cli.output_file import require_writable
+from relay_tune.cli.output_file import require_library
 from relay_tune.cli.progress import shown_progress
 from relay_tune.cli.units import clock_text, time_text
 from relay_tune.codegen.linker import linker_command
@@ -64,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Tune, print what was reached, build and export."""
     output = Path(arguments.output or f"{stem(arguments.model)}.so")
-    require_writable(output, arguments.model, arguments.log)
+    require_library(output, arguments.model, arguments.log)
     if arguments.output is not None:  # without a linker, better fail before the work than after
         linker_command(parse_target(arguments.target).triple)
     module = load_model(arguments.model, shapes_of(arguments))

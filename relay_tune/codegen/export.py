@@ -16,6 +16,7 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import numpy as np
 
+from relay_tune.arguments import unwritable
 from relay_tune.codegen.compiled_program import CompiledProgram
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.elf_data import write_elf_data
@@ -62,9 +63,7 @@ def _interface(program: CompiledProgram, name: str) -> str:
 
 def publish(path: Path, triple: str, header_text: str, link: Callable[[Path], Path]) -> None:
     """Write a library, linked in a folder that `link` is given, and its header, or neither."""
-    header = path.with_suffix(".h")
-    if path.suffix == ".h" or not path.name:
-        raise InputError(f"{path} is no name for a library.", remedy=NAME_A_LIBRARY)
+    header = header_of(path)
     for file in (path, header):
         if file.exists() and not file.is_file():
             raise InputError(
@@ -87,10 +86,14 @@ def publish(path: Path, triple: str, header_text: str, link: Callable[[Path], Pa
             os.replace(Path(folder) / "header.h", header)
             os.replace(library, path)
     except OSError as error:
-        raise InputError(
-            f"{path} cannot be written: {error.strerror or error}.",
-            remedy="Name a file in a folder that exists and can be written.",
-        ) from error
+        raise unwritable(path, error) from error
+
+
+def header_of(path: Path) -> Path:
+    """The header beside a library; InputError where a library cannot be called so."""
+    if path.suffix == ".h" or not path.name:
+        raise InputError(f"{path} is no name for a library.", remedy=NAME_A_LIBRARY)
+    return path.with_suffix(".h")
 
 
 def c_name(stem: str) -> str:

@@ -2,7 +2,7 @@
 
 choose = schedule_lookup("tuning.db", target, threads, CODE_VERSION)
 schedule = choose(primitive_key(function), plan)         # None: take the default one
-print(choose.report)
+print(choose.skipped)                                    # records that did not fit, and why
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os import PathLike
 from types import MappingProxyType
 
@@ -26,26 +26,6 @@ from relay_tune.tuning.log_errors import log_errors
 from relay_tune.tuning.log_keeper import description_of
 
 
-@dataclass(slots=True)
-class LookupReport:
-    """What a lookup was asked for.
-
-    Attributes:
-        covered: primitives with a schedule from the log.
-        default: primitives that the log does not know.
-        skipped: why records were passed over, and how many for each reason.
-    """
-
-    covered: int = 0
-    default: int = 0
-    skipped: Counter[str] = field(default_factory=Counter)
-
-    def __str__(self) -> str:
-        text = f"{self.covered} of {self.covered + self.default} kernels tuned"
-        count = self.skipped.total()
-        return f"{text}, {count} records do not fit" if count else text
-
-
 @dataclass(frozen=True, slots=True)
 class _Known:
     """A schedule that the log offers; `seconds` decides between those of as many threads."""
@@ -59,7 +39,7 @@ class ScheduleLookup:
     """Finds the schedule of a primitive; the log was read when this object was made.
 
     Attributes:
-        report: what was asked for.
+        skipped: why records were passed over, and how many for each reason.
         limits: what one thread of the machine can reach, if the log tells.
     """
 
@@ -71,7 +51,7 @@ class ScheduleLookup:
         limits: MachineLimits | None = None,
     ) -> None:
         """A lookup in correct and other records; `kept` are the marks by digest of the task."""
-        self.report = LookupReport()
+        self.skipped: Counter[str] = Counter()
         self.limits = limits
         self._threads = threads
         self._known: dict[str, list[_Known]] = {}
@@ -97,11 +77,9 @@ class ScheduleLookup:
             try:
                 schedule = read_schedule(known.schedule, plan)
             except InputError as error:
-                self.report.skipped[error.message] += 1
+                self.skipped[error.message.rstrip(".")] += 1
                 continue
-            self.report.covered += 1
             return schedule
-        self.report.default += 1
         return None
 
     def _preference(self, known: _Known) -> tuple[int, float]:
@@ -121,6 +99,7 @@ def schedule_lookup(
         digests = {record.workload for record in records}
         texts = {digest: opened.task(digest) for digest in digests}
         limits = MachineLimits.from_entries(opened.limits(target.key), 1)
+        damaged = opened.damaged_rows
     kept = {
         digest: [
             mark
@@ -130,4 +109,7 @@ def schedule_lookup(
         for digest, text in texts.items()
         if text is not None
     }
-    return ScheduleLookup(records, threads, kept, limits)
+    lookup = ScheduleLookup(records, threads, kept, limits)
+    if damaged:
+        lookup.skipped["damaged rows"] += damaged
+    return lookup

@@ -46,8 +46,10 @@ class Coverage:
 
     def __str__(self) -> str:
         text = f"{len(self.tuned)} of {self.total} kernels tuned"
-        skipped = self.skipped.total()
-        return f"{text}, {skipped} records do not fit" if skipped else text
+        if not self.skipped:
+            return text
+        reasons = "; ".join(f"{why} ({count})" for why, count in self.skipped.most_common())
+        return f"{text}, records of the log passed over: {reasons}"
 
 
 def build(
@@ -83,7 +85,7 @@ def build(
     known = None if path is None else schedule_lookup(path, chosen, count, CODE_VERSION)
     covered = coverage if coverage is not None else Coverage()
     if known is not None:
-        covered.skipped = known.report.skipped
+        covered.skipped = known.skipped
     machine = machine_of(chosen, None if known is None else known.limits)
     wanted = parse_accuracy(accuracy)
 

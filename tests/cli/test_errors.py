@@ -22,6 +22,7 @@ CONSOLES = sorted((Path(__file__).parents[1] / "errors" / "command").glob("*.con
 def place(tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder in which the commands run: what they name, but for what is missing."""
     (tmp_path / "folder").mkdir()
+    (tmp_path / "taken.h").mkdir()
     (tmp_path / "text.db").write_text("this is no tuning log\n")
     (tmp_path / "garbage.onnx").write_text("this is no model\n")
     (tmp_path / "empty.onnx").touch()

@@ -86,6 +86,15 @@ def test_check_names_damaged_rows(tune: Tune, log: Path) -> None:
     assert "damaged: records, row 3" in outcome.out
 
 
+@pytest.mark.parametrize("action", ["list", "best"])
+def test_damaged_rows_are_left_out_and_told(tune: Tune, log: Path, action: str) -> None:
+    with closing(sqlite3.connect(log)) as database, database:
+        database.execute("UPDATE records SET seconds = 1e-9 WHERE id = 3")
+    outcome = tune("log", action, log)
+    assert outcome.code == 0
+    assert "1 damaged rows of" in outcome.err
+
+
 @pytest.mark.parametrize("action", ["list", "best", "check"])
 @pytest.mark.parametrize("content", [None, b"", b"no database at all", b"SQLite format 3\0cut"])
 def test_what_is_no_log_is_one_error(
@@ -113,9 +122,27 @@ def test_export_into_a_missing_folder(tune: Tune, log: Path, tmp_path: Path) -> 
     assert "there is no folder" in outcome.err
 
 
-def test_import_of_nonsense_is_counted(tune: Tune, log: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [None, "nonsense\n"])
+def test_import_of_what_was_not_exported_creates_nothing(
+    tune: Tune, tmp_path: Path, content: str | None
+) -> None:
     lines = tmp_path / "log.jsonl"
-    lines.write_text("nonsense\n")
-    outcome = tune("log", "import", log, lines)
-    assert "Traceback" not in outcome.err
-    assert outcome.code == 1 or "skipped" in outcome.out
+    if content is not None:
+        lines.write_text(content)
+    outcome = tune("log", "import", tmp_path / "new.db", lines)
+    assert outcome.code == 1
+    assert "log.jsonl: The " in outcome.err
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_a_folder_was_not_exported(tune: Tune, log: Path, tmp_path: Path) -> None:
+    assert "Is a directory" in tune("log", "import", log, tmp_path).err
+
+
+def test_lines_that_are_cut_are_counted(tune: Tune, log: Path, tmp_path: Path) -> None:
+    lines = tmp_path / "log.jsonl"
+    tune("log", "export", log, lines)
+    lines.write_text(lines.read_text()[:-10])
+    outcome = tune("log", "import", tmp_path / "new.db", lines)
+    assert outcome.code == 0
+    assert outcome.out.endswith("4 added, 0 replaced, 0 kept; 1 skipped: not a JSON object\n")

@@ -74,6 +74,10 @@ def test_no_such_model_is_one_clear_error(tune: Tune, name: str) -> None:
     assert "Traceback" not in outcome.err
 
 
+def test_an_empty_name_is_no_folder(tune: Tune) -> None:
+    assert "'' is no model that can be read" in tune("show", "").err
+
+
 @pytest.mark.parametrize("ending", ["onnx", "relay", "json"])
 def test_a_folder_is_no_model(tune: Tune, tmp_path: Path, ending: str) -> None:
     folder = tmp_path / f"folder.{ending}"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,16 @@ def test_a_failure_while_writing_keeps_the_old_file(
         write_text(path, "new")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_is_no_matter_of_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: object, **named: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "mkstemp", fail)
+    with pytest.raises(InputError) as caught:
+        write_text(tmp_path / "page.html", "new")
+    assert caught.value.remedy == "Free some disk space, or name a file on another disk."
 
 
 def test_folders_cannot_be_written(tmp_path: Path) -> None:

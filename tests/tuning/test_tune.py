@@ -46,7 +46,7 @@ def test_a_network_is_tuned_and_its_log_serves_builds(
         assert marks[2] in (best.schedule, default)
         assert best.measurements >= 2 or best.schedule == default  # winners are measured again
     keeper.close()
-    assert str(lookup.report) == "2 of 2 kernels tuned"
+    assert not lookup.skipped
 
 
 def test_tuning_again_measures_nothing(module: Module, tmp_path: Path) -> None:
