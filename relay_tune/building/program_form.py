@@ -16,6 +16,7 @@ from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import FuncType, TensorType, TupleType, Type
 from relay_tune.transform.infer import InferTypes
+from relay_tune.transform.language.inline_local import InlineLocal
 from relay_tune.transform.language.propagate_constants import PropagateConstants
 from relay_tune.transform.language.specialize import Specialize
 from relay_tune.transform.pipeline import PipelineOptions, default_pipeline
@@ -69,7 +70,7 @@ def program_kernels(program: FirstOrderProgram) -> Iterator[Function]:
 def program_module(typed: Module) -> Module:
     """The fused module of a program, every node typed."""
     pipeline = default_pipeline(PipelineOptions(slice_views=False))
-    return InferTypes()(pipeline(PropagateConstants()(Specialize()(typed))))
+    return InferTypes()(pipeline(PropagateConstants()(InlineLocal()(Specialize()(typed)))))
 
 
 def _is_plain(node: Expr) -> bool:

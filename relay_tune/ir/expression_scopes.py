@@ -7,7 +7,7 @@ scopes).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from relay_tune.ir.expr import Expr, Function, If, Let, Match
@@ -29,6 +29,13 @@ class Scope:
     jump: Scope | None
     root: Expr
     lines: list[Expr] = field(default_factory=list)
+
+    def ancestor(self, depth: int) -> Scope:
+        """The scope of this depth around this one, or this one."""
+        scope = self
+        while scope.depth > depth:
+            scope = _step(scope, depth)
+        return scope
 
     def child(self, root: Expr) -> Scope:
         """A new scope inside this one, whose value is `root`."""
@@ -74,13 +81,23 @@ def opens_scope(node: Expr, index: int) -> bool:
     return opens_block(node, index) or (isinstance(node, Let) and index > 0)
 
 
-def plan_scopes(root: Expr, opens: Opens = opens_scope) -> ScopePlan:
-    """The scopes of the graph under `root`; linear up to a logarithm."""
+def opens_branch(node: Expr, index: int) -> bool:
+    """Whether a child is a branch or clause, which perhaps is not evaluated at all."""
+    return isinstance(node, If | Match) and index > 0
+
+
+def plan_scopes(
+    root: Expr, opens: Opens = opens_scope, below: Callable[[Expr], Sequence[Expr]] = children
+) -> ScopePlan:
+    """The scopes of the graph under `root`; linear up to a logarithm.
+
+    `below(node)` gives what counts as the children of a node.
+    """
     top = Scope(None, 0, None, root)
     inner: dict[tuple[Expr, int], Scope] = {}
     homes: dict[Expr, Scope] = {root: top}
-    for node in reversed(list(post_order(root))):
-        for index, child in enumerate(children(node)):
+    for node in reversed(list(post_order(root, below=below))):
+        for index, child in enumerate(below(node)):
             scope = homes[node]
             if opens(node, index):
                 scope = inner[node, index] = scope.child(child)

@@ -95,10 +95,15 @@ def rebuild(expr: Expr, new: Sequence[Expr]) -> Expr:
             return expr
 
 
-def post_order(*roots: Expr, enter: Callable[[Expr], bool] | None = None) -> Iterator[Expr]:
+def post_order(
+    *roots: Expr,
+    enter: Callable[[Expr], bool] | None = None,
+    below: Callable[[Expr], Sequence[Expr]] = children,
+) -> Iterator[Expr]:
     """Every node reachable from `roots` once, children before parents.
 
     Where `enter(node)` is false, the node is given but its children are not visited for its sake.
+    `below(node)` gives what counts as the children of a node.
     """
     seen: set[Expr] = set()
     stack: list[tuple[Expr, bool]] = [(root, False) for root in reversed(roots)]
@@ -112,7 +117,7 @@ def post_order(*roots: Expr, enter: Callable[[Expr], bool] | None = None) -> Ite
         seen.add(node)
         stack.append((node, True))
         if enter is None or enter(node):
-            stack.extend((child, False) for child in reversed(children(node)) if child not in seen)
+            stack.extend((child, False) for child in reversed(below(node)) if child not in seen)
 
 
 def rewrite(

@@ -12,6 +12,10 @@ from dataclasses import dataclass, replace
 from relay_tune.arguments import did_you_mean, instance_of
 from relay_tune.errors import BuildError, InputError, RelayError
 from relay_tune.ir.module import Module
+from relay_tune.transform.branches.divide_products import DivideProducts
+from relay_tune.transform.branches.repeat_slices import RepeatSlices
+from relay_tune.transform.branches.sink_bindings import SinkBindings
+from relay_tune.transform.branches.split_tuples import SplitTuples
 from relay_tune.transform.eliminate_common_subexpressions import EliminateCommonSubexpressions
 from relay_tune.transform.eliminate_dead_code import EliminateDeadCode
 from relay_tune.transform.fold_constants import FoldConstants
@@ -98,6 +102,10 @@ def default_pipeline(options: PipelineOptions | None = None) -> Pipeline:
             FoldScaleAxis(),
             SimplifyExpression(),
             EliminateCommonSubexpressions(),
+            SplitTuples(),
+            ToGraphNormalForm(),
+            SinkBindings(),
+            DivideProducts(),
             ChooseLayout(chosen.layout),
             FoldConstants(),
             SimplifyExpression(),
@@ -105,6 +113,7 @@ def default_pipeline(options: PipelineOptions | None = None) -> Pipeline:
             SimplifyExpression(),
             EliminateCommonSubexpressions(),
             EliminateDeadCode(),
+            RepeatSlices(),
             Fuse(chosen.maximum_group_size, chosen.slice_views),
         )
     )

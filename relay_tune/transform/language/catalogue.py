@@ -8,6 +8,7 @@ from relay_tune.transform.language.defunctionalize import Defunctionalize
 from relay_tune.transform.language.eta_expand import EtaExpand
 from relay_tune.transform.language.graph_normal_form import ToGraphNormalForm
 from relay_tune.transform.language.inline import Inline
+from relay_tune.transform.language.inline_local import InlineLocal
 from relay_tune.transform.language.lambda_lift import LambdaLift
 from relay_tune.transform.language.partial_evaluate import PartialEvaluate
 from relay_tune.transform.language.specialize import Specialize
@@ -24,6 +25,7 @@ LANGUAGE_PASSES: dict[str, ModulePass] = {
         ToGraphNormalForm(),
         EtaExpand(),
         Inline(),
+        InlineLocal(),
         LambdaLift(),
         ToCps(),
         UnCps(),

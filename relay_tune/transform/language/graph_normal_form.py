@@ -19,6 +19,7 @@ where that would not hold: its value is no plain operator call, or a nested func
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -61,7 +62,7 @@ def _without_pure_lets(body: Expr) -> Expr:
 def _inlined_values(body: Expr) -> dict[Var, Expr]:
     """The bindings of this activation that become nodes of the graph."""
     nodes = list(post_order(body, enter=same_scope))
-    ordered = _ordered_nodes(nodes)
+    ordered = ordered_nodes(nodes)
     captured = {var for node in nodes if isinstance(node, Function) for var in free_vars(node)}
     return {
         node.var: node.value
@@ -70,7 +71,7 @@ def _inlined_values(body: Expr) -> dict[Var, Expr]:
     }
 
 
-def _ordered_nodes(nodes: list[Expr]) -> set[Expr]:
+def ordered_nodes(nodes: Iterable[Expr]) -> set[Expr]:
     """The nodes that must be evaluated where they stand: they are no pure tensor computation."""
     ordered: set[Expr] = set()
     for node in nodes:

@@ -1,0 +1,1 @@
+"""What is needed in some branches only is computed there."""
