@@ -122,7 +122,7 @@ def test_sizes_inside_of_data_must_be_the_same(name: str) -> None:
 def test_a_size_that_nothing_tells_is_refused() -> None:
     text = (
         f"def @main(%p: ({OPEN}, bool)) {{ let %y: Tensor[(n), float32] = %p.0; "
-        "let %f = fn () { %y }; if (%p.1) { %f() } else { %y } }"
+        "let %f = fn (%k: int32) { if (%k < 1) { %y } else { %f(%k - 1) } }; %f(2) }"
     )
     with pytest.raises(RelayError, match="The size n is that of no parameter"):
         built(text)
