@@ -40,7 +40,7 @@ from relay_tune.tensor.walk import loads, share_equal, sub_expressions, substitu
 MAXIMUM_INLINED_NODES = 150
 """An expression that would grow beyond this many nodes is stored instead."""
 
-MAXIMUM_PERIODIC_NODES = 450
+MAXIMUM_PERIODIC_NODES = 1000
 """The same where selects by a place within a period leave each place only a part of the nodes."""
 
 MAXIMUM_HALO = 2.0

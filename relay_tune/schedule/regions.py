@@ -96,15 +96,17 @@ def _period_cut(condition: Scalar, axes: Sequence[Axis]) -> tuple[Axis, int] | N
         if form is None or period is None or not period.is_constant or len(form.terms) != 1:
             continue
         axis, factor = next(iter(form.terms.items()))
-        if not isinstance(axis, Axis) or axis not in axes or factor != 1:
+        if not isinstance(axis, Axis) or axis not in axes or is_symbolic(axis.extent):
             continue
-        if is_symbolic(axis.extent) or is_symbolic(period.constant) or period.constant < 2:
+        if is_symbolic(period.constant) or factor < 1 or period.constant % factor:
             continue
-        first = -form.constant % period.constant
+        steps, before = period.constant // factor, form.constant // factor
+        if steps < 2:
+            continue
+        first, rest = -before % steps, axis.extent % steps
         if 0 < first < axis.extent:
             return axis, first
-        rest = axis.extent % period.constant
-        if rest and axis.extent > period.constant:
+        if rest and axis.extent > steps:
             return axis, axis.extent - rest
     return None
 

@@ -23,6 +23,12 @@ from tests.schedule.running import run_schedule
 
 SERVER = Machine(64, 32)
 EPILOGUES = ("none", "bias and relu", "residual", "pad", "sigmoid times itself")
+POOLINGS = (
+    "largest by two",
+    "average by two",
+    "relu, largest, pad",
+    "largest by three",
+)
 
 
 def convolution_program(
@@ -73,7 +79,28 @@ def with_epilogue(y: Tensor, epilogue: str, other: Tensor) -> Tensor:
         case "pad":
             n, h, w, o = y.shape
             return compute("pad", (n, h + 2, w + 3, o), lambda *i: _padded(y, *i))
+        case "largest by two":
+            return pooled(y, "max", 2)
+        case "average by two":
+            total = pooled(y, "sum", 2)
+            return compute("average", total.shape, lambda *i: total[i] * 0.25)
+        case "relu, largest, pad":
+            largest = pooled(with_epilogue(y, "bias and relu", other), "max", 2)
+            return with_epilogue(largest, "pad", other)
+        case "largest by three":
+            return pooled(y, "max", 3)
     return y
+
+
+def pooled(y: Tensor, operation: str, size: int) -> Tensor:
+    """Windows of `size` x `size` side by side, reduced."""
+    kh, kw = Axis("kh", size), Axis("kw", size)
+    n, h, w, o = y.shape
+
+    def element(n: Scalar, i: Scalar, j: Scalar, o: Scalar) -> Scalar:
+        return reduce(operation, [kh, kw], y[n, i * size + kh, j * size + kw, o])
+
+    return compute("pool", (n, h // size, w // size, o), element)
 
 
 def _padded(y: Tensor, n: Scalar, h: Scalar, w: Scalar, o: Scalar) -> Scalar:

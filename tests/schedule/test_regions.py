@@ -96,6 +96,10 @@ def test_too_many_regions_are_not_made():
 PERIODS = {
     "rows by four": (binary("lt", I % 4, 2), [8, 1]),
     "a phase": (binary("eq", (I + 1) % 4, 3), [3, 4, 2]),
+    "rows by three, two at a time": (binary("lt", (I * 2) % 6, 3), [9]),
+    "rows by two, two at a time": (binary("lt", (I * 2 + 1) % 4, 2), [8, 1]),
+    "a phase of rows by two": (binary("lt", (I * 2 + 2) % 4, 2), [1, 8]),
+    "steps that leave a period out": (binary("lt", (I * 3) % 4, 2), [9]),
     "columns by two": (binary("lt", J % 2, 1), [6, 1]),
     "whole periods": (binary("lt", I % 3, 1), [9]),
     "a period beyond the extent": (binary("lt", I % 12, 5), [9]),

@@ -28,9 +28,11 @@ from relay_tune.schedule.rebuilding import rebuilt
 from relay_tune.schedule.winograd.blocks import tile_blocks
 from relay_tune.schedule.winograd.match import Convolution, match_convolution
 from relay_tune.schedule.winograd.transforms import FILTERINGS, Filtering, transformed_taps
+from relay_tune.schedule.written_windows import written_out
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import (
     Axis,
+    Reduce,
     Scalar,
     Tensor,
     binary,
@@ -50,27 +52,32 @@ def winograd_program(
 ) -> TensorProgram | None:
     """The program with its 3 x 3 convolutions computed in tiles of `outputs` x `outputs`.
 
-    Where blocks of so many `tiles` divide a convolution, it is computed in them. None where there
-    is no convolution of stride 1 with constant taps and enough channels.
+    Where blocks of so many `tiles` divide a convolution, it is computed in them. Windows of the
+    results that lie side by side in tiles are reduced there (see `written_windows`). None where
+    there is no convolution of stride 1 with constant taps and enough channels.
     """
     filtering = FILTERINGS[outputs]
     known: dict[Tensor, np.ndarray] = dict(program.constants)
     changed: dict[Tensor, Tensor] = {}
+    elementwise: set[Tensor] = set()
     added: list[tuple[Input, np.ndarray]] = []
     for tensor in tensors_in_order(program.outputs):
         if not isinstance(tensor, Computed):
             continue
         found = match_convolution(tensor, known)
         if found is None:
-            new = rebuilt(tensor, changed)
+            new = written_out(rebuilt(tensor, changed), elementwise, outputs)
             if new is not tensor:
                 changed[tensor] = new
+                if not isinstance(new.body, Reduce):
+                    elementwise.add(new)
             continue
         taps = transformed_taps(filtering, found.taps(known))
         constant = input_tensor(f"{found.weight.tensor.name}_taps", taps.shape, "float32")
         added.append((constant, taps))
         data = changed.get(found.data, found.data)
         changed[tensor] = _stages(found, data, constant, filtering, tiles)
+        elementwise.add(changed[tensor])
     if not added:
         return None
     results = tuple(changed.get(tensor, tensor) for tensor in program.outputs)

@@ -257,3 +257,22 @@ def test_a_depthwise_result_that_others_read_leaves_its_kernel(typed: Any) -> No
     text = f"({LARGE}, {MIX}) {{ %0 = {DEPTHWISE}; (nn.conv2d(%0, %v, {NHWC}), exp(%0)) }}"
     found = kernels(Fuse()(typed(text, "w", "v")))
     assert sorted(found) == [["exp"], ["nn.conv2d"], ["nn.conv2d", "add", "nn.relu"]]
+
+
+POOLED = 'nn.max_pool2d(nn.relu({}), pool_size=[2, 2], strides=[2, 2], layout="NHWC"{})'
+
+
+def test_pooling_side_by_side_joins_a_convolution(typed: Any, assert_same_meaning: Any) -> None:
+    before = typed(f"({X}, {W}) {{ {POOLED.format(CONV, '')} }}", "w")
+    after = Fuse()(before)
+    assert kernels(after) == [["nn.conv2d", "nn.relu", "nn.max_pool2d"]]
+    assert_same_meaning(before, after)
+
+
+def test_other_poolings_stay_apart(typed: Any) -> None:
+    for other in (", padding=[1, 1]", ", dilation=[2, 2]"):
+        module = Fuse()(typed(f"({X}, {W}) {{ {POOLED.format(CONV, other)} }}", "w"))
+        assert kernels(module) == [["nn.conv2d", "nn.relu"], ["nn.max_pool2d"]]
+    overlapping = POOLED.format(CONV, "").replace("strides=[2, 2]", "strides=[1, 1]")
+    module = Fuse()(typed(f"({X}, {W}) {{ {overlapping} }}", "w"))
+    assert kernels(module) == [["nn.conv2d", "nn.relu"], ["nn.max_pool2d"]]
