@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import permutations
+from math import prod
 
 from relay_tune.schedule.analysis import NestAnalysis
 from relay_tune.schedule.estimates.fetched_operands import may_be_fetched
@@ -21,7 +22,8 @@ LEAST_BLOCK = 24
 """Fewer elements of an axis are no more than a tile or two."""
 LEAST_BLOCKED_SHARE = 0.25
 """Blocks are useless where all that a nest reads takes less than this share of the second cache."""
-MAXIMUM_WINDOW = 49
+MAXIMUM_WINDOW, MAXIMUM_GROUPED_WINDOW = 49, 72
+"""Steps of a window that may be written out; beside channels of their own, as in groups, more."""
 
 
 def alternatives(analysis: NestAnalysis, machine: Machine) -> dict[str, tuple[object, ...]]:
@@ -142,7 +144,13 @@ def _unrolls(nest: Nest) -> tuple[int, ...]:
     for axis in reversed(nest.reduction):
         steps *= axis.extent
         rows.append(steps)
-    return tuple(rows) if 1 < steps <= MAXIMUM_WINDOW else UNROLLS
+    return tuple(rows) if is_small_window(nest) else UNROLLS
+
+
+def is_small_window(nest: Nest) -> bool:
+    """Whether all steps of a nest's reduction may be written out."""
+    most = MAXIMUM_WINDOW if len(nest.reduction) < 3 else MAXIMUM_GROUPED_WINDOW
+    return 1 < prod(axis.extent for axis in nest.reduction) <= most
 
 
 def _reduction_orders(nest: Nest) -> Iterator[tuple[int, ...]]:

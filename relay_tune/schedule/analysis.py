@@ -37,7 +37,8 @@ class Access:
         constant: whether it reads a constant.
         elements: those that it is among.
         is_near: whether a nest before has touched what it reads.
-        repeats: whether neighbours share elements, so that a vector is shuffled as well as loaded.
+        repeats: among how many elements the lanes that share one pick it, so that a vector is
+            shuffled as well as loaded; 0 where lanes share nothing.
         fresh: the share of what it reads that no load before has read, which differs by a constant.
         streams: the places that it reads from at a time, less than 1 if others lie beside it.
     """
@@ -47,7 +48,7 @@ class Access:
     constant: bool
     elements: int
     is_near: bool = False
-    repeats: bool = False
+    repeats: int = 0
     fresh: float = 1.0
     streams: float = 1.0
 
@@ -181,5 +182,7 @@ def _accesses(root: Scalar, constants: frozenset[Tensor], near: Near) -> Iterato
 def _access(index: Scalar, size: int, is_constant: bool, elements: int, is_near: bool) -> Access:
     form = axis_affine(index)
     if form is None and (repeated := repeated_form(index)) is not None:
-        return Access(repeated.smooth, size, is_constant, elements, is_near, repeats=True)
+        return Access(
+            repeated.smooth, size, is_constant, elements, is_near, repeats=repeated.factor
+        )
     return Access(form, size, is_constant, elements, is_near)

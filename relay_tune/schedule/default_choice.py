@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import product
 from math import prod
 
-from relay_tune.schedule.alternatives import MAXIMUM_WINDOW
+from relay_tune.schedule.alternatives import is_small_window
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.exchange import exchange_cycles
 from relay_tune.schedule.estimates.register_use import accumulators
@@ -19,6 +19,8 @@ from relay_tune.schedule.space import MAXIMUM_BODY, NestSpace, integer, pair
 REMEMBERED_DEFAULTS = 2048
 ENOUGH_ACCUMULATORS = 8
 """Two fused operations a cycle at a latency of four cycles keep eight accumulators busy."""
+ENOUGH_SHUFFLED = 4
+"""Shuffles take half of these cycles, and small tiles leave registers for what they give."""
 
 
 def default_choices(spaces: Sequence[NestSpace]) -> tuple[TileChoice, ...]:
@@ -63,14 +65,25 @@ def default_choice(space: NestSpace) -> TileChoice:
 def _starts(space: NestSpace) -> list[dict[str, object]]:
     """Where the descent begins: with no blocks, and with many if tiles want other shapes then.
 
-    Small tiles are good where blocks keep the rows of a sliding window in the first cache.
+    Small tiles are good where blocks keep the rows of a sliding window in the first cache. Where a
+    window shuffles its operands, the innermost of the loops that are written out decides what these
+    steps share.
     """
     starts: list[dict[str, object]] = [{}]
+    choices = dict(zip(space.names, space.values, strict=True))
     if space.analysis.beside_windows:
-        choices = zip(space.names, space.values, strict=True)
-        blocks = [(name, values) for name, values in choices if name.startswith("blocks")]
+        blocks = [(name, values) for name, values in choices.items() if name.startswith("blocks")]
         starts += [{name: values[-1]} for name, values in blocks]
+    if _shuffles(space) and is_small_window(space.analysis.nest):
+        written_out = choices["unroll"][-1]
+        orders = choices["reduction_order"]
+        starts += [{"reduction_order": order, "unroll": written_out} for order in orders]
     return starts
+
+
+def _shuffles(space: NestSpace) -> bool:
+    """Whether lanes share elements of an operand."""
+    return any(access.repeats for access in space.analysis.body_accesses)
 
 
 def _groups(space: NestSpace, chosen: Mapping[str, object]) -> list[tuple[str, ...]]:
@@ -80,10 +93,9 @@ def _groups(space: NestSpace, chosen: Mapping[str, object]) -> list[tuple[str, .
     """
     own = f"tile{pair(chosen['vector'])[0]}"
     tiles = tuple(name for name in space.names if name.startswith("tile") and name != own)
-    steps = prod(axis.extent for axis in space.analysis.nest.reduction)
     blocks = [("order", name) for name in space.names if name.startswith("blocks")]
     orders: list[tuple[str, ...]] = [("order", "prefetch"), *blocks, ("reduction_order",)]
-    if 1 < steps <= MAXIMUM_WINDOW:
+    if is_small_window(space.analysis.nest):
         has_channels = len(space.analysis.nest.reduction) > 2
         inside = [("reduction_order", "unroll")] if has_channels else []
         return [("vectors", *tiles, "unroll"), *inside, *orders]
@@ -97,7 +109,8 @@ def _improve(
     index = dict(zip(space.names, space.values, strict=True))
     best = {name: chosen[name] for name in group}
     combinations = product(*(index[name] for name in group))
-    for values in _filling(group, combinations, space.machine.registers):
+    enough = ENOUGH_SHUFFLED if _shuffles(space) else ENOUGH_ACCUMULATORS
+    for values in _filling(group, combinations, space.machine.registers, enough):
         candidate = {**chosen, **dict(zip(group, values, strict=True))}
         found = _cost(space, candidate)
         if found < cost * 0.999:
@@ -108,7 +121,10 @@ def _improve(
 
 
 def _filling(
-    group: tuple[str, ...], combinations: Iterator[tuple[object, ...]], registers: int
+    group: tuple[str, ...],
+    combinations: Iterator[tuple[object, ...]],
+    registers: int,
+    enough: int,
 ) -> list[tuple[object, ...]]:
     """The combinations whose tile leaves few registers idle; all if the group shapes no tile."""
     counted = [n for n, name in enumerate(group) if name != "unroll"]
@@ -116,7 +132,7 @@ def _filling(
         return list(combinations)
     sized = [(prod(integer(values[n]) for n in counted), values) for values in combinations]
     fitting = [(points, values) for points, values in sized if points <= registers]
-    enough = min(ENOUGH_ACCUMULATORS, max((points for points, _ in fitting), default=1))
+    enough = min(enough, max((points for points, _ in fitting), default=1))
     return [values for points, values in fitting if points >= enough]
 
 

@@ -23,7 +23,7 @@ from relay_tune.schedule.estimates.load_count import (
     vector_count,
 )
 from relay_tune.schedule.estimates.memory_traffic import memory_cycles
-from relay_tune.schedule.estimates.register_use import operands_in_use, register_use
+from relay_tune.schedule.estimates.register_use import operands_in_use, register_use, with_shuffles
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest
 from relay_tune.tensor.expression import Axis
@@ -162,11 +162,10 @@ def _tile_cycles(
     operands, reloaded, spilled = operands_in_use(body, vectors, machine)
     loaded += reloaded
     spilled += max(0, vectors * analysis.near.siblings + operands - machine.registers)
-    step = max(
-        vectors * analysis.body_operations / machine.fused_per_cycle,
-        loaded / machine.loads_per_cycle,
-        machine.latency,
-    )
+    arithmetic = vectors * analysis.body_operations / machine.fused_per_cycle
+    if body.shuffled:
+        arithmetic = with_shuffles(arithmetic, body, vectors, machine)
+    step = max(arithmetic, loaded / machine.loads_per_cycle, machine.latency)
     step += LOAD_CYCLES * loaded
     if _spreads_windows(analysis, choice):
         step *= SPREAD_WINDOW

@@ -22,6 +22,7 @@ from relay_tune.schedule.estimates.load_count import (
     vector_axis,
     vector_count,
 )
+from relay_tune.schedule.estimates.shuffled_operands import whole_vectors
 from relay_tune.schedule.machine import LINE_BYTES
 
 PAGE_BYTES = 4096
@@ -38,7 +39,7 @@ and with 592 channels 8 us; tiles of 7 points: 9 and 8.
 def reloaded_bytes(analysis: NestAnalysis, choice: TileChoice) -> float:
     """The bytes of lines that a nest's tiles fetch again from the second cache, in all tiles."""
     vector = vector_axis(analysis.nest, choice)
-    if not analysis.beside_windows or vector is None:
+    if vector is None:
         return 0.0
     nest = analysis.nest
     tile = {axis: min(extent, axis.extent) for axis, extent in tiled_axes(nest, choice)}
@@ -48,9 +49,11 @@ def reloaded_bytes(analysis: NestAnalysis, choice: TileChoice) -> float:
     rounds = prod(window.values()) / prod(unrolled.values())
     again = 0.0
     for access in analysis.body_accesses:
-        form = access.form
-        if form is None or access.constant or form.coefficient(vector) != 1:
+        if access.form is None or access.constant or access.form.coefficient(vector) != 1:
             continue
+        if not analysis.beside_windows and not access.repeats:
+            continue
+        form = whole_vectors(access, nest.reduction)
         lines = distinct_places(form, tile, window, vector, choice.lanes)
         touched = rounds * distinct_places(form, tile, unrolled, vector, choice.lanes)
         strides = [form.coefficient(axis) * access.bytes for axis in (*tile, *window)]

@@ -10,11 +10,12 @@ from types import MappingProxyType
 from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.estimates.line_splits import split_share
+from relay_tune.schedule.estimates.shuffled_operands import steps_within, whole_vectors
 from relay_tune.schedule.estimates.window_values import Carried, carried_values
 from relay_tune.schedule.nest import Nest
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
-from relay_tune.tensor.lane_rows import SHUFFLE_LOADS, move_instructions
+from relay_tune.tensor.lane_rows import move_instructions
 
 NOTHING_UNROLLED: Mapping[Axis, int] = MappingProxyType({})
 
@@ -26,7 +27,7 @@ class BodyLoads:
     Attributes:
         counts: of each access in one step.
         together: steps that are written out.
-        shared: loads of all of these, where equal elements are loaded once; shuffles as loads.
+        shared: loads of all of these, where equal elements are loaded once.
         values: registers that hold what these load.
         live: registers that hold what the steps load between two uses of an element.
         slides: whether the steps load less together than each by itself, as a sliding window does.
@@ -35,6 +36,8 @@ class BodyLoads:
         carried: where nothing but the window uses an element again: for each axis of the window
             that is written out, the values that one of its steps leaves for later ones, and how
             often it does so. Empty for other nests.
+        shuffled: vectors that all of these steps shuffle.
+        sources: vectors that stay in registers because several steps pick elements out of them.
     """
 
     counts: tuple[float, ...]
@@ -46,6 +49,8 @@ class BodyLoads:
     row: float = 0.0
     row_steps: int = 1
     carried: tuple[Carried, ...] = ()
+    shuffled: float = 0.0
+    sources: float = 0.0
 
 
 def tiled_axes(nest: Nest, choice: TileChoice) -> list[tuple[Axis, int]]:
@@ -90,10 +95,12 @@ def load_count(
         if access.form is None:
             total += vector_count(nest, choice, extents) * choice.lanes
             continue
-        count = distinct_places(access.form, extents, unrolled, vector, choice.lanes)
+        form = access.form if values else whole_vectors(access, nest.reduction)
+        count = distinct_places(form, extents, unrolled, vector, choice.lanes)
         if not values and vector is not None:
             if _is_streamed(access, vector, nest):
-                count *= 1 + _split_share(access, vector, choice.lanes, nest)
+                begins = whole_vectors(access, nest.reduction, unrolled)
+                count *= 1 + _split_share(begins, access, vector, choice.lanes, nest)
             else:
                 count *= moves(access.form, vector, choice.lanes, extents)
         total += count
@@ -106,16 +113,17 @@ def body_loads(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, i
     counts = tuple(load_count((access,), nest, choice, extents) for access in accesses)
     shuffled = tuple(access for access in accesses if access.repeats)
     if choice.vector == -2 or choice.unroll == 1:
-        moved = SHUFFLE_LOADS * load_count(shuffled, nest, choice, extents)
-        return BodyLoads(counts, 1, sum(counts) + moved)
+        moved = load_count(shuffled, nest, choice, extents, values=True)
+        return BodyLoads(counts, 1, sum(counts), shuffled=moved)
     reduction = [nest.reduction[place] for place in choice.reduction_order]
     unrolled = unrolled_extents(reduction, choice.unroll)
     together = prod(unrolled.values())
-    moved = SHUFFLE_LOADS * load_count(shuffled, nest, choice, extents, unrolled)
-    shared = load_count(accesses, nest, choice, extents, unrolled) + moved
+    moved = load_count(shuffled, nest, choice, extents, unrolled, values=True)
+    sources = sum(_sources(access, nest, choice, extents, unrolled) for access in shuffled)
+    shared = load_count(accesses, nest, choice, extents, unrolled)
     values = load_count(accesses, nest, choice, extents, unrolled, values=True)
     if values >= 0.9 * together * load_count(accesses, nest, choice, extents, values=True):
-        return BodyLoads(counts, together, shared, values, values)
+        return BodyLoads(counts, together, shared, values, values, shuffled=moved, sources=sources)
     windows = _window_places(accesses, reduction, unrolled, extents)
     between, in_row = (_inner_steps(reduction, unrolled, place) for place in windows)
     live = load_count(accesses, nest, choice, extents, between, values=True)
@@ -128,7 +136,24 @@ def body_loads(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, i
         forms = [access.form for access in vectors if access.form is not None]
         carried = carried_values(forms, points, unrolled)
     steps = prod(in_row.values())
-    return BodyLoads(counts, together, shared, values, live, True, row, steps, carried)
+    return BodyLoads(
+        counts, together, shared, values, live, True, row, steps, carried, moved, sources
+    )
+
+
+def _sources(
+    access: Access,
+    nest: Nest,
+    choice: TileChoice,
+    extents: Mapping[Axis, int],
+    unrolled: Mapping[Axis, int],
+) -> float:
+    """The vectors that stay while written-out steps pick one element after another."""
+    inside = steps_within(access, unrolled)
+    if access.form is None or inside is None:
+        return 0.0
+    form = whole_vectors(access, nest.reduction)
+    return distinct_places(form, extents, inside, vector_axis(nest, choice), choice.lanes)
 
 
 def _window_places(
@@ -206,11 +231,11 @@ def _is_streamed(access: Access, vector: Axis, nest: Nest) -> bool:
     return factor in (0, 1) or (access.constant and bool(nest.reduction))
 
 
-def _split_share(access: Access, vector: Axis, lanes: int, nest: Nest) -> float:
+def _split_share(form: Affine, access: Access, vector: Axis, lanes: int, nest: Nest) -> float:
     """The share of an access's vectors in two cache lines; packed weights begin with a line."""
-    if access.form is None or (access.constant and nest.reduction):
+    if access.constant and nest.reduction:
         return 0.0
-    return split_share(access.form, access.bytes, vector, lanes)
+    return split_share(form, access.bytes, vector, lanes)
 
 
 def moves(form: Affine, vector: Axis, lanes: int, extents: Mapping[Axis, int]) -> float:
