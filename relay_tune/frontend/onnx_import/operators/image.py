@@ -1,11 +1,21 @@
-"""Image sampling of ONNX."""
+"""Image sampling of ONNX, and the grids for it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
+
+import numpy as np
 
 from relay_tune.errors import ModelError, UnsupportedOperatorError
-from relay_tune.frontend.onnx_import.build import Builder, rank_of, shape_of
+from relay_tune.frontend.onnx_import.build import (
+    Builder,
+    check_size,
+    dtype_of,
+    known_integers,
+    rank_of,
+    shape_of,
+)
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.ir.expr import Expr
@@ -44,4 +54,33 @@ def translate_grid_sample(node: OnnxNode, build: Builder) -> Expr:
     )
 
 
-IMAGES: Mapping[str, Translator] = {"GridSample": translate_grid_sample}
+def translate_affine_grid(node: OnnxNode, build: Builder) -> Expr:
+    """The positions [batch, spatial ..., coordinates] to which [batch, d, d + 1] matrices move.
+
+    The body that the standard gives for it is wrong for a batch of one.
+    """
+    theta = node.input(0)
+    _, _, *sizes = known_integers(node.input(1), "the input size")
+    count = len(sizes)
+    if count not in (2, 3) or rank_of(theta) != 3 or shape_of(theta)[1:] != (count, count + 1):
+        raise ModelError("theta must be [batch, 2, 3] for 2 spatial axes, [batch, 3, 4] for 3.")
+    check_size((count + 1) * prod(sizes), dtype_of(theta))
+    places = [_coordinates(size, node.flag("align_corners", 0)) for size in sizes]
+    grid = np.meshgrid(*places, indexing="ij")
+    rows = np.stack([*(axis.reshape(-1) for axis in reversed(grid)), np.ones(prod(sizes))])
+    moved = build.call("nn.matmul", theta, build.constant(rows, dtype_of(theta)))
+    moved = build.call("transpose", moved, axes=(0, 2, 1))
+    return build.call("reshape", moved, newshape=(-1, *sizes, count))
+
+
+def _coordinates(size: int, align_corners: bool) -> np.ndarray:
+    """Where the elements of an axis lie: -1 and 1 are its ends, or its outermost elements."""
+    if align_corners:
+        return np.linspace(-1, 1, size)
+    return (2 * np.arange(size) + 1) / size - 1
+
+
+IMAGES: Mapping[str, Translator] = {
+    "AffineGrid": translate_affine_grid,
+    "GridSample": translate_grid_sample,
+}

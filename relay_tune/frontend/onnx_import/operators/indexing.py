@@ -16,7 +16,6 @@ from relay_tune.frontend.onnx_import.build import (
     rank_of,
     shape_of,
     static_dim,
-    static_shape,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
@@ -226,7 +225,7 @@ def translate_compress(node: OnnxNode, build: Builder) -> Expr:
     else:
         data = build.call("reshape", data, newshape=(-1,))
         axis = 0
-    size = static_shape(data)[axis]
+    size = static_dim(shape_of(data)[axis])
     places = np.flatnonzero(condition)
     if len(places) and places[-1] >= size:
         raise ModelError(f"the condition chooses place {places[-1]} of an axis of size {size}.")

@@ -1,4 +1,4 @@
-"""The discrete Fourier transform of ONNX, as products with matrices of cosines and sines."""
+"""Fourier transforms of ONNX: matrix products and convolutions with cosines and sines."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from relay_tune.frontend.onnx_import.build import (
     Builder,
     checked_axis,
     dtype_of,
+    known_array,
     known_integer,
     rank_of,
     shape_of,
     static_dim,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.operators.mel import translate_mel_weight_matrix
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.ir.expr import Expr
 
@@ -58,6 +60,10 @@ def _length(node: OnnxNode, data: Expr, axis: int) -> int:
     length = static_dim(shape_of(data)[axis])
     if given is not None:
         length = known_integer(given, "the input dft_length")
+    return _checked_length(length)
+
+
+def _checked_length(length: int) -> int:
     if not 1 <= length <= MAXIMUM_LENGTH:
         raise UnsupportedOperatorError(
             f"a transform of {length} elements is not supported; the limit is {MAXIMUM_LENGTH}."
@@ -100,11 +106,7 @@ def _spectrum(
     onesided: bool,
 ) -> Expr:
     """Sums of x[n] exp(-2 pi i k n / N), as [..., k, 2]."""
-    count = length // 2 + 1 if onesided else length
-    turns = np.outer(np.arange(length), np.arange(count)) % length
-    angle = 2 * np.pi * turns / length
-    cosine = build.constant(np.cos(angle), dtype_of(real))
-    sine = build.constant(-np.sin(angle), dtype_of(real))
+    cosine, sine = (build.constant(table, dtype_of(real)) for table in _turned(length, onesided))
     new_real = build.call("nn.matmul", real, cosine)
     new_imaginary = build.call("nn.matmul", real, sine)
     if imaginary is not None:
@@ -113,4 +115,69 @@ def _spectrum(
     return build.call("stack", build.tuple_of((new_real, new_imaginary)), axis=rank_of(real))
 
 
-SIGNALS: Mapping[str, Translator] = {"DFT": translate_dft}
+def _turned(length: int, onesided: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The parts of exp(-2 pi i k n / N), [n, k] each; `onesided` leaves out k above N / 2."""
+    count = length // 2 + 1 if onesided else length
+    turns = np.outer(np.arange(length), np.arange(count)) % length
+    angle = 2 * np.pi * turns / length
+    return np.cos(angle), -np.sin(angle)
+
+
+def translate_stft(node: OnnxNode, build: Builder) -> Expr:
+    """The spectra of frames of a signal [batch, length, 1 or 2], as [batch, frames, k, 2].
+
+    One convolution: its filters are cosines and sines under the window, its stride is the step from
+    frame to frame.
+    """
+    signal = node.input(0)
+    if rank_of(signal) != 3 or shape_of(signal)[2] not in (1, 2):
+        raise ModelError("the signal must be [batch, length, 1 or 2].")
+    step = known_integer(node.input(1), "the input frame_step")
+    if step < 1:
+        raise ModelError(f"the input frame_step is {step}, but must be at least 1.")
+    window = _window(node)
+    filters = _filters(window, node.flag("onesided", 1), shape_of(signal)[2] == 2)
+    bins = len(filters) // 2
+    spectra = build.call(
+        "nn.conv1d",
+        build.call("transpose", signal, axes=(0, 2, 1)),
+        build.constant(filters, dtype_of(signal)),
+        strides=(step,),
+        padding=(0, 0),
+        channels=2 * bins,
+        kernel_size=(len(window),),
+    )
+    parts = build.call("reshape", spectra, newshape=(0, 2, bins, -1))
+    return build.call("transpose", parts, axes=(0, 3, 2, 1))
+
+
+def _window(node: OnnxNode) -> np.ndarray:
+    """The factor of each element of a frame."""
+    given, length = node.optional(2), node.optional(3)
+    if given is None and length is None:
+        raise ModelError("neither a window nor a frame_length is given.")
+    if given is None:
+        window = np.ones(_checked_length(known_integer(node.input(3), "the input frame_length")))
+    else:
+        window = known_array(given, "the input window").astype("float64")
+    if window.ndim != 1:
+        raise ModelError(f"the window must have 1 dimension, not {window.ndim}.")
+    _checked_length(len(window))
+    if length is not None and known_integer(length, "the input frame_length") != len(window):
+        raise ModelError(f"the window has {len(window)} elements, which is not the frame_length.")
+    return window
+
+
+def _filters(window: np.ndarray, onesided: bool, is_complex: bool) -> np.ndarray:
+    """What makes the real and then the imaginary parts, [2 k, 1 or 2 parts, elements]."""
+    cosine, sine = (table.T * window for table in _turned(len(window), onesided))
+    of_real = np.concatenate([cosine, sine])
+    of_imaginary = np.concatenate([-sine, cosine])
+    return np.stack([of_real, of_imaginary] if is_complex else [of_real], axis=1)
+
+
+SIGNALS: Mapping[str, Translator] = {
+    "DFT": translate_dft,
+    "MelWeightMatrix": translate_mel_weight_matrix,
+    "STFT": translate_stft,
+}

@@ -1,0 +1,104 @@
+"""Transforms of signals, and the grids and filters that are made from sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import relay_tune as rt
+from relay_tune.errors import ModelError
+from relay_tune.frontend.onnx_import.from_onnx import from_onnx
+
+Check = Callable[..., None]
+
+
+def floats(*shape: int) -> np.ndarray:
+    return np.random.default_rng(5).standard_normal(shape).astype(np.float32)
+
+
+@pytest.mark.parametrize(("parts", "onesided"), [(1, 0), (1, 1), (2, 0)])
+def test_spectra_of_frames(check_node: Check, parts: int, onesided: int) -> None:
+    window = np.hanning(15).astype(np.float32)
+    check_node(
+        "STFT",
+        floats(2, 53, parts),
+        None,
+        None,
+        constants={1: np.array(7), 2: window},
+        opset=17,
+        onesided=onesided,
+        against="onnxruntime",
+        rtol=1e-3,
+    )
+
+
+def test_frames_without_a_window(check_node: Check) -> None:
+    constants = {1: np.array(8), 3: np.array(16)}
+    check_node("STFT", floats(1, 128, 1), None, None, constants=constants, opset=17, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("constants", "message"),
+    [
+        ({1: np.array(0), 3: np.array(16)}, "frame_step is 0"),
+        ({1: np.array(8)}, "neither a window nor a frame_length"),
+        ({1: np.array(8), 2: np.ones(5, np.float32), 3: np.array(6)}, "which is not the frame_len"),
+    ],
+)
+def test_frames_that_are_none(
+    check_node: Check, constants: dict[int, np.ndarray], message: str
+) -> None:
+    with pytest.raises(ModelError, match=message):
+        check_node("STFT", floats(1, 128, 1), None, None, constants=constants, opset=17)
+
+
+@pytest.mark.parametrize(
+    ("bins", "length", "rate", "low", "high"),
+    [(8, 16, 8192, 0.0, 4096.0), (40, 400, 16000, 20.0, 7600.0), (80, 64, 8000, 0.0, 4000.0)],
+)
+def test_mel_filters(bins: int, length: int, rate: int, low: float, high: float) -> None:
+    values = {
+        "bins": np.array(bins),
+        "length": np.array(length),
+        "rate": np.array(rate),
+        "low": np.float32(low),
+        "high": np.float32(high),
+    }
+    graph = helper.make_graph(
+        [helper.make_node("MelWeightMatrix", list(values), ["y"])],
+        "mel",
+        [],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [None, None])],
+        [onnx.numpy_helper.from_array(np.asarray(value), name) for name, value in values.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    (expected,) = onnx.reference.ReferenceEvaluator(model).run(None, {})
+    np.testing.assert_allclose(rt.interpret(from_onnx(model)), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+@pytest.mark.parametrize("sizes", [(3, 4), (2, 3, 5)])
+@pytest.mark.parametrize("aligned", [0, 1])
+def test_affine_grid(check_node: Check, batch: int, sizes: tuple[int, ...], aligned: int) -> None:
+    count = len(sizes)
+    size = np.array([batch, 1, *sizes])
+    theta = floats(batch, count, count + 1)
+    check_node("AffineGrid", theta, None, constants={1: size}, opset=20, align_corners=aligned)
+
+
+def test_elements_of_an_open_axis_are_compressed() -> None:
+    condition = onnx.numpy_helper.from_array(np.array([True, False, True]), "keep")
+    graph = helper.make_graph(
+        [helper.make_node("Compress", ["x", "keep"], ["y"], axis=1)],
+        "compress",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 2])],
+        [condition],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    x = floats(4, 3)
+    np.testing.assert_array_equal(rt.build(from_onnx(model))(x), x[:, [0, 2]])
