@@ -49,7 +49,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="tuning.db",
         help="the tuning log, created where there is none (default: tuning.db)",
     )
-    parser.add_argument("--trials", type=positive, metavar="N", help="stop after N candidates")
+    parser.add_argument(
+        "--trials",
+        type=positive,
+        metavar="N",
+        help="stop after N candidates, those in the log included (default: 64 for each kernel)",
+    )
     parser.add_argument(
         "--minutes", type=positive_real, metavar="M", help="stop after M minutes (default: 3)"
     )
