@@ -9,11 +9,9 @@ from benchmarks.roofline_causes import Setting, causes, weight_bytes
 from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.runtime.machine_limits import Bound
 from relay_tune.runtime.profile import ProfileRow
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import plan_program
 from tests.schedule.convolutions import convolution_program
-
-MACHINE = Machine(64, 32)
+from tests.schedule.machines import SERVER
 
 
 def row(seconds: float, least: float, title: str = "conv2d") -> ProfileRow:
@@ -30,10 +28,10 @@ def test_the_worst_come_first() -> None:
 
 def test_weights_that_come_slowly_are_a_cause() -> None:
     plan = plan_program(convolution_program((1, 8, 8, 32, 32)))
-    schedule = plan.default_schedule(MACHINE, 1)
+    schedule = plan.default_schedule(SERVER, 1)
     chosen = plan.with_algorithm(schedule.algorithm)
     assert weight_bytes(plan) == 4 * 9 * 32 * 32
-    slow = Setting(MACHINE, 1, weight_rate=weight_bytes(chosen) * 2.0)
+    slow = Setting(SERVER, 1, weight_rate=weight_bytes(chosen) * 2.0)
     assert "weights take 50% of the time" in causes(chosen, schedule, row(1.0, 0.5), slow)
     quick = replace(slow, weight_rate=1e12)
     assert "weights" not in causes(chosen, schedule, row(1.0, 0.5), quick)
@@ -41,10 +39,10 @@ def test_weights_that_come_slowly_are_a_cause() -> None:
 
 def test_waste_at_edges_and_one_thread_are_causes() -> None:
     plan = plan_program(convolution_program((1, 8, 8, 32, 33)))
-    schedule = plan.default_under_algorithm(MACHINE, 1)[1]
+    schedule = plan.default_under_algorithm(SERVER, 1)[1]
     (choice,) = schedule.choices
     wide = replace(choice, vector=2, lanes=16, tile=(1, 4, 33), parallel=0)
-    setting = Setting(MACHINE, 2, weight_rate=1e12)
+    setting = Setting(SERVER, 2, weight_rate=1e12)
     found = causes(plan, replace(schedule, choices=(wide,)), row(1.0, 0.5), setting)
     assert "runs on one thread" in found
     assert "edge tiles" in found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.evaluate import evaluate
@@ -19,9 +18,9 @@ from relay_tune.tensor.expression import (
     unary,
 )
 from relay_tune.tensor.tensor import compute, input_tensor
+from tests.schedule.machines import SERVER
 from tests.schedule.running import run_schedule
 
-SERVER = Machine(64, 32)
 EPILOGUES = ("none", "bias and relu", "residual", "pad", "sigmoid times itself")
 POOLINGS = (
     "largest by two",

@@ -4,12 +4,10 @@ import pytest
 
 from relay_tune.errors import InputError
 from relay_tune.schedule.accuracy import Accuracy, parse_accuracy
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import Plan, plan_program, read_schedule
 from relay_tune.schedule.schedule import DIRECT
 from tests.schedule.convolutions import convolution_program
-
-MACHINE = Machine(64, 32)
+from tests.schedule.machines import SERVER
 
 
 @pytest.fixture
@@ -23,12 +21,12 @@ def test_all_algorithms_are_fast_and_not_all_are_exact(plan: Plan) -> None:
 
 
 def test_an_exact_plan_takes_no_schedule_of_another_algorithm(plan: Plan) -> None:
-    fast = plan.with_algorithm("winograd4").default_under_algorithm(MACHINE, 1)[1]
+    fast = plan.with_algorithm("winograd4").default_under_algorithm(SERVER, 1)[1]
     assert read_schedule(fast.to_json(), plan) == fast
     exact = plan.with_accuracy(Accuracy.EXACT)
     with pytest.raises(InputError, match="winograd4 is not exact"):
         read_schedule(fast.to_json(), exact)
-    assert exact.default_schedule(MACHINE, 1).algorithm in ("direct", "winograd2")
+    assert exact.default_schedule(SERVER, 1).algorithm in ("direct", "winograd2")
 
 
 def test_accuracy_stays_with_the_plans_of_other_algorithms(plan: Plan) -> None:

@@ -4,7 +4,6 @@ import pytest
 
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.apply import apply_schedule
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.next_block import read_ahead, tensors_ahead
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
@@ -12,9 +11,8 @@ from relay_tune.tensor.expression import Axis, reduce
 from relay_tune.tensor.loops import Prefetch
 from relay_tune.tensor.tensor import compute, input_tensor
 from relay_tune.tensor.touched import statements
+from tests.schedule.machines import SERVER
 from tests.schedule.row_groups.test_groups import right, softmax_of
-
-SERVER = Machine(vector_bytes=64, registers=32)
 
 
 def plan_of(*shape: int, operation: str = "exp", rows: int = 8) -> Plan:

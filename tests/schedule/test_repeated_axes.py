@@ -7,16 +7,15 @@ import numpy as np
 import pytest
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, binary, reduce
 from relay_tune.tensor.tensor import compute, input_tensor
+from tests.schedule.machines import SERVER
 from tests.schedule.random_choices import any_choice, point_of_space
 from tests.schedule.running import run_schedule, runnable_targets
 
-SERVER = Machine(64, 32)
 SIZE = 6
 
 

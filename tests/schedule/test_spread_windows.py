@@ -3,11 +3,9 @@
 import pytest
 
 from relay_tune.schedule.estimates.estimate import estimate
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import plan_program
 from tests.schedule.convolutions import convolution_program
-
-SERVER = Machine(64, 32)
+from tests.schedule.machines import SERVER
 
 
 @pytest.mark.parametrize("shape", [(1, 64, 64, 3, 64), (1, 112, 112, 3, 32)])

@@ -18,6 +18,7 @@ from relay_tune.schedule.estimates.load_count import (
 from relay_tune.schedule.estimates.partial_rows import lies_in_panels, scattering, torn_bytes
 from relay_tune.schedule.estimates.swept_weights import swept_cycles
 from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.streamed import is_streamed
@@ -81,22 +82,10 @@ def memory_cycles(
     """
     nest = analysis.nest
     accesses = [*analysis.body_accesses, *analysis.result_accesses]
-    reduced = {axis: axis.extent for axis in nest.reduction}
     tile = {axis: min(extent, axis.extent) for axis, extent in tiled_axes(nest, choice)}
-    outer = outer_loops(nest.axes, choice)
-    boxes = [_footprints(accesses, tile, reduced)]
-    inner = dict(tile)
+    loops, boxes = _touched_by_loops(nest, choice, accesses, tile)
     fetched = fetched_ahead(analysis, choice) if choice.prefetch else None
     places = [2 if access is fetched else 1 for access in accesses]  # the next comes meanwhile
-    loops: list[tuple[Axis, int]] = []
-    for loop in reversed(outer):
-        axis = nest.axes[loop.place]
-        loops.append((axis, loop.count))
-        if loop.count == 1:
-            boxes.append(boxes[-1])
-            continue
-        inner[axis] = min(inner[axis] * loop.count, axis.extent)
-        boxes.append(_footprints(accesses, inner, reduced))
     working_sets = [sum(map(mul, box, places)) for box in boxes]
     crowding = _crowding(analysis, tile, machine)
     points = prod(axis.extent for axis in (*nest.axes, *nest.reduction))
@@ -127,6 +116,28 @@ def memory_cycles(
     cycles += stored_cycles(analysis, machine)
     wasted = torn_bytes(analysis, tile, _stored_bytes(analysis)) + reloaded_bytes(analysis, choice)
     return cycles + wasted / machine.cache_bandwidth[1], exposed
+
+
+def _touched_by_loops(
+    nest: Nest, choice: TileChoice, accesses: Sequence[Access], tile: dict[Axis, int]
+) -> tuple[list[tuple[Axis, int]], list[list[float]]]:
+    """The outer loops, the innermost first, and the bytes of accesses in a tile and in each loop.
+
+    A loop is its axis and how often it runs.
+    """
+    reduced = {axis: axis.extent for axis in nest.reduction}
+    inner = dict(tile)
+    loops: list[tuple[Axis, int]] = []
+    boxes = [_footprints(accesses, tile, reduced)]
+    for loop in reversed(outer_loops(nest.axes, choice)):
+        axis = nest.axes[loop.place]
+        loops.append((axis, loop.count))
+        if loop.count == 1:
+            boxes.append(boxes[-1])
+            continue
+        inner[axis] = min(inner[axis] * loop.count, axis.extent)
+        boxes.append(_footprints(accesses, inner, reduced))
+    return loops, boxes
 
 
 def _is_far(access: Access, machine: Machine) -> bool:

@@ -61,10 +61,6 @@ def _split(body: Expr) -> Expr:
     return rewrite_with_original(body, visit, enter=lambda node: not is_opaque_function(node))
 
 
-def _name_of_field(var: Var, index: int, field: Expr) -> Var:
-    return Var(f"{var.name}_{index}", type=field.type)
-
-
 def _bound(let: Let, old: Tuple, names: tuple[Expr, ...]) -> Expr:
     """The body of a let of a tuple, inside of lets of its fields."""
     assert isinstance(let.value, Tuple)

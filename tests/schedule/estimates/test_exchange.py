@@ -4,12 +4,11 @@ from dataclasses import replace
 
 from relay_tune.schedule.analysis import analyse
 from relay_tune.schedule.estimates.exchange import exchange_cycles
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.schedule.plan import plan_program
+from tests.schedule.machines import SERVER
 from tests.schedule.products import dense
 
-SERVER = Machine(64, 32)
 L3 = SERVER.cache_bandwidth[2]
 
 

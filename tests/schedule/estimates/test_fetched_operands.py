@@ -9,12 +9,10 @@ from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.fetched_operands import fetched_ahead
 from relay_tune.schedule.estimates.memory_traffic import WAIT_SHARE
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.expression import Axis, reduce
 from relay_tune.tensor.tensor import compute, input_tensor
-
-SERVER = Machine(vector_bytes=64, registers=32)
+from tests.schedule.machines import SERVER
 
 
 def product_space(rows: int, depth: int, columns: int):

@@ -8,13 +8,12 @@ import pytest
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.analysis import Access
 from relay_tune.schedule.estimates.shuffled_operands import picks, steps_within, whole_vectors
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis, Scalar, reduce
 from relay_tune.tensor.tensor import compute, input_tensor
+from tests.schedule.machines import SERVER
 
-SERVER = Machine(64, 32)
 COLUMN, LANE = Axis("w", 8), Axis("o", 64)
 TAP, CHANNEL = Axis("kw", 3), Axis("c", 4)
 GROUPED = Access(Affine({COLUMN: 64, TAP: 64, CHANNEL: 1, LANE: 1}), 4, False, 640, repeats=4)

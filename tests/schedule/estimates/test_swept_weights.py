@@ -11,8 +11,8 @@ from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.expression import Axis, reduce
 from relay_tune.tensor.streamed import MOST_USES
 from relay_tune.tensor.tensor import compute, input_tensor
+from tests.schedule.machines import SERVER
 
-SERVER = Machine(vector_bytes=64, registers=32)
 FAR = Machine(vector_bytes=64, registers=32, cache_bandwidth=(96.0, 48.0, 8.0, 4.0))
 """A server whose third cache is slow."""
 

@@ -15,8 +15,7 @@ from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.tensor.expression import Axis, Tensor, reduce, unary
 from relay_tune.tensor.tensor import compute, input_tensor
-
-MACHINE = Machine(64, 32)
+from tests.schedule.machines import SERVER
 
 
 def product(rows: int, columns: int, depth: int) -> Tensor:
@@ -28,12 +27,12 @@ def product(rows: int, columns: int, depth: int) -> Tensor:
     return compute("c", (rows, columns), lambda i, j: reduce("sum", [k], a[i, k] * b[k, j]))
 
 
-def described(*outputs: Tensor, threads: int = 2, machine: Machine = MACHINE) -> dict[str, float]:
+def described(*outputs: Tensor, threads: int = 2, machine: Machine = SERVER) -> dict[str, float]:
     return described_plan(plan_program(TensorProgram((), outputs, ())), threads, machine)
 
 
 def described_plan(
-    plan: Plan, threads: int = 1, machine: Machine = MACHINE, unroll: int = 0
+    plan: Plan, threads: int = 1, machine: Machine = SERVER, unroll: int = 0
 ) -> dict[str, float]:
     spaces = plan.spaces(machine, threads)
     choices = [default_choice(space) for space in spaces]
@@ -78,8 +77,8 @@ def test_sizes_enter_as_logarithms() -> None:
 
 def test_bytes_are_told_relative_to_the_caches() -> None:
     found = described(product(32, 48, 64))
-    assert found["log_written_by_cache"] == math.log2(32 * 48 * 4 / MACHINE.cache_bytes[1])
-    larger = replace(MACHINE, cache_bytes=tuple(2 * size for size in MACHINE.cache_bytes))
+    assert found["log_written_by_cache"] == math.log2(32 * 48 * 4 / SERVER.cache_bytes[1])
+    larger = replace(SERVER, cache_bytes=tuple(2 * size for size in SERVER.cache_bytes))
     again = described(product(32, 48, 64), machine=larger)
     for name in ("log_written_by_cache", "log_read_by_cache"):
         assert again[name] == found[name] - 1

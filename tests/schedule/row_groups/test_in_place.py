@@ -5,7 +5,6 @@ import pytest
 
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.apply import apply_schedule
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, cast, reduce, unary
@@ -13,9 +12,8 @@ from relay_tune.tensor.loops import Allocate, Scope
 from relay_tune.tensor.tensor import Computed, Input, compute, input_tensor
 from relay_tune.tensor.touched import statements
 from tests.codegen.running import NATIVE
+from tests.schedule.machines import SERVER
 from tests.schedule.running import run_schedule
-
-SERVER = Machine(vector_bytes=64, registers=32)
 
 
 def row_sum(x: Tensor) -> Computed:

@@ -8,7 +8,6 @@ import pytest
 
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.apply import apply_schedule
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.row_groups.sibling_reductions import are_siblings
 from relay_tune.schedule.schedule import Schedule
@@ -16,9 +15,8 @@ from relay_tune.tensor.expression import Axis, Scalar, Tensor, reduce
 from relay_tune.tensor.loops_text import kernel_text
 from relay_tune.tensor.tensor import Input, compute, input_tensor
 from relay_tune.tuning.plan_space import PlanSpace
+from tests.schedule.machines import SERVER
 from tests.schedule.running import run_schedule, runnable_targets
-
-SERVER = Machine(vector_bytes=64, registers=32)
 
 
 def sums(x: Tensor, name: str, term: Callable[..., Scalar]) -> Tensor:

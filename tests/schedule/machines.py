@@ -1,0 +1,6 @@
+"""Machines that schedules are chosen for in tests."""
+
+from relay_tune.schedule.machine import Machine
+
+SERVER = Machine(vector_bytes=64, registers=32)
+"""A core with AVX-512 and the general figures for caches."""
