@@ -72,7 +72,9 @@ def measure(length: int, by_pass: bool) -> None:
 
 def main() -> int:
     """Measure each length in a process of its own."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("lengths", type=int, nargs="*", default=[20_000, 100_000])
     parser.add_argument("--passes", action="store_true", help="the seconds of each pass, too")
     options = parser.parse_args()

@@ -40,7 +40,9 @@ def damaged(seed: int) -> bytes:
 
 def main() -> int:
     """Run a campaign; the exit code is 1 if anything is wrong."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--count", type=int, default=100, help="damaged files")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--workers", type=int, default=1, help="files at the same time")

@@ -130,7 +130,9 @@ def _problems(kind: str, seed: int) -> Iterator[str]:
 
 def main() -> int:
     """Run a campaign; the exit code is 1 if anything differs."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--count", type=int, default=100, help="networks of each kind")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--kind", choices=sorted(KINDS), help="only this kind")

@@ -1,6 +1,6 @@
 """Kill a tuning process at random moments and look at what it leaves behind.
 
-    python benchmarks/kill_tuner.py [--rounds 30] [--seed 0]
+    python -m benchmarks.kill_tuner [--rounds 30] [--seed 0]
 
 All rounds share one log. The moments lie in the run itself, not in the start of Python before it,
 however slow the machine is. After each kill -9: no acknowledged record is missing, no schedule was
@@ -79,9 +79,11 @@ def _faults(log: Path, acknowledged: int, alive: list[psutil.Process]) -> list[s
 
 def main() -> int:
     """Run the rounds; 1 if any fault was found."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--seed", type=int, default=0)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=30, help="processes to kill (default: 30)")
+    parser.add_argument("--seed", type=int, default=0, help="of the moments (default: 0)")
     arguments = parser.parse_args()
     moments = random.Random(arguments.seed)
     faults = 0

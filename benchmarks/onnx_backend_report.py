@@ -1,6 +1,6 @@
 """How many of ONNX's own conformance tests pass, natively or interpreted, and how many do not.
 
-    python benchmarks/onnx_backend_report.py [--kind KIND] [--match REGEX] [--workers N]
+    python -m benchmarks.onnx_backend_report [--kind KIND] [--match REGEX] [--workers N]
 
 A wrong answer is the failure that counts: unsupported models must say so. Tests run in worker
 processes, so that a crash or a hang costs one test only.
@@ -177,7 +177,9 @@ def run_all(cases: Sequence[Any], workers: int, timeout: float) -> list[Outcome]
 
 def main() -> int:
     """Run the tests; the exit code is 1 if any answer is wrong."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--match", default="", help="run only tests whose name matches")
     parser.add_argument("--kind", default="node", help="node, simple, pytorch-operator, ...")
     parser.add_argument("--timeout", type=float, default=20.0, help="seconds a test")

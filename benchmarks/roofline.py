@@ -143,7 +143,9 @@ def table(found: Iterable[Offender]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("networks", nargs="*", default=zoo.names(), metavar="NETWORK")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--log", help="take schedules, and the limits, from a tuning log")

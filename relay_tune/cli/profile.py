@@ -6,7 +6,14 @@ import argparse
 import json
 
 from relay_tune.cli.model_file import load_model
-from relay_tune.cli.options import add_json, add_log, add_machine, add_model, shapes_of
+from relay_tune.cli.options import (
+    add_accuracy,
+    add_json,
+    add_log,
+    add_machine,
+    add_model,
+    shapes_of,
+)
 from relay_tune.codegen.target import parse_target
 from relay_tune.errors import BuildError
 from relay_tune.runtime.machine_limits import MachineLimits
@@ -25,13 +32,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     add_log(parser, "the tuning log to take schedules from")
     add_machine(parser)
+    add_accuracy(parser)
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Build, run on random inputs, and print one line for each kernel."""
     module = load_model(arguments.model, shapes_of(arguments))
-    model = build(module, log=arguments.log, target=arguments.target, threads=arguments.threads)
+    model = build(
+        module,
+        log=arguments.log,
+        target=arguments.target,
+        threads=arguments.threads,
+        accuracy=arguments.accuracy,
+    )
     if isinstance(model, ProgramModel):
         raise BuildError(
             "Profiles are made of networks; this program has control flow or data types.",

@@ -12,6 +12,21 @@ def test_profile_has_one_line_for_each_kernel(tune: Tune, model: Path) -> None:
     assert outcome.out.splitlines()[1].startswith("dense+relu 4x16")
 
 
+def test_profile_of_an_exact_build(tune: Tune, tmp_path: Path) -> None:
+    path = tmp_path / "wide.relay"
+    path.write_text("""
+    def @main(%x: Tensor[(1, 64, 58, 58), float32]) {
+      nn.conv2d(%x, ones(shape=(64, 64, 3, 3), dtype="float32"), channels=64, kernel_size=(3, 3))
+    }""")
+    found = {}
+    for accuracy in ("fast", "exact"):
+        words = ("profile", path, "--threads", 1, "--json", "--accuracy", accuracy)
+        words = (*words, "--target", "x86_64-linux-gnu:haswell")
+        found[accuracy] = {row["algorithm"] for row in json.loads(tune(*words).out)["kernels"]}
+    assert any(algorithm.startswith("winograd4") for algorithm in found["fast"])
+    assert not any(algorithm.startswith("winograd4") for algorithm in found["exact"])
+
+
 def test_profile_as_json(tune: Tune, model: Path, log: Path) -> None:
     report = json.loads(tune("profile", model, "--threads", 1, "--log", log, "--json").out)
     (kernel,) = report["kernels"]
