@@ -1,6 +1,6 @@
 """Fits the coefficients of `relay_tune/codegen/vector_math_*.py` and prints them as tables.
 
-    python benchmarks/fit_vector_math.py
+    python -m benchmarks.fit_vector_math
 
 Every fit is a discrete minimax fit on Chebyshev points: weighted least squares whose weights grow
 where the error is large (Lawson 1961), in float64, which is far more precise than the float32

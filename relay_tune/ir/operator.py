@@ -79,6 +79,7 @@ class Operator(Expr):
             each size that is `?`, in order, as int64; less than 0 where the inputs do not fit.
         composition: the same meaning in simpler operators, used by the simplification passes.
         stateful: True when two calls with equal inputs may differ (never merged or removed).
+        documentation: what it computes, in sentences.
     """
 
     name: str

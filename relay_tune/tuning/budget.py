@@ -26,6 +26,8 @@ class Budget:
         seconds: from the making of this object on.
         used: candidates so far.
         measured: candidates measured by this run.
+        clock: tells seconds from any beginning.
+        began: what it told when this object was made.
     """
 
     trials: int

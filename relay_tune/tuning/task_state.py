@@ -37,9 +37,11 @@ class TaskState:
     Attributes:
         task: the task.
         space: its schedules.
+        search: proposes schedules of the space.
         limit_seconds: what the machine can reach at most, if known.
         limit_name: what takes that time: `compute`, a cache, or `memory`.
         tried: outcomes by the JSON text of the schedule.
+        outcomes: how often candidates of this run ended in each way.
         rounds: the best time after each round of this run.
         idle_rounds: rounds at the end that taught nothing.
         finished: why no more candidates are worth measuring; empty if some are.

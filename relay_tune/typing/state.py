@@ -21,6 +21,8 @@ class InferenceState:
     """The types found so far, and what must be remembered to write them into the program.
 
     Attributes:
+        module: the program.
+        solver: unifies types and runs type relations.
         types: the type of every expression visited; it may contain holes that the solver fills.
         global_types: the types of the module's functions, by name.
         type_arguments: for each call of a polymorphic function, what its parameters stand for.
@@ -28,6 +30,7 @@ class InferenceState:
         rigid_symbols: how many of the enclosing functions bind each symbol name.
         matches: the `match` expressions whose cases are to be checked at the end.
         allow_free: whether a variable may be free, if it is annotated.
+        places: makes errors that say where in the program's source they are.
     """
 
     module: Module

@@ -29,9 +29,10 @@ Inputs = dict[str, Value]
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A text `name`.relay beside this file.
+    """A text beside this file.
 
     Attributes:
+        name: the file is `name`.relay.
         uses: what it takes from the prelude.
         full, small: the numbers for the names of sizes.
         inputs: (random, sizes) -> values for the parameters that stay parameters.

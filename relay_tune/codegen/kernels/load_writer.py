@@ -33,6 +33,7 @@ class LoadWriter:
         versions: how often each buffer was written; a load is shared only within a version.
         unrolled: the axes that the unrolled loops around, in this block, step through by ones:
             axis -> how many steps come before and after.
+        writer: where instructions go.
         pending: stores that are held back.
     """
 

@@ -26,7 +26,6 @@ class OnnxNode:
         operator: the operator type, such as "Conv".
         opset: the version of the operator set that the node is written for.
         inputs: expressions; None for an optional input that is left out.
-        output_count: how many outputs the node names.
         wanted: for each output, whether anybody names it.
         attributes: the raw attributes by name; read them with the methods below.
         folder: where files of external data may lie.

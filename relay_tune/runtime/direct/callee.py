@@ -21,7 +21,8 @@ class Callee:
 
     Attributes:
         words: the words of a call that are the program's own.
-        inputs: the address of the table of inputs, `outputs` that of the table of outputs.
+        inputs: the address of the table of inputs.
+        outputs: that of the table of outputs.
         error: what a status of the program above 0 means.
         overlaps: whether other calls of the program may run at the same time.
         kept: what must stay in memory.

@@ -82,7 +82,7 @@ def operands_in_use(loaded: BodyLoads, vectors: int, machine: Machine) -> tuple[
     sliding window), what they share stays live as far as there are registers; the rest costs loads,
     and of vectors that a row of the window shares spills. Where nothing but the window uses an
     element again, what its steps leave for each other stays live. Shuffled operands are charged
-    otherwise (see `shuffled_operands`).
+    otherwise (`relay_tune/schedule/estimates/shuffled_operands.py`).
     """
     if not loaded.counts:
         return 2, 0.0, 0.0

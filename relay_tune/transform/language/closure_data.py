@@ -38,8 +38,13 @@ class _Arrow:
     """The data type of one type of function.
 
     Attributes:
-        closure: the first parameter of the function that applies.
+        header: its name.
+        apply: the name of the function that applies a closure.
+        closure: the first parameter of that function.
         params: its other ones.
+        result: what it returns.
+        constructors: one for each function of the program that has this type.
+        clauses: what applying each of them does.
     """
 
     header: GlobalTypeVar
