@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from logs import MergeReport, TuningLog, WorkloadSummary, check_exported
@@ -15,18 +16,36 @@ from relay_tune.cli.task_description import task_description
 from relay_tune.cli.units import table_text, time_text
 from relay_tune.tuning.log_errors import log_errors
 
-EXAMPLE = """tune log list tuning.db
-         tune log merge tuning.db other-machine.db
-         tune log export tuning.db tuning.jsonl"""
+EXAMPLE = "tune log list tuning.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What can be done with a log.
+
+    Attributes:
+        summary: what it does, for the help.
+        example: words for it.
+        run: does it, and gives the exit code.
+    """
+
+    summary: str
+    example: str
+    run: Callable[[argparse.Namespace], int]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The actions of the verb and their options."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name, (summary, action) in ACTIONS.items():
-        each = actions.add_parser(name, help=summary, description=summary)
+    for name, action in ACTIONS.items():
+        each = actions.add_parser(
+            name,
+            help=action.summary,
+            description=f"{action.summary[0].upper()}{action.summary[1:]}.",
+            epilog=f"example: tune log {name} {action.example}",
+        )
         each.add_argument("log", metavar="LOG", help="the tuning log")
-        each.set_defaults(action=action)
+        each.set_defaults(action=action.run)
         if name == "merge":
             each.add_argument("others", metavar="OTHER", nargs="+", help="logs to take over")
         elif name in ("export", "import"):
@@ -134,10 +153,10 @@ def _joined_text(report: MergeReport) -> str:
 
 
 ACTIONS = {
-    "list": ("one line for each task: how often measured, the best time", _list),
-    "best": ("the best schedule of each task", _best),
-    "merge": ("take over what other logs know", _merge),
-    "export": ("write a log as a file of JSON lines", _export),
-    "import": ("read a file that export wrote", _import),
-    "check": ("look for damage", _check),
+    "list": Action("one line for each task: how often measured, the best time", "tuning.db", _list),
+    "best": Action("the best schedule of each task", "tuning.db --json", _best),
+    "merge": Action("take over what other logs know", "tuning.db other-machine.db", _merge),
+    "export": Action("write a log as a file of JSON lines", "tuning.db tuning.jsonl", _export),
+    "import": Action("read a file that export wrote", "tuning.db tuning.jsonl", _import),
+    "check": Action("look for damage", "tuning.db", _check),
 }

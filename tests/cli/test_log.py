@@ -12,6 +12,13 @@ import logs
 from tests.cli.conftest import TARGET, Tune
 
 
+@pytest.mark.parametrize("action", ["list", "best", "merge", "export", "import", "check"])
+def test_every_action_has_help_with_an_example_of_itself(tune: Tune, action: str) -> None:
+    outcome = tune("log", action, "--help")
+    assert outcome.code == 0
+    assert f"example: tune log {action} tuning.db" in outcome.out
+
+
 def test_list_names_tasks_and_best_times(tune: Tune, log: Path) -> None:
     outcome = tune("log", "list", log)
     assert outcome.code == 0
