@@ -106,6 +106,9 @@ def _wide_integer(dtype: str) -> type[np.generic]:
     return np.uint64 if dtype in ("uint32", "uint64") else np.int64
 
 
+_WHOLE_FILES = "Copy the model together with its data files, each of them whole."
+
+
 def _external_bytes(tensor: TensorProto, size: int, folder: Path | None, what: str) -> bytes:
     entries = {entry.key: entry.value for entry in tensor.external_data}
     path = _external_path(entries.get("location", ""), folder, what)
@@ -118,13 +121,15 @@ def _external_bytes(tensor: TensorProto, size: int, folder: Path | None, what: s
             available = file.seek(0, 2)
             if offset + size > available:
                 raise ModelError(
-                    f"{what} ends at byte {offset + size} of {path.name}, which has {available}."
+                    f"{what} ends at byte {offset + size} of {path.name}, which has {available}.",
+                    remedy=_WHOLE_FILES,
                 )
             file.seek(offset)
             return file.read(size)
     except OSError as error:
         raise ModelError(
-            f"{what}: its data file {path} cannot be read: {error.strerror}."
+            f"{what}: its data file {path} cannot be read: {error.strerror}.",
+            remedy=_WHOLE_FILES,
         ) from error
 
 

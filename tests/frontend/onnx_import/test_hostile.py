@@ -215,6 +215,17 @@ def test_external_data_outside_the_folder(tmp_path: Path, location: str) -> None
         from_onnx(path)
 
 
+def test_external_data_that_was_left_behind_or_cut(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(external("weights").SerializeToString())
+    for content, reason in ((None, "No such file"), (b"abc", "of weights, which has 3")):
+        if content is not None:
+            (tmp_path / "weights").write_bytes(content)
+        with pytest.raises(ModelError, match=reason) as caught:
+            from_onnx(path)
+        assert "together with its data files" in str(caught.value.remedy)
+
+
 def test_external_data_beside_the_model(tmp_path: Path) -> None:
     (tmp_path / "weights").write_bytes(np.array([-1, 2], np.float32).tobytes())
     path = tmp_path / "m.onnx"
