@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from math import prod
 
 from relay_tune.schedule.nest import Nest
@@ -19,19 +20,25 @@ def written_out_axes(nest: Nest) -> frozenset[Axis]:
     """Short axes of an elementwise nest that decide selects: all their places share one tile.
 
     Each place then has a formula of its own, without tests, and formulas share what they have in
-    common (the elements of a linear transform).
+    common (the elements of a linear transform). Where they are too many, those with the most
+    different tests come first: the places within a tile before the tiles at the border.
     """
     if nest.body is not None:
         return frozenset()
-    conditions = [n.condition for n in sub_expressions(nest.result) if isinstance(n, Select)]
-    found = [
+    conditions = {n.condition for n in sub_expressions(nest.result) if isinstance(n, Select)}
+    tests = Counter(
         axis
-        for axis in axes_of(*conditions)
+        for condition in conditions
+        for axis in set(axes_of(condition))
         if axis in nest.axes and axis.extent <= MAXIMUM_WRITTEN_OUT
-    ]
+    )
+    found, points = set[Axis](), 1
+    for axis, _ in tests.most_common():
+        if points * axis.extent <= MAXIMUM_WRITTEN_POINTS:
+            found.add(axis)
+            points *= axis.extent
     others = [axis.extent for axis in nest.axes if axis not in found]
-    points = prod(axis.extent for axis in found)
-    if points > MAXIMUM_WRITTEN_POINTS or max(others, default=1) <= MAXIMUM_WRITTEN_OUT:
+    if max(others, default=1) <= MAXIMUM_WRITTEN_OUT:
         return frozenset()
     return frozenset(found)
 

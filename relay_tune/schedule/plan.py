@@ -29,7 +29,7 @@ from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Input, ProcedureOutput, compute
 
-HIDDEN_SHARE = 0.7
+HIDDEN_SHARE = 0.6
 """How much of the time in which weights come from memory is hidden if they are fetched ahead."""
 
 KERNEL_CYCLES = 1000.0

@@ -1,0 +1,15 @@
+"""How many instructions expressions take."""
+
+import pytest
+
+from relay_tune.schedule.operation_count import written_out_axes
+from relay_tune.schedule.plan import plan_program
+from tests.schedule.convolutions import convolution_program
+
+
+@pytest.mark.parametrize("size", [7, 14, 27, 31])
+def test_places_within_a_tile_are_written_out_before_tiles_at_the_border(size):
+    plan = plan_program(convolution_program((1, size, size, 32, 32)), "winograd4")
+    (data,) = (nest for nest in plan.nests if nest.name == "winograd_data" and len(nest.axes) > 2)
+    assert [axis.extent for axis in written_out_axes(data)] == [6, 6]
+    assert written_out_axes(data) == set(data.axes[:2])
