@@ -16,8 +16,6 @@ import signal
 import threading
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import TracebackType
 
 from relay_tune.codegen.compiler import compile_text
@@ -25,6 +23,7 @@ from relay_tune.codegen.native_runtime.runtime_text import runtime_text
 from relay_tune.codegen.repeat_function import repeat_text
 from relay_tune.codegen.target import Target
 from relay_tune.errors import TuningError
+from relay_tune.runtime.measuring.data_folder import data_folder
 from relay_tune.runtime.measuring.inputs import MeasureInputs, save_inputs
 from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.runtime.measuring.message import FORGOTTEN, Slot
@@ -251,8 +250,8 @@ class Measurer:
 
     def _send_data(self, worker: MeasuringProcess, task: str, data: MeasureInputs) -> None:
         """Hand over the data in files, which are gone as soon as the worker has mapped them."""
-        with TemporaryDirectory(prefix="relay_tune_", ignore_cleanup_errors=True) as folder:
-            saved = save_inputs(data, Path(folder))
+        with data_folder() as folder:
+            saved = save_inputs(data, folder)
             worker.send({"kind": "load", "task": task, "data": saved}, ())
             self._held = frozenset(self._await_loaded(worker))
 
