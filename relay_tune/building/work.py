@@ -32,7 +32,7 @@ def work_of(plan: Plan) -> KernelWork:
 def plan_operations(plan: Plan) -> int:
     """Arithmetic operations of all nests."""
     repeated = zip(plan.nests, plan.repeats, strict=True)
-    return sum(nest_operations(nest) * max(times, 1) for nest, times in repeated)
+    return sum(nest_operations(nest) * (times or 1) for nest, times in repeated)
 
 
 def nest_operations(nest: Nest) -> int:

@@ -26,7 +26,7 @@ from relay_tune.schedule.same_packing import with_packing
 from relay_tune.schedule.schedule import DIRECT, Schedule, algorithm_of
 from relay_tune.schedule.space import NestSpace, nest_space
 from relay_tune.tensor.expression import Tensor
-from relay_tune.tensor.size import is_symbolic
+from relay_tune.tensor.size import UndecidedSizeError
 from relay_tune.tensor.tensor import Input, ProcedureOutput, compute
 
 HIDDEN_SHARE = 0.6
@@ -94,18 +94,13 @@ class Plan:
         return tuple(self._algorithms)
 
     def _row_algorithms(self) -> tuple[str, ...]:
-        """The algorithms with blocks of rows; none where sizes are open, and so are the rows."""
-        if self.is_open:
-            return ()
+        """The algorithms with blocks of rows; none where groups depend on sizes that are open."""
         direct = self.with_algorithm(DIRECT)
         nests = [step for step in direct.steps if not isinstance(step, RowBlocks)]
-        return row_algorithms(nests, direct.program.outputs)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether some of the program's sizes are known at run time only."""
-        tensors = (*self.source.inputs, *self.source.outputs)
-        return any(is_symbolic(extent) for tensor in tensors for extent in tensor.shape)
+        try:
+            return row_algorithms(nests, direct.program.outputs)
+        except UndecidedSizeError:
+            return ()
 
     @property
     def constants(self) -> frozenset[Tensor]:

@@ -191,3 +191,34 @@ def test_an_open_batch_may_be_filtered_as_a_fixed_one() -> None:
 
 def test_open_images_are_not_filtered() -> None:
     assert convolution("2", rows="n").algorithms == ("direct",)
+
+
+def _algorithms(call: str, parameters: str) -> tuple[str, ...]:
+    main = infer_types(parse(f"def @main({parameters}) {{ {call} }}")).main
+    sizes = {"n": symbolic_size(Symbol("n"), 64)}
+    return plan_program(lower_function(main, sizes)).algorithms
+
+
+def test_open_rows_run_in_small_blocks() -> None:
+    found = _algorithms("nn.softmax(%x)", "%x: Tensor[(n, 1000), float32]")
+    assert found == ("direct", "rows1", "rows2", "rows4")
+
+
+def test_rows_of_open_length_run_in_no_blocks() -> None:
+    assert _algorithms("nn.softmax(%x)", "%x: Tensor[(300, n), float32]") == ("direct",)
+
+
+@pytest.mark.parametrize("n", [1, 3, 4, 5, 8, 30])
+def test_what_whole_blocks_leave_runs_row_by_row(n: int) -> None:
+    text = "%x: Tensor[(n, 1000), float32]"
+    main = infer_types(parse(f"def @main({text}) {{ nn.softmax(%x) }}")).main
+    scheduled, run = _runner(main, ["n"], runnable_targets()[0])
+    assert len(scheduled.kernels) == 1
+    data = _random(np.random.default_rng(n), main.params[0].annotation, {"n": n})
+    (found,) = run({"n": n}, [data])
+    np.testing.assert_allclose(found, _softmax(data), rtol=1e-4)
+
+
+def _softmax(data: Array) -> Array:
+    powers = np.exp(data - data.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))

@@ -26,16 +26,17 @@ def row_block_loops(
     blocks: RowBlocks, choices: Sequence[TileChoice], constants: frozenset[Tensor]
 ) -> TiledNest:
     """The group as one loop over its blocks, in parallel unless there is little to do."""
-    full, rest = divmod(blocks.base.extent, blocks.rows)
-    number = Axis("block", full + bool(rest))
+    number = Axis("block", blocks.whole + blocks.at_end)
     whole = _nests(blocks.nests, choices, constants, blocks)
     packed = list(whole.packed)
     body = _from(blocks.base, number * blocks.rows, whole.body)
-    if rest:
+    if blocks.last:
         last = _nests(blocks.last, choices, constants, blocks)
         packed += last.packed
-        at_end = _from(blocks.base, literal(full * blocks.rows, INDEX), last.body)
-        body = Branch(binary("lt", number, full), body, at_end)
+        full = literal(blocks.whole, INDEX)
+        first = full * blocks.rows + (number - full) * blocks.last_rows
+        at_end = _from(blocks.base, first, last.body)
+        body = Branch(binary("lt", number, blocks.whole), body, at_end)
     for buffer in blocks.buffers:
         body = Allocate(buffer, body)
     return TiledNest(_around((*blocks.outer, number), body, blocks), packed)

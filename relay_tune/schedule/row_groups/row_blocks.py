@@ -7,6 +7,7 @@
 
 What a member stores for others is indexed within the block. Each member leaves the same choices as
 a nest by itself. If the rows are no whole number of blocks, the last block has nests of its own.
+Where it is not known how many rows there are, what is left runs in blocks of one row.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from relay_tune.schedule.row_groups.row_axes import RowAxis
 from relay_tune.tensor.expression import Axis, Load, Scalar, Tensor, index_value
 from relay_tune.tensor.index import FlatView, simplify
 from relay_tune.tensor.loops import Buffer, Scope
-from relay_tune.tensor.size import is_symbolic, nominal
+from relay_tune.tensor.size import is_multiple, is_symbolic, nominal
 from relay_tune.tensor.walk import loads, replace_nodes, substitute
 
 MAXIMUM_LOCAL_BYTES = 1280 << 10
@@ -54,9 +55,25 @@ class RowBlocks:
     buffers: tuple[Buffer, ...]
 
     @property
+    def whole(self) -> int:
+        """How many blocks have all of their rows, for each point of the outer axes."""
+        return self.base.extent // self.rows
+
+    @property
+    def at_end(self) -> int:
+        """How many blocks follow them, for each point of the outer axes."""
+        rest = self.base.extent - self.whole * self.rows
+        return -(-rest // self.last_rows) if self.last else 0
+
+    @property
+    def last_rows(self) -> int:
+        """The rows of a block at the end."""
+        return last_rows(self.base.extent, self.rows)
+
+    @property
     def blocks(self) -> int:
         """How often the loop runs."""
-        return prod(axis.extent for axis in self.outer) * -(-self.base.extent // self.rows)
+        return prod(axis.extent for axis in self.outer) * (self.whole + self.at_end)
 
 
 def block_bytes(group: RowGroup, rows: int) -> int:
@@ -67,12 +84,10 @@ def block_bytes(group: RowGroup, rows: int) -> int:
 def row_blocks(group: RowGroup, rows: int) -> RowBlocks:
     """A group in blocks of so many rows, or of all that there are on its innermost row axis.
 
-    A block has one row where it is not known how many there are.
-
     Raises InputError if the blocks are too large.
     """
     extents = common_extents(group)
-    rows = 1 if is_symbolic(extents[-1]) else min(rows, extents[-1])
+    rows = cut_rows(group, rows)
     if block_bytes(group, rows) > MAXIMUM_LOCAL_BYTES:
         raise InputError(
             f"Blocks of {rows} rows are too large for local buffers.",
@@ -82,7 +97,7 @@ def row_blocks(group: RowGroup, rows: int) -> RowBlocks:
     outer = tuple(Axis(f"row{n}", extent) for n, extent in enumerate(extents[:-1]))
     base = Axis("row", extents[-1])
     places = (*outer, base)
-    rest = extents[-1] % rows
+    rest = last_rows(extents[-1], rows)
     nests = [_in_block(m, places, rows, rows, buffers) for m in group.members]
     last = [_in_block(m, places, rows, rest, buffers) for m in group.members if rest]
     gapped, local = with_gaps([*nests, *last], list(buffers.values()))
@@ -95,6 +110,19 @@ def row_blocks(group: RowGroup, rows: int) -> RowBlocks:
         last=gapped[len(nests) :],
         buffers=local,
     )
+
+
+def cut_rows(group: RowGroup, rows: int) -> int:
+    """The rows of a block: so many, or all that there are on the innermost row axis."""
+    extent = common_extents(group)[-1]
+    return rows if is_symbolic(extent) else min(rows, extent)
+
+
+def last_rows(extent: int, rows: int) -> int:
+    """The rows of a block behind the whole ones: all that are left, or 1 if that is open."""
+    if is_symbolic(extent):
+        return 0 if is_multiple(extent, rows) else 1
+    return extent % rows
 
 
 def common_extents(group: RowGroup) -> list[int]:

@@ -5,18 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.row_groups.groups import MAXIMUM_ROW_BYTES, RowGroup, Step, with_groups
 from relay_tune.schedule.row_groups.in_place import in_place
 from relay_tune.schedule.row_groups.row_blocks import (
     RowBlocks,
     block_bytes,
     common_extents,
+    cut_rows,
     row_blocks,
 )
+from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.size import is_symbolic
+from relay_tune.tensor.walk import loads
 
 ROW_COUNTS = (1, 2, 4, 8, 16, 32, 64)
 """Rows of a block. Few keep more in the nearest cache, many reuse more of what all rows read."""
+
+MOST_OPEN_ROWS = 4
+"""Rows of a block where it is open how many there are: what is left runs row by row."""
 
 NEAR_BYTES = 256 << 10
 """Blocks whose local tensors take more are not tried."""
@@ -37,11 +45,30 @@ def row_algorithms(steps: Sequence[Step], outputs: Sequence[Tensor]) -> tuple[st
     """The algorithms with blocks of rows that are worth a look for a program's steps."""
     groups = [in_place(step) for step in with_groups(steps, outputs) if isinstance(step, RowGroup)]
     found: dict[tuple[int, ...], int] = {}
+    is_open = any(is_symbolic(common_extents(group)[-1]) for group in groups)
     for rows in ROW_COUNTS:
-        cut = tuple(min(rows, common_extents(group)[-1]) for group in groups)
+        if is_open and rows > MOST_OPEN_ROWS:
+            break
+        cut = tuple(cut_rows(group, rows) for group in groups)
         if all(block_bytes(g, n) <= NEAR_BYTES for g, n in zip(groups, cut, strict=True)):
             found.setdefault(cut, rows)
-    return tuple(rows_algorithm(rows) for rows in found.values()) if groups else ()
+    if not groups or not found or not all(_has_known_blocks(group) for group in groups):
+        return ()
+    return tuple(rows_algorithm(rows) for rows in found.values())
+
+
+def _has_known_blocks(group: RowGroup) -> bool:
+    """Whether all that is open of a group is how many rows there are, not what one of them is."""
+    return all(_is_known(nest) for nest in row_blocks(group, 1).nests)
+
+
+def _is_known(nest: Nest) -> bool:
+    """Whether extents and strides of a nest are numbers."""
+    extents = [axis.extent for axis in (*nest.axes, *nest.reduction)]
+    indices = [place for root in nest.roots for load in loads(root) for place in load.indices]
+    forms = [axis_affine(place) for place in (*indices, nest.index)]
+    strides = [step for form in forms if form is not None for step in form.terms.values()]
+    return not any(is_symbolic(size) for size in (*extents, *strides))
 
 
 def grouped_steps(
