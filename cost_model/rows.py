@@ -15,17 +15,19 @@ LEAST_SHARE = 0.02
 """Candidates below this share of the best are all as bad as each other, failed ones included."""
 
 LEAST_WEIGHT = 0.05
+"""What the row of a candidate counts that is no good, beside 1 for the best of its group."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One measured candidate.
 
-    group: what was computed (a task); throughputs are compared within a group only.
-    features: description of the candidate, the same length in all rows of a model.
-    throughput: work per time, in any unit; None for a candidate that failed.
-    prior: the natural logarithm of an estimate of the throughput, in any unit; the model learns
-        what the estimate gets wrong.
+    Attributes:
+        group: what was computed (a task); throughputs are compared within a group only.
+        features: description of the candidate, the same length in all rows of a model.
+        throughput: work per time, in any unit; None for a candidate that failed.
+        prior: the natural logarithm of an estimate of the throughput, in any unit; the model learns
+            what the estimate gets wrong.
     """
 
     group: str

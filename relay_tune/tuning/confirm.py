@@ -14,8 +14,13 @@ from relay_tune.tuning.runner import Runner
 from relay_tune.tuning.task_state import TaskState, Tried
 
 CONFIRMED_TOGETHER = 3
+"""The fastest schedules of a task that are measured again in turn."""
+
 ROUNDS = 3
+"""How often each of them is."""
+
 PASSES = 4
+"""How often the fastest are chosen at most: measured again, one may fall behind others."""
 
 
 def next_to_confirm(state: TaskState) -> list[Tried]:

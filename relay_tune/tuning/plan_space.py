@@ -26,7 +26,10 @@ SEARCHED_SHARE = 0.03
 """Nests below this share of the program's estimated cycles keep their default."""
 
 SEARCHED_NESTS = 3
+"""So many of the others are searched, those with the most cycles."""
+
 REMEMBERED = 20_000
+"""Genomes whose schedules are kept, so that they are not made again."""
 
 
 class PlanSpace:

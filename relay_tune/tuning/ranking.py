@@ -12,6 +12,7 @@ from search import Genome, Score
 
 RETRAIN_SHARE = 0.05
 RETRAIN_ROWS = 8
+"""The model is told of new rows once they are so many, and such a share of those it knows."""
 
 
 def row_of(group: str, features: Sequence[float], seconds: float | None) -> Row:

@@ -22,9 +22,16 @@ PATIENCE = 4
 """So many rounds without `WORTHWHILE` gain end a task."""
 
 WORTHWHILE = 0.005
+"""A gain that is worth a round, as a share of the time."""
+
 HOPE = 0.25
+"""The share of a task's time that its first round is expected to save; later ones save less."""
+
 RECENT_ROUNDS = 2
+"""What the last so many rounds have gained is expected of the next."""
+
 FAILING_ROUNDS = 3
+"""So many rounds in which nothing ran correctly end a task."""
 
 
 def next_task(states: Sequence[TaskState], but: TaskState | None = None) -> TaskState | None:

@@ -24,9 +24,16 @@ from relay_tune.ir.types import IncompleteType, TensorType, TupleType, Type
 from relay_tune.typing.type_text import type_text
 
 LARGEST_FOLDED_TENSOR = 1 << 16
+"""Elements of the largest tensor of what is computed at import, where all inputs are known."""
+
 LARGEST_FOLDED_CONTRACTION = 1 << 12
+"""The same for products and convolutions, whose elements take longer."""
+
 LARGEST_CONSTANT_BYTES = 1 << 30
-MAXIMUM_CONSTANT_BYTES = 1 << 30
+"""Of one tensor that the import makes."""
+
+ALL_CONSTANT_BYTES = 1 << 30
+"""Of all of them together."""
 
 
 class RunTimeValueError(UnsupportedOperatorError):
@@ -119,10 +126,10 @@ class Builder:
         """A constant; raises ModelError if the constants of the model grow too large."""
         array = np.asarray(value, None if dtype is None else numpy_dtype(dtype))
         self._constant_bytes += array.nbytes
-        if self._constant_bytes > MAXIMUM_CONSTANT_BYTES:
+        if self._constant_bytes > ALL_CONSTANT_BYTES:
             raise ModelError(
                 "the constants that the model computes take more than "
-                f"{MAXIMUM_CONSTANT_BYTES >> 20} MiB."
+                f"{ALL_CONSTANT_BYTES >> 20} MiB."
             )
         return weight(array)
 
