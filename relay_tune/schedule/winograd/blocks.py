@@ -6,7 +6,9 @@ some tiles, then for the next ones, and what they leave each other stays where i
     v[block, k, tile, c], t[block, k, tile, o]     a block is a row of the groups of nests
 
 A block is a part of a row of tiles, or some whole rows; of a volume, that part of all its slices.
-The counts of tiles divide those of the image, so that all blocks are alike.
+The counts of tiles divide those of the image, so that all blocks are alike. Where the last row of
+tiles reaches beyond the image, it is a band of its own below the blocks of the others: each block
+stores the same rows of each tile.
 """
 
 from __future__ import annotations
@@ -35,15 +37,17 @@ Tile = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class TileBlocks:
-    """How the tiles of a convolution are divided.
+    """How a band of rows of tiles is divided.
 
     Attributes:
-        counts: the images, rows and columns of tiles that there are.
+        counts: the images, rows and columns of tiles in the band.
         block: those of one block.
+        first: the band's first row of tiles.
     """
 
     counts: Tile
     block: Tile
+    first: int = 0
 
     @property
     def blocks(self) -> Tile:
@@ -53,22 +57,42 @@ class TileBlocks:
         )
         return images, rows, columns
 
+    @property
+    def end(self) -> tuple[int, int]:
+        """The row below the band's last one and the column behind the last one."""
+        return self.first + self.counts[1], self.counts[2]
+
     def tile(self, outer: Sequence[Scalar], inner: Sequence[Scalar]) -> list[Scalar]:
-        """The tile at a place within a block."""
-        return [o * n + i for o, i, n in zip(outer, inner, self.block, strict=True)]
+        """The image, row and column of the tile at a place within a block."""
+        image, row, column = (o * n + i for o, i, n in zip(outer, inner, self.block, strict=True))
+        return [image, row + self.first, column]
 
     def place(self, tile: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
         """The block of a tile, and its place within."""
-        outer = [at // n for at, n in zip(tile, self.block, strict=True)]
-        inner = [at % n for at, n in zip(tile, self.block, strict=True)]
+        image, row, column = tile
+        within = (image, row - self.first, column)
+        outer = [at // n for at, n in zip(within, self.block, strict=True)]
+        inner = [at % n for at, n in zip(within, self.block, strict=True)]
         return outer, inner
 
 
-def tile_blocks(convolution: Convolution, filtering: Filtering, tiles: int | None) -> TileBlocks:
-    """Blocks of so many tiles; a single block if `tiles` is None or no blocks have so many."""
+def tile_bands(
+    convolution: Convolution, filtering: Filtering, tiles: int | None
+) -> tuple[TileBlocks, ...]:
+    """Blocks of so many tiles, and a band for the rest where the last row is not whole.
+
+    A single block if `tiles` is None or no blocks have so many.
+    """
     counts = _counts(convolution, filtering)
-    shapes = dict(_shapes(convolution, filtering))
-    return TileBlocks(counts, counts if tiles is None else shapes.get(tiles, counts))
+    block = None if tiles is None else dict(_shapes(convolution, filtering)).get(tiles)
+    if block is None:
+        return (TileBlocks(counts, counts),)
+    images, rows, columns = counts
+    whole = convolution.image[1] // filtering.outputs
+    blocks = TileBlocks((images, whole, columns), block)
+    if whole == rows:
+        return (blocks,)
+    return blocks, TileBlocks((images, rows - whole, columns), (1, 1, columns), whole)
 
 
 def tile_counts(convolution: Convolution, filtering: Filtering) -> list[int]:
@@ -88,15 +112,17 @@ def tile_counts(convolution: Convolution, filtering: Filtering) -> list[int]:
 
 
 def _shapes(convolution: Convolution, filtering: Filtering) -> Iterator[tuple[int, Tile]]:
-    """Tiles and shape of each block that divides the image; none where tiles reach beyond it."""
-    if any(extent % filtering.outputs for extent in convolution.image[1:]):
-        return
-    images, rows, columns = _counts(convolution, filtering)
-    for part in range(1, columns):
+    """Tiles and shape of each block that divides the whole rows of tiles.
+
+    Parts of a row are blocks only where no tile of it reaches beyond the image.
+    """
+    images, _, columns = _counts(convolution, filtering)
+    whole, complete = (extent // filtering.outputs for extent in convolution.image[1:])
+    for part in range(1, columns if complete == columns else 1):
         if columns % part == 0:
             yield part, (1, 1, part)
-    for part in range(1, rows + 1):
-        if rows % part == 0 and (part < rows or images != 1):
+    for part in range(1, whole + 1):
+        if whole % part == 0 and (part < whole or images != 1):
             yield part * columns, (1, part, columns)
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.machine import LINE_ELEMENTS
 from relay_tune.schedule.rebuilding import rebuilt
-from relay_tune.schedule.winograd.blocks import tile_blocks
+from relay_tune.schedule.winograd.blocks import TileBlocks, tile_bands
 from relay_tune.schedule.winograd.match import Convolution, match_convolution
 from relay_tune.schedule.winograd.transforms import FILTERINGS, Filtering, transformed_taps
 from relay_tune.schedule.written_windows import written_out
@@ -86,11 +86,33 @@ def winograd_program(
     return TensorProgram(program.inputs, results, constants)
 
 
+Result = Callable[[Scalar, Sequence[Scalar], Scalar, Scalar, Scalar], Scalar]
+"""The element of a result at an image, places between the batch and the rows, a row, a column and
+an output channel."""
+
+
 def _stages(
     convolution: Convolution, data: Tensor, taps: Tensor, filtering: Filtering, tiles: int | None
 ) -> Computed:
     """The result of a convolution, by way of the transformed data and the products."""
-    blocks = tile_blocks(convolution, filtering, tiles)
+    bands = tile_bands(convolution, filtering, tiles)
+    *upper, last = [(band, _band(convolution, data, taps, filtering, band)) for band in bands]
+
+    def result(n: Scalar, *at: Scalar) -> Scalar:
+        *depth, h, w, o = at
+        value = last[1](n, depth, h, w, o)
+        for band, element in reversed(upper):
+            inside = binary("lt", h, band.end[0] * filtering.outputs)
+            value = select(inside, element(n, depth, h, w, o), value)
+        return value
+
+    return compute(convolution.stage.name, convolution.stage.shape, result)
+
+
+def _band(
+    convolution: Convolution, data: Tensor, taps: Tensor, filtering: Filtering, blocks: TileBlocks
+) -> Result:
+    """The result of a band of rows of tiles."""
     size, depths = filtering.outputs, convolution.depths
     inputs, outputs = taps.shape[-2:]
     plane_bytes = prod(blocks.counts) * prod(depths[0]) * inputs * 4
@@ -99,7 +121,7 @@ def _stages(
     def element(*at: Scalar) -> Scalar:
         k, image, depth, c = at[3], at[4], at[5:-3], at[-1]
         tile = blocks.tile(at[:3], (image, *at[-3:-1]))
-        value = _transformed_data(filtering, data, k, tile, depth, c)
+        value = _transformed_data(filtering, data, k, (tile, blocks.end), depth, c)
         return select(binary("lt", c, inputs), value, 0.0)
 
     def shape(depth: Sequence[int], channels: int) -> list[int]:
@@ -118,13 +140,12 @@ def _stages(
 
     products = compute("winograd_products", shape(depths[1], outputs), product)
 
-    def result(n: Scalar, *at: Scalar) -> Scalar:
-        *depth, h, w, o = at
+    def result(n: Scalar, depth: Sequence[Scalar], h: Scalar, w: Scalar, o: Scalar) -> Scalar:
         outer, (image, *tile) = blocks.place((n, h // size, w // size))
         inner = (image, *depth, *tile, o)
         return _result(filtering, lambda k: products[(*outer, k, *inner)], (h % size, w % size))
 
-    return compute(convolution.stage.name, convolution.stage.shape, result)
+    return result
 
 
 def _spare_channels(plane_bytes: int) -> int:
@@ -140,15 +161,18 @@ def _transformed_data(
     filtering: Filtering,
     data: Tensor,
     k: Scalar,
-    tile: Sequence[Scalar],
+    tile: tuple[Sequence[Scalar], tuple[int, int]],
     depth: Sequence[Scalar],
     c: Scalar,
 ) -> Scalar:
-    """Element k of B^T d B; what a window reads beyond the data is zero."""
-    n, ty, tx = tile
+    """Element k of B^T d B; what a window reads beyond the data is zero.
+
+    `tile` is an image, a row and a column of tiles, and those where rows and columns end.
+    """
+    (n, ty, tx), (end_row, end_column) = tile
     window = filtering.window
-    rows, in_rows = _window_places(filtering, ty, data.shape[-3])
-    columns, in_columns = _window_places(filtering, tx, data.shape[-2])
+    rows, in_rows = _window_places(filtering, ty, end_row, data.shape[-3])
+    columns, in_columns = _window_places(filtering, tx, end_column, data.shape[-2])
 
     def load(row: int, column: int) -> Scalar:
         value: Scalar = data[(n, *depth, rows[row], columns[column], c)]
@@ -160,12 +184,14 @@ def _transformed_data(
 
 
 def _window_places(
-    filtering: Filtering, tile: Scalar, extent: int
+    filtering: Filtering, tile: Scalar, end: int, extent: int
 ) -> tuple[list[Scalar], list[Scalar | None]]:
-    """What a tile's window reads on one axis, and where that is inside (None: everywhere)."""
+    """What the window of a tile before `end` reads on an axis, and where that is inside.
+
+    None: everywhere.
+    """
     places = [tile * filtering.outputs + place for place in range(filtering.window)]
-    outputs = extent - (filtering.window - filtering.outputs)
-    last = (outputs - 1) // filtering.outputs * filtering.outputs
+    last = (end - 1) * filtering.outputs
     inside = [
         None if last + place < extent else binary("lt", index, extent)
         for place, index in enumerate(places)

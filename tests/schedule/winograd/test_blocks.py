@@ -12,7 +12,7 @@ from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import plan_program, read_schedule
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.schedule.winograd.blocks import tile_blocks, tile_counts
+from relay_tune.schedule.winograd.blocks import tile_bands, tile_counts
 from relay_tune.schedule.winograd.match import match_convolution
 from relay_tune.schedule.winograd.transforms import FILTERINGS
 from relay_tune.tensor.evaluate import evaluate
@@ -41,19 +41,28 @@ def convolution_of(*shape):
         ((1, 56, 56, 64, 64), 7, (1, 1, 7), (1, 14, 2)),
         ((3, 16, 16, 16, 16), 16, (1, 4, 4), (3, 1, 1)),
         ((1, 56, 56, 64, 64), 13, (1, 14, 14), (1, 1, 1)),
-        ((1, 54, 56, 64, 64), 14, (1, 14, 14), (1, 1, 1)),
+        ((1, 56, 54, 64, 64), 14, (1, 1, 14), (1, 14, 1)),
+        ((1, 56, 54, 64, 64), 7, (1, 14, 14), (1, 1, 1)),
         ((1, 56, 56, 64, 64), None, (1, 14, 14), (1, 1, 1)),
     ],
 )
 def test_blocks_divide_the_tiles(shape, tiles, block, blocks):
-    found = tile_blocks(convolution_of(*shape), FILTERINGS[4], tiles)
+    (found,) = tile_bands(convolution_of(*shape), FILTERINGS[4], tiles)
     assert (found.block, found.blocks) == (block, blocks)
+
+
+def test_the_last_row_of_tiles_is_a_band_where_it_is_not_whole():
+    upper, lower = tile_bands(convolution_of(2, 55, 55, 16, 16), FILTERINGS[4], 14)
+    assert (upper.counts, upper.blocks, upper.first) == ((2, 13, 14), (2, 13, 1), 0)
+    assert (lower.counts, lower.blocks, lower.first) == ((2, 1, 14), (2, 1, 1), 13)
 
 
 def test_counts_that_are_worth_a_look():
     assert tile_counts(convolution_of(1, 56, 56, 64, 64), FILTERINGS[4]) == [28, 14]
     assert tile_counts(convolution_of(1, 56, 56, 256, 256), FILTERINGS[4]) == [14]
-    assert tile_counts(convolution_of(1, 58, 56, 64, 64), FILTERINGS[4]) == []
+    assert tile_counts(convolution_of(1, 58, 56, 64, 64), FILTERINGS[4]) == [28, 14]
+    assert tile_counts(convolution_of(1, 27, 27, 64, 64), FILTERINGS[4]) == [21, 14]
+    assert tile_counts(convolution_of(1, 14, 14, 64, 64), FILTERINGS[4]) == []
     assert tile_counts(convolution_of(1, 16, 16, 64, 64), FILTERINGS[4]) == []
     assert tile_counts(convolution_of(2, 16, 16, 64, 64), FILTERINGS[4]) == [16]
 
@@ -93,7 +102,10 @@ def test_what_stages_leave_each_other_is_local():
         ((3, 8, 8, 16, 3), "winograd4_tiles4"),
         ((2, 8, 6, 16, 16), "winograd2_tiles3"),
         ((1, 8, 6, 16, 16), "winograd2_tiles6"),
-        ((1, 7, 6, 16, 16), "winograd2_tiles6"),
+        ((1, 7, 6, 16, 16), "winograd2_tiles3"),
+        ((2, 9, 10, 16, 16), "winograd4_tiles3"),
+        ((1, 19, 23, 16, 17), "winograd4_tiles12"),
+        ((1, 16, 14, 16, 16), "winograd4_tiles8"),
     ],
 )
 def test_native_code_agrees(shape, algorithm, epilogue):
