@@ -145,7 +145,8 @@ def _require_safe(given: Kind, wanted: Kind, where: Span | None) -> None:
                     f"A value of type {type_text(given.type)} is taken for one of type "
                     f"{type_text(wanted.type)}; the sizes inside of it differ.",
                     where=where,
-                    remedy="Write both types with the same sizes, such as ? where they are open.",
+                    remedy="Write the same sizes in both types, such as ? where they are open; "
+                    "let %part: Tensor[(?, 4), float32] = .. makes a part of such a type.",
                 )
             continue
         pending += _inner_flows(flow)

@@ -20,7 +20,7 @@ def ones(*shape: int) -> np.ndarray:
 
 
 def built(text: str) -> tuple[Module, Model | ProgramModel]:
-    module = parse(text, base=prelude("List", "map"))
+    module = parse(text, base=prelude("List", "map", "length"))
     return module, build(module, threads=1)
 
 
@@ -126,3 +126,30 @@ def test_a_size_that_nothing_tells_is_refused() -> None:
     )
     with pytest.raises(RelayError, match="The size n is that of no parameter"):
         built(text)
+
+
+WIDENED = {
+    "cell": (
+        "def @main(%x: Tensor[(n, 4), float32], %c: bool) { "
+        "let %a: Tensor[(?, 4), float32] = %x; let %r = ref(%a); "
+        "ref_write(%r, concatenate((%x, %x), axis=0)); (sum(ref_read(%r)), %c) }"
+    ),
+    "branches": (
+        "def @main(%x: Tensor[(n, 4), float32], %c: bool) { "
+        "let %a: Tensor[(?, 4), float32] = %x; "
+        "sum(if (%c) { %a } else { concatenate((%x, %x), axis=0) }) }"
+    ),
+    "list": (
+        "def @main(%x: Tensor[(n, 4), float32], %c: bool) { "
+        "let %a: Tensor[(?, 4), float32] = %x; "
+        "let %l = Cons(%a, Cons(concatenate((%x, %x), axis=0), Nil)); (@length(%l), %c) }"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WIDENED)
+def test_an_annotation_may_forget_sizes(name: str) -> None:
+    module, model = built(WIDENED[name])
+    for condition in (True, False):
+        x = np.random.default_rng(0).standard_normal((3, 4)).astype("float32")
+        assert_same_value(model(x, condition), interpret(module, x, condition))

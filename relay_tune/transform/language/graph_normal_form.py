@@ -14,7 +14,8 @@ after:
     }
 
 Sharing then means what the let meant: a node is computed once in each activation. A binding stays
-where that would not hold: its value is no plain operator call, or a nested function uses it.
+where that would not hold: its value is no plain operator call, or a nested function uses it. It
+also stays where its annotation says less than the type of its value: `?` for a known size, say.
 """
 
 from __future__ import annotations
@@ -67,7 +68,10 @@ def _inlined_values(body: Expr) -> dict[Var, Expr]:
     return {
         node.var: node.value
         for node in nodes
-        if isinstance(node, Let) and node.value not in ordered and node.var not in captured
+        if isinstance(node, Let)
+        and node.value not in ordered
+        and node.var not in captured
+        and node.var.annotation in (None, node.value.type)
     }
 
 
