@@ -29,7 +29,7 @@ from relay_tune.codegen.target import Target
 from relay_tune.errors import BuildError, InputError
 from relay_tune.ir.types import TensorType
 
-METADATA_FORMAT = 2
+METADATA_FORMAT = 3
 
 NAME_A_LIBRARY = "Name a file, such as model.so."
 """What to do where the path of a library is no path."""

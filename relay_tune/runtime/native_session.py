@@ -49,6 +49,7 @@ class SessionFunctions:
     read: Callable[[int, int, int, int, int, int], int]
     gather: Callable[[int, int, int, int], None]
     release: Callable[[int, int], None]
+    hand_over: Callable[[int], int | None]
     call: Callable[[int, Pointers, Pointers], int]
     messages: tuple[str, ...]
     owner: object
@@ -96,6 +97,7 @@ def session_functions(
         read=find("read", number, pointer, number, pointer, number, pointer, number),
         gather=find("gather", None, pointer, number, number, pointer),
         release=find("release", None, pointer, pointer),
+        hand_over=find("hand_over", pointer, pointer),
         call=find("main", ctypes.c_int32, pointer, pointer, pointer),
         messages=messages,
         owner=owner,

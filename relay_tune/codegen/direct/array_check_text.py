@@ -7,7 +7,7 @@ base and element type, then the flags.
 
 from __future__ import annotations
 
-CONTIGUOUS, ALIGNED = 0x1, 0x100
+CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 """Bits of the flags of an array."""
 
 DATA, RANK, SIZES, DTYPE, FLAGS = 0, 8, 16, 40, 48

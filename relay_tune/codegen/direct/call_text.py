@@ -51,11 +51,16 @@ PYTHON_FUNCTIONS = {
     "PyType_GenericAlloc": "ptr (ptr, i64)",
     "Py_IncRef": "void (ptr)",
     "Py_DecRef": "void (ptr)",
+    "PyCapsule_New": "ptr (ptr, ptr, ptr)",
+    "PyCapsule_GetPointer": "ptr (ptr, ptr)",
 }
 """What it needs of Python, all of the stable interface."""
 
 NEW_ARRAY_SYMBOL = "relay_tune_new_array"
 """`PyArray_Empty` of numpy's C interface."""
+
+WRAP_ARRAY_SYMBOL, SET_OWNER_SYMBOL = "relay_tune_wrap_array", "relay_tune_set_owner"
+"""`PyArray_NewFromDescr` and `PyArray_SetBaseObject` of it."""
 
 NONE_SYMBOL = "relay_tune_none"
 
@@ -73,6 +78,9 @@ def direct_call_text(triple: str, head: int, slots: Mapping[str, int]) -> str:
             f'target triple = "{triple}"',
             *map(_declaration, PYTHON_FUNCTIONS.items()),
             f"declare ptr @{NEW_ARRAY_SYMBOL}(i32, ptr, ptr, i32)",
+            f"declare ptr @{WRAP_ARRAY_SYMBOL}(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)",
+            f"declare i32 @{SET_OWNER_SYMBOL}(ptr, ptr)",
+            "declare void @free(ptr)",
             "declare void @relay_tune_run(ptr, ptr, i64)",
             "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
             *(f"@relay_tune_class_{name} = external global i8" for name in CLASSES),

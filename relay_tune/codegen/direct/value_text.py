@@ -5,12 +5,15 @@
 
 `row` has the components. A tensor that is shared is made once; it is known again by the link in its
 object, which has the address of the array from then on, until `clean_links` follows the same steps.
+The elements of a large tensor that nobody else has stay where they are: the session hands their
+memory over, and the array frees it when it goes. Those of others are copied.
+
 Null is an error of Python's; what the steps have pushed is given up then.
 """
 
 from __future__ import annotations
 
-from relay_tune.codegen.direct.array_check_text import DATA
+from relay_tune.codegen.direct.array_check_text import ALIGNED, CONTIGUOUS, DATA, WRITEABLE
 from relay_tune.codegen.direct.words import Call, Layout, Step, StepKind
 from relay_tune.codegen.word_table import load_entry, load_words
 from relay_tune.first_order.layouts import LINK, TENSOR_DATA, TENSOR_SHAPE
@@ -19,7 +22,7 @@ from relay_tune.first_order.layouts import LINK, TENSOR_DATA, TENSOR_SHAPE
 def value_text(head: int) -> str:
     """The functions; they need `drop`. `head` are the bytes before the fields of an object."""
     make = _MAKE.format(
-        load_call=load_words("%call", Call.LAYOUTS, Call.MADE, Call.VALUES),
+        load_call=load_words("%call", Call.LAYOUTS, Call.MADE, Call.VALUES, Call.HAND_OVER),
         load_step=load_entry("%step", "%steps", "%number", *Step),
         load_layout=load_entry("%layout", "%layouts", "%layout_number", Layout.STATIC),
         elements=head + DATA,
@@ -36,8 +39,47 @@ def value_text(head: int) -> str:
         tensor=StepKind.TENSOR,
         link=LINK,
     )
-    return f"{make}\n{clean}"
+    wrap = _WRAP.format(flags=CONTIGUOUS | ALIGNED | WRITEABLE)
+    return f"{wrap}\n{make}\n{clean}"
 
+
+_WRAP = """\
+define internal void @free_memory(ptr %owner) nounwind {{
+entry:
+  %memory = call ptr @PyCapsule_GetPointer(ptr %owner, ptr null)
+  call void @free(ptr %memory)
+  ret void
+}}
+
+define internal ptr @array_of_memory(ptr %memory, ptr %elements, i32 %rank, ptr %shape,
+                                     ptr %dtype) nounwind {{
+entry:
+  %owner = call ptr @PyCapsule_New(ptr %memory, ptr null, ptr @free_memory)
+  %no_owner = icmp eq ptr %owner, null
+  br i1 %no_owner, label %give_up, label %wrap
+give_up:
+  call void @free(ptr %memory)
+  call void @Py_DecRef(ptr %dtype)
+  ret ptr null
+wrap:
+  %array = call ptr @relay_tune_wrap_array(ptr @relay_tune_class_array, ptr %dtype, i32 %rank,
+      ptr %shape, ptr null, ptr %elements, i32 {flags}, ptr null)
+  %no_array = icmp eq ptr %array, null
+  br i1 %no_array, label %drop_owner, label %own
+drop_owner:
+  call void @Py_DecRef(ptr %owner)
+  ret ptr null
+own:
+  %status = call i32 @relay_tune_set_owner(ptr %array, ptr %owner)
+  %not_own = icmp ne i32 %status, 0
+  br i1 %not_own, label %drop_array, label %done
+drop_array:
+  call void @Py_DecRef(ptr %array)
+  ret ptr null
+done:
+  ret ptr %array
+}}
+"""
 
 _MAKE = """\
 define internal ptr @make_value(ptr %call, ptr %steps, i64 %step_count, ptr %row) nounwind {{
@@ -95,12 +137,22 @@ make_tensor:
   %shape = select i1 %has_sizes, ptr %own_sizes, ptr %sizes
   %rank32 = trunc i64 %rank to i32
   call void @Py_IncRef(ptr %dtype)
+  %source = getelementptr i8, ptr %tensor, i64 {data}
+  %memory = call ptr %hand_over(ptr %tensor)
+  %stays = icmp eq ptr %memory, null
+  br i1 %stays, label %copy_tensor, label %wrap_tensor
+wrap_tensor:
+  %wrapped = call ptr @array_of_memory(ptr %memory, ptr %source, i32 %rank32, ptr %shape,
+                                       ptr %dtype)
+  %not_wrapped = icmp eq ptr %wrapped, null
+  br i1 %not_wrapped, label %fail, label %push
+copy_tensor:
   %made_tensor = call ptr @relay_tune_new_array(i32 %rank32, ptr %shape, ptr %dtype, i32 0)
   %no_tensor = icmp eq ptr %made_tensor, null
   br i1 %no_tensor, label %fail, label %measure
 measure:
-  %axis = phi i64 [ 0, %make_tensor ], [ %next_axis, %multiply ]
-  %size = phi i64 [ %bytes, %make_tensor ], [ %product, %multiply ]
+  %axis = phi i64 [ 0, %copy_tensor ], [ %next_axis, %multiply ]
+  %size = phi i64 [ %bytes, %copy_tensor ], [ %product, %multiply ]
   %measured = icmp eq i64 %axis, %rank
   br i1 %measured, label %fill_tensor, label %multiply
 multiply:
@@ -112,7 +164,6 @@ multiply:
 fill_tensor:
   %elements_at = getelementptr i8, ptr %made_tensor, i64 {elements}
   %elements = load ptr, ptr %elements_at, align 8
-  %source = getelementptr i8, ptr %tensor, i64 {data}
   call void @llvm.memcpy.p0.p0.i64(ptr %elements, ptr %source, i64 %size, i1 false)
   br i1 %is_shared, label %mark, label %push
 mark:
@@ -157,10 +208,11 @@ set_item:
 
 push:
   %pushed = phi ptr [ %own, %take_array ], [ %scalar, %fill_scalar ], [ %link, %again ],
-            [ %made_tensor, %fill_tensor ], [ %made_tensor, %mark ], [ %object, %refer ],
-            [ %tuple, %item ]
+            [ %wrapped, %wrap_tensor ], [ %made_tensor, %fill_tensor ], [ %made_tensor, %mark ],
+            [ %object, %refer ], [ %tuple, %item ]
   %height = phi i64 [ %top, %take_array ], [ %top, %fill_scalar ], [ %top, %again ],
-            [ %top, %fill_tensor ], [ %top, %mark ], [ %top, %refer ], [ %bottom, %item ]
+            [ %top, %wrap_tensor ], [ %top, %fill_tensor ], [ %top, %mark ], [ %top, %refer ],
+            [ %bottom, %item ]
   %pushed_at = getelementptr ptr, ptr %values, i64 %height
   store ptr %pushed, ptr %pushed_at, align 8
   %above = add i64 %height, 1

@@ -24,7 +24,7 @@ class Call(Word):
     FIXED, FIXED_COUNT   the outputs of known shape, FixedOutput words each
     WAY, FUNCTION        the function that runs the program, and the program's own one
     SESSION, RESETS      the session, if there is one; whether it is emptied after a call
-    BUILD, READ, RELEASE, RESET    functions of the session
+    BUILD, READ, RELEASE, RESET, HAND_OVER    functions of the session
     CELLS, CELL_COUNT    where the program puts the addresses of objects; values of data types first
     DATA_COUNT           how many of them are values of data types
     ROW                  the components of the result: those in the cells, then arrays
@@ -60,6 +60,7 @@ class Call(Word):
     READ = ADDRESS
     RELEASE = ADDRESS
     RESET = ADDRESS
+    HAND_OVER = ADDRESS
     CELLS = ADDRESS
     CELL_COUNT = NUMBER
     DATA_COUNT = NUMBER

@@ -5,6 +5,12 @@ regions of the system's allocator, many small ones from one region, and stay in 
 the session ends or is reset; so the memory of a program that runs on and on is that of its peak.
 The link of a living object is null.
 
+A region begins with the next region and the address of the pointer to this one, so that a region
+can leave the list alone. `relay_tune_hand_over(object)` takes a tensor whose only reference is the
+caller's, and whose block is a region, out of the session: the result is the memory, which the
+caller frees with the system's `free`. The object stays readable until then, and is not counted any
+more. The result is null, and nothing has changed, for any other object.
+
 `drop` frees an object whose last reference has gone, and all that die with it. The dying objects
 wait in a list that is linked through themselves, so a list of any length needs no stack.
 """
@@ -20,11 +26,15 @@ from relay_tune.codegen.programs.session import (
     NO_MEMORY,
     REGIONS,
 )
-from relay_tune.first_order.layouts import SIZE_CLASSES, ObjectLayout
+from relay_tune.first_order.layouts import SIZE_CLASSES, ObjectLayout, size_class
 
 REGION_BYTES = 1 << 16
+REGION_HEAD_BYTES = 64
 LARGEST_CARVED = 1 << 13
 """Blocks up to this size share a region."""
+
+LARGEST_COPIED = 1 << 14
+"""Blocks up to this size are not handed over: to copy a few elements is quicker."""
 
 
 def heap_text(layouts: Sequence[ObjectLayout]) -> str:
@@ -38,6 +48,8 @@ def heap_text(layouts: Sequence[ObjectLayout]) -> str:
         no_memory=NO_MEMORY,
         region_bytes=REGION_BYTES,
         largest=LARGEST_CARVED,
+        largest_copied=size_class(LARGEST_COPIED),
+        head_bytes=REGION_HEAD_BYTES,
         layouts=len(layouts) + 1,
     )
 
@@ -59,7 +71,7 @@ entry:
   %room = alloca ptr, align 8
   %shared = icmp ule i64 %bytes, {largest}
   %size = select i1 %shared, i64 {region_bytes}, i64 %bytes
-  %all = add i64 %size, 64
+  %all = add i64 %size, {head_bytes}
   %failed = call i32 @posix_memalign(ptr %room, i64 64, i64 %all)
   %bad = icmp ne i32 %failed, 0
   br i1 %bad, label %none, label %link
@@ -69,9 +81,9 @@ link:
   %region = load ptr, ptr %room, align 8
   %list = getelementptr i8, ptr %session, i64 {regions}
   %others = load ptr, ptr %list, align 8
-  store ptr %others, ptr %region, align 8
-  store ptr %region, ptr %list, align 8
-  %first = getelementptr i8, ptr %region, i64 64
+  call void @join_regions(ptr %list, ptr %region)
+  call void @join_regions(ptr %region, ptr %others)
+  %first = getelementptr i8, ptr %region, i64 {head_bytes}
 {find_free_list}
   br label %next
 next:
@@ -88,6 +100,40 @@ carve:
   br label %next
 done:
   ret ptr %first
+}}
+
+define internal void @join_regions(ptr %pointer, ptr %region) nounwind {{
+entry:
+  store ptr %region, ptr %pointer, align 8
+  %none = icmp eq ptr %region, null
+  br i1 %none, label %done, label %point_back
+point_back:
+  %pointer_at = getelementptr i8, ptr %region, i64 8
+  store ptr %pointer, ptr %pointer_at, align 8
+  br label %done
+done:
+  ret void
+}}
+
+define ptr @relay_tune_hand_over(ptr %object) nounwind {{
+entry:
+  %count = load i32, ptr %object, align 8
+  %is_own = icmp eq i32 %count, 1
+  %class_at = getelementptr i8, ptr %object, i64 4
+  %class = load i16, ptr %class_at, align 4
+  %is_large = icmp ugt i16 %class, {largest_copied}
+  %can_leave = and i1 %is_own, %is_large
+  br i1 %can_leave, label %leave, label %stay
+stay:
+  ret ptr null
+leave:
+  %region = getelementptr i8, ptr %object, i64 -{head_bytes}
+  %following = load ptr, ptr %region, align 8
+  %pointer_at = getelementptr i8, ptr %region, i64 8
+  %pointer = load ptr, ptr %pointer_at, align 8
+  call void @join_regions(ptr %pointer, ptr %following)
+  store i32 -1, ptr %object, align 8
+  ret ptr %region
 }}
 
 define internal ptr @take_block(ptr %session, i64 %class, i64 %bytes) nounwind {{

@@ -90,6 +90,7 @@ declare ptr @relay_tune_object(ptr, i64, i64, i32)
 declare ptr @relay_tune_tensor(ptr, ptr, i64)
 declare void @relay_tune_retain(ptr)
 declare void @relay_tune_release(ptr, ptr)
+declare ptr @relay_tune_hand_over(ptr)
 declare i32 @{entry}(ptr, ptr, ptr)
 
 define ptr @{name}_open(i64 %threads) nounwind {{
@@ -155,6 +156,11 @@ define ptr @{name}_retain(ptr %object) nounwind {{
 define void @{name}_release(ptr %session, ptr %object) nounwind {{
   call void @relay_tune_release(ptr %session, ptr %object)
   ret void
+}}
+
+define ptr @{name}_hand_over(ptr %object) nounwind {{
+  %memory = call ptr @relay_tune_hand_over(ptr %object)
+  ret ptr %memory
 }}
 
 define i32 @{name}_tag(ptr %object) nounwind {{

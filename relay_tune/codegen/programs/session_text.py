@@ -26,6 +26,7 @@ SESSION_SYMBOLS = (
     "relay_tune_reset",
     "relay_tune_retain",
     "relay_tune_release",
+    "relay_tune_hand_over",
 )
 
 _LINUX_FLAGS = 0x02 | 0x20 | 0x4000 | 0x20000  # MAP_PRIVATE, ANONYMOUS, NORESERVE, STACK

@@ -72,6 +72,7 @@ def session_callee(session: NativeSession, inputs: int, outputs: int, resets: bo
         Call.READ: function_address(functions.read),
         Call.RELEASE: function_address(functions.release),
         Call.RESET: function_address(functions.reset),
+        Call.HAND_OVER: function_address(functions.hand_over),
     }
     first, second = map(ctypes.addressof, tables)
     return Callee(words, first, second, session.error, kept=(session, *tables))

@@ -19,11 +19,19 @@ from relay_tune.codegen.direct.call_text import (
     RUN_LIBRARY,
     RUN_NETWORK,
     RUN_SESSION,
+    SET_OWNER_SYMBOL,
+    WRAP_ARRAY_SYMBOL,
     direct_call_text,
 )
 from relay_tune.codegen.target import native_target
 from relay_tune.ir.expr import Constructor
-from relay_tune.runtime.direct.python_memory import new_array_address, value_slots
+from relay_tune.runtime.direct.python_memory import (
+    NEW_ARRAY,
+    SET_OWNER,
+    WRAP_ARRAY,
+    numpy_function,
+    value_slots,
+)
 from relay_tune.runtime.interpreter.values import ConstructorValue
 from relay_tune.runtime.threads import thread_pool
 
@@ -53,12 +61,17 @@ def direct_code() -> LoadedCode:
         **thread_pool().imports,
         **{name: function_address(function) for name, function in functions.items()},
         **{f"relay_tune_class_{name}": id(class_) for name, class_ in classes.items()},
-        NEW_ARRAY_SYMBOL: new_array_address(),
+        NEW_ARRAY_SYMBOL: numpy_function(NEW_ARRAY),
+        WRAP_ARRAY_SYMBOL: numpy_function(WRAP_ARRAY),
+        SET_OWNER_SYMBOL: numpy_function(SET_OWNER),
         NONE_SYMBOL: id(None),
     }
     text = direct_call_text(target.triple, object.__basicsize__, value_slots())
     symbols = (DIRECT_CALL_SYMBOL, DIRECT_RESULTS_SYMBOL, RUN_NETWORK, RUN_LIBRARY, RUN_SESSION)
-    return LoadedCode([compile_text(text, target)], symbols, imports)
+    code = LoadedCode([compile_text(text, target)], symbols, imports)
+    # Arrays that outlive everything else still free their memory by this code.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
+    return code
 
 
 def function_address(function: Any) -> int:

@@ -28,8 +28,9 @@ from relay_tune.ir.expr import Constructor
 from relay_tune.ir.types import GlobalTypeVar
 from relay_tune.runtime.interpreter.values import ConstructorValue
 
-NEW_ARRAY = 184
-"""The number of `PyArray_Empty` in numpy's C interface (`__multiarray_api.h`); numbers stay."""
+NEW_ARRAY, WRAP_ARRAY, SET_OWNER = 184, 94, 282
+"""The numbers of `PyArray_Empty`, `PyArray_NewFromDescr` and `PyArray_SetBaseObject` in numpy's C
+interface (`__multiarray_api.h`); numbers stay."""
 
 
 def can_call_directly() -> bool:
@@ -56,13 +57,13 @@ def value_slots() -> dict[str, int]:
     return {name: place for name, place in places.items() if place is not None}
 
 
-def new_array_address() -> int:
-    """The address of numpy's function that makes an array."""
+def numpy_function(number: int) -> int:
+    """The address of a function of numpy's C interface."""
     interface = importlib.import_module("numpy._core._multiarray_umath")._ARRAY_API
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype = ctypes.c_void_p
     pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
-    return _word(pointer(interface, None) + WORD * NEW_ARRAY)
+    return _word(pointer(interface, None) + WORD * number)
 
 
 def _array_is_known(array: np.ndarray) -> bool:
