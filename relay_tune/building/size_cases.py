@@ -3,9 +3,10 @@
     nn.dense(%x, W)                        for 1, 2, .. 8 rows: one kernel each
     nn.batch_matmul(%x, %y)                for up to 8 rows: operands are read as they lie
     nn.conv2d(%x, W)                       for 1 image; for up to 8
+    nn.conv1d(%x, W)                       for up to 47 places: vectors run along the channels
 
 Reading the weights takes most of the time of a product of few rows. What is copied so that many
-rows read it in order, few rows read as it lies.
+rows read it in order, few rows read as it lies. Vectors along an axis of few points are half empty.
 """
 
 from __future__ import annotations
@@ -17,17 +18,24 @@ from math import prod
 from relay_tune.building.open_primitives import Example, example_sizes, open_program
 from relay_tune.building.primitive import Primitive, PrimitiveCase
 from relay_tune.first_order.open_primitive import OpenPrimitive, with_size
+from relay_tune.ir.dim_arithmetic import symbol_names
 from relay_tune.op.lower import TensorProgram, lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Reduce
-from relay_tune.tensor.size import UndecidedSizeError
+from relay_tune.tensor.size import UndecidedSizeError, dim_of, is_symbolic
 from relay_tune.tensor.tensor import Computed
 from relay_tune.tensor.walk import axes_of, loads
 
 FEW_ROWS = 8
 """Up to so many rows, code is chosen for an example of so many."""
+
+FEW_POINTS = 47
+"""Up to so many points of the axis that lies in a line, vectors along another one may be better."""
+
+EXAMPLE_POINTS = 24
+"""The example for which the code of few points is chosen."""
 
 LEAST_WEIGHTS = 32 << 10
 """Bytes of weights that do not stay in a first cache."""
@@ -42,20 +50,22 @@ def size_cases(
     """The cases of an open primitive, in the order in which they are tried.
 
     Products with weights have one for each of `sizes`. A fixed size has a schedule, and a record in
-    the tuning log, of its own. Where a size is a number of rows, each small one is fixed.
+    the tuning log, of its own. Where a size is a number of rows, each small one is fixed. Where
+    results lie in a line along an open axis, few points of it are the last case.
     """
     rows = _rows_of_products(program)
+    in_a_line = tuple(_few_points(named, key, program))
     if not rows:
-        return tuple(_few(named, key, s) for s in named.symbols if _differs(named, program, s))
+        return (*_few_rows(named, key, program), *in_a_line)
     if len(named.symbols) != 1:
-        return ()
+        return in_a_line
     (symbol,) = named.symbols
     known = [_fixed(named, symbol, size) for size in dict.fromkeys(sizes)]
     if rows != {example_sizes(named)[symbol]}:
-        return (*known, _few(named, key, symbol))
+        return (*known, _few(named, key, symbol, FEW_ROWS), *in_a_line)
     others = [size for size in range(1, FEW_ROWS + 1) if size not in sizes]
     cases = [_fixed(named, symbol, size) for size in others]
-    return (*known, *(replace(case, shares_packing=True) for case in cases))
+    return (*known, *(replace(case, shares_packing=True) for case in cases), *in_a_line)
 
 
 def _fixed(named: OpenPrimitive, symbol: str, size: int) -> PrimitiveCase:
@@ -64,24 +74,82 @@ def _fixed(named: OpenPrimitive, symbol: str, size: int) -> PrimitiveCase:
     return PrimitiveCase(symbol, size, size, own)
 
 
-def _few(named: OpenPrimitive, key: PrimitiveKey, symbol: str) -> PrimitiveCase:
-    """The same code for all sizes of a symbol that are few."""
-    own = PrimitiveKey(f"{key.digest}{symbol}f{FEW_ROWS}", key.title)
-    example = Example({symbol: FEW_ROWS})
+def _few_rows(
+    named: OpenPrimitive, key: PrimitiveKey, program: TensorProgram
+) -> Iterator[PrimitiveCase]:
+    """A case for each symbol few of which are computed in other steps."""
+    for symbol in named.symbols:
+        if _has_other_steps(named, program, symbol, FEW_ROWS):
+            yield _few(named, key, symbol, FEW_ROWS)
+
+
+def _few_points(
+    named: OpenPrimitive, key: PrimitiveKey, program: TensorProgram
+) -> Iterator[PrimitiveCase]:
+    """A case for each symbol along whose axis few results lie in a line, or take other steps."""
+    products = [product for product in _products(program) if _is_open_line(product)]
+    for symbol in named.symbols:
+        found = any(_runs_along(product, symbol) for product in products)
+        differs = products and _has_other_steps(named, program, symbol, EXAMPLE_POINTS)
+        if (found or differs) and _has_same_steps(named, symbol):
+            yield _few(named, key, symbol, FEW_POINTS, EXAMPLE_POINTS)
+
+
+def _few(
+    named: OpenPrimitive, key: PrimitiveKey, symbol: str, most: int, points: int | None = None
+) -> PrimitiveCase:
+    """The same code for all sizes of a symbol up to `most`, chosen for an example of `points`."""
+    own = PrimitiveKey(f"{key.digest}{symbol}f{most}", key.title)
+    example = Example({symbol: points or most})
     few = Primitive(own, open_program(named, example), open=named, example=example)
-    return PrimitiveCase(symbol, 1, FEW_ROWS, few)
+    return PrimitiveCase(symbol, 1, most, few)
 
 
-def _differs(named: OpenPrimitive, program: TensorProgram, symbol: str) -> bool:
+def _has_other_steps(
+    named: OpenPrimitive, program: TensorProgram, symbol: str, points: int
+) -> bool:
     """Whether few points of an axis are computed in other steps: operands are not copied, say."""
     if not any(_products(program)):
         return False
     try:
         many = plan_program(program)
-        few = plan_program(open_program(named, Example({symbol: FEW_ROWS})))
+        few = plan_program(open_program(named, Example({symbol: points})))
     except UndecidedSizeError:  # there is no code for all sizes, which is said where it is written
         return False
     return len(many.steps) != len(few.steps)
+
+
+def _has_same_steps(named: OpenPrimitive, symbol: str) -> bool:
+    """Whether the example of few points and the next one are computed in the same steps.
+
+    Else, which is rare, there is no such code: it must not depend on the example.
+    """
+    example = Example({symbol: EXAMPLE_POINTS})
+    try:
+        one, other = (plan_program(open_program(named, e)) for e in (example, example.next))
+    except UndecidedSizeError:  # as above
+        return False
+    return len(one.steps) == len(other.steps)
+
+
+def _is_open_line(product: Computed) -> bool:
+    """Whether results that share an operand lie in a line along an open axis."""
+    if not product.axes or not is_symbolic(product.axes[-1].extent):
+        return False
+    last = product.axes[-1]
+    return any(last not in axes_of(*load.indices) for load in loads(product.body))
+
+
+def _runs_along(product: Computed, symbol: str) -> bool:
+    """Whether the lines are of a symbol, and their number is not open.
+
+    Few rows of an area are many points: with code of their own, images of 17 to 33 pixels of open
+    height and width took up to 1.1 of the time.
+    """
+    *others, last = product.axes
+    if others and is_symbolic(others[-1].extent):
+        return False
+    return symbol in symbol_names(dim_of(last.extent))
 
 
 def _rows_of_products(program: TensorProgram) -> set[int]:
@@ -97,9 +165,9 @@ def _rows_of_products(program: TensorProgram) -> set[int]:
 
 
 def _products(program: TensorProgram) -> Iterator[Computed]:
-    """The reductions of a program that read more than one tensor."""
+    """The reductions of a program that read several elements for each step."""
     for tensor in tensors_in_order(program.outputs):
         if not isinstance(tensor, Computed) or not isinstance(tensor.body, Reduce):
             continue
-        if len({load.tensor for load in loads(tensor.body)}) > 1:
+        if len({(load.tensor, load.indices) for load in loads(tensor.body)}) > 1:
             yield tensor

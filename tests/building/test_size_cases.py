@@ -8,7 +8,7 @@ from relay_tune.building.few_rows import with_few_rows_packed_alike
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import primitives_of, write_primitive
 from relay_tune.building.program_form import program_kernels, program_module
-from relay_tune.building.size_cases import FEW_ROWS
+from relay_tune.building.size_cases import FEW_POINTS, FEW_ROWS
 from relay_tune.codegen.target import native_target
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.expr import Function
@@ -29,7 +29,12 @@ def floats(*shape: int) -> np.ndarray:
 
 def with_weights(text: str) -> Module:
     module = parse(text)
-    weights = {"w": floats(160, 128), "c": floats(32, 32, 3, 3)}
+    weights = {
+        "w": floats(160, 128),
+        "c": floats(32, 32, 3, 3),
+        "f": floats(40, 24, 3),
+        "g": floats(64, 64, 3),
+    }
     return BindParameters({p.name: weights[p.name] for p in module.main.params[1:]})(module)
 
 
@@ -48,6 +53,15 @@ IMAGES = with_weights(
 ROWS_OF_EACH_OTHER = parse(
     "def @main(%x: Tensor[(n, 40), float32], %y: Tensor[(m, 40), float32]) { nn.dense(%x, %y) }"
 )
+ROWS_OF_ONE_INPUT = parse("def @main(%x: Tensor[(n, 40), float32]) { nn.dense(%x, %x) }")
+SEQUENCE = with_weights(
+    "def @main(%x: Tensor[(2, 24, n), float32], %f: Tensor[(40, 24, 3), float32]) "
+    "{ nn.relu(nn.conv1d(%x, %f, padding=[1, 1], channels=40, kernel_size=[3])) }"
+)
+WIDE_SEQUENCE = with_weights(
+    "def @main(%x: Tensor[(1, 64, n), float32], %g: Tensor[(64, 64, 3), float32]) "
+    "{ nn.conv1d(%x, %g, strides=[2], padding=[1, 1], channels=64, kernel_size=[3]) }"
+)
 NO_PRODUCT = parse("def @main(%x: Tensor[(n, 40), float32]) { nn.softmax(%x * 2f) }")
 
 
@@ -62,7 +76,9 @@ def primitives(module: Module) -> dict[Function, Primitive]:
         (DENSE, EACH),
         (SEVERAL_ROWS, [(1, 1), (1, FEW_ROWS)]),
         (IMAGES, [(1, 1), (1, FEW_ROWS)]),
-        (ROWS_OF_EACH_OTHER, [(1, FEW_ROWS)]),
+        (ROWS_OF_EACH_OTHER, [(1, FEW_ROWS), (1, FEW_POINTS)]),
+        (ROWS_OF_ONE_INPUT, [(1, FEW_ROWS), (1, FEW_POINTS)]),
+        (SEQUENCE, [(1, FEW_POINTS)]),
         (NO_PRODUCT, []),
     ],
 )
@@ -94,10 +110,22 @@ def test_the_code_of_each_size_gives_the_answer(module: Module, threads: int) ->
         assert_same_value(model(data), interpret(module, data))
 
 
+SIZES_OF_A_LINE = (1, 2, 8, 9, 15, 16, 17, 24, 33, FEW_POINTS, FEW_POINTS + 1, 64, 100)
+
+
+@pytest.mark.parametrize("module", [ROWS_OF_ONE_INPUT, SEQUENCE, WIDE_SEQUENCE])
+def test_few_points_in_a_line_give_the_answer_as_many_do(module: Module) -> None:
+    model = build(module, threads=1)
+    (x,) = model.inputs.values()
+    for n in SIZES_OF_A_LINE:
+        data = floats(*(size if isinstance(size, int) else n for size in x.shape))
+        assert_same_value(model(data), interpret(module, data))
+
+
 def test_each_open_size_may_be_small() -> None:
     model = build(ROWS_OF_EACH_OTHER, threads=1)
-    for n in (1, 5, 8, 9, 40):
-        for m in (1, 5, 8, 9, 40):
+    for n in (1, 5, 8, 9, 40, 70):
+        for m in (1, 5, 8, 9, 40, 70):
             x, y = floats(n, 40), floats(m, 40)
             assert_same_value(model(x, y), interpret(ROWS_OF_EACH_OTHER, x, y))
 
