@@ -27,7 +27,9 @@ def test_arguments_are_evaluated_once_and_in_order(answer_kept: Check) -> None:
         "let %first = fn (%a: int32, %b: int32) { %a - %a * 3 + %b }; "
         "(%first(%next(), %next()), ref_read(%r)) }"
     )
-    answer_kept(InlineLocal(), text, 3)
+    after = answer_kept(lambda module: EliminateDeadCode()(InlineLocal()(module)), text, 3)
+    assert after.count("ref_write(") == 2
+    assert "%first" not in after
 
 
 def test_what_a_function_shares_with_its_outside_is_evaluated_once(answer_kept: Check) -> None:
@@ -35,7 +37,9 @@ def test_what_a_function_shares_with_its_outside_is_evaluated_once(answer_kept: 
         "def @main(%x: int32) { let %r = ref(%x); %0 = ref_write(%r, ref_read(%r) + 1); "
         "let %f = fn (%a: int32) { (%0, %a + ref_read(%r)).1 }; (%0, %f(1), %f(2)) }"
     )
-    answer_kept(InlineLocal(), text, 3)
+    after = answer_kept(lambda module: EliminateDeadCode()(InlineLocal()(module)), text, 3)
+    assert after.count("ref_write(") == 1
+    assert "fn (%a" not in after
 
 
 def test_recursive_large_and_loosely_typed_functions_stay(answer_kept: Check) -> None:
