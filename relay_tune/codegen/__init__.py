@@ -1,6 +1,7 @@
 """Loop nest to LLVM IR to machine code; targets; the native runtime.
 
 target                         the machine that code is made for; processor_features, target_check
+matrix_permission              asking the operating system for the matrix registers of x86-64
 kernels, vector_math           a loop nest as an LLVM function
 arithmetic, llvm_types         what all writers of LLVM IR share; function_writer, size_writer
 main_function, sweeps          a network as one function that calls its kernels

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -12,10 +13,17 @@ import llvmlite.binding as llvm
 
 from relay_tune.arguments import instance_of
 from relay_tune.codegen.llvm_types import BYTES
+from relay_tune.codegen.matrix_permission import matrix_registers_permitted
 from relay_tune.codegen.target_check import unknown_parts
 from relay_tune.errors import InputError
 
-WIDE_VECTOR_CPUS = ("skylake-avx512", "cascadelake", "cooperlake", "icelake", "sapphirerapids")
+MATRIX_CPUS = ("sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids")
+"""Beginnings of the names of processors that multiply matrices of bfloat16 (Intel AMX)."""
+
+MATRIX_FEATURES = ("amx-tile", "amx-bf16")
+"""The matrix registers, and the multiplication."""
+
+WIDE_VECTOR_CPUS = ("skylake-avx512", "cascadelake", "cooperlake", "icelake", *MATRIX_CPUS)
 
 _HOW_TO_WRITE = (
     "Write native, or TRIPLE[:CPU[:+feature,...]], "
@@ -47,7 +55,19 @@ class Target:
     @property
     def key(self) -> str:
         """What tells this target's kernels from others in a tuning log."""
-        return f"{self.triple}:{self.cpu}:v{self.vector_bits}"
+        vectors = f"{self.triple}:{self.cpu}:v{self.vector_bits}"
+        return f"{vectors}:tiles" if self.has_matrix_tiles else vectors
+
+    @property
+    def has_matrix_tiles(self) -> bool:
+        """Whether kernels may multiply matrices of bfloat16 in registers of their own (AMX)."""
+        if not self.triple.startswith("x86_64") or self.vector_bits < 512:
+            return False
+        given = self.features.split(",")
+        if any(f"-{name}" in given for name in MATRIX_FEATURES):
+            return False
+        named = self.cpu.startswith(MATRIX_CPUS)
+        return named or all(f"+{name}" in given for name in MATRIX_FEATURES)
 
     @property
     def scales_powers(self) -> bool:
@@ -71,15 +91,26 @@ def initialize_llvm() -> None:
 
 @cache
 def native_target() -> Target:
-    """The machine that this process runs on."""
+    """The machine that this process runs on, without what the system does not let it use."""
     initialize_llvm()
-    features = llvm.get_host_cpu_features()
+    features = permitted_features(llvm.get_host_cpu_features())
     wanted = ",".join(
         f"{'+' if present else '-'}{name}" for name, present in sorted(features.items())
     )
     triple = llvm.get_process_triple()
     bits, registers = _vector_shape(triple, frozenset(n for n, on in features.items() if on))
     return Target(triple, llvm.get_host_cpu_name(), wanted, bits, registers)
+
+
+def permitted_features(features: Mapping[str, bool]) -> dict[str, bool]:
+    """A processor's features, those of the matrix registers only if this process may use them.
+
+    The system is asked for them where the processor has them, and nowhere else.
+    """
+    of_matrices = {name for name in features if name.startswith("amx-")}
+    if not any(features[name] for name in of_matrices) or matrix_registers_permitted():
+        return dict(features)
+    return {name: on and name not in of_matrices for name, on in features.items()}
 
 
 def target_argument(target: object) -> Target:

@@ -8,7 +8,7 @@ from functools import cache
 import llvmlite.binding as llvm
 
 from relay_tune.codegen.processor_features import architecture, required_features
-from relay_tune.codegen.target import Target, native_target
+from relay_tune.codegen.target import Target, native_target, permitted_features
 from relay_tune.errors import InputError
 
 
@@ -35,7 +35,7 @@ def check_features(triple: str, features: Iterable[str], name: str) -> None:
 
 @cache
 def _host_features() -> dict[str, bool]:
-    return dict(llvm.get_host_cpu_features())
+    return permitted_features(llvm.get_host_cpu_features())
 
 
 def _machine(triple: str) -> tuple[str, str]:

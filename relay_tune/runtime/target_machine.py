@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log
 
 from relay_tune.codegen.target import Target, native_target
@@ -22,6 +23,9 @@ STEP, SHARED_STEP = 2**0.5, 2.0
 """Rates are rounded to powers of these, so that the same machine gives the same schedules each
 time; those of shared caches and of memory depend on neighbours and on the place in memory."""
 
+TILE_CYCLES = 20.0
+"""Of matrix registers that were not measured: what their multiplications take between loads."""
+
 
 def machine_of(target: Target, limits: MachineLimits | None = None) -> Machine:
     """The figures of a target.
@@ -30,13 +34,22 @@ def machine_of(target: Target, limits: MachineLimits | None = None) -> Machine:
     is measured in this process. Targets that are named get general figures.
     """
     if target != native_target():
-        return Machine(target.vector_bits // 8, target.vector_registers)
+        return general_machine(target)
     return measured_machine(target, limits if limits is not None else machine_limits(1))
+
+
+def general_machine(target: Target) -> Machine:
+    """The figures of a target that nothing was measured on."""
+    return Machine(
+        target.vector_bits // 8,
+        target.vector_registers,
+        tile_cycles=TILE_CYCLES if target.has_matrix_tiles else None,
+    )
 
 
 def measured_machine(target: Target, limits: MachineLimits) -> Machine:
     """The figures of a machine with these limits of one thread, whose code `target` is for."""
-    general = Machine(target.vector_bits // 8, target.vector_registers)
+    general = general_machine(target)
     fused = limits.operations["float32"] / (2 * target.lanes("float32"))
     cycle = general.fused_per_cycle / fused
     private, shared = limits.caches[:PRIVATE_CACHES], limits.caches[PRIVATE_CACHES:]
@@ -47,9 +60,8 @@ def measured_machine(target: Target, limits: MachineLimits) -> Machine:
     sizes += [cache.bytes * SHARED_FILLED_SHARE for cache in shared]
     rates = [_rounded(cache.rate * cycle, STEP) for cache in private]
     rates += [_rounded(cache.rate * cycle, SHARED_STEP) for cache in shared]
-    return Machine(
-        general.vector_bytes,
-        general.registers,
+    return replace(
+        general,
         cache_bytes=tuple(map(int, sizes)),
         cache_bandwidth=(*rates, _rounded(limits.memory * cycle, SHARED_STEP)),
     )

@@ -30,6 +30,8 @@ class Machine:
         latency: cycles from a fused multiply-add to its result.
         cache_bytes: how much of each cache a kernel's data can fill, the nearest cache first.
         cache_bandwidth: bytes read in a cycle from each cache, and last from memory.
+        tile_cycles: cycles of one multiplication of matrix registers, 16 rows of 32 bfloat16 by 32
+            rows of 16, summed in float32; None where there are no such registers.
     """
 
     vector_bytes: int
@@ -39,3 +41,4 @@ class Machine:
     latency: float = 4.0
     cache_bytes: tuple[int, ...] = (32 << 10, 768 << 10, 16 << 20)
     cache_bandwidth: tuple[float, ...] = (110.0, 48.0, 24.0, 8.0)
+    tile_cycles: float | None = None

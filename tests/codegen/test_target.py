@@ -4,8 +4,9 @@ import os
 
 import pytest
 
+from relay_tune.codegen import target as target_module
 from relay_tune.codegen import target_check
-from relay_tune.codegen.target import native_target, parse_target
+from relay_tune.codegen.target import native_target, parse_target, permitted_features
 from relay_tune.errors import InputError
 
 
@@ -20,6 +21,8 @@ from relay_tune.errors import InputError
         ("x86_64-linux-gnu:skylake-avx512", 512, 32),
         ("x86_64-linux-gnu:x86-64-v4", 512, 32),
         ("x86_64-linux-gnu:znver4", 512, 32),
+        ("x86_64-linux-gnu:emeraldrapids", 512, 32),
+        ("x86_64-linux-gnu:graniterapids-d", 512, 32),
         ("x86_64-linux-gnu:x86-64:+avx2", 256, 16),
         ("aarch64-linux-gnu", 128, 32),
         ("aarch64-linux-gnu:cortex-a72", 128, 32),
@@ -67,6 +70,44 @@ def test_unknown_machines_are_refused(text):
 )
 def test_machines_that_scale_by_powers_of_two(name, scales):
     assert parse_target(name).scales_powers == scales
+
+
+@pytest.mark.parametrize(
+    ("name", "has_tiles"),
+    [
+        ("x86_64-linux-gnu:sapphirerapids", True),
+        ("x86_64-linux-gnu:graniterapids-d", True),
+        ("x86_64-linux-gnu:x86-64-v4:+amx-tile,+amx-bf16", True),
+        ("x86_64-linux-gnu:x86-64-v4:+amx-tile,+amx-int8", False),
+        ("x86_64-linux-gnu:sapphirerapids:-amx-bf16", False),
+        ("x86_64-linux-gnu:sapphirerapids:-amx-tile", False),
+        ("x86_64-linux-gnu:sapphirerapids:-avx512f", False),
+        ("x86_64-linux-gnu:icelake-server", False),
+        ("x86_64-linux-gnu:znver5", False),
+        ("aarch64-linux-gnu:cortex-a72", False),
+    ],
+)
+def test_machines_that_multiply_matrices_in_registers(name: str, has_tiles: bool) -> None:
+    target = parse_target(name)
+    assert target.has_matrix_tiles == has_tiles
+    assert target.key.endswith(":v512:tiles") == has_tiles
+
+
+@pytest.mark.parametrize("permitted", [True, False])
+def test_features_that_need_permission(monkeypatch: pytest.MonkeyPatch, permitted: bool) -> None:
+    monkeypatch.setattr(target_module, "matrix_registers_permitted", lambda: permitted)
+    features = {"amx-bf16": True, "amx-fp16": False, "amx-tile": True, "avx2": True, "sse4a": False}
+    expected = {**features, "amx-bf16": permitted, "amx-tile": permitted}
+    assert permitted_features(features) == expected
+
+
+def test_permission_is_asked_only_where_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked() -> bool:
+        raise AssertionError
+
+    monkeypatch.setattr(target_module, "matrix_registers_permitted", asked)
+    for features in ({"amx-tile": False, "avx2": True}, {"neon": True}, {}):
+        assert permitted_features(features) == features
 
 
 @pytest.mark.parametrize("unknown", ["nonsense", "haswell:+nonsense", "cortex-a72"])

@@ -4,7 +4,7 @@ import pytest
 
 from relay_tune.codegen.target import native_target, parse_target
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
-from relay_tune.runtime.target_machine import machine_of, measured_machine
+from relay_tune.runtime.target_machine import TILE_CYCLES, machine_of, measured_machine
 from relay_tune.schedule.machine import Machine
 
 HASWELL = parse_target("x86_64-linux-gnu:haswell")
@@ -35,6 +35,13 @@ def test_noise_changes_nothing() -> None:
 
 def test_targets_that_are_named_have_general_figures() -> None:
     assert machine_of(HASWELL) == machine_of(HASWELL, limits()) == Machine(32, 16)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "cycles"), [("sapphirerapids", TILE_CYCLES), ("icelake-server", None)]
+)
+def test_only_matrix_registers_have_a_rate(cpu: str, cycles: float | None) -> None:
+    assert machine_of(parse_target(f"x86_64-linux-gnu:{cpu}")).tile_cycles == cycles
 
 
 def test_this_machine_is_measured_or_remembered() -> None:
