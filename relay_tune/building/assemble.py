@@ -14,6 +14,7 @@ from relay_tune.building.primitives import PrimitiveCode
 from relay_tune.codegen.compiled_program import MAIN_SYMBOL, CompiledProgram, ProgramStep
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.main_function import Place, call_of, main_text
+from relay_tune.codegen.processor_features import required_features
 from relay_tune.codegen.target import Target
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Function
@@ -44,6 +45,7 @@ def assemble(
     main = compile_text(main_text(MAIN_SYMBOL, calls, target.triple), target)
     return CompiledProgram(
         target=target,
+        features=required_features(target, (code.text for code in codes.values())),
         threads=threads,
         inputs={name: storage.type for name, storage in network.inputs.items()},
         outputs=dict(network.output_types),

@@ -14,6 +14,7 @@ from relay_tune.building.program_form import program_kernels
 from relay_tune.building.program_steps import StepWriter
 from relay_tune.building.size_cases import USUAL_SIZES
 from relay_tune.codegen.compiler import compile_optimized, compile_text
+from relay_tune.codegen.processor_features import required_features
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.layout_tables import STATIC_COUNT
 from relay_tune.codegen.programs.program_text import program_text
@@ -51,6 +52,7 @@ def compile_program(
     main = compile_optimized(text.text, target)
     return CompiledFunctions(
         target=target,
+        features=required_features(target, (code.text for code in codes.values())),
         threads=threads,
         program=program,
         objects=(*objects, *(compile_text(job, target) for job in writer.jobs.values()), main),

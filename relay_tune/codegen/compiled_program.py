@@ -41,6 +41,7 @@ class CompiledProgram:
 
     Attributes:
         target: the machine that the code is for.
+        features: what the code asks of the processor.
         threads: how many threads the schedules were made for.
         inputs: the types of the inputs by name, shapes static.
         outputs: the types of the outputs by name.
@@ -51,6 +52,7 @@ class CompiledProgram:
     """
 
     target: Target
+    features: tuple[str, ...]
     threads: int
     inputs: Mapping[str, TensorType]
     outputs: Mapping[str, TensorType]

@@ -24,7 +24,7 @@ from relay_tune.codegen.library_header import library_header
 from relay_tune.codegen.library_text import CONSTANTS_SYMBOL, METADATA_SYMBOL, library_text
 from relay_tune.codegen.linker import link_library, linker_command
 from relay_tune.codegen.native_runtime.runtime_text import runtime_text
-from relay_tune.codegen.processor_features import architecture, required_features
+from relay_tune.codegen.processor_features import architecture
 from relay_tune.codegen.target import Target
 from relay_tune.errors import BuildError, InputError
 from relay_tune.ir.types import TensorType
@@ -110,7 +110,7 @@ def metadata_text(program: CompiledProgram, name: str) -> str:
             "name": name,
             "triple": program.target.triple,
             "target": str(program.target),
-            "features": required_features(program.target),
+            "features": program.features,
             "threads": program.threads,
             "inputs": _described(program.inputs),
             "outputs": _described(program.outputs),

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from relay_tune.codegen.compiled_program import MAIN_SYMBOL, CompiledProgram
-from relay_tune.codegen.processor_features import required_features, support_text
+from relay_tune.codegen.processor_features import support_text
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType
 
@@ -93,7 +93,7 @@ def library_text(program: CompiledProgram, name: str, metadata: str) -> str:
     ]
     lines += _accessors(f"{name}_input", program.inputs)
     lines += _accessors(f"{name}_output", program.outputs)
-    support = support_text("supported", program.target.triple, required_features(program.target))
+    support = support_text("supported", program.target.triple, program.features)
     return "\n".join([*lines, support, _run_text(program, name)])
 
 

@@ -6,10 +6,10 @@ machine which it was not made for gives an error code, not an illegal instructio
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import chain
+from collections.abc import Collection, Iterable
 
-from relay_tune.codegen.target import Target, native_target
+from relay_tune.codegen.matrix_permission import ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA
+from relay_tune.codegen.target import MATRIX_FEATURES, MATRIX_PREFIX, Target, native_target
 
 LEVELS = {
     256: ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt"),
@@ -39,6 +39,9 @@ _BITS = {
     "avx512vnni": (7, 0, "ecx", 11),
     "avx512bitalg": (7, 0, "ecx", 12),
     "avx512vpopcntdq": (7, 0, "ecx", 14),
+    "amx-bf16": (7, 0, "edx", 22),
+    "amx-tile": (7, 0, "edx", 24),
+    "amx-int8": (7, 0, "edx", 25),
     "avxvnni": (7, 1, "eax", 4),
     "avx512bf16": (7, 1, "eax", 5),
     "lzcnt": (0x80000001, 0, "ecx", 5),
@@ -47,7 +50,10 @@ _BITS = {
 
 _REGISTERS = ("eax", "ebx", "ecx", "edx")
 _SAVES_STATE = 27
-_AVX_STATE, _AVX512_STATE = 0x06, 0xE6
+_AVX_STATE, _AVX512_STATE, _MATRIX_STATE = 0x06, 0xE6, 0x60000
+
+_MATRIX_INSTRUCTION = "@llvm.x86.ldtilecfg"
+"""What code that uses matrix registers cannot do without."""
 
 
 def architecture(triple: str) -> str:
@@ -56,20 +62,27 @@ def architecture(triple: str) -> str:
     return {"amd64": "x86_64", "arm64": "aarch64"}.get(first, first)
 
 
-def required_features(target: Target) -> tuple[str, ...]:
-    """The features that code for a target may use."""
-    named = [name[1:] for name in target.features.split(",") if name.startswith("+")]
-    if target == native_target() or architecture(target.triple) != "x86_64":
-        return tuple(sorted(named))
-    levels = [names for bits, names in LEVELS.items() if bits <= target.vector_bits]
-    return tuple(sorted({*named, *chain(*levels)}))
+def required_features(target: Target, texts: Iterable[str]) -> tuple[str, ...]:
+    """The features that kernels for a target, modules of LLVM IR, may use.
+
+    Those of matrix registers are required only if a text has such instructions: LLVM makes no other
+    code into them.
+    """
+    named = {name[1:] for name in target.features.split(",") if name.startswith("+")}
+    found = {name for name in named if not name.startswith(MATRIX_PREFIX)}
+    if target != native_target() and architecture(target.triple) == "x86_64":
+        found.update(*(names for bits, names in LEVELS.items() if bits <= target.vector_bits))
+    if any(_MATRIX_INSTRUCTION in text for text in texts):
+        found.update(MATRIX_FEATURES)
+    return tuple(sorted(found))
 
 
-def support_text(name: str, triple: str, features: Iterable[str]) -> str:
+def support_text(name: str, triple: str, features: Collection[str]) -> str:
     """The LLVM function `i1 NAME()`: whether the processor has the features.
 
-    It looks at those that CPUID tells of. On other processors it says yes, and also where the
-    library is made on another kind of machine, whose LLVM may not read this assembly.
+    It looks at those that CPUID tells of, and asks Linux for matrix registers. On other processors
+    it says yes, and also where the library is made on another kind of machine, whose LLVM may not
+    read this assembly.
     """
     wanted = [_BITS[feature] for feature in features if feature in _BITS]
     families = {architecture(triple), architecture(native_target().triple)}
@@ -79,11 +92,20 @@ def support_text(name: str, triple: str, features: Iterable[str]) -> str:
     for leaf, subleaf, register, bit in wanted:
         of_leaf = masks.setdefault((leaf, subleaf), {})
         of_leaf[register] = of_leaf.get(register, 0) | 1 << bit
+    return _support_function(name, masks, _saved_state(features), "linux" in triple)
+
+
+def _saved_state(features: Collection[str]) -> int:
+    """The bits of what the operating system must save (XCR0)."""
     wide = any(feature.startswith("avx512") for feature in features)
-    return _support_function(name, masks, _AVX512_STATE if wide else _AVX_STATE)
+    matrices = any(feature.startswith(MATRIX_PREFIX) for feature in features)
+    return (_AVX512_STATE if wide else _AVX_STATE) | (_MATRIX_STATE if matrices else 0)
 
 
-def _support_function(name: str, masks: dict[tuple[int, int], dict[str, int]], state: int) -> str:
+def _support_function(
+    name: str, masks: dict[tuple[int, int], dict[str, int]], state: int, is_linux: bool
+) -> str:
+    last = "permission" if is_linux and state & _MATRIX_STATE else "yes"
     deepest = max(leaf for leaf, _ in masks if leaf < 0x80000000)
     lines = [f"define internal i1 @{name}() nounwind {{", "entry:"]
     lines += _cpuid("%limits", 0, 0)
@@ -95,12 +117,13 @@ def _support_function(name: str, masks: dict[tuple[int, int], dict[str, int]], s
     for number, ((leaf, subleaf), registers) in enumerate(sorted(masks.items())):
         lines.append(f"leaf{number}:")
         lines += _cpuid(f"%l{number}", leaf, subleaf)
-        following = f"leaf{number + 1}" if number + 1 < len(masks) else "yes"
+        following = f"leaf{number + 1}" if number + 1 < len(masks) else last
         if number == 0:
             following = "state"
         lines += _check_registers(f"l{number}", registers, following)
         if number == 0:
-            lines += _check_state(state, "leaf1" if len(masks) > 1 else "yes")
+            lines += _check_state(state, "leaf1" if len(masks) > 1 else last)
+    lines += _ask_permission() if last == "permission" else []
     lines += ["yes:", "  ret i1 true", "no:", "  ret i1 false", "}"]
     return "\n".join(lines) + "\n"
 
@@ -140,4 +163,16 @@ def _check_state(state: int, following: str) -> list[str]:
         f"  %saved = and i32 %low, {state}",
         f"  %saves = icmp eq i32 %saved, {state}",
         f"  br i1 %saves, label %{following}, label %no",
+    ]
+
+
+def _ask_permission() -> list[str]:
+    """Linux saves matrix registers only for processes that asked for them."""
+    constraints = "={ax},{ax},{di},{si},~{rcx},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}"
+    return [
+        "permission:",
+        f'  %answer = call i64 asm sideeffect "syscall", "{constraints}"'
+        f"(i64 {ARCH_PRCTL}, i64 {REQUEST_PERMISSION}, i64 {TILE_DATA})",
+        "  %granted = icmp eq i64 %answer, 0",
+        "  br i1 %granted, label %yes, label %no",
     ]

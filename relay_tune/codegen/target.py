@@ -23,6 +23,9 @@ MATRIX_CPUS = ("sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapid
 MATRIX_FEATURES = ("amx-tile", "amx-bf16")
 """The matrix registers, and the multiplication."""
 
+MATRIX_PREFIX = "amx-"
+"""Of the names of all features of matrix registers."""
+
 WIDE_VECTOR_CPUS = ("skylake-avx512", "cascadelake", "cooperlake", "icelake", *MATRIX_CPUS)
 
 _HOW_TO_WRITE = (
@@ -60,8 +63,12 @@ class Target:
 
     @property
     def has_matrix_tiles(self) -> bool:
-        """Whether kernels may multiply matrices of bfloat16 in registers of their own (AMX)."""
-        if not self.triple.startswith("x86_64") or self.vector_bits < 512:
+        """Whether kernels may multiply matrices of bfloat16 in registers of their own (AMX).
+
+        They ask Linux for these registers; other systems do not have them.
+        """
+        is_linux = self.triple.startswith("x86_64") and "linux" in self.triple
+        if not is_linux or self.vector_bits < 512:
             return False
         given = self.features.split(",")
         if any(f"-{name}" in given for name in MATRIX_FEATURES):
@@ -107,7 +114,7 @@ def permitted_features(features: Mapping[str, bool]) -> dict[str, bool]:
 
     The system is asked for them where the processor has them, and nowhere else.
     """
-    of_matrices = {name for name in features if name.startswith("amx-")}
+    of_matrices = {name for name in features if name.startswith(MATRIX_PREFIX)}
     if not any(features[name] for name in of_matrices) or matrix_registers_permitted():
         return dict(features)
     return {name: on and name not in of_matrices for name, on in features.items()}

@@ -26,7 +26,7 @@ from relay_tune.runtime.aligned_memory import aligned_array, aligned_bytes
 from relay_tune.runtime.call_inputs import address_of
 from relay_tune.runtime.direct.call import DirectCall, direct_call
 from relay_tune.runtime.direct.callee import network_callee
-from relay_tune.runtime.processor_check import check_processor
+from relay_tune.runtime.processor_check import check_features
 from relay_tune.runtime.threads import thread_pool
 
 Form = tuple[tuple[int, ...], np.dtype]
@@ -40,7 +40,7 @@ class NativeProgram:
     """
 
     def __init__(self, program: CompiledProgram) -> None:
-        check_processor(program.target)
+        check_features(program.target.triple, program.features, str(program.target))
         self._program = program
         self._pool = thread_pool()
         symbols = (MAIN_SYMBOL, *program.kernel_symbols)

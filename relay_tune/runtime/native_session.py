@@ -26,7 +26,7 @@ from relay_tune.codegen.programs.session import (
 from relay_tune.codegen.programs.session_text import SESSION_SYMBOLS
 from relay_tune.errors import RelayError
 from relay_tune.runtime.call_inputs import address_of
-from relay_tune.runtime.processor_check import check_processor
+from relay_tune.runtime.processor_check import check_features
 from relay_tune.runtime.threads import thread_pool
 
 Pointers = ctypes.Array[ctypes.c_void_p]
@@ -57,7 +57,7 @@ class SessionFunctions:
 
 def load_functions(program: CompiledFunctions, entry: str = "main") -> SessionFunctions:
     """The functions of a program, in this process; InputError if it is for another machine."""
-    check_processor(program.target)
+    check_features(program.target.triple, program.features, str(program.target))
     symbols = (*SESSION_SYMBOLS, BUILD_SYMBOL, *READ_SYMBOLS, entry_symbol(entry))
     imports = {
         **thread_pool().imports,

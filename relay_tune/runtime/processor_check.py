@@ -7,14 +7,9 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
-from relay_tune.codegen.processor_features import architecture, required_features
-from relay_tune.codegen.target import Target, native_target, permitted_features
+from relay_tune.codegen.processor_features import architecture
+from relay_tune.codegen.target import native_target, permitted_features
 from relay_tune.errors import InputError
-
-
-def check_processor(target: Target) -> None:
-    """Raise InputError unless this machine can run code for `target`."""
-    check_features(target.triple, required_features(target), str(target))
 
 
 def check_features(triple: str, features: Iterable[str], name: str) -> None:

@@ -82,6 +82,7 @@ def test_machines_that_scale_by_powers_of_two(name, scales):
         ("x86_64-linux-gnu:sapphirerapids:-amx-bf16", False),
         ("x86_64-linux-gnu:sapphirerapids:-amx-tile", False),
         ("x86_64-linux-gnu:sapphirerapids:-avx512f", False),
+        ("x86_64-apple-darwin:sapphirerapids", False),
         ("x86_64-linux-gnu:icelake-server", False),
         ("x86_64-linux-gnu:znver5", False),
         ("aarch64-linux-gnu:cortex-a72", False),

@@ -16,6 +16,7 @@ class CompiledFunctions:
 
     Attributes:
         target: the machine that the code is for.
+        features: what the code asks of the processor.
         threads: how many threads the schedules were made for.
         program: its entry points and the layouts of its objects.
         objects: object files: kernels, jobs, and the program itself.
@@ -24,6 +25,7 @@ class CompiledFunctions:
     """
 
     target: Target
+    features: tuple[str, ...]
     threads: int
     program: FirstOrderProgram
     objects: tuple[bytes, ...]

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from relay_tune.codegen.export import METADATA_FORMAT, c_name, link_images, plain_object, publish
 from relay_tune.codegen.library_text import METADATA_SYMBOL
-from relay_tune.codegen.processor_features import required_features
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.library_header import program_header
 from relay_tune.codegen.programs.library_text import program_library_text
@@ -47,7 +46,7 @@ def _metadata(program: CompiledFunctions, name: str) -> str:
             "name": name,
             "triple": program.target.triple,
             "target": str(program.target),
-            "features": required_features(program.target),
+            "features": program.features,
             "threads": program.threads,
             "inputs": list(entry.inputs),
             "interface": _interface_text(program),

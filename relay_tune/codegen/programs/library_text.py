@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relay_tune.codegen.library_text import METADATA_SYMBOL, string_constant
-from relay_tune.codegen.processor_features import required_features, support_text
+from relay_tune.codegen.processor_features import support_text
 from relay_tune.codegen.programs.c_interface import CConstructor, c_constructors
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.program_text import entry_symbol
@@ -34,7 +34,7 @@ def program_library_text(program: CompiledFunctions, name: str, metadata: str) -
             f"@{METADATA_SYMBOL} = constant {string_constant(metadata)}",
             *strings,
             f"@messages = internal constant [{len(messages)} x ptr] [{table}]",
-            support_text("supported", triple, required_features(program.target)),
+            support_text("supported", triple, program.features),
             _TEMPLATE.format(
                 name=name,
                 entry=entry_symbol("main"),

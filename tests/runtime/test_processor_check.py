@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from relay_tune.codegen import target as target_module
+from relay_tune.codegen.target import native_target
+from relay_tune.errors import InputError
+from relay_tune.runtime import processor_check
+from relay_tune.runtime.processor_check import check_features
+
+TRIPLE = native_target().triple
+
+
+@pytest.fixture(autouse=True)
+def _asked_anew() -> Iterator[None]:
+    processor_check._host_features.cache_clear()
+    yield
+    processor_check._host_features.cache_clear()
+
+
+def _set_features(monkeypatch: pytest.MonkeyPatch, features: dict[str, bool]) -> None:
+    monkeypatch.setattr(processor_check.llvm, "get_host_cpu_features", lambda: features)
+
+
+def test_features_that_the_processor_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    _set_features(monkeypatch, {"avx2": True, "avx512f": False})
+    check_features(TRIPLE, ["avx2"], "it")
+    with pytest.raises(InputError, match=r"made for it, but this processor lacks avx512f, gfni\."):
+        check_features(TRIPLE, ["avx2", "avx512f", "gfni"], "it")
+
+
+@pytest.mark.parametrize("permitted", [True, False])
+def test_matrix_registers_need_permission(monkeypatch: pytest.MonkeyPatch, permitted: bool) -> None:
+    _set_features(monkeypatch, {"avx2": True, "amx-tile": True})
+    monkeypatch.setattr(target_module, "matrix_registers_permitted", lambda: permitted)
+    check_features(TRIPLE, ["avx2"], "it")
+    if permitted:
+        check_features(TRIPLE, ["amx-tile"], "it")
+        return
+    with pytest.raises(InputError, match="lacks amx-tile"):
+        check_features(TRIPLE, ["amx-tile"], "it")
+
+
+def test_another_architecture() -> None:
+    with pytest.raises(InputError, match="this machine is"):
+        check_features("riscv64-linux-gnu", [], "it")
