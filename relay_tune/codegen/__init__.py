@@ -10,5 +10,5 @@ direct                         calls from Python as native functions
 native_runtime                 the thread pool, part of every program
 compiler, compiler_pool        text to machine code, here or in worker processes; compile_worker
 export, linker, elf_data       a network as a shared library; library_header, library_text
-limit_loops, arithmetic_loops  loops that measure the machine
+limit_loops, arithmetic_loops  loops that measure the machine; matrix_loop
 """

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 COMPUTE = "compute"
 MEMORY = "memory"
 
+MATRICES = "bfloat16 matrices"
+"""Arithmetic in matrix registers, between loads of its operands from the first cache."""
+
 
 @dataclass(frozen=True, slots=True)
 class CacheLimit:
@@ -45,6 +48,7 @@ class MachineLimits:
     Attributes:
         threads: how many there are.
         operations: arithmetic operations a second by element type; a fused multiply-add is two.
+            Those in matrix registers are called MATRICES.
         caches: the caches, the nearest first.
         memory: bytes read a second from memory.
     """

@@ -13,6 +13,8 @@ from functools import cache
 from itertools import pairwise
 from time import perf_counter
 
+import numpy as np
+
 from relay_tune.codegen.arithmetic_loops import ArithmeticLoop, arithmetic_loops, arithmetic_text
 from relay_tune.codegen.compiler import LoadedCode, compile_text
 from relay_tune.codegen.limit_loops import (
@@ -25,10 +27,17 @@ from relay_tune.codegen.limit_loops import (
     reading_text,
     step_bytes,
 )
+from relay_tune.codegen.matrix_loop import (
+    MATRIX_SYMBOL,
+    MULTIPLICATION_OPERATIONS,
+    MULTIPLICATIONS,
+    OPERAND_BYTES,
+    matrix_text,
+)
 from relay_tune.codegen.target import Target, native_target
 from relay_tune.runtime.aligned_memory import aligned_bytes
 from relay_tune.runtime.cache_sizes import LARGEST_SHARE, cache_sizes
-from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
+from relay_tune.runtime.machine_limits import MATRICES, CacheLimit, MachineLimits
 from relay_tune.runtime.threads import thread_pool
 from relay_tune.schedule.machine import PRIVATE_CACHES
 
@@ -37,6 +46,7 @@ REPETITIONS = 4
 """In a row, because some processors take a while to change their clock from loop to loop."""
 
 ARITHMETIC_STEPS = 100_000
+MATRIX_STEPS = 5_000
 
 READ_BYTES = 64 << 20
 """How much a loop reads from a core's own caches."""
@@ -77,9 +87,10 @@ def measure_limits(target: Target, threads: int) -> MachineLimits:
     flushed = _flushed(start + max(near) * threads, far, target, threads)
     first, *reads, memory = _rates([float32, *cached, flushed], run)
     rest = _rates(others, run)  # by themselves: these instructions may lower the clock
+    peaks = {loop.dtype: rate for loop, rate in zip(arithmetic, [first, *rest], strict=True)}
     return MachineLimits(
         threads,
-        {loop.dtype: rate for loop, rate in zip(arithmetic, [first, *rest], strict=True)},
+        {**peaks, **_matrix_peak(target, run, threads)},
         tuple(
             CacheLimit(size * (threads if level < PRIVATE_CACHES else 1), rate)
             for level, (size, rate) in enumerate(zip(sizes, reads, strict=True))
@@ -105,6 +116,8 @@ class _Loop:
 def _run_function(target: Target, loops: Sequence[ArithmeticLoop], threads: int) -> Run:
     pool = thread_pool()
     texts = {loop.symbol: arithmetic_text(loop, target) for loop in loops}
+    if target.has_matrix_tiles:
+        texts[MATRIX_SYMBOL] = matrix_text(target)
     texts[READING_SYMBOL] = reading_text(target)
     if can_flush(target):
         texts[FLUSHING_SYMBOL] = flushing_text(target)
@@ -132,6 +145,25 @@ def _whole_steps(size: int, target: Target) -> int:
 def _arithmetic(loop: ArithmeticLoop, buffer: int, threads: int) -> _Loop:
     amount = loop.operations * CHAINS * ARITHMETIC_STEPS * threads
     return _Loop(loop.symbol, LoopContext(buffer, SMALL_PAGE, ARITHMETIC_STEPS), amount)
+
+
+def _matrix_peak(target: Target, run: Run, threads: int) -> dict[str, float]:
+    """What matrix registers compute in a second, where there are any."""
+    if not target.has_matrix_tiles:
+        return {}
+    operands = _matrix_operands(threads)
+    context = LoopContext(operands.ctypes.data, OPERAND_BYTES, MATRIX_STEPS)
+    amount = MULTIPLICATION_OPERATIONS * MULTIPLICATIONS * MATRIX_STEPS * threads
+    (rate,) = _rates([_Loop(MATRIX_SYMBOL, context, amount)], run)
+    return {MATRICES: rate}
+
+
+def _matrix_operands(threads: int) -> np.ndarray:
+    """bfloat16 between -1 and 1, OPERAND_BYTES for each thread: the clock is higher for zeros."""
+    operands = aligned_bytes(OPERAND_BYTES * threads)
+    drawn = np.random.default_rng(0).uniform(-1, 1, operands.size // 2).astype(np.float32)
+    operands.view(np.uint16)[:] = drawn.view(np.uint32) >> 16
+    return operands
 
 
 def _reading(buffer: int, size: int, level: int, threads: int) -> _Loop:

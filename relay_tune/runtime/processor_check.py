@@ -23,7 +23,7 @@ def check_features(triple: str, features: Iterable[str], name: str) -> None:
     missing = [feature for feature in features if not _host_features().get(feature, False)]
     if missing:
         raise InputError(
-            f"The program is made for {name}, but this processor lacks {', '.join(missing)}.",
+            f"The program is made for {name}, but this machine lacks {', '.join(missing)}.",
             remedy="Build it with a target that fits this machine.",
         )
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from math import log
 
+from relay_tune.codegen.matrix_loop import MULTIPLICATION_OPERATIONS
 from relay_tune.codegen.target import Target, native_target
-from relay_tune.runtime.machine_limits import MachineLimits
+from relay_tune.runtime.machine_limits import MATRICES, MachineLimits
 from relay_tune.runtime.measure_limits import machine_limits
 from relay_tune.schedule.machine import PRIVATE_CACHES, Machine
 
@@ -62,9 +63,18 @@ def measured_machine(target: Target, limits: MachineLimits) -> Machine:
     rates += [_rounded(cache.rate * cycle, SHARED_STEP) for cache in shared]
     return replace(
         general,
+        tile_cycles=_tile_cycles(general, limits, cycle),
         cache_bytes=tuple(map(int, sizes)),
         cache_bandwidth=(*rates, _rounded(limits.memory * cycle, SHARED_STEP)),
     )
+
+
+def _tile_cycles(general: Machine, limits: MachineLimits, cycle: float) -> float | None:
+    """The general figure where the limits do not tell what matrix registers compute."""
+    rate = limits.operations.get(MATRICES)
+    if general.tile_cycles is None or rate is None:
+        return general.tile_cycles
+    return _rounded(MULTIPLICATION_OPERATIONS / rate / cycle, STEP)
 
 
 def _rounded(figure: float, step: float) -> float:

@@ -5,6 +5,7 @@ import pytest
 from relay_tune.codegen.arithmetic_loops import arithmetic_loops, arithmetic_text
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.limit_loops import can_flush, flushing_text, reading_text
+from relay_tune.codegen.matrix_loop import MULTIPLICATIONS, OPERAND_BYTES, ROW_BYTES, matrix_text
 from relay_tune.codegen.target import parse_target
 
 TARGETS = [
@@ -21,6 +22,7 @@ def test_the_loops_compile(name: str) -> None:
     target = parse_target(name)
     texts = [arithmetic_text(loop, target) for loop in arithmetic_loops(target)]
     texts += [flushing_text(target)] if can_flush(target) else []
+    texts += [matrix_text(target)] if target.has_matrix_tiles else []
     for text in (*texts, reading_text(target)):
         assert compile_text(text, target)
 
@@ -38,3 +40,9 @@ def test_loops_are_those_that_the_processor_has_instructions_for(
 ) -> None:
     loops = arithmetic_loops(parse_target(name))
     assert [loop.dtype for loop in loops] == dtypes
+
+
+def test_a_step_of_matrix_registers_reads_all_operands() -> None:
+    text = matrix_text(parse_target(TARGETS[3]))
+    assert text.count("call void @llvm.x86.tdpbf16ps") == MULTIPLICATIONS
+    assert text.count("call void @llvm.x86.tileloadd64") * 16 * ROW_BYTES == OPERAND_BYTES

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
+from relay_tune.runtime.machine_limits import MATRICES, CacheLimit, MachineLimits
 
 LIMITS = MachineLimits(
     threads=2,
@@ -55,6 +57,12 @@ def test_the_rows_of_a_log_tell_the_limits_again() -> None:
     entries = LIMITS.entries()
     assert MachineLimits.from_entries(entries, 2) == LIMITS
     assert MachineLimits.from_entries(entries, 1) is None
+
+
+def test_logs_may_tell_of_matrix_registers() -> None:
+    known = replace(LIMITS, operations={**LIMITS.operations, MATRICES: 900.0})
+    assert MachineLimits.from_entries(known.entries(), 2) == known
+    assert known.bound(400, 0) == LIMITS.bound(400, 0)
 
 
 @pytest.mark.parametrize("missing", ["float32 operations/s", "L1 bytes/s", "memory bytes/s"])

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from relay_tune.codegen.target import native_target
 from relay_tune.runtime.cache_sizes import cache_sizes, read_cache_sizes
+from relay_tune.runtime.machine_limits import MATRICES
 from relay_tune.runtime.measure_limits import machine_limits, measure_limits
 
 
@@ -12,6 +13,7 @@ def test_the_loops_run_here() -> None:
     rates = [*limits.operations.values(), *(cache.rate for cache in limits.caches), limits.memory]
     assert all(1e8 < rate < 1e15 for rate in rates)
     assert len(limits.caches) == len(cache_sizes())
+    assert (MATRICES in limits.operations) == native_target().has_matrix_tiles
 
 
 def test_a_process_measures_once() -> None:

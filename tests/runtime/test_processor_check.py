@@ -27,7 +27,7 @@ def _set_features(monkeypatch: pytest.MonkeyPatch, features: dict[str, bool]) ->
 def test_features_that_the_processor_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     _set_features(monkeypatch, {"avx2": True, "avx512f": False})
     check_features(TRIPLE, ["avx2"], "it")
-    with pytest.raises(InputError, match=r"made for it, but this processor lacks avx512f, gfni\."):
+    with pytest.raises(InputError, match=r"made for it, but this machine lacks avx512f, gfni\."):
         check_features(TRIPLE, ["avx2", "avx512f", "gfni"], "it")
 
 

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from relay_tune.codegen.target import native_target, parse_target
-from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
+from relay_tune.runtime.machine_limits import MATRICES, CacheLimit, MachineLimits
 from relay_tune.runtime.target_machine import TILE_CYCLES, machine_of, measured_machine
 from relay_tune.schedule.machine import Machine
 
@@ -42,6 +44,18 @@ def test_targets_that_are_named_have_general_figures() -> None:
 )
 def test_only_matrix_registers_have_a_rate(cpu: str, cycles: float | None) -> None:
     assert machine_of(parse_target(f"x86_64-linux-gnu:{cpu}")).tile_cycles == cycles
+
+
+@pytest.mark.parametrize(
+    ("matrices", "cycles"), [(2048e9, 16.0), (2200e9, 16.0), (1024e9, 32.0), (None, TILE_CYCLES)]
+)
+def test_the_rate_of_matrix_registers_is_measured(matrices: float | None, cycles: float) -> None:
+    target = parse_target("x86_64-linux-gnu:sapphirerapids")
+    known = limits(peak=128e9)  # 2e9 cycles a second
+    if matrices is not None:
+        known = replace(known, operations={**known.operations, MATRICES: matrices})
+    assert measured_machine(target, known).tile_cycles == pytest.approx(cycles)
+    assert measured_machine(HASWELL, known).tile_cycles is None
 
 
 def test_this_machine_is_measured_or_remembered() -> None:
