@@ -23,7 +23,9 @@ _library_numbers = itertools.count()
 
 def module_text(kernels: Sequence[Kernel], target: Target) -> str:
     """The LLVM module of some kernels."""
-    functions = [write_kernel(kernel, target.scales_powers) for kernel in kernels]
+    functions = [
+        write_kernel(kernel, target.scales_powers, target.rounds_bfloats) for kernel in kernels
+    ]
     declarations = sorted({line for function in functions for line in function.declarations})
     head = f'target triple = "{target.triple}"'
     return "\n".join([head, *declarations, *(function.text for function in functions)])

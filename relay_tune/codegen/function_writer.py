@@ -26,14 +26,19 @@ class Level:
 class FunctionWriter:
     """One function under construction.
 
-    `size_symbols` are the parameters that the symbols of sizes are; `scales_powers` is of the
-    target.
+    `size_symbols` are the parameters that the symbols of sizes are; `scales_powers` and
+    `rounds_bfloats` are of the target.
     """
 
     def __init__(
-        self, size_symbols: Mapping[str, str] | None = None, *, scales_powers: bool = False
+        self,
+        size_symbols: Mapping[str, str] | None = None,
+        *,
+        scales_powers: bool = False,
+        rounds_bfloats: bool = False,
     ) -> None:
         self.scales_powers = scales_powers
+        self.rounds_bfloats = rounds_bfloats
         self.size_symbols = dict(size_symbols or {})
         self._sizes = SizeWriter(self.size_symbols, self._at_start)
         self.body: Lines = []

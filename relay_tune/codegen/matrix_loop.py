@@ -13,18 +13,19 @@ operands, processors keep a higher clock than in any kernel.
 from __future__ import annotations
 
 from relay_tune.codegen.limit_loops import loop_entry
+from relay_tune.codegen.matrix_description import matrix_description
 from relay_tune.codegen.target import Target
+from relay_tune.tensor.matrix_registers import COLUMNS, REGISTERS, ROW_BYTES, ROWS, STEPS
 
 MATRIX_SYMBOL = "limit_matrices"
 
 MULTIPLICATIONS = 12
 """Of one step."""
 
-MULTIPLICATION_OPERATIONS = 2 * 16 * 32 * 16
+MULTIPLICATION_OPERATIONS = 2 * ROWS * STEPS * COLUMNS
 """Arithmetic operations of one multiplication: 16 rows of 32 bfloat16 by 32 rows of 16."""
 
-ROW_BYTES = 64
-REGISTER_BYTES = 16 * ROW_BYTES
+REGISTER_BYTES = ROWS * ROW_BYTES
 OPERAND_BYTES = 8 * REGISTER_BYTES
 """What a step reads of a thread's buffer: high and low parts of two blocks of rows and columns."""
 
@@ -41,13 +42,10 @@ _LOADS = (
 
 def matrix_text(target: Target) -> str:
     """The LLVM module of the loop; the target must have matrix registers."""
-    # Palette 1, eight registers of 16 rows (Intel 64 and IA-32 Architectures Software Developer's
-    # Manual, volume 2A, LDTILECFG).
-    rows = bytes([1]).ljust(16, b"\0") + ROW_BYTES.to_bytes(2, "little") * 8 + bytes(16)
-    description = "".join(f"\\{byte:02X}" for byte in rows + bytes([16] * 8 + [0] * 8))
+    description = matrix_description([ROWS] * REGISTERS)
     lines = [
         f'target triple = "{target.triple}"',
-        f'@description = internal constant [64 x i8] c"{description}", align 64',
+        f"@description = internal constant {description}, align 64",
         "declare void @llvm.x86.ldtilecfg(ptr)",
         "declare void @llvm.x86.tilerelease()",
         "declare void @llvm.x86.tilezero(i8 immarg)",

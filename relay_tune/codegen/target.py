@@ -84,6 +84,14 @@ class Target:
             return False
         return "+avx512dq" in given or _is_wide(self.cpu)
 
+    @property
+    def rounds_bfloats(self) -> bool:
+        """Whether one instruction rounds a vector of floats to bfloat16 (AVX-512BF16)."""
+        given = self.features.split(",")
+        if self.vector_bits < 512 or "-avx512bf16" in given:
+            return False
+        return "+avx512bf16" in given or self.has_matrix_tiles
+
     def lanes(self, dtype: str) -> int:
         """Elements of a type in one vector register."""
         return max(1, self.vector_bits // (8 * BYTES[dtype]))

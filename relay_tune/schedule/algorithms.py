@@ -11,6 +11,8 @@ import numpy as np
 from relay_tune.errors import InputError
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.constant_stages import fold_constant_stages
+from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.matrix_tiles.stages import matrix_program, ways_to_gather
 from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.schedule.row_groups.row_blocks import MAXIMUM_LOCAL_BYTES, RowBlocks
 from relay_tune.schedule.row_groups.row_plans import grouped_steps, rows_of
@@ -30,23 +32,42 @@ SPLITS: Mapping[str, int] = MappingProxyType({"split4": 4})
 """Long sums over weights, by the number of their parts; 2 parts were never faster than 4."""
 
 
+MATRIX_PRODUCTS: Mapping[str, tuple[int, bool]] = MappingProxyType(
+    {
+        "bf16x3": (2, False),
+        "bf16x3_gathered": (2, True),
+        "bf16x6": (3, False),
+        "bf16x6_gathered": (3, True),
+    }
+)
+"""Sums of 3 or 6 products of bfloat16 on matrix registers: the parts of each factor, and whether
+what a row reads is copied to one place."""
+
+
 def algorithms(program: TensorProgram) -> tuple[str, ...]:
     """The algorithms that apply to a program with folded constants, the direct one first.
 
     "winograd4_tiles28" is "winograd4" in blocks of 28 tiles, "split4" adds up sums of 4 parts.
     """
+    ways = ways_to_gather(program)
+    products = [name for name, (_, gathers) in MATRIX_PRODUCTS.items() if gathers in ways]
     splits = [name for name, parts in SPLITS.items() if can_split(program, parts)]
     known: dict[Tensor, np.ndarray] = dict(program.constants)
     stages = tensors_in_order(program.outputs)
     found = [match_convolution(stage, known) for stage in stages]
     convolutions = [convolution for convolution in found if convolution is not None]
     if not convolutions:
-        return (DIRECT, *splits)
-    names = [DIRECT, *splits, *WINOGRAD]
+        return (DIRECT, *splits, *products)
+    names = [DIRECT, *splits, *products, *WINOGRAD]
     for name, outputs in WINOGRAD.items():
         counts = {n for c in convolutions for n in tile_counts(c, FILTERINGS[outputs])}
         names += [f"{name}_tiles{count}" for count in sorted(counts)]
     return tuple(names)
+
+
+def can_run(algorithm: str, machine: Machine) -> bool:
+    """Whether a machine has what an algorithm needs."""
+    return algorithm not in MATRIX_PRODUCTS or machine.tile_cycles is not None
 
 
 def prepared_program(program: TensorProgram, algorithm: str) -> TensorProgram:
@@ -70,10 +91,20 @@ def prepared_program(program: TensorProgram, algorithm: str) -> TensorProgram:
 def _changed(program: TensorProgram, algorithm: str) -> TensorProgram | None:
     if algorithm in SPLITS:
         return split_program(program, SPLITS[algorithm])
+    if algorithm in MATRIX_PRODUCTS:
+        parts, gathers = MATRIX_PRODUCTS[algorithm]
+        return matrix_program(program, parts, gathers)
     name, tiles = _name_and_tiles(algorithm)
     if name in WINOGRAD:
         return winograd_program(program, WINOGRAD[name], tiles)
-    known = (DIRECT, *SPLITS, *WINOGRAD, "winograd4_tiles28", "rows1 and the like")
+    known = (
+        DIRECT,
+        *SPLITS,
+        *MATRIX_PRODUCTS,
+        *WINOGRAD,
+        "winograd4_tiles28",
+        "rows1 and the like",
+    )
     raise InputError(
         f"There is no algorithm {algorithm!r}.",
         notes=(f"Known: {', '.join(known)}.",),

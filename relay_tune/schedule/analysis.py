@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 
+from relay_tune.schedule.matrix_tiles.nest_product import nest_product
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.operation_count import (
     operation_count,
@@ -119,6 +121,8 @@ def analyse(nest: Nest, constants: frozenset[Tensor], near: Near = NOTHING_NEAR)
     Spaces for different numbers of threads share it, and with it their estimates.
     """
     body = () if nest.body is None else tuple(_accesses(nest.body, constants, near))
+    if nest_product(nest) is not None:
+        body = _parts_alone(body)
     store_bytes = element_bytes(nest.target.dtype)
     around = prod(nest.target.shape) * store_bytes
     written_out = written_out_axes(nest)
@@ -138,6 +142,15 @@ def analyse(nest: Nest, constants: frozenset[Tensor], near: Near = NOTHING_NEAR)
         written_out=written_out,
         near=near,
         beside_windows=_beside_windows(nest, body),
+    )
+
+
+def _parts_alone(accesses: tuple[Access, ...]) -> tuple[Access, ...]:
+    """Loads of the parts of operands, each of which is among the elements of that part alone."""
+    parts = Counter((access.constant, access.elements) for access in accesses)
+    return tuple(
+        replace(access, elements=access.elements // parts[access.constant, access.elements])
+        for access in accesses
     )
 
 

@@ -12,9 +12,11 @@ from relay_tune.schedule.alternatives import is_small_window
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.exchange import exchange_cycles
 from relay_tune.schedule.estimates.register_use import accumulators
+from relay_tune.schedule.matrix_tiles.nest_product import nest_product
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.schedule.space import MAXIMUM_BODY, NestSpace, integer, pair
+from relay_tune.tensor.matrix_registers import REGISTERS
 
 REMEMBERED_DEFAULTS = 2048
 ENOUGH_ACCUMULATORS = 8
@@ -110,7 +112,8 @@ def _improve(
     best = {name: chosen[name] for name in group}
     combinations = product(*(index[name] for name in group))
     enough = ENOUGH_SHUFFLED if _shuffles(space) else ENOUGH_ACCUMULATORS
-    for values in _filling(group, combinations, space.machine.registers, enough):
+    is_matrix = nest_product(space.analysis.nest) is not None
+    for values in _filling(group, combinations, space.machine.registers, enough, is_matrix):
         candidate = {**chosen, **dict(zip(group, values, strict=True))}
         found = _cost(space, candidate)
         if found < cost * 0.999:
@@ -125,10 +128,11 @@ def _filling(
     combinations: Iterator[tuple[object, ...]],
     registers: int,
     enough: int,
+    is_matrix: bool,
 ) -> list[tuple[object, ...]]:
     """The combinations whose tile leaves few registers idle; all if the group shapes no tile."""
     counted = [n for n, name in enumerate(group) if name != "unroll"]
-    if "vectors" not in group:
+    if "vectors" not in group or is_matrix:
         return list(combinations)
     sized = [(prod(integer(values[n]) for n in counted), values) for values in combinations]
     fitting = [(points, values) for points, values in sized if points <= registers]
@@ -142,6 +146,9 @@ def _cost(space: NestSpace, chosen: Mapping[str, object]) -> float:
         return math.inf
     found = space.estimate(choice)
     penalty = 1.0
+    product = nest_product(space.analysis.nest)
+    if product is not None and found.registers > REGISTERS:
+        return math.inf
     if found.registers > space.machine.registers:
         penalty += 0.5 * (found.registers - space.machine.registers)
     if found.code > MAXIMUM_BODY:

@@ -7,13 +7,15 @@ from dataclasses import dataclass, field, replace
 
 from relay_tune.errors import InputError
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.accuracy import Accuracy, is_allowed
-from relay_tune.schedule.algorithms import algorithms, in_steps, prepared_program
+from relay_tune.schedule.accuracy import Accuracy, is_allowed, is_offered
+from relay_tune.schedule.algorithms import algorithms, can_run, in_steps, prepared_program
 from relay_tune.schedule.constant_stages import fold_constant_stages
 from relay_tune.schedule.cycle_bound import least_cycles
 from relay_tune.schedule.default_choice import default_choices
 from relay_tune.schedule.inline import inline_stages
 from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.matrix_tiles.nest_product import with_long_rows
+from relay_tune.schedule.matrix_tiles.stages import multiplications
 from relay_tune.schedule.nest import Nest, build_nests
 from relay_tune.schedule.nominal_nest import nominal_nest
 from relay_tune.schedule.open_strides import with_few_addresses
@@ -90,8 +92,13 @@ class Plan:
             return (self.packing.algorithm,)
         if not self._algorithms:
             found = (*algorithms(self.source), *self._row_algorithms())
-            self._algorithms.extend(name for name in found if is_allowed(name, self.accuracy))
+            count = multiplications(self.source)
+            self._algorithms.extend(n for n in found if is_offered(n, self.accuracy, count))
         return tuple(self._algorithms)
+
+    def algorithms_on(self, machine: Machine) -> tuple[str, ...]:
+        """Those of the algorithms that a machine can run."""
+        return tuple(name for name in self.algorithms if can_run(name, machine))
 
     def _row_algorithms(self) -> tuple[str, ...]:
         """The algorithms with blocks of rows; none where groups depend on sizes that are open."""
@@ -167,7 +174,7 @@ class Plan:
     def default_schedule(self, machine: Machine, threads: int) -> Schedule:
         """The schedule with the best estimate of all algorithms."""
         if (machine, threads) not in self._defaults:
-            plans = [self.with_algorithm(name) for name in self.algorithms]
+            plans = [self.with_algorithm(name) for name in self.algorithms_on(machine)]
             found = cheapest_schedule(plans, machine, threads)
             self._defaults[machine, threads] = found[1]
         return self._defaults[machine, threads]
@@ -208,7 +215,9 @@ def plan_program(program: TensorProgram, algorithm: str = DIRECT) -> Plan:
     constants = frozenset(tensor for tensor, _ in program.constants)
     stages = with_panels(inline_stages(program.outputs), constants, program.outputs)
     steps = build_nests(stages, program.outputs)
-    nests = [fuse_repeated(step) if isinstance(step, Nest) else step for step in steps]
+    nests = [
+        with_long_rows(fuse_repeated(step)) if isinstance(step, Nest) else step for step in steps
+    ]
     return Plan(program, in_steps(nests, program.outputs, algorithm), algorithm, source)
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass, fields
 
 from relay_tune.errors import InputError
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.matrix_tiles.choices import matrix_misfit
+from relay_tune.schedule.matrix_tiles.nest_product import nest_product
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import outer_loops
 
@@ -125,7 +127,8 @@ def misfit(choice: TileChoice, nest: Nest) -> str | None:
     loops = len(outer_loops(nest.axes, choice))
     if not 0 <= choice.parallel <= loops:
         return f"{choice.parallel} parallel loops of {loops}"
-    return None
+    product = nest_product(nest)
+    return None if product is None else matrix_misfit(choice, nest, product)
 
 
 def _choice(item: object) -> TileChoice:

@@ -18,6 +18,8 @@ from relay_tune.schedule.estimates.estimate import Estimate, estimate
 from relay_tune.schedule.estimates.fetched_operands import fetched_ahead
 from relay_tune.schedule.estimates.register_use import accumulators, register_use
 from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.matrix_tiles.choices import matrix_misfit
+from relay_tune.schedule.matrix_tiles.nest_product import nest_product
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.parallel_loops import with_parallel
 from relay_tune.tensor.expression import Tensor
@@ -82,6 +84,9 @@ class NestSpace:
 
     def is_sensible(self, choice: TileChoice) -> bool:
         """Whether a choice can be fast at all."""
+        product = nest_product(self.analysis.nest)
+        if product is not None:
+            return matrix_misfit(choice, self.analysis.nest, product) is None
         registers = self.machine.registers
         if accumulators(self.analysis, choice) > registers:
             return False

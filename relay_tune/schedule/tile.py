@@ -15,6 +15,8 @@ from functools import lru_cache
 
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.loop_shapes import loop_over, parallel_loop
+from relay_tune.schedule.matrix_tiles.nest_product import nest_product
+from relay_tune.schedule.matrix_tiles.tile import MatrixTile
 from relay_tune.schedule.neighbour_prefetch import TouchedRows
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.next_block import ReadAhead
@@ -63,6 +65,11 @@ def tile_nest(
 
     It also fetches what it reads `ahead` itself.
     """
+    product = nest_product(nest)
+    if product is not None:
+        matrix_tile = MatrixTile(nest, choice, product)
+        tiled = _Tiler(nest, choice, matrix_tile).run()
+        return TiledNest(matrix_tile.configured(tiled.body))
     choice = open_choice(choice, nest.axes, nest.reduction)
     return _Tiler(nest, choice, RegisterTile(nest, choice, constants, beside, ahead)).run()
 
@@ -70,7 +77,7 @@ def tile_nest(
 class _Tiler:
     """Writes the outer loops of a nest, down to its register tiles."""
 
-    def __init__(self, nest: Nest, choice: TileChoice, tile: RegisterTile) -> None:
+    def __init__(self, nest: Nest, choice: TileChoice, tile: RegisterTile | MatrixTile) -> None:
         self.nest = nest
         self.choice = choice
         self.tile = tile

@@ -26,6 +26,13 @@ from relay_tune.tensor.loops import (
     Store,
     While,
 )
+from relay_tune.tensor.matrix_registers import (
+    MatrixClear,
+    MatrixLoad,
+    MatrixMultiply,
+    MatrixRegisters,
+    MatrixStore,
+)
 
 Lines = Iterator[str]
 
@@ -70,6 +77,23 @@ def _statement(statement: Statement, indent: str) -> Lines:
         case Allocate():
             yield f"{indent}{statement.buffer.scope.value} {_declared(statement.buffer)}"
             yield from _statement(statement.body, indent)
+        case MatrixRegisters():
+            rows = ", ".join(map(str, statement.rows))
+            yield f"{indent}matrix registers of {rows} rows"
+            yield from _statement(statement.body, indent)
+        case MatrixClear():
+            yield f"{indent}m{statement.register} = 0"
+        case MatrixMultiply():
+            yield f"{indent}m{statement.into} += m{statement.left} * m{statement.right}"
+        case MatrixLoad():
+            yield f"{indent}m{statement.register} = {_rows(statement)}"
+        case MatrixStore():
+            yield f"{indent}{_rows(statement)} = m{statement.register}"
+
+
+def _rows(statement: MatrixLoad | MatrixStore) -> str:
+    place = ", ".join(_index(index) for index in statement.indices)
+    return f"{statement.buffer.name}[{place}] in rows {statement.stride} apart"
 
 
 def _store(store: Store, indent: str) -> Lines:

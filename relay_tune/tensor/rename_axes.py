@@ -18,6 +18,13 @@ from relay_tune.tensor.loops import (
     Store,
     While,
 )
+from relay_tune.tensor.matrix_registers import (
+    MatrixClear,
+    MatrixLoad,
+    MatrixMultiply,
+    MatrixRegisters,
+    MatrixStore,
+)
 from relay_tune.tensor.walk import substitute
 
 
@@ -33,7 +40,7 @@ def with_axes(root: Statement, axes: Mapping[Axis, Scalar]) -> Statement:
             return replace(
                 root, value=substitute(root.value, axes), body=with_axes(root.body, axes)
             )
-        case Allocate():
+        case Allocate() | MatrixRegisters():
             return replace(root, body=with_axes(root.body, axes))
         case While():
             return While(substitute(root.condition, axes), with_axes(root.body, axes))
@@ -44,8 +51,10 @@ def with_axes(root: Statement, axes: Mapping[Axis, Scalar]) -> Statement:
         case Store():
             indices = tuple(substitute(index, axes) for index in root.indices)
             return Store(root.buffer, indices, _value(root.value, axes))
-        case Prefetch():
+        case Prefetch() | MatrixLoad() | MatrixStore():
             return replace(root, indices=tuple(substitute(n, axes) for n in root.indices))
+        case MatrixClear() | MatrixMultiply():
+            return root
     raise TypeError(f"not a statement: {type(root).__name__}")
 
 

@@ -9,6 +9,14 @@ import numpy as np
 
 from relay_tune.tensor.expression import Axis, Scalar, Tensor
 from relay_tune.tensor.loops import Allocate, Block, Branch, Let, Loop, Statement, Store, While
+from relay_tune.tensor.matrix_registers import (
+    ROW_BYTES,
+    MatrixClear,
+    MatrixLoad,
+    MatrixMultiply,
+    MatrixRegisters,
+    MatrixStore,
+)
 from relay_tune.tensor.scalar_semantics import Array, numpy_dtype
 from relay_tune.tensor.scalar_value import scalar_value
 
@@ -27,6 +35,8 @@ class _Machine:
     def __init__(self, buffers: dict[Tensor, Array]) -> None:
         self._buffers = buffers
         self._axes: dict[Axis, Array] = {}
+        self._rows: tuple[int, ...] = ()
+        self._registers: dict[int, Array] = {}
 
     def run(self, statement: Statement) -> None:
         """Run a statement; nests are shallow, so this may recurse."""
@@ -52,6 +62,39 @@ class _Machine:
                 buffer = statement.buffer
                 self._buffers[buffer] = np.zeros(buffer.shape, numpy_dtype(buffer.dtype))
                 self.run(statement.body)
+            case MatrixRegisters():
+                self._rows = statement.rows
+                self.run(statement.body)
+            case MatrixClear():
+                rows = self._rows[statement.register]
+                self._registers[statement.register] = np.zeros((rows, ROW_BYTES // 4), np.float32)
+            case MatrixLoad():
+                places = self._row_places(statement)
+                self._registers[statement.register] = self._flat(statement)[places]
+            case MatrixStore():
+                self._flat(statement)[self._row_places(statement)] = self._registers[
+                    statement.register
+                ]
+            case MatrixMultiply():
+                self._multiply(statement)
+
+    def _flat(self, node: MatrixLoad | MatrixStore) -> Array:
+        return self._buffers[node.buffer].reshape(-1)
+
+    def _row_places(self, node: MatrixLoad | MatrixStore) -> Array:
+        """The flat places of a register's elements, (rows, elements of a row)."""
+        array = self._buffers[node.buffer]
+        place = tuple(int(self._value(index)) for index in node.indices)
+        start = int(np.ravel_multi_index(place, array.shape))
+        rows = np.arange(self._rows[node.register])[:, None] * node.stride
+        found: Array = start + rows + np.arange(ROW_BYTES // array.itemsize)
+        return found
+
+    def _multiply(self, node: MatrixMultiply) -> None:
+        left, right = (self._registers[n].astype(np.float32) for n in (node.left, node.right))
+        rows, columns = right.shape[0], right.shape[1] // 2
+        pairs = right.reshape(rows, columns, 2).transpose(0, 2, 1).reshape(2 * rows, columns)
+        self._registers[node.into] = self._registers[node.into] + left @ pairs
 
     def _run_loop(self, loop: Loop) -> None:
         for value in range(int(self._value(loop.begin)), int(self._value(loop.end))):

@@ -20,6 +20,7 @@ from relay_tune.tensor.loops import (
     Store,
     While,
 )
+from relay_tune.tensor.matrix_registers import MatrixLoad, MatrixRegisters, MatrixStore
 from relay_tune.tensor.size import is_symbolic, nominal, size_symbols
 from relay_tune.tensor.walk import sub_expressions
 
@@ -33,7 +34,7 @@ def touched_tensors(root: Statement) -> tuple[Tensor, ...]:
             own.add(node.buffer)
         for expression in _expressions(node):
             found.update(dict.fromkeys(_loaded(expression)))
-        if isinstance(node, Store | Prefetch):
+        if isinstance(node, Store | Prefetch | MatrixLoad | MatrixStore):
             found[node.buffer] = None
     return tuple(tensor for tensor in found if tensor not in own)
 
@@ -69,7 +70,7 @@ def statements(root: Statement) -> Iterator[Statement]:
         case Block():
             for part in root.statements:
                 yield from statements(part)
-        case Loop() | While() | Allocate() | Let():
+        case Loop() | While() | Allocate() | Let() | MatrixRegisters():
             yield from statements(root.body)
         case Branch():
             yield from statements(root.then)
@@ -80,6 +81,11 @@ def statements(root: Statement) -> Iterator[Statement]:
 def stores_of(root: Statement) -> Iterator[Store]:
     """All stores in a statement."""
     return (node for node in statements(root) if isinstance(node, Store))
+
+
+def written_buffers(root: Statement) -> Iterator[Tensor]:
+    """The buffer of each store in a statement, of matrix registers too."""
+    return (node.buffer for node in statements(root) if isinstance(node, Store | MatrixStore))
 
 
 def has_parallel_loop(root: Statement) -> bool:
@@ -106,7 +112,7 @@ def _expressions(node: Statement) -> tuple[Scalar, ...]:
     match node:
         case Store():
             return (*node.indices, node.value)
-        case Prefetch():
+        case Prefetch() | MatrixLoad() | MatrixStore():
             return node.indices
         case Loop():
             return (node.begin, node.end)

@@ -25,7 +25,7 @@ class ProgramSpace:
     """
 
     def __init__(self, plan: Plan, machine: Machine, threads: int) -> None:
-        names = plan.algorithms
+        names = plan.algorithms_on(machine)
         self._plans = {
             name: PlanSpace(plan.with_algorithm(name), machine, threads) for name in names
         }

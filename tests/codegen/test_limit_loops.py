@@ -5,8 +5,9 @@ import pytest
 from relay_tune.codegen.arithmetic_loops import arithmetic_loops, arithmetic_text
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.limit_loops import can_flush, flushing_text, reading_text
-from relay_tune.codegen.matrix_loop import MULTIPLICATIONS, OPERAND_BYTES, ROW_BYTES, matrix_text
+from relay_tune.codegen.matrix_loop import MULTIPLICATIONS, OPERAND_BYTES, matrix_text
 from relay_tune.codegen.target import parse_target
+from relay_tune.tensor.matrix_registers import ROW_BYTES
 
 TARGETS = [
     "aarch64-linux-gnu:neoverse-n1:+dotprod",

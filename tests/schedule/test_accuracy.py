@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from relay_tune.errors import InputError
@@ -16,8 +18,26 @@ def plan() -> Plan:
 
 
 def test_all_algorithms_are_fast_and_not_all_are_exact(plan: Plan) -> None:
-    assert plan.algorithms == ("direct", "winograd2", "winograd4")
-    assert plan.with_accuracy(Accuracy.EXACT).algorithms == ("direct", "winograd2")
+    assert plan.algorithms_on(SERVER) == ("direct", "winograd2", "winograd4")
+    exact = plan.with_accuracy(Accuracy.EXACT)
+    assert exact.algorithms_on(SERVER) == ("direct", "winograd2")
+
+
+def test_matrix_registers_add_products_of_the_accuracy(plan: Plan) -> None:
+    machine = replace(SERVER, tile_cycles=20.0)
+    six = ("bf16x6", "bf16x6_gathered")
+    assert plan.algorithms_on(machine) == ("direct", *six, "winograd2", "winograd4")
+    exact = plan.with_accuracy(Accuracy.EXACT).algorithms_on(machine)
+    assert exact == ("direct", *six, "winograd2")
+
+
+def test_large_products_may_be_inexact():
+    plan = plan_program(convolution_program((1, 60, 60, 32, 32)))
+    machine = replace(SERVER, tile_cycles=20.0)
+    names = plan.algorithms_on(machine)
+    assert "bf16x3" in names and "bf16x6" not in names
+    exact = plan.with_accuracy(Accuracy.EXACT).algorithms_on(machine)
+    assert "bf16x6" in exact and "bf16x3" not in exact
 
 
 def test_an_exact_plan_takes_no_schedule_of_another_algorithm(plan: Plan) -> None:

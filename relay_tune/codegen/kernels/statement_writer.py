@@ -14,6 +14,7 @@ from functools import lru_cache
 from relay_tune.codegen.arithmetic import Arithmetic, Value
 from relay_tune.codegen.function_writer import FunctionWriter, Lines
 from relay_tune.codegen.kernels.carried_registers import CarriedRegisters
+from relay_tune.codegen.kernels.matrix_writer import MatrixWriter
 from relay_tune.codegen.kernels.store_writer import StoreWriter
 from relay_tune.codegen.kernels.value_writer import ValueWriter
 from relay_tune.codegen.kernels.vector_lanes import LANE, VectorContext
@@ -35,8 +36,15 @@ from relay_tune.tensor.loops import (
     Store,
     While,
 )
+from relay_tune.tensor.matrix_registers import (
+    MatrixClear,
+    MatrixLoad,
+    MatrixMultiply,
+    MatrixRegisters,
+    MatrixStore,
+)
 from relay_tune.tensor.size import UndecidedSizeError, is_symbolic, surely_less
-from relay_tune.tensor.touched import has_parallel_loop, stores_of
+from relay_tune.tensor.touched import has_parallel_loop, written_buffers
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +56,30 @@ class FunctionText:
 
 
 @lru_cache(maxsize=512)
-def write_kernel(kernel: Kernel, scales_powers: bool = False) -> FunctionText:
+def write_kernel(
+    kernel: Kernel, scales_powers: bool = False, rounds_bfloats: bool = False
+) -> FunctionText:
     """The LLVM function of a kernel.
 
-    `scales_powers` says that the machine has the instructions of `Target.scales_powers`.
+    `scales_powers` and `rounds_bfloats` say that the machine has the instructions of the properties
+    of `Target` with these names.
     """
-    return StatementWriter(kernel, scales_powers).write()
+    return StatementWriter(kernel, scales_powers, rounds_bfloats).write()
 
 
 class StatementWriter:
     """Writes the body of one kernel."""
 
-    def __init__(self, kernel: Kernel, scales_powers: bool) -> None:
+    def __init__(self, kernel: Kernel, scales_powers: bool, rounds_bfloats: bool) -> None:
         self.kernel = kernel
         sizes = {name: f"%n{n}" for n, name in enumerate(kernel.sizes)}
-        self.writer = FunctionWriter(sizes, scales_powers=scales_powers)
+        self.writer = FunctionWriter(
+            sizes, scales_powers=scales_powers, rounds_bfloats=rounds_bfloats
+        )
         pointers = {tensor: f"%arg{n}" for n, tensor in enumerate(kernel.parameters)}
         self.values = ValueWriter(self.writer, pointers)
         self.stores = StoreWriter(self.values)
+        self.matrices = MatrixWriter(self.values)
         self.carried = CarriedRegisters(self.writer, self.values.loads)
         self.parallel = has_parallel_loop(kernel.body)
 
@@ -94,6 +108,10 @@ class StatementWriter:
             case Allocate() if has_parallel_loop(body):
                 self._allocate(body.buffer)
                 self._on_thread_zero(body.body)
+            case MatrixRegisters() if has_parallel_loop(body):
+                self.matrices.begin(body)
+                self._on_thread_zero(body.body)
+                self.matrices.end()
             case _ if has_parallel_loop(body):
                 self.statement(body)
             case _:
@@ -130,6 +148,19 @@ class StatementWriter:
                 self._allocate(node.buffer)
                 self.statement(node.body)
                 self.values.loads.registers.pop(node.buffer, None)
+            case MatrixRegisters():
+                self.matrices.begin(node)
+                self.statement(node.body)
+                self.matrices.end()
+            case MatrixClear():
+                self.matrices.clear(node)
+            case MatrixLoad():
+                self.matrices.load(node)
+            case MatrixMultiply():
+                self.matrices.multiply(node)
+            case MatrixStore():
+                self.matrices.store(node)
+                self._written(node.buffer)
             case _:
                 raise TypeError(f"not a statement: {type(node).__name__}")
 
@@ -278,8 +309,8 @@ class StatementWriter:
 
     def _bump(self, body: Statement) -> None:
         """Loads from before and after must not be merged for buffers that `body` writes."""
-        for store in stores_of(body):
-            self._written(store.buffer)
+        for buffer in written_buffers(body):
+            self._written(buffer)
 
     def _written(self, buffer: Tensor) -> None:
         self.values.loads.versions[buffer] = self.values.loads.versions.get(buffer, 0) + 1

@@ -34,7 +34,13 @@ def from_memory(a: Arithmetic, x: str, dtype: str) -> str:
 
 
 def _to_bfloat(a: Arithmetic, x: str) -> str:
-    """Round to nearest even by integer arithmetic; gives the 16 bits. NaN stays NaN."""
+    """Round to nearest even; gives the 16 bits. NaN stays NaN.
+
+    By integer arithmetic, unless the machine has an instruction for it.
+    """
+    if a.writer.rounds_bfloats and a.lanes > 1:
+        narrow = a.writer.pure(f"fptrunc {a.type} {x} to <{a.lanes} x bfloat>")
+        return a.writer.pure(f"bitcast <{a.lanes} x bfloat> {narrow} to <{a.lanes} x i16>")
     words = a.of("uint32")
     bits = a.convert("bitcast", x, "uint32")
     high = words.binary("lshr", bits, words.number(16))

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
-from math import prod
+from math import inf, prod
 
 from relay_tune.schedule.analysis import NestAnalysis
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
@@ -25,6 +25,8 @@ from relay_tune.schedule.estimates.load_count import (
 from relay_tune.schedule.estimates.memory_traffic import memory_cycles
 from relay_tune.schedule.estimates.register_use import operands_in_use, register_use, with_shuffles
 from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.matrix_tiles.cost import matrix_tile_cycles
+from relay_tune.schedule.matrix_tiles.nest_product import nest_product
 from relay_tune.schedule.nest import Nest
 from relay_tune.tensor.expression import Axis
 
@@ -157,6 +159,13 @@ def _tile_cycles(
     if choice.vector == -2:
         steps = -(-steps // (choice.lanes * choice.unroll))
         epilogue += results * _lane_reduction_cycles(analysis, choice, extents)
+    product = nest_product(nest)
+    if product is not None:
+        multiply = machine.tile_cycles
+        if multiply is None:
+            return inf
+        each = epilogue / max(results, 1)
+        return matrix_tile_cycles(nest, product, extents, multiply, each)
     body = body_loads(analysis, choice, extents)
     loaded = body.shared / body.together * (choice.unroll if choice.vector == -2 else 1)
     operands, reloaded, spilled = operands_in_use(body, vectors, machine)

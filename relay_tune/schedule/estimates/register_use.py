@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from relay_tune.schedule.analysis import NestAnalysis
 from relay_tune.schedule.choice import TileChoice
@@ -14,6 +15,8 @@ from relay_tune.schedule.estimates.load_count import (
     vector_count,
 )
 from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.matrix_tiles.choices import tile_registers
+from relay_tune.schedule.matrix_tiles.nest_product import nest_product, registers
 
 REMATERIALISED_LOADS = 12
 """How many shared values the compiler was seen to load again at no cost."""
@@ -36,6 +39,10 @@ Measured with 3x3 convolutions in groups of 2, 4 and 8 channels, 40 to 70 schedu
 """
 
 
+MATRIX_CODE = 8
+"""Instructions of a step for each result that stands in matrix registers."""
+
+
 @dataclass(frozen=True, slots=True)
 class RegisterUse:
     """What the innermost loop body of a choice takes; see the attributes of `Estimate`."""
@@ -50,6 +57,11 @@ class RegisterUse:
 def register_use(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> RegisterUse:
     """The part of the estimate that tells whether a choice can be fast at all."""
     nest = analysis.nest
+    product = nest_product(nest)
+    if product is not None:
+        rows, blocks = tile_registers(choice, nest, product)
+        held, code = rows * blocks, MATRIX_CODE * rows * blocks
+        return RegisterUse(held, registers(rows, blocks), held, code, 1.0)
     full = dict(tiled_axes(nest, choice))
     written = vector_count(nest, choice, full)
     held = accumulators(analysis, choice)
@@ -68,6 +80,9 @@ def accumulators(analysis: NestAnalysis, choice: TileChoice) -> int:
 
     Places written out are stored at once.
     """
+    product = nest_product(analysis.nest)
+    if product is not None:
+        return prod(tile_registers(choice, analysis.nest, product))
     extents = {
         axis: 1 if axis in analysis.written_out else extent
         for axis, extent in tiled_axes(analysis.nest, choice)

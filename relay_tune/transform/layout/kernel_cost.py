@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from relay_tune.ir.expr import Expr, Function, Var
 from relay_tune.op.lower import lower_function
-from relay_tune.schedule.algorithms import algorithms
+from relay_tune.schedule.algorithms import algorithms, can_run
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import cheapest_schedule, plan_program
 
@@ -15,5 +15,6 @@ def kernel_cycles(params: tuple[Var, ...], body: Expr, machine: Machine) -> floa
     Raises BuildError where a shape is not static.
     """
     plan = plan_program(lower_function(Function(params, body)))
-    plans = [plan.with_algorithm(name) for name in algorithms(plan.source)]
+    names = [name for name in algorithms(plan.source) if can_run(name, machine)]
+    plans = [plan.with_algorithm(name) for name in names]
     return cheapest_schedule(plans, machine, 1)[0]

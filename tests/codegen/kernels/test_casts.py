@@ -59,6 +59,7 @@ def test_narrow_floats_round_to_the_nearest_even(dtype, lanes):
     values = np.concatenate(
         [bits.view("float32"), ties.view("float32"), halfway.view("float32"), special.astype("f4")]
     )
+    values = values[~(np.abs(values) < np.finfo(np.float32).tiny) | (values == 0)]
     x, out = argument("x", len(values)), argument("out", len(values), dtype)
     body = elementwise(out, lanes, len(values), lambda i: cast(x[i], dtype))
     with np.errstate(all="ignore"):

@@ -3,7 +3,12 @@ import pytest
 
 from relay_tune.errors import InputError
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.algorithms import WINOGRAD, algorithms, prepared_program
+from relay_tune.schedule.algorithms import (
+    MATRIX_PRODUCTS,
+    WINOGRAD,
+    algorithms,
+    prepared_program,
+)
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import plan_program, read_schedule
 from relay_tune.schedule.schedule import DIRECT
@@ -74,7 +79,7 @@ DOES_NOT_APPLY = {
 def test_applies(case):
     options = {"shape": SHAPE, **APPLIES[case]}
     program = convolution_program(**options)
-    assert algorithms(program) == (DIRECT, *WINOGRAD)
+    assert set(WINOGRAD) < set(algorithms(program))
     changed = winograd_program(program, 4)
     feeds = feeds_of(program)
     (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
@@ -85,7 +90,7 @@ def test_applies(case):
 @pytest.mark.parametrize("case", DOES_NOT_APPLY)
 def test_does_not_apply(case):
     program = convolution_program(**{"shape": SHAPE, **DOES_NOT_APPLY[case]})
-    assert algorithms(program) == (DIRECT,)
+    assert set(algorithms(program)) <= {DIRECT, *MATRIX_PRODUCTS}
     assert winograd_program(program, 2) is None
     with pytest.raises(InputError, match="does not apply"):
         prepared_program(program, "winograd2")

@@ -1,0 +1,22 @@
+"""What LDTILECFG reads: how many rows and bytes each matrix register has (Intel AMX).
+
+Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2A, LDTILECFG.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relay_tune.tensor.matrix_registers import ROW_BYTES
+
+_PALETTE = 1
+
+
+def matrix_description(rows: Sequence[int]) -> str:
+    """A constant of LLVM IR, 64 bytes: palette 1, registers of so many rows of 64 bytes each."""
+    widths = b"".join((ROW_BYTES if count else 0).to_bytes(2, "little") for count in rows)
+    data = (
+        bytes([_PALETTE]).ljust(16, b"\0") + widths.ljust(32, b"\0") + bytes(rows).ljust(16, b"\0")
+    )
+    text = "".join(f"\\{byte:02X}" for byte in data)
+    return f'[{len(data)} x i8] c"{text}"'

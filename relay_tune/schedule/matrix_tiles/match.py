@@ -1,0 +1,100 @@
+"""Which stages of a program are products with constants that matrix registers can compute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from relay_tune.tensor.affine import axis_affine
+from relay_tune.tensor.expression import Axis, Binary, Load, Reduce, Tensor
+from relay_tune.tensor.matrix_registers import COLUMNS
+from relay_tune.tensor.scalar_value import scalar_value
+from relay_tune.tensor.size import is_symbolic
+from relay_tune.tensor.tensor import Computed
+from relay_tune.tensor.walk import axes_of
+
+LEAST_STEPS = 16
+"""Shorter sums leave half of a register empty."""
+
+LEAST_ROWS = 4
+"""A multiplication takes as long for fewer rows."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ConstantProduct:
+    """A stage result[.., o] = sum(steps) data[..] * weight[.., o] with constant weights.
+
+    Attributes:
+        stage: the result; its last axis is o, of a multiple of 16 columns.
+        data: what the weights are multiplied by; it does not depend on o.
+        weight: the load of the constants, over `steps` and o.
+        steps: the reduction axes, as the data lie in memory, the innermost last.
+    """
+
+    stage: Computed
+    data: Load
+    weight: Load
+    steps: tuple[Axis, ...]
+
+    @property
+    def rows(self) -> tuple[Axis, ...]:
+        """The axes of the result but the last."""
+        return self.stage.axes[:-1]
+
+    def weights(self, constants: Mapping[Tensor, np.ndarray]) -> np.ndarray:
+        """The weights as an array over `steps` and o."""
+        axes = (*self.steps, self.stage.axes[-1])
+        shape = tuple(axis.extent for axis in axes)
+        grid = {
+            axis: np.arange(axis.extent).reshape((-1,) + (1,) * (len(axes) - 1 - place))
+            for place, axis in enumerate(axes)
+        }
+        return np.broadcast_to(scalar_value(self.weight, grid, constants), shape)
+
+
+def match_constant_product(
+    stage: Tensor, constants: Mapping[Tensor, np.ndarray]
+) -> ConstantProduct | None:
+    """The product that a stage computes, or None if it is none that can be replaced.
+
+    All of its sizes are numbers.
+    """
+    if not isinstance(stage, Computed) or len(stage.shape) < 2 or stage.dtype != "float32":
+        return None
+    body = stage.body
+    if not isinstance(body, Reduce) or body.operation != "sum":
+        return None
+    if any(map(is_symbolic, (*stage.shape, *(axis.extent for axis in body.axes)))):
+        return None
+    if stage.shape[-1] % COLUMNS or not stage.shape[-1] or prod(stage.shape[:-1]) < LEAST_ROWS:
+        return None
+    product = body.body
+    if not isinstance(product, Binary) or product.operation != "mul":
+        return None
+    for data, weight in ((product.left, product.right), (product.right, product.left)):
+        if isinstance(data, Load) and isinstance(weight, Load) and weight.tensor in constants:
+            return _matched(stage, body, data, weight)
+    return None
+
+
+def _matched(stage: Computed, body: Reduce, data: Load, weight: Load) -> ConstantProduct | None:
+    steps, column = set(body.axes), stage.axes[-1]
+    if data.dtype != "float32" or weight.dtype != "float32":
+        return None
+    if prod(axis.extent for axis in steps) < LEAST_STEPS:
+        return None
+    if not set(axes_of(weight)) <= {*steps, column} or column in axes_of(data):
+        return None
+    forms = [axis_affine(index) for index in data.indices]
+    if any(form is None for form in forms) or not steps <= set(axes_of(data)):
+        return None
+    strides = dict.fromkeys(body.axes, 0)
+    for place, form in enumerate(forms):
+        assert form is not None
+        for axis in body.axes:
+            strides[axis] += form.coefficient(axis) * prod(data.tensor.shape[place + 1 :])
+    ordered = sorted(body.axes, key=lambda axis: -abs(strides[axis]))
+    return ConstantProduct(stage, data, weight, tuple(ordered))

@@ -1,0 +1,129 @@
+"""Products with constants as sums of products of bfloat16, as ordinary stages of a program.
+
+    before:  y[m, o] = sum(k) x[m, k] * w[k, o]
+    after:   x0 = parts[0, m, k] = bfloat16(x), x1 = parts[1, m, k] = bfloat16(x - x0)
+             y[m, o] = sum(k) x1[m, k] * w0[k, o] + x0[m, k] * w0[k, o] + x0[m, k] * w1[k, o]
+
+Two parts with three products leave out about 2^-17 of the largest summand, three parts with six
+about as much as float32 rounds anyway (Henry, Tang and Heinecke, ARITH 2019, section III). A NaN or
+an infinity gives NaN. Matrix registers multiply bfloat16 some fifteen times as fast as vector
+registers multiply float32.
+"""
+
+from __future__ import annotations
+
+from functools import reduce as fold
+from math import prod
+from operator import add
+
+import numpy as np
+
+from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.matrix_tiles.match import ConstantProduct, match_constant_product
+from relay_tune.schedule.matrix_tiles.operands import (
+    PAIR,
+    LeftOperand,
+    pairs_of,
+    rows_gathered,
+    rows_in_place,
+    steps_in_place,
+)
+from relay_tune.schedule.rebuilding import rebuilt
+from relay_tune.tensor.dependencies import tensors_in_order
+from relay_tune.tensor.expression import Axis, Scalar, Tensor, cast, reduce
+from relay_tune.tensor.matrix_registers import COLUMNS, STEPS
+from relay_tune.tensor.tensor import Computed, Input, input_tensor
+
+TERMS = {
+    2: ((1, 0), (0, 0), (0, 1)),
+    3: ((2, 0), (1, 0), (1, 1), (0, 1), (0, 0), (0, 2)),
+}
+"""The parts of left and right operand in each product; from one to the next only one changes."""
+
+
+def multiplications(program: TensorProgram) -> int:
+    """How many multiplications of float32 matrix registers can take over."""
+    return sum(
+        prod((*product.stage.shape, *(axis.extent for axis in product.steps)))
+        for product in _products(program)
+    )
+
+
+def ways_to_gather(program: TensorProgram) -> tuple[bool, ...]:
+    """The values of `gathers` that give programs of their own; none without such products."""
+    products = _products(program)
+    if not products:
+        return ()
+    in_place = (steps_in_place(product) for product in products)
+    differs = any(0 < n < len(p.steps) for n, p in zip(in_place, products, strict=True))
+    return (False, True) if differs else (False,)
+
+
+def _products(program: TensorProgram) -> list[ConstantProduct]:
+    known: dict[Tensor, np.ndarray] = dict(program.constants)
+    found = (match_constant_product(t, known) for t in tensors_in_order(program.outputs))
+    return [product for product in found if product is not None]
+
+
+def matrix_program(program: TensorProgram, parts: int, gathers: bool) -> TensorProgram | None:
+    """The program with its products of constants in so many parts; None if it has none.
+
+    If it `gathers`, what each row of a product reads is copied to one place.
+    """
+    known: dict[Tensor, np.ndarray] = dict(program.constants)
+    changed: dict[Tensor, Tensor] = {}
+    added: list[tuple[Input, np.ndarray]] = []
+    for tensor in tensors_in_order(program.outputs):
+        if not isinstance(tensor, Computed):
+            continue
+        product = match_constant_product(tensor, known)
+        if product is None:
+            new = rebuilt(tensor, changed)
+            if new is not tensor:
+                changed[tensor] = new
+            continue
+        data = changed.get(product.data.tensor, product.data.tensor)
+        left = None if gathers else rows_in_place(product, data, parts)
+        if left is None:
+            left = rows_gathered(product, data, parts)
+        pairs = pairs_of(product.weights(known), len(left.inner), parts)
+        constant = input_tensor(f"{product.weight.tensor.name}_pairs", pairs.shape, "bfloat16")
+        added.append((constant, pairs))
+        changed[tensor] = _summed(product, left, constant, parts)
+    if not added:
+        return None
+    results = tuple(changed.get(tensor, tensor) for tensor in program.outputs)
+    used = set(tensors_in_order(results))
+    constants = tuple((t, data) for t, data in (*program.constants, *added) if t in used)
+    return TensorProgram(program.inputs, results, constants)
+
+
+def _summed(product: ConstantProduct, left: LeftOperand, pairs: Tensor, parts: int) -> Computed:
+    """The product over its operands' parts, with the axes of the stage that it replaces."""
+    outer = product.steps[: len(product.steps) - len(left.inner)]
+    depth = prod(axis.extent for axis in left.inner)
+    block, half, pair = (
+        Axis(name, extent)
+        for name, extent in (("kb", -(-depth // STEPS)), ("kh", STEPS // PAIR), ("kp", PAIR))
+    )
+    step = block * STEPS + half * PAIR + pair
+    column = product.stage.axes[-1]
+
+    def right(part: int) -> Scalar:
+        place: tuple[Scalar | int, ...] = (
+            column // COLUMNS,
+            *outer,
+            block,
+            part,
+            half,
+            column % COLUMNS,
+            pair,
+        )
+        return cast(pairs[place], "float32")
+
+    terms = [cast(left.at(a, step), "float32") * right(b) for a, b in TERMS[parts]]
+    total = reduce("sum", (*outer, block, half, pair), fold(add, terms))
+    stage = product.stage
+    return Computed(
+        name=stage.name, shape=stage.shape, dtype=stage.dtype, axes=stage.axes, body=total
+    )

@@ -1,0 +1,207 @@
+"""A tile of a product on matrix registers.
+
+results = 0                                        registers of rows x 16 columns
+for reduction axes in order
+  for each product of parts
+    left operands, right operands                  those that are not there yet
+    results += left * right
+local tile = results
+for rows of the tile
+  store the epilogue of the local tile             vectors along the columns
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.loop_shapes import loop_over
+from relay_tune.schedule.matrix_tiles.nest_product import NestProduct, registers
+from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.packed_loads import PackedLoad
+from relay_tune.schedule.tile_points import Binding
+from relay_tune.tensor.expression import INDEX, Axis, Binary, Load, Scalar, literal
+from relay_tune.tensor.loops import (
+    Allocate,
+    Block,
+    Buffer,
+    Let,
+    LoopKind,
+    Scope,
+    Statement,
+    Store,
+)
+from relay_tune.tensor.matrix_registers import (
+    COLUMNS,
+    REGISTERS,
+    ROWS,
+    STEPS,
+    MatrixClear,
+    MatrixLoad,
+    MatrixMultiply,
+    MatrixRegisters,
+    MatrixStore,
+)
+from relay_tune.tensor.walk import loads, replace_nodes, sub_expressions, substitute
+
+
+class MatrixTile:
+    """Writes the tiles of a nest on matrix registers under a choice."""
+
+    def __init__(self, nest: Nest, choice: TileChoice, product: NestProduct) -> None:
+        self.nest = nest
+        self.product = product
+        self.vector_axis = product.column
+        self.packed: dict[Load, PackedLoad] = {}
+        extents = dict(zip(nest.axes, choice.tile, strict=True))
+        self.rows = -(-extents[product.row] // product.register_rows)
+        self.blocks = extents[product.block] if product.block is not None else 1
+        self.steps = [
+            axis
+            for axis in (nest.reduction[place] for place in choice.reduction_order)
+            if axis not in (product.half, product.pair)
+        ]
+
+    def configured(self, body: Statement) -> Statement:
+        """`body` with the registers that its tiles use."""
+        counts = [0] * REGISTERS
+        for register in range(registers(self.rows, self.blocks)):
+            is_right = register >= self._right(0)
+            counts[register] = ROWS if is_right else self.product.register_rows
+        return MatrixRegisters(tuple(counts), body)
+
+    def statement(self, bindings: dict[Axis, Binding], outer: Sequence[Axis]) -> Statement:
+        """The tile at these places."""
+        product = self.product
+        block = product.block
+        columns = bindings[block].extent if block is not None else 1
+        starts = _starts(bindings[product.row].extent, product.register_rows)
+        at = {axis: binding.base for axis, binding in bindings.items()}
+        at |= {axis: literal(0, INDEX) for axis in (product.column, product.half, product.pair)}
+        results = Buffer(
+            name="products",
+            shape=(self.rows * product.register_rows, self.blocks * COLUMNS),
+            dtype="float32",
+            scope=Scope.LOCAL,
+        )
+        cells = [(row, column) for row in range(len(starts)) for column in range(columns)]
+        body: Statement = Block(tuple(self._step(at, starts, columns)))
+        for axis in reversed(self.steps):
+            body = loop_over(axis, body)
+        return Allocate(
+            results,
+            Block(
+                (
+                    *(MatrixClear(self._result(*cell)) for cell in cells),
+                    body,
+                    *(self._kept(results, starts, cell) for cell in cells),
+                    self._finish(results, bindings, -min(starts[0], 0), columns),
+                )
+            ),
+        )
+
+    def _result(self, row: int, column: int) -> int:
+        return row * self.blocks + column
+
+    def _left(self, row: int) -> int:
+        return self.rows * self.blocks + row
+
+    def _right(self, column: int) -> int:
+        return self._left(self.rows) + column
+
+    def _step(
+        self, at: Mapping[Axis, Scalar], starts: Sequence[int], columns: int
+    ) -> Iterator[Statement]:
+        """One step of the reduction: each operand is loaded where it changes."""
+        held: tuple[Load | None, Load | None] = (None, None)
+        for left, right in self.product.terms:
+            if left is not held[0]:
+                yield from (
+                    self._load_left(left, at, row, start) for row, start in enumerate(starts)
+                )
+            if right is not held[1]:
+                yield from (self._load_right(right, at, column) for column in range(columns))
+            held = left, right
+            for row in range(len(starts)):
+                for column in range(columns):
+                    yield MatrixMultiply(
+                        self._result(row, column), self._left(row), self._right(column)
+                    )
+
+    def _load_left(self, load: Load, at: Mapping[Axis, Scalar], row: int, start: int) -> Statement:
+        axis = self.product.row
+        index = substitute(load.indices[0], {**at, axis: at[axis] + start})
+        return MatrixLoad(self._left(row), load.tensor, (index,), self.product.stride)
+
+    def _load_right(self, load: Load, at: Mapping[Axis, Scalar], column: int) -> Statement:
+        block = self.product.block
+        own = at if block is None else {**at, block: at[block] + column}
+        index = substitute(load.indices[0], own)
+        return MatrixLoad(self._right(column), load.tensor, (index,), STEPS)
+
+    def _kept(self, results: Buffer, starts: Sequence[int], cell: tuple[int, int]) -> Statement:
+        row, column = cell
+        place = starts[row] - min(starts[0], 0)
+        indices = (literal(place, INDEX), literal(column * COLUMNS, INDEX))
+        return MatrixStore(self._result(row, column), results, indices, results.shape[-1])
+
+    def _finish(
+        self, results: Buffer, bindings: Mapping[Axis, Binding], first: int, columns: int
+    ) -> Statement:
+        """Store what becomes of the products; those of the tile begin in row `first`."""
+        product = self.product
+        row = Axis(f"{product.row.name}_i", bindings[product.row].extent)
+        parts: list[Statement] = []
+        for column in range(columns):
+            lane = Axis(f"{product.column.name}_l", COLUMNS)
+            values = {axis: binding.base for axis, binding in bindings.items()}
+            values[product.row] = values[product.row] + row
+            values[product.column] = lane
+            if product.block is not None:
+                values[product.block] = values[product.block] + column
+            reduced = results[(row + first, lane + column * COLUMNS)]
+            parts.append(loop_over(lane, self._stored(values, reduced), LoopKind.VECTOR))
+        return loop_over(row, parts[0] if len(parts) == 1 else Block(tuple(parts)))
+
+    def _stored(self, values: Mapping[Axis, Scalar], reduced: Scalar) -> Statement:
+        """One vector of the result; places that are quotients of the row get names of their own."""
+        own: dict[Scalar, Scalar] = {
+            load: reduced
+            for load in loads(self.nest.result)
+            if load.tensor is self.nest.accumulator
+        }
+        roots = (replace_nodes(self.nest.result, own), self.nest.index)
+        quotients = _quotients(roots, self.product.row)
+        named: dict[Scalar, Axis] = {
+            node: Axis("line", self.product.row.extent) for node in quotients
+        }
+        renamed = [replace_nodes(root, {**named}) for root in roots]
+        value, index = (substitute(root, values) for root in renamed)
+        body: Statement = Store(self.nest.target, (index,), value)
+        for node, axis in named.items():
+            body = Let(axis, substitute(node, values), body)
+        return body
+
+
+def _starts(rows: int, register_rows: int) -> list[int]:
+    """Where the registers of a tile with so many rows begin.
+
+    The last one ends with the tile, so that none reads beyond it; where it reaches before the tile,
+    rows of the tile before are computed again.
+    """
+    count = -(-rows // register_rows)
+    return [min(number * register_rows, rows - register_rows) for number in range(count)]
+
+
+def _quotients(roots: Sequence[Scalar], row: Axis) -> list[Binary]:
+    """The quotients and remainders of a row in expressions."""
+    return list(
+        dict.fromkeys(
+            node
+            for root in roots
+            for node in sub_expressions(root)
+            if isinstance(node, Binary)
+            and node.operation in ("floordiv", "floormod")
+            and node.left is row
+        )
+    )
