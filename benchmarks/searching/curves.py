@@ -40,7 +40,7 @@ from relay_tune.tuning.runner import NativeRunner
 from relay_tune.tuning.scope import Scope
 from relay_tune.tuning.session import Session
 from relay_tune.tuning.task_state import TaskState, new_state
-from relay_tune.tuning.tasks import Task, extract_tasks
+from relay_tune.tuning.tasks import Task, extract_tasks, network_bytes
 from relay_tune.typing.infer import infer_types
 from search import Genome, RandomSearch, Score, SearchStrategy
 
@@ -109,7 +109,7 @@ def tuned_curve(
     begin = perf_counter()
     target = native_target()
     tasks = extract_tasks(fused_module(infer_types(load_model(model))))
-    network_bytes = sum(task.weight * max(size for _, size in task.works) for task in tasks)
+    touched = network_bytes(tasks, target)
     machine = machine_of(target)
     spaces = [(task, ProgramSpace(task.plan, machine, threads)) for task in tasks]
     states = [
@@ -123,7 +123,7 @@ def tuned_curve(
 
     log.unlink(missing_ok=True)
     keeper = LogKeeper(log, Scope(target.key, threads, CODE_VERSION))
-    runner = NativeRunner(target, threads, seed, network_bytes=lambda: network_bytes)
+    runner = NativeRunner(target, threads, seed, network_bytes=lambda: touched)
     budget = make_budget(None, seconds / 60, len(tasks), used=0)
     try:
         session = Session(states, runner, keeper, budget, note)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from math import prod
 
-from relay_tune.codegen.kernel_work import KernelWork
+from relay_tune.codegen.kernel_work import MATRICES, KernelWork
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.matrix_tiles.nest_product import nest_product
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import DIRECT
@@ -22,21 +24,22 @@ def work_of(plan: Plan) -> KernelWork:
     """The work of a program under the algorithm of its plan."""
     return KernelWork(
         written=plan_operations(plan.with_algorithm(DIRECT)),
-        operations=plan_operations(plan),
+        operations=_operations_by_unit(plan),
         bytes=program_bytes(plan.program),
-        dtype=_dtype(plan),
         algorithm=plan.algorithm,
     )
 
 
 def plan_operations(plan: Plan) -> int:
     """Arithmetic operations of all nests."""
-    repeated = zip(plan.nests, plan.repeats, strict=True)
-    return sum(nest_operations(nest) * (times or 1) for nest, times in repeated)
+    return sum(_operations_by_unit(plan).values())
 
 
 def nest_operations(nest: Nest) -> int:
-    """Arithmetic operations: one for each point, two where products are summed."""
+    """Arithmetic operations: one for each point, two for each product that is summed."""
+    product = nest_product(nest)
+    if product is not None:
+        return nest.points * 2 * len(product.terms)
     is_product = isinstance(nest.body, Binary) and nest.body.operation == "mul"
     return nest.points * (2 if nest.operation == "sum" and is_product else 1)
 
@@ -51,12 +54,24 @@ def program_bytes(program: TensorProgram) -> int:
     )
 
 
-def _dtype(plan: Plan) -> str:
-    """The type that the largest nest computes with: `int8` where it multiplies bytes."""
-    largest = max(plan.nests, key=nest_operations, default=None)
-    if largest is None:
-        return "float32"
-    if largest.body is None:
-        return largest.target.dtype
-    read = {load.dtype for load in loads(largest.body)}
-    return "int8" if read and read <= BYTE_TYPES else largest.body.dtype
+def _operations_by_unit(plan: Plan) -> dict[str, int]:
+    """The operations of all nests by what computes them."""
+    found: Counter[str] = Counter()
+    for nest, times in zip(plan.nests, plan.repeats, strict=True):
+        found[_unit(nest)] += nest_operations(nest) * (times or 1)
+    return dict(found)
+
+
+def _unit(nest: Nest) -> str:
+    """What computes a nest: matrix registers, or the instructions for its type.
+
+    Products of bytes count as `int8`. Of an elementwise nest it is the widest type that it reads or
+    stores: what it makes of an int8 or a bfloat16 it computes in float32.
+    """
+    if nest_product(nest) is not None:
+        return MATRICES
+    if nest.body is None:
+        types = [nest.target.dtype, *(load.dtype for load in loads(nest.result))]
+        return max(types, key=lambda dtype: DTYPES[dtype].itemsize)
+    read = {load.dtype for load in loads(nest.body)}
+    return "int8" if read and read <= BYTE_TYPES else nest.body.dtype

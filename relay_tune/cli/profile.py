@@ -76,7 +76,7 @@ def _fields(row: ProfileRow) -> dict[str, object]:
         "seconds": row.seconds,
         "share": row.share,
         "operations": row.work.written,
-        "own_operations": row.work.operations,
+        "own_operations": row.work.own,
         "algorithm": row.work.algorithm,
         "bytes": row.work.bytes,
         "gflops": row.gflops,

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.runtime.machine_limits import Bound, MachineLimits
 
 _LONGEST = 72
@@ -19,27 +20,31 @@ class TaskDescription:
         title: the primitive in words, or its key, shortened.
         operations: arithmetic operations of one run; 0 if not known.
         bytes: what one run reads and writes at least; 0 if not known.
+        works: what the algorithms of the task have to do; none if not known.
     """
 
     title: str
     operations: float = 0.0
     bytes: float = 0.0
+    works: tuple[KernelWork, ...] = ()
 
     def bound(self, limits: MachineLimits) -> Bound | None:
         """The least time on a machine with these limits; None where no work is known."""
-        if not self.operations + self.bytes:
-            return None
-        return limits.bound(self.operations, self.bytes)
+        return limits.least_bound(self.works) if self.works else None
 
 
 def task_description(text: str | None, workload: str) -> TaskDescription:
     """The description in a log (JSON), or the key of the task where there is none."""
     fields = _fields(text)
     title = fields.get("title")
+    ways = fields.get("algorithms")
+    written = _number(fields.get("operations"))
+    works = (_work(way, written) for way in ways) if isinstance(ways, list) else ()
     return TaskDescription(
         _shortened(title if isinstance(title, str) and title else workload),
-        _number(fields.get("operations")),
+        written,
         _number(fields.get("bytes")),
+        tuple(work for work in works if work is not None),
     )
 
 
@@ -49,6 +54,15 @@ def _fields(text: str | None) -> Mapping[str, object]:
     except (ValueError, RecursionError):
         return {}
     return fields if isinstance(fields, dict) else {}
+
+
+def _work(way: object, written: float) -> KernelWork | None:
+    """The work of an algorithm; None where that is no description of it."""
+    if not isinstance(way, dict) or not isinstance(way.get("operations"), dict):
+        return None
+    operations = {str(unit): int(_number(n)) for unit, n in way["operations"].items()}
+    moved = int(_number(way.get("bytes")))
+    return KernelWork(int(written), operations, moved) if sum(operations.values()) + moved else None
 
 
 def _number(value: object) -> float:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+MATRICES = "bfloat16 matrices"
+"""What matrix registers compute, beside what the instructions for element types do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,14 +15,18 @@ class KernelWork:
 
     Attributes:
         written: arithmetic operations as the program is written; a product that is summed is two.
-        operations: those of the algorithm that was chosen; Winograd's are fewer.
+        operations: those of the algorithm that was chosen, Winograd's are fewer; by what computes
+            them: instructions for an element type, or matrix registers (`MATRICES`).
         bytes: what is read or written at least once.
-        dtype: the element type that most operations work on.
         algorithm: its name.
     """
 
     written: int
-    operations: int
+    operations: Mapping[str, int]
     bytes: int
-    dtype: str = "float32"
     algorithm: str = "direct"
+
+    @property
+    def own(self) -> int:
+        """All operations of the algorithm."""
+        return sum(self.operations.values())

@@ -5,14 +5,15 @@ No kernel can take less time than its operations and its bytes take at these rat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import starmap
+from math import inf
+
+from relay_tune.codegen.kernel_work import MATRICES, KernelWork
 
 COMPUTE = "compute"
 MEMORY = "memory"
-
-MATRICES = "bfloat16 matrices"
-"""Arithmetic in matrix registers, between loads of its operands from the first cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,8 @@ class MachineLimits:
     Attributes:
         threads: how many there are.
         operations: arithmetic operations a second by element type; a fused multiply-add is two.
-            Those in matrix registers are called MATRICES.
+            Those of matrix registers are called `MATRICES`; they are measured between loads of the
+            operands from the first cache.
         caches: the caches, the nearest first.
         memory: bytes read a second from memory.
     """
@@ -65,15 +67,26 @@ class MachineLimits:
         reads = ", ".join([*caches, f"{MEMORY} {self.memory / 1e9:.0f}"])
         return f"{', '.join(peaks)} GFLOP/s; {reads} GB/s; {of}"
 
-    def bound(self, operations: float, bytes_moved: float, dtype: str = "float32") -> Bound:
-        """The least time for so many operations on elements of a type, and so many bytes.
+    def bound(self, work: KernelWork) -> Bound:
+        """The least time for the operations and the bytes of some work.
 
-        Types without instructions of their own are computed in float32.
+        Stages run one after the other, each at the rate of what computes it. Work for matrix
+        registers takes forever where there are none.
         """
-        rate = self.operations.get(dtype, self.operations["float32"])
-        compute = Bound(operations / rate, COMPUTE)
-        reading = self.reading(bytes_moved)
+        compute = Bound(sum(starmap(self._computing, work.operations.items())), COMPUTE)
+        reading = self.reading(work.bytes)
         return compute if compute.seconds >= reading.seconds else reading
+
+    def least_bound(self, works: Iterable[KernelWork]) -> Bound:
+        """The least time of several ways to do the same; there must be at least one."""
+        return min(map(self.bound, works), key=lambda bound: bound.seconds)
+
+    def _computing(self, unit: str, count: float) -> float:
+        """The seconds of operations; what is computed faster in float32 is computed so."""
+        own = self.operations.get(unit, 0.0)
+        if unit == MATRICES:
+            return count / own if own else inf
+        return count / max(own, self.operations["float32"])
 
     def reading(self, bytes_moved: float) -> Bound:
         """The least time to read so many bytes, which were used not long ago.

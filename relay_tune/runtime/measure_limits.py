@@ -17,6 +17,7 @@ import numpy as np
 
 from relay_tune.codegen.arithmetic_loops import ArithmeticLoop, arithmetic_loops, arithmetic_text
 from relay_tune.codegen.compiler import LoadedCode, compile_text
+from relay_tune.codegen.kernel_work import MATRICES
 from relay_tune.codegen.limit_loops import (
     CHAINS,
     FLUSHING_SYMBOL,
@@ -37,7 +38,7 @@ from relay_tune.codegen.matrix_loop import (
 from relay_tune.codegen.target import Target, native_target
 from relay_tune.runtime.aligned_memory import aligned_bytes
 from relay_tune.runtime.cache_sizes import LARGEST_SHARE, cache_sizes
-from relay_tune.runtime.machine_limits import MATRICES, CacheLimit, MachineLimits
+from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.runtime.threads import thread_pool
 from relay_tune.schedule.machine import PRIVATE_CACHES
 

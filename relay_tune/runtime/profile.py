@@ -54,7 +54,7 @@ class ProfileRow:
     def __str__(self) -> str:
         work = self.work
         return (
-            f"{1e6 * self.seconds:>10.1f} {work.written / 1e6:>9.2f} {work.operations / 1e6:>9.2f} "
+            f"{1e6 * self.seconds:>10.1f} {work.written / 1e6:>9.2f} {work.own / 1e6:>9.2f} "
             f"{work.bytes / 1e6:>8.3f} {self.gflops:>9.1f} {self.gigabytes_per_second:>7.1f} "
             f"{self.bound.name:>9} {self.limit_share:>8.0%} {self.share:>6.1%}"
         )
@@ -94,13 +94,8 @@ def profile_report(
     total = sum(seconds) or 1.0
     rows = [
         ProfileRow(
-            step.title, step.digest, spent, step.work, work_bound(step.work, limits), spent / total
+            step.title, step.digest, spent, step.work, limits.bound(step.work), spent / total
         )
         for step, spent in zip(steps, seconds, strict=True)
     ]
     return ProfileReport(tuple(rows), limits)
-
-
-def work_bound(work: KernelWork, limits: MachineLimits) -> Bound:
-    """The least time for some work."""
-    return limits.bound(work.operations, work.bytes, work.dtype)

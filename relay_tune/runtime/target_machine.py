@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from math import log
 
+from relay_tune.codegen.kernel_work import MATRICES
 from relay_tune.codegen.matrix_loop import MULTIPLICATION_OPERATIONS
 from relay_tune.codegen.target import Target, native_target
-from relay_tune.runtime.machine_limits import MATRICES, MachineLimits
+from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.measure_limits import machine_limits
 from relay_tune.schedule.machine import PRIVATE_CACHES, Machine
 

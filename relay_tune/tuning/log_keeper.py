@@ -11,6 +11,7 @@ from os import PathLike
 from typing import Any
 
 import logs
+from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.runtime.measuring.measurement import Measurement
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.finished_tasks import FINISHED, FinishedMark
@@ -130,13 +131,15 @@ class LogKeeper:
         mark = FinishedMark(self.scope, share, text)
         self._put_description(task, known, FINISHED.added(known, mark))
 
-    def describe(self, task: Task) -> None:
-        """Store what a task is."""
+    def describe(self, task: Task, works: Iterable[KernelWork]) -> None:
+        """Store what a task is, with its work under each algorithm."""
+        found = [{"operations": dict(work.operations), "bytes": work.bytes} for work in works]
         known = self._description(task)
         described = {
             "title": task.key.title,
             "operations": task.operations,
             "bytes": task.bytes,
+            "algorithms": [way for n, way in enumerate(found) if way not in found[:n]],
         }
         self._put_description(task, known, {**known, **described})
 

@@ -7,6 +7,7 @@ change of the algorithm alone leads to the default schedule under the new one.
 
 from __future__ import annotations
 
+from relay_tune.building.work import work_of
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
@@ -20,15 +21,16 @@ class ProgramSpace:
     """The schedules of a program that may be tried.
 
     Attributes:
+        works: the work of one run under each algorithm that the machine can run.
         default: the schedule with the best estimate.
         space: the genomes.
     """
 
     def __init__(self, plan: Plan, machine: Machine, threads: int) -> None:
         names = plan.algorithms_on(machine)
-        self._plans = {
-            name: PlanSpace(plan.with_algorithm(name), machine, threads) for name in names
-        }
+        plans = [plan.with_algorithm(name) for name in names]
+        self.works = tuple(work_of(each) for each in plans)
+        self._plans = {each.algorithm: PlanSpace(each, machine, threads) for each in plans}
         self.default = plan.default_schedule(machine, threads)
         choices = [Choice(ALGORITHM, names)]
         self._parts: dict[str, tuple[int, int]] = {}

@@ -112,7 +112,7 @@ class TuningRun:
         budget = self._budget
         self._progress(RunStarted(len(self._states), budget.used, budget.trials, budget.seconds))
         for state in self._states:
-            self._keeper.describe(state.task)
+            self._keeper.describe(state.task, state.space.works)
 
     def _is_satisfied(self) -> bool:
         """Whether there is nothing left to measure."""
@@ -127,8 +127,7 @@ class TuningRun:
             limits = found if limits is None else found.joined(limits)
             self._keeper.put_limits(limits.entries())
         for state in self._states:
-            bounds = (limits.bound(*work) for work in state.task.works)
-            bound = min(bounds, key=lambda each: each.seconds)
+            bound = limits.least_bound(state.space.works)
             state.limit_seconds, state.limit_name = bound.seconds, bound.name
 
     def _measure_defaults(self) -> None:

@@ -116,7 +116,8 @@ class NativeRunner:
         except BuildError as error:
             failed = Measurement(Outcome.COMPILE_ERROR, message=error.message[:500])
             return Draft(schedule, failure=failed)
-        slots = _slots_of_all(task, schedule.algorithm, text.slots)
+        plans = task.plans_for(self._target)
+        slots = _slots_of_all(plans, schedule.algorithm, text.slots)
         return Draft(schedule, replace(text, slots=slots))
 
     def prepare(
@@ -185,20 +186,19 @@ class NativeRunner:
         digest = task.key.digest
         if digest not in self._data:
             data = measure_inputs(task.function, (), self._seed)
-            constants = tuple(data for plan in _plans(task) for _, data in plan.program.constants)
+            plans = task.plans_for(self._target)
+            constants = tuple(data for plan in plans for _, data in plan.program.constants)
             others = max(0, self._network_bytes() - task.bytes)
             self._data[digest] = replace(data, constants=constants, other_bytes=others)
         return self._data[digest]
 
 
-def _plans(task: Task) -> list[Plan]:
-    return [task.plan.with_algorithm(name) for name in task.plan.algorithms]
-
-
-def _slots_of_all(task: Task, algorithm: str, slots: tuple[Slot, ...]) -> tuple[Slot, ...]:
+def _slots_of_all(
+    plans: Sequence[Plan], algorithm: str, slots: tuple[Slot, ...]
+) -> tuple[Slot, ...]:
     """An algorithm's slots, its constants numbered among those of all algorithms of the task."""
     first = 0
-    for plan in _plans(task):
+    for plan in plans:
         if plan.algorithm == algorithm:
             break
         first += len(plan.program.constants)

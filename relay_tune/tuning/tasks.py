@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from relay_tune.building.work import plan_operations, program_bytes
+from relay_tune.codegen.target import Target
 from relay_tune.errors import BuildError
 from relay_tune.first_order.primitive_calls import is_scalar_arithmetic
 from relay_tune.ir.expr import Call, Expr, Function
@@ -15,6 +16,7 @@ from relay_tune.ir.traversal import post_order
 from relay_tune.op.lower import lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
 from relay_tune.op.primitive_views import computes_nothing
+from relay_tune.runtime.target_machine import general_machine
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.plan import Plan, plan_program
 
@@ -39,11 +41,18 @@ class Task:
     operations: int
     bytes: int
 
-    @property
-    def works(self) -> Sequence[tuple[int, int]]:
-        """The operations and bytes of one run under each algorithm."""
-        plans = [self.plan.with_algorithm(name) for name in self.plan.algorithms]
-        return [(plan_operations(plan), program_bytes(plan.program)) for plan in plans]
+    def plans_for(self, target: Target) -> Sequence[Plan]:
+        """The plans under all algorithms that a target can run."""
+        names = self.plan.algorithms_on(general_machine(target))
+        return [self.plan.with_algorithm(name) for name in names]
+
+
+def network_bytes(tasks: Sequence[Task], target: Target) -> int:
+    """What one run of a whole network touches, with the algorithms that touch most."""
+    return sum(
+        task.weight * max(program_bytes(plan.program) for plan in task.plans_for(target))
+        for task in tasks
+    )
 
 
 def extract_tasks(module: Module, accuracy: Accuracy = Accuracy.FAST) -> list[Task]:

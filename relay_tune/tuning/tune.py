@@ -37,7 +37,7 @@ from relay_tune.tuning.scope import Scope
 from relay_tune.tuning.session import Session
 from relay_tune.tuning.settle import is_settled, settle
 from relay_tune.tuning.task_state import TaskState, new_state
-from relay_tune.tuning.tasks import Task, extract_tasks
+from relay_tune.tuning.tasks import Task, extract_tasks, network_bytes
 from relay_tune.typing.infer import infer_types
 
 __all__ = ["TuningResult", "tune", "tune_tasks"]
@@ -81,7 +81,8 @@ def tune(
     options = TuningOptions(trials, minutes, seed)
     fused = fused_module(infer_types(module))
     tasks = extract_tasks(fused, parse_accuracy(accuracy))
-    runner = NativeRunner(chosen, count, seed, network_bytes=cache(lambda: _network_bytes(tasks)))
+    touched = cache(lambda: network_bytes(tasks, chosen))
+    runner = NativeRunner(chosen, count, seed, network_bytes=touched)
     try:
         result = tune_tasks(
             tasks,
@@ -200,11 +201,6 @@ def _mark_trivial(
     for task in tasks:
         if task.key.digest not in searched:
             keeper.finish(task, share, None)
-
-
-def _network_bytes(tasks: Sequence[Task]) -> int:
-    """What one run of the whole network touches, with the algorithms that touch most."""
-    return sum(task.weight * max(size for _, size in task.works) for task in tasks)
 
 
 def _machine(keeper: LogKeeper, target: Target) -> Machine:

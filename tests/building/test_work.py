@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import pytest
+
 from relay_tune.building.work import work_of
+from relay_tune.codegen.kernel_work import MATRICES
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.plan import plan_program
-from relay_tune.tensor.expression import Axis, reduce
+from relay_tune.tensor.expression import Axis, cast, reduce
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program
 
@@ -11,10 +14,10 @@ from tests.schedule.convolutions import convolution_program
 def test_winograd_has_fewer_operations_than_what_is_written() -> None:
     direct = plan_program(convolution_program((1, 8, 8, 32, 32)))
     written = 2 * 8 * 8 * 32 * 32 * 9
-    assert work_of(direct).written == work_of(direct).operations == written
+    assert work_of(direct).written == work_of(direct).own == written
     fast = work_of(direct.with_algorithm("winograd4"))
     assert fast.written == written
-    assert fast.operations < written / 2
+    assert fast.own < written / 2
     assert fast.algorithm == "winograd4"
     assert fast.bytes > work_of(direct).bytes  # its weights are larger
 
@@ -24,5 +27,22 @@ def test_products_of_bytes_are_told_apart() -> None:
     k = Axis("k", 8)
     y = compute("y", (4,), lambda i: reduce("sum", [k], a[i, k] * b[k]))
     work = work_of(plan_program(TensorProgram((a, b), (y,), ())))
-    assert (work.dtype, work.operations) == ("int8", 64)
+    assert work.operations == {"int8": 64}
     assert work.bytes == 32 + 8 + 4
+
+
+@pytest.mark.parametrize(("algorithm", "products"), [("bf16x3", 3), ("bf16x6", 6)])
+def test_products_on_matrix_registers_are_counted_one_by_one(algorithm: str, products: int) -> None:
+    direct = plan_program(convolution_program((1, 8, 8, 32, 32), kernel=(1, 1)))
+    written = 2 * 8 * 8 * 32 * 32
+    work = work_of(direct.with_algorithm(algorithm))
+    assert work.written == written
+    assert work.operations[MATRICES] == products * written
+    assert work.own - products * written == work.operations["float32"]  # the parts of the data
+    assert 0 < work.operations["float32"] < written / 8
+
+
+def test_quantization_is_computed_in_float32() -> None:
+    x = input_tensor("x", (64,), "float32")
+    y = compute("y", (64,), lambda i: cast(x[i], "int8"))
+    assert work_of(plan_program(TensorProgram((x,), (y,), ()))).operations == {"float32": 64}

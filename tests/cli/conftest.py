@@ -74,7 +74,12 @@ def record() -> Callable[..., logs.Record]:
 def log(tmp_path: Path, record: Callable[..., logs.Record]) -> Path:
     path = tmp_path / "tuning.db"
     with logs.open_log(path) as opened:
-        described = {"title": "dense+relu 4x16 <b>", "operations": 1000, "bytes": 10}
+        described = {
+            "title": "dense+relu 4x16 <b>",
+            "operations": 1000,
+            "bytes": 10,
+            "algorithms": [{"operations": {"float32": 1000}, "bytes": 10}],
+        }
         opened.put_task("dense-4x8", json.dumps(described))
         limits = MachineLimits(2, {"float32": 2e6}, (CacheLimit(1e5, 1e9),), 1e8)
         for name, value in limits.entries().items():

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from relay_tune.runtime.machine_limits import MATRICES, CacheLimit, MachineLimits
+from relay_tune.codegen.kernel_work import MATRICES, KernelWork
+from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 
 LIMITS = MachineLimits(
     threads=2,
@@ -12,17 +13,38 @@ LIMITS = MachineLimits(
     caches=(CacheLimit(100.0, 50.0), CacheLimit(1000.0, 20.0)),
     memory=10.0,
 )
+WITH_MATRICES = replace(LIMITS, operations={**LIMITS.operations, MATRICES: 900.0})
+
+
+def work(moved: int = 0, **operations: int) -> KernelWork:
+    return KernelWork(sum(operations.values()), operations, moved)
 
 
 def test_what_takes_longer_is_the_limit() -> None:
-    by_compute, by_cache = LIMITS.bound(200, 50), LIMITS.bound(50, 50)
+    by_compute, by_cache = LIMITS.bound(work(50, float32=200)), LIMITS.bound(work(50, float32=50))
     assert (by_compute.seconds, by_compute.name) == (2.0, "compute")
     assert (by_cache.seconds, by_cache.name) == (1.0, "L1")
 
 
 def test_each_element_type_has_its_own_peak() -> None:
-    assert LIMITS.bound(400, 0, "int8").seconds == 1.0
-    assert LIMITS.bound(400, 0, "float64").seconds == 4.0
+    assert LIMITS.bound(work(int8=400)).seconds == 1.0
+    assert LIMITS.bound(work(float64=400)).seconds == 4.0
+
+
+def test_types_that_are_slower_than_float32_are_computed_in_float32() -> None:
+    slow = replace(LIMITS, operations={**LIMITS.operations, "bfloat16": 50.0})
+    assert slow.bound(work(bfloat16=400)).seconds == 4.0
+
+
+def test_stages_follow_each_other_each_at_its_own_rate() -> None:
+    several = work(float32=100, **{MATRICES: 1800})
+    assert WITH_MATRICES.bound(several).seconds == pytest.approx(1.0 + 2.0)
+
+
+def test_the_limit_is_that_of_the_quickest_way_that_the_machine_has() -> None:
+    direct, matrices = work(float32=400), work(float32=10, **{MATRICES: 900})
+    assert WITH_MATRICES.least_bound([direct, matrices]) == WITH_MATRICES.bound(matrices)
+    assert LIMITS.least_bound([direct, matrices]) == LIMITS.bound(direct)
 
 
 @pytest.mark.parametrize(
@@ -60,9 +82,8 @@ def test_the_rows_of_a_log_tell_the_limits_again() -> None:
 
 
 def test_logs_may_tell_of_matrix_registers() -> None:
-    known = replace(LIMITS, operations={**LIMITS.operations, MATRICES: 900.0})
-    assert MachineLimits.from_entries(known.entries(), 2) == known
-    assert known.bound(400, 0) == LIMITS.bound(400, 0)
+    assert MachineLimits.from_entries(WITH_MATRICES.entries(), 2) == WITH_MATRICES
+    assert WITH_MATRICES.bound(work(float32=400)) == LIMITS.bound(work(float32=400))
 
 
 @pytest.mark.parametrize("missing", ["float32 operations/s", "L1 bytes/s", "memory bytes/s"])

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from relay_tune.codegen.kernel_work import MATRICES
 from relay_tune.codegen.target import native_target
 from relay_tune.runtime.cache_sizes import cache_sizes, read_cache_sizes
-from relay_tune.runtime.machine_limits import MATRICES
 from relay_tune.runtime.measure_limits import machine_limits, measure_limits
 
 

@@ -18,10 +18,10 @@ def step(title: str, work: KernelWork) -> ProgramStep:
 
 def test_each_row_names_the_limit_that_binds_and_its_share() -> None:
     steps = [
-        step("matmul", KernelWork(written=1000, operations=1000, bytes=100)),
-        step("winograd", KernelWork(written=4000, operations=1000, bytes=100)),
-        step("bytes", KernelWork(written=1000, operations=1000, bytes=100, dtype="int8")),
-        step("copy", KernelWork(written=10, operations=10, bytes=100_000)),
+        step("matmul", KernelWork(1000, {"float32": 1000}, 100)),
+        step("winograd", KernelWork(4000, {"float32": 1000}, 100)),
+        step("bytes", KernelWork(1000, {"int8": 1000}, 100)),
+        step("copy", KernelWork(10, {"float32": 10}, 100_000)),
     ]
     report = profile_report(steps, [[2e-6, 9.0, 1e-6], [2e-6], [1e-6], [2e-3]], LIMITS)
     names = [row.bound.name for row in report.rows]
@@ -34,7 +34,9 @@ def test_each_row_names_the_limit_that_binds_and_its_share() -> None:
 
 
 def test_the_table_has_a_line_for_each_primitive_and_the_limits() -> None:
-    report = profile_report([step("matmul", KernelWork(1000, 1000, 100))], [[2e-6]], LIMITS)
+    report = profile_report(
+        [step("matmul", KernelWork(1000, {"float32": 1000}, 100))], [[2e-6]], LIMITS
+    )
     head, row, total, limits = str(report).splitlines()
     assert "bound by" in head and "50%" in row
     assert total.startswith("total")

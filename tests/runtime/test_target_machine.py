@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from relay_tune.codegen.kernel_work import MATRICES
 from relay_tune.codegen.target import native_target, parse_target
-from relay_tune.runtime.machine_limits import MATRICES, CacheLimit, MachineLimits
+from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.runtime.target_machine import TILE_CYCLES, machine_of, measured_machine
 from relay_tune.schedule.machine import Machine
 

@@ -6,6 +6,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from relay_tune.codegen.kernel_work import MATRICES
 from relay_tune.codegen.target import Target
 from relay_tune.frontend.relay_text import parse
 from relay_tune.runtime.target_machine import machine_of
@@ -105,3 +106,11 @@ def test_a_changed_algorithm_leads_to_its_default(convolution: ProgramSpace) -> 
         if gene != genome[0]:
             schedule = convolution.schedule(changed)
             assert schedule.algorithm == name and schedule in convolution.defaults
+
+
+def test_the_work_is_that_of_the_algorithms_that_the_machine_can_run(
+    convolution: ProgramSpace,
+) -> None:
+    offered = {schedule.algorithm for schedule in convolution.defaults}
+    assert {work.algorithm for work in convolution.works} == offered
+    assert all(MATRICES not in work.operations for work in convolution.works)

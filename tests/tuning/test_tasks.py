@@ -1,9 +1,17 @@
 from __future__ import annotations
 
+import numpy as np
+
+from relay_tune.codegen.target import parse_target
 from relay_tune.frontend.relay_text import parse
+from relay_tune.ir.module import Module
+from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.transform.pipeline import default_pipeline
-from relay_tune.tuning.tasks import Task, extract_tasks
+from relay_tune.tuning.tasks import Task, extract_tasks, network_bytes
 from relay_tune.zoo.catalogue import build
+
+PROCESSORS = ("icelake-server", "sapphirerapids")
+"""One without matrix registers, one with them."""
 
 
 def tasks_of(text: str) -> list[Task]:
@@ -55,13 +63,26 @@ def @main(%c: bool, %x: Tensor[(4, 4), float32]) {
     assert {task.key.title.split()[0] for task in tasks} == {"softmax", "relu"}
 
 
-def test_each_algorithm_has_its_own_work() -> None:
-    module = build("vgg16", small=True)
-    several = [task for task in extract_tasks(default_pipeline()(module)) if len(task.works) > 1]
-    assert several
-    for task in several:
-        direct, *others = zip(task.plan.algorithms, task.works, strict=True)
-        assert direct == ("direct", (task.operations, task.bytes))
-        filtered = [work for name, work in others if name.startswith("winograd")]
-        assert all(work[0] != task.operations and work[1] > task.bytes for work in filtered)
-        assert all(work == direct[1] for name, work in others if name.startswith("rows"))
+def test_networks_touch_what_their_largest_algorithms_touch() -> None:
+    tasks = extract_tasks(default_pipeline()(build("vgg16", small=True)))
+    plain, tiled = (parse_target(f"x86_64-linux-gnu:{cpu}") for cpu in PROCESSORS)
+    written = sum(task.weight * task.bytes for task in tasks)
+    assert written < network_bytes(tasks, plain) <= network_bytes(tasks, tiled)
+
+
+def test_only_what_a_target_can_run_is_planned_for_it() -> None:
+    (task,) = extract_tasks(default_pipeline()(layer()))
+    plain, tiled = (
+        [plan.algorithm for plan in task.plans_for(parse_target(f"x86_64-linux-gnu:{cpu}"))]
+        for cpu in PROCESSORS
+    )
+    assert set(tiled) - set(plain) == {"bf16x6"}
+    assert set(plain) < set(tiled)
+
+
+def layer() -> Module:
+    text = """
+def @main(%x: Tensor[(8, 32), float32], %w: Tensor[(64, 32), float32]) { nn.dense(%x, %w) }
+"""
+    weights = np.ones((64, 32), "float32")
+    return BindParameters({"w": weights})(parse(f'#[version = "0.0.5"]\n{text}'))
