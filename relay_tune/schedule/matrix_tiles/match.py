@@ -1,4 +1,4 @@
-"""Which stages of a program are products with constants that matrix registers can compute."""
+"""Which stages of a program are products that matrix registers can compute."""
 
 from __future__ import annotations
 
@@ -22,15 +22,18 @@ LEAST_STEPS = 16
 LEAST_ROWS = 4
 """A multiplication takes as long for fewer rows."""
 
+LEAST_USES = 32
+"""Rows that are multiplied by what is only known at run time; its parts are stored first."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
-class ConstantProduct:
-    """A stage result[.., o] = sum(steps) data[..] * weight[.., o] with constant weights.
+class Product:
+    """A stage result[.., o] = sum(steps) data[..] * weight[.., o].
 
     Attributes:
         stage: the result; its last axis is o, of a multiple of 16 columns.
         data: what the weights are multiplied by; it does not depend on o.
-        weight: the load of the constants, over `steps` and o.
+        weight: the other load, over `steps`, o, and what both depend on.
         steps: the reduction axes, as the data lie in memory, the innermost last.
     """
 
@@ -44,8 +47,14 @@ class ConstantProduct:
         """The axes of the result but the last."""
         return self.stage.axes[:-1]
 
+    @property
+    def shared(self) -> tuple[Axis, ...]:
+        """The rows that the weight depends on, too, as of a batch of products."""
+        used = set(axes_of(self.weight))
+        return tuple(axis for axis in self.rows if axis in used)
+
     def weights(self, constants: Mapping[Tensor, np.ndarray]) -> np.ndarray:
-        """The weights as an array over `steps` and o."""
+        """Constant weights as an array over `steps` and o."""
         axes = (*self.steps, self.stage.axes[-1])
         shape = tuple(axis.extent for axis in axes)
         grid = {
@@ -55,9 +64,7 @@ class ConstantProduct:
         return np.broadcast_to(scalar_value(self.weight, grid, constants), shape)
 
 
-def match_constant_product(
-    stage: Tensor, constants: Mapping[Tensor, np.ndarray]
-) -> ConstantProduct | None:
+def match_product(stage: Tensor, constants: Mapping[Tensor, np.ndarray]) -> Product | None:
     """The product that a stage computes, or None if it is none that can be replaced.
 
     All of its sizes are numbers.
@@ -75,18 +82,28 @@ def match_constant_product(
     if not isinstance(product, Binary) or product.operation != "mul":
         return None
     for data, weight in ((product.left, product.right), (product.right, product.left)):
-        if isinstance(data, Load) and isinstance(weight, Load) and weight.tensor in constants:
-            return _matched(stage, body, data, weight)
+        if isinstance(data, Load) and isinstance(weight, Load):
+            found = _matched(stage, body, data, weight)
+            if found is not None and _is_worth_it(found, weight.tensor in constants):
+                return found
     return None
 
 
-def _matched(stage: Computed, body: Reduce, data: Load, weight: Load) -> ConstantProduct | None:
+def _is_worth_it(product: Product, is_constant: bool) -> bool:
+    """Whether weights are used often enough for their parts to be made."""
+    if is_constant:
+        return not product.shared
+    own = [axis.extent for axis in product.rows if axis not in product.shared]
+    return prod(own) >= LEAST_USES
+
+
+def _matched(stage: Computed, body: Reduce, data: Load, weight: Load) -> Product | None:
     steps, column = set(body.axes), stage.axes[-1]
     if data.dtype != "float32" or weight.dtype != "float32":
         return None
     if prod(axis.extent for axis in steps) < LEAST_STEPS:
         return None
-    if not set(axes_of(weight)) <= {*steps, column} or column in axes_of(data):
+    if not {*steps, column} <= set(axes_of(weight)) or column in axes_of(data):
         return None
     forms = [axis_affine(index) for index in data.indices]
     if any(form is None for form in forms) or not steps <= set(axes_of(data)):
@@ -97,4 +114,4 @@ def _matched(stage: Computed, body: Reduce, data: Load, weight: Load) -> Constan
         for axis in body.axes:
             strides[axis] += form.coefficient(axis) * prod(data.tensor.shape[place + 1 :])
     ordered = sorted(body.axes, key=lambda axis: -abs(strides[axis]))
-    return ConstantProduct(stage, data, weight, tuple(ordered))
+    return Product(stage, data, weight, tuple(ordered))

@@ -1,4 +1,4 @@
-"""Nests that run on matrix registers: sums of products of bfloat16 with constants in pairs of rows.
+"""Nests that run on matrix registers: sums of products of bfloat16 with weights in pairs of rows.
 
     axes (.., row .., block, column), reduction (.., half, pair):
     left[.. + row * stride + 2 * half + pair]
@@ -89,10 +89,8 @@ def nest_product(nest: Nest) -> NestProduct | None:
     pair = _axis(nest.reduction, 2, left, 1, right, 1)
     moving = [axis for axis in nest.axes if axis is not column]
     rows = [axis for axis in moving if left.coefficient(axis) and not right.coefficient(axis)]
-    blocks = [axis for axis in moving if right.coefficient(axis)]
+    blocks = [axis for axis in moving if right.coefficient(axis) and not left.coefficient(axis)]
     if column is None or half is None or pair is None or not rows:
-        return None
-    if any(left.coefficient(block) for block in blocks):
         return None
     return NestProduct(known, rows[-1], blocks[-1] if blocks else None, column, half, pair)
 

@@ -17,7 +17,7 @@ from math import prod
 import ml_dtypes
 import numpy as np
 
-from relay_tune.schedule.matrix_tiles.match import ConstantProduct
+from relay_tune.schedule.matrix_tiles.match import Product
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, binary, cast, literal, select
 from relay_tune.tensor.matrix_registers import COLUMNS, STEPS
@@ -42,7 +42,7 @@ class LeftOperand:
     at: Callable[[int, Scalar], Scalar]
 
 
-def steps_in_place(product: ConstantProduct) -> int:
+def steps_in_place(product: Product) -> int:
     """How many of the last reduction axes run over data that lie beside each other.
 
     Such are the channels, and with them the columns of a window that moves over them.
@@ -55,7 +55,7 @@ def steps_in_place(product: ConstantProduct) -> int:
     return 1 if _window(product, upper) is None else 2
 
 
-def rows_in_place(product: ConstantProduct, data: Tensor, parts: int) -> LeftOperand | None:
+def rows_in_place(product: Product, data: Tensor, parts: int) -> LeftOperand | None:
     """The parts of the data as these lie in memory; None if no steps lie beside each other."""
     if not steps_in_place(product):
         return None
@@ -84,7 +84,7 @@ def rows_in_place(product: ConstantProduct, data: Tensor, parts: int) -> LeftOpe
     return LeftOperand(stored, (column, channel), at)
 
 
-def rows_gathered(product: ConstantProduct, data: Tensor, parts: int) -> LeftOperand:
+def rows_gathered(product: Product, data: Tensor, parts: int) -> LeftOperand:
     """The parts of all that each row of the product reads, beside each other."""
     steps, rows = product.steps, product.rows
     whole = prod(axis.extent for axis in steps)
@@ -117,6 +117,41 @@ def pairs_of(weights: np.ndarray, inner: int, parts: int) -> np.ndarray:
     return np.ascontiguousarray(blocks.transpose(block, *middle, part, half, column, pair))
 
 
+def stored_pairs(product: Product, weight: Tensor, inner: int, parts: int) -> Tensor:
+    """The parts of weights that are only known at run time, as `pairs_of` has those of constants.
+
+    Before the blocks of columns stand the axes that data and weights share.
+    """
+    outer, fused = product.steps[:-inner], product.steps[-inner:]
+    column, shared = product.stage.axes[-1], product.shared
+    depth = prod(axis.extent for axis in fused)
+    shape = (
+        *(axis.extent for axis in shared),
+        column.extent // COLUMNS,
+        *(axis.extent for axis in outer),
+        _rounded(depth) // STEPS,
+        parts,
+        STEPS // PAIR,
+        COLUMNS,
+        PAIR,
+    )
+
+    def element(*at: Scalar) -> Scalar:
+        *places, number, half, place, pair = at
+        block = places[len(shared)]
+        step = places[-1] * STEPS + half * PAIR + pair
+        digits = _digits(step, [axis.extent for axis in fused])
+        known: dict[Axis, Scalar] = dict(zip(shared, places, strict=False))
+        known |= dict(zip(outer, places[len(shared) + 1 : -1], strict=True))
+        known |= dict(zip(fused, digits, strict=True))
+        known[column] = block * COLUMNS + place
+        value = weight[tuple(substitute(index, known) for index in product.weight.indices)]
+        part = _part(number, value, parts)
+        return part if depth % STEPS == 0 else select(binary("lt", step, depth), part, 0.0)
+
+    return compute("pairs", shape, element)
+
+
 def split_floats(values: np.ndarray, parts: int) -> list[np.ndarray]:
     """The bfloat16 parts of float32 values, the largest first."""
     found, rest = [], values
@@ -127,7 +162,7 @@ def split_floats(values: np.ndarray, parts: int) -> list[np.ndarray]:
     return found
 
 
-def _channels_in_place(product: ConstantProduct, data: Tensor, parts: int) -> LeftOperand:
+def _channels_in_place(product: Product, data: Tensor, parts: int) -> LeftOperand:
     channel = product.steps[-1]
     stored = _parts(
         parts, (*data.shape[:-1], _rounded(channel.extent)), channel.extent, lambda *at: data[at]
@@ -136,9 +171,7 @@ def _channels_in_place(product: ConstantProduct, data: Tensor, parts: int) -> Le
     return LeftOperand(stored, (channel,), lambda part, step: stored[(part, *upper, step)])
 
 
-def _window(
-    product: ConstantProduct, upper: Sequence[Scalar]
-) -> tuple[Axis, dict[Axis, int]] | None:
+def _window(product: Product, upper: Sequence[Scalar]) -> tuple[Axis, dict[Axis, int]] | None:
     """The axis of a window's columns, and the axes that its start depends on with their factors."""
     if not upper or len(product.steps) < 2:
         return None
@@ -160,15 +193,21 @@ def _parts(
     """The parts of elements; zero from `whole` on in the last dimension."""
 
     def part(number: Scalar, *at: Scalar) -> Scalar:
-        pieces = _pieces(element(*at), parts)
-        value = pieces[-1]
-        for place in reversed(range(parts - 1)):
-            value = select(binary("lt", number, place + 1), pieces[place], value)
+        value = _part(number, element(*at), parts)
         if shape[-1] == whole:
             return value
         return select(binary("lt", at[-1], whole), value, 0.0)
 
     return compute("parts", (parts, *shape), part)
+
+
+def _part(number: Scalar, value: Scalar, parts: int) -> Scalar:
+    """The part of a value that has a number."""
+    pieces = _pieces(value, parts)
+    chosen = pieces[-1]
+    for place in reversed(range(parts - 1)):
+        chosen = select(binary("lt", number, place + 1), pieces[place], chosen)
+    return chosen
 
 
 def _pieces(value: Scalar, parts: int) -> list[Scalar]:

@@ -1,4 +1,4 @@
-"""Products with constants as sums of products of bfloat16, as ordinary stages of a program.
+"""Products as sums of products of bfloat16, as ordinary stages of a program.
 
     before:  y[m, o] = sum(k) x[m, k] * w[k, o]
     after:   x0 = parts[0, m, k] = bfloat16(x), x1 = parts[1, m, k] = bfloat16(x - x0)
@@ -19,7 +19,7 @@ from operator import add
 import numpy as np
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.matrix_tiles.match import ConstantProduct, match_constant_product
+from relay_tune.schedule.matrix_tiles.match import Product, match_product
 from relay_tune.schedule.matrix_tiles.operands import (
     PAIR,
     LeftOperand,
@@ -27,6 +27,7 @@ from relay_tune.schedule.matrix_tiles.operands import (
     rows_gathered,
     rows_in_place,
     steps_in_place,
+    stored_pairs,
 )
 from relay_tune.schedule.rebuilding import rebuilt
 from relay_tune.tensor.dependencies import tensors_in_order
@@ -59,24 +60,25 @@ def ways_to_gather(program: TensorProgram) -> tuple[bool, ...]:
     return (False, True) if differs else (False,)
 
 
-def _products(program: TensorProgram) -> list[ConstantProduct]:
+def _products(program: TensorProgram) -> list[Product]:
     known: dict[Tensor, np.ndarray] = dict(program.constants)
-    found = (match_constant_product(t, known) for t in tensors_in_order(program.outputs))
+    found = (match_product(t, known) for t in tensors_in_order(program.outputs))
     return [product for product in found if product is not None]
 
 
 def matrix_program(program: TensorProgram, parts: int, gathers: bool) -> TensorProgram | None:
-    """The program with its products of constants in so many parts; None if it has none.
+    """The program with its products in so many parts; None if it has none.
 
     If it `gathers`, what each row of a product reads is copied to one place.
     """
     known: dict[Tensor, np.ndarray] = dict(program.constants)
     changed: dict[Tensor, Tensor] = {}
     added: list[tuple[Input, np.ndarray]] = []
+    found = False
     for tensor in tensors_in_order(program.outputs):
         if not isinstance(tensor, Computed):
             continue
-        product = match_constant_product(tensor, known)
+        product = match_product(tensor, known)
         if product is None:
             new = rebuilt(tensor, changed)
             if new is not tensor:
@@ -86,11 +88,17 @@ def matrix_program(program: TensorProgram, parts: int, gathers: bool) -> TensorP
         left = None if gathers else rows_in_place(product, data, parts)
         if left is None:
             left = rows_gathered(product, data, parts)
-        pairs = pairs_of(product.weights(known), len(left.inner), parts)
-        constant = input_tensor(f"{product.weight.tensor.name}_pairs", pairs.shape, "bfloat16")
-        added.append((constant, pairs))
-        changed[tensor] = _summed(product, left, constant, parts)
-    if not added:
+        weight = product.weight.tensor
+        if weight in known:
+            data_pairs = pairs_of(product.weights(known), len(left.inner), parts)
+            constant = input_tensor(f"{weight.name}_pairs", data_pairs.shape, "bfloat16")
+            added.append((constant, data_pairs))
+            pairs: Tensor = constant
+        else:
+            pairs = stored_pairs(product, changed.get(weight, weight), len(left.inner), parts)
+        changed[tensor] = _summed(product, left, pairs, parts)
+        found = True
+    if not found:
         return None
     results = tuple(changed.get(tensor, tensor) for tensor in program.outputs)
     used = set(tensors_in_order(results))
@@ -98,7 +106,7 @@ def matrix_program(program: TensorProgram, parts: int, gathers: bool) -> TensorP
     return TensorProgram(program.inputs, results, constants)
 
 
-def _summed(product: ConstantProduct, left: LeftOperand, pairs: Tensor, parts: int) -> Computed:
+def _summed(product: Product, left: LeftOperand, pairs: Tensor, parts: int) -> Computed:
     """The product over its operands' parts, with the axes of the stage that it replaces."""
     outer = product.steps[: len(product.steps) - len(left.inner)]
     depth = prod(axis.extent for axis in left.inner)
@@ -111,6 +119,7 @@ def _summed(product: ConstantProduct, left: LeftOperand, pairs: Tensor, parts: i
 
     def right(part: int) -> Scalar:
         place: tuple[Scalar | int, ...] = (
+            *product.shared,
             column // COLUMNS,
             *outer,
             block,
