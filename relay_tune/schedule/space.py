@@ -23,6 +23,7 @@ from relay_tune.schedule.matrix_tiles.nest_product import nest_product
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.parallel_loops import with_parallel
 from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.matrix_registers import REGISTERS
 
 MAXIMUM_BODY = 640
 """Instructions in the body of the innermost loop; more do not fit the nearest code cache."""
@@ -77,6 +78,12 @@ class NestSpace:
         if self.repeats:
             return choice
         return with_parallel(self.analysis, choice, self.machine, self.threads)
+
+    @property
+    def registers(self) -> int:
+        """How many registers there are of the kind that results are summed in."""
+        is_matrix = nest_product(self.analysis.nest) is not None
+        return REGISTERS if is_matrix else self.machine.registers
 
     def estimate(self, choice: TileChoice) -> Estimate:
         """The estimate of a choice of this space, for all times that the nest runs."""

@@ -66,7 +66,8 @@ class Estimate:
         registers: accumulators and operands together.
         wanted: registers that would hold all that the written-out steps of a tile share, too.
         code: instructions of the innermost loop body.
-        waste: computed points over needed points (vector tails count as full).
+        waste: computed points over needed points (vector tails count as full, and so do rows of
+            matrix registers).
         loads_per_operation: loads of the innermost body for each arithmetic instruction.
         tiles: the number of register tiles.
     """
@@ -109,7 +110,7 @@ def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Es
         }
         compute += count * _tile_cycles(analysis, choice, machine, extents, steps)
         tiles += count
-        points += count * vector_count(nest, choice, extents) * choice.lanes
+        points += count * _computed_points(nest, choice, extents)
     memory, exposed = memory_cycles(analysis, choice, machine)
     use = register_use(analysis, choice, machine)
     needed = max(prod(axis.extent for axis in nest.axes), 1)
@@ -130,6 +131,17 @@ def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Es
 def overlapped(compute: float, memory: float) -> float:
     """The cycles of arithmetic and of traffic that runs beside it."""
     return max(compute, memory) + 0.15 * min(compute, memory)
+
+
+def _computed_points(nest: Nest, choice: TileChoice, extents: dict[Axis, int]) -> int:
+    """The points of a tile with all of its lanes, and all rows of matrix registers."""
+    product = nest_product(nest)
+    points = vector_count(nest, choice, extents) * choice.lanes
+    if product is None:
+        return points
+    rows = extents[product.row]
+    registers = -(-rows // product.register_rows)
+    return points // rows * registers * product.register_rows
 
 
 def _axis_variants(extent: int, tile: int) -> list[tuple[int, int]]:

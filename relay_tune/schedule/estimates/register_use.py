@@ -16,7 +16,7 @@ from relay_tune.schedule.estimates.load_count import (
 )
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.matrix_tiles.choices import tile_registers
-from relay_tune.schedule.matrix_tiles.nest_product import nest_product, registers
+from relay_tune.schedule.matrix_tiles.nest_product import nest_product, operand_loads, registers
 
 REMATERIALISED_LOADS = 12
 """How many shared values the compiler was seen to load again at no cost."""
@@ -61,7 +61,9 @@ def register_use(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -
     if product is not None:
         rows, blocks = tile_registers(choice, nest, product)
         held, code = rows * blocks, MATRIX_CODE * rows * blocks
-        return RegisterUse(held, registers(rows, blocks), held, code, 1.0)
+        in_use = registers(rows, blocks)
+        loaded = operand_loads(product, rows, blocks) / (held * len(product.terms))
+        return RegisterUse(held, in_use, in_use, code, loaded)
     full = dict(tiled_axes(nest, choice))
     written = vector_count(nest, choice, full)
     held = accumulators(analysis, choice)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from relay_tune.schedule.nest import Nest, with_roots
 from relay_tune.tensor.affine import Affine, axis_affine
@@ -65,6 +66,15 @@ def balanced_rows(extent: int) -> int:
 def registers(rows: int, blocks: int) -> int:
     """The registers of a tile of so many registers: results, left and right operands."""
     return rows * blocks + rows + blocks
+
+
+def operand_loads(product: NestProduct, rows: int, blocks: int) -> int:
+    """The operands that a step of such a tile loads: each where it changes, a part at a time."""
+    changes = [
+        1 + sum(before[side] is not after[side] for before, after in pairwise(product.terms))
+        for side in (0, 1)
+    ]
+    return rows * changes[0] + blocks * changes[1]
 
 
 def fits(rows: int, blocks: int) -> bool:

@@ -12,9 +12,12 @@ from relay_tune.schedule.default_choice import default_choice
 from relay_tune.schedule.features.names import FEATURE_NAMES
 from relay_tune.schedule.features.program_features import features
 from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.matrix_tiles.nest_product import nest_product
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.tensor.expression import Axis, Tensor, reduce, unary
+from relay_tune.tensor.matrix_registers import REGISTERS
 from relay_tune.tensor.tensor import compute, input_tensor
+from tests.schedule.convolutions import convolution_program
 from tests.schedule.machines import SERVER
 
 
@@ -122,6 +125,39 @@ def test_threads_are_told_apart() -> None:
     one, many = described(product(256, 256, 256), threads=1), described(product(256, 256, 256))
     assert one["log_threads"] < many["log_threads"]
     assert one["imbalance"] == 1.0
+
+
+@pytest.mark.parametrize(("blocks", "loads"), [(1, 4 / 3), (3, 8 / 9)])
+def test_matrix_registers_are_counted_by_what_there_is_of_them(blocks: int, loads: float) -> None:
+    found = described_product((1, 1, 49, 64, 64), tile=(13, blocks, 16))
+    assert found["accumulators_by_registers"] == blocks / REGISTERS
+    assert found["operands_by_registers"] == (1 + blocks) / REGISTERS
+    assert found["registers_over"] == 0
+    assert found["loads_per_operation"] == pytest.approx(loads)
+    assert all(math.isfinite(value) for value in found.values())
+
+
+def test_rows_of_matrix_registers_that_are_computed_again_are_waste() -> None:
+    full = described_product((1, 1, 48, 64, 64), tile=(16, 1, 16))
+    some = described_product((1, 1, 49, 64, 64), tile=(13, 1, 16))
+    assert (full["waste"], some["waste"]) == (1.0, pytest.approx(52 / 49))
+
+
+def described_product(
+    shape: tuple[int, int, int, int, int], tile: tuple[int, ...]
+) -> dict[str, float]:
+    """A convolution of 1x1 on matrix registers."""
+    program = convolution_program(shape, kernel=(1, 1))
+    plan = plan_program(program).with_algorithm("bf16x3")
+    spaces = plan.spaces(replace(SERVER, tile_cycles=20.0), 1)
+    choices = [
+        default_choice(space)
+        if nest_product(space.analysis.nest) is None
+        else replace(default_choice(space), tile=tile)
+        for space in spaces
+    ]
+    estimates = [space.estimate(choice) for space, choice in zip(spaces, choices, strict=True)]
+    return dict(zip(FEATURE_NAMES, features(spaces, choices, estimates, 0.0), strict=True))
 
 
 def test_everything_is_finite_even_for_a_single_element() -> None:
