@@ -1,38 +1,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import isfinite
 from random import Random
 
-import numpy as np
 import pytest
 
 from relay_tune.codegen.kernel_work import MATRICES
 from relay_tune.codegen.target import Target
-from relay_tune.frontend.relay_text import parse
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.features.names import FEATURE_NAMES
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.transform.bind_parameters import BindParameters
-from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.program_space import ProgramSpace
-from relay_tune.tuning.tasks import Task, extract_tasks
-
-CONVOLUTION = """
-#[version = "0.0.5"]
-def @main(%x: Tensor[(1, 10, 10, 32), float32], %w: Tensor[(3, 3, 32, 32), float32]) {
-  nn.conv2d(%x, %w, padding=(1, 1), channels=32, kernel_size=(3, 3), data_layout="NHWC",
-    kernel_layout="HWIO")
-}
-"""
+from relay_tune.tuning.tasks import Task
 
 
 @pytest.fixture
-def convolution(target: Target) -> ProgramSpace:
-    module = parse(CONVOLUTION)
-    weights = np.random.default_rng(0).standard_normal((3, 3, 32, 32)).astype("float32")
-    bound = BindParameters({"w": weights})(module)
-    task = extract_tasks(default_pipeline()(bound))[0]
-    return ProgramSpace(task.plan, replace(machine_of(target), tile_cycles=None), 2)
+def convolution(convolution_task: Task, target: Target) -> ProgramSpace:
+    machine = replace(machine_of(target), tile_cycles=None)
+    return ProgramSpace(convolution_task.plan, machine, 2)
 
 
 @pytest.fixture
@@ -88,6 +74,8 @@ def test_all_algorithms_are_in_one_space(convolution: ProgramSpace) -> None:
         "winograd4",
     }
     assert convolution.defaults[0] == convolution.default
+    cycles = [convolution.cycles(schedule) for schedule in convolution.defaults]
+    assert cycles == sorted(cycles)
     random = Random(3)
     drawn = [convolution.space.random(random) for _ in range(60)]
     schedules = [convolution.schedule(genome) for genome in drawn]
@@ -114,3 +102,18 @@ def test_the_work_is_that_of_the_algorithms_that_the_machine_can_run(
     offered = {schedule.algorithm for schedule in convolution.defaults}
     assert {work.algorithm for work in convolution.works} == offered
     assert all(MATRICES not in work.operations for work in convolution.works)
+
+
+def test_schedules_on_matrix_registers_have_finite_features_that_tell_them_apart(
+    convolution_task: Task, target: Target
+) -> None:
+    machine = replace(machine_of(target), tile_cycles=20.0)
+    space = ProgramSpace(convolution_task.plan, machine, 1)
+    random = Random(5)
+    drawn = {space.schedule(space.space.random(random)) for _ in range(400)}
+    tiled = [schedule for schedule in drawn if schedule.algorithm.startswith("bf16x6")]
+    described = [tuple(space.features(schedule)) for schedule in tiled]
+    assert len(tiled) > 20
+    assert len(set(described)) >= 0.9 * len(tiled)
+    assert all(isfinite(value) for values in described for value in values)
+    assert sum(MATRICES in work.operations for work in space.works) == 2

@@ -15,6 +15,7 @@ from relay_tune.codegen.target import Target
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.errors import InputError, TuningError
 from relay_tune.runtime.measuring.measurement import Measurement, Outcome
+from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.events import Event, Measured, RunStarted, TaskStarted
 from relay_tune.tuning.finished_tasks import FINISHED_EARLIER
@@ -70,6 +71,17 @@ def test_the_budget_is_kept_and_nothing_is_tried_twice(
         assert [run.state for run in log.runs()] == [logs.RunState.FINISHED]
     assert len(records) == 24
     assert sum(isinstance(event, Measured) for event in events) == 24
+
+
+def test_algorithms_are_tried_first_in_the_order_of_their_estimates(
+    convolution_task: Task, target: Target, tmp_path: Path
+) -> None:
+    runner = SimulatedRunner()
+    tuned([convolution_task], runner, tmp_path / "log.db", target, 24)
+    space = ProgramSpace(convolution_task.plan, machine_of(target), 2)
+    defaults = [schedule.to_json() for schedule in space.defaults]
+    assert len(defaults) >= 3
+    assert runner.measured[: len(defaults)] == defaults
 
 
 def test_defaults_come_first_and_the_result_is_not_slower(
