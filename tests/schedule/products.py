@@ -5,20 +5,33 @@ from __future__ import annotations
 import numpy as np
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.tensor.expression import Axis, binary, reduce
+from relay_tune.tensor.expression import Axis, Scalar, binary, reduce
 from relay_tune.tensor.tensor import compute, input_tensor
 
 
-def dense(rows: int, steps: int, columns: int, *, constant: bool = True) -> TensorProgram:
-    """relu(x w + 0.5), with a bias that no sum may see more than once."""
-    x = input_tensor("x", (rows, steps), "float32")
-    w = input_tensor("w", (steps, columns), "float32")
+def dense(
+    rows: int,
+    steps: int,
+    columns: int,
+    *,
+    constant: bool = True,
+    transposed: bool = False,
+    dtype: str = "float32",
+) -> TensorProgram:
+    """relu(x w + 0.5), with a bias that no sum may see more than once.
+
+    `transposed` weights are stored as (columns, steps).
+    """
+    x = input_tensor("x", (rows, steps), dtype)
+    w = input_tensor("w", (columns, steps) if transposed else (steps, columns), dtype)
     k = Axis("k", steps)
-    product = compute(
-        "product", (rows, columns), lambda i, j: reduce("sum", [k], x[i, k] * w[k, j])
-    )
+
+    def element(i: Scalar, j: Scalar) -> Scalar:
+        return reduce("sum", [k], x[i, k] * (w[j, k] if transposed else w[k, j]))
+
+    product = compute("product", (rows, columns), element)
     result = compute("relu", (rows, columns), lambda i, j: binary("max", product[i, j] + 0.5, 0.0))
-    data = np.random.default_rng(0).standard_normal((steps, columns)).astype("float32")
+    data = np.random.default_rng(0).standard_normal(w.shape).astype(dtype)
     if not constant:
         return TensorProgram((x, w), (result,), ())
     return TensorProgram((x,), (result,), ((w, data),))

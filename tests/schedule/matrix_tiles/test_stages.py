@@ -1,0 +1,147 @@
+"""Products as sums of bfloat16 products: what they compute, and how exactly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.algorithms import MATRIX_PRODUCTS, prepared_program
+from relay_tune.schedule.matrix_tiles.stages import TERMS, matrix_program
+from relay_tune.tensor.evaluate import evaluate
+from relay_tune.tensor.expression import Axis, Scalar, reduce
+from relay_tune.tensor.tensor import compute, input_tensor
+from tests.schedule.convolutions import convolution_program, feeds_of
+from tests.schedule.products import dense
+
+BOUNDS = {2: 1e-5, 3: 1e-6}
+"""Differences as a share of the largest result, by the parts of each factor."""
+
+
+def volume() -> TensorProgram:
+    """A convolution of a volume with 2x3x3 taps."""
+    x, g = (
+        input_tensor("x", (1, 4, 5, 6, 8), "float32"),
+        input_tensor("g", (2, 3, 3, 8, 16), "float32"),
+    )
+    kd, kh, kw, c = Axis("kd", 2), Axis("kh", 3), Axis("kw", 3), Axis("c", 8)
+
+    def element(n: Scalar, d: Scalar, h: Scalar, w: Scalar, o: Scalar) -> Scalar:
+        value = x[n, d + kd, h + kh, w + kw, c] * g[kd, kh, kw, c, o]
+        return reduce("sum", [kd, kh, kw, c], value)
+
+    y = compute("y", (1, 3, 3, 4, 16), element)
+    taps = np.random.default_rng(0).standard_normal(g.shape).astype("float32")
+    return TensorProgram((x,), (y,), ((g, taps),))
+
+
+PROGRAMS: dict[str, TensorProgram] = {
+    "convolution": convolution_program((2, 4, 5, 32, 16)),
+    "stride": convolution_program((1, 4, 5, 33, 16), stride=2),
+    "dilation": convolution_program((1, 4, 5, 20, 16), dilation=3),
+    "OIHW": convolution_program((1, 4, 5, 9, 32), layout="OIHW", kernel=(3, 2)),
+    "three channels": convolution_program((1, 6, 5, 3, 16), stride=2),
+    "1x1": convolution_program((1, 6, 5, 40, 16), kernel=(1, 1)),
+    "1x1, stride": convolution_program((1, 6, 5, 40, 16), kernel=(1, 1), stride=2),
+    "epilogue": convolution_program((1, 6, 5, 16, 16), epilogue="sigmoid times itself"),
+    "dense": dense(7, 100, 48),
+    "weights by columns": dense(7, 100, 48, transposed=True),
+    "volume": volume(),
+}
+
+
+def difference(program: TensorProgram, changed: TensorProgram, feeds: dict[Any, Any]) -> float:
+    """How far the results are from those in float64, as a share of the largest."""
+    (found,) = evaluate(changed.outputs, {**feeds, **dict(changed.constants)})
+    (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
+    return float(np.abs(found - expected).max() / np.abs(expected).max())
+
+
+@pytest.mark.parametrize("gathers", [False, True])
+@pytest.mark.parametrize("parts", TERMS)
+@pytest.mark.parametrize("case", PROGRAMS)
+def test_the_sums_mean_the_product(case: str, parts: int, gathers: bool) -> None:
+    program = PROGRAMS[case]
+    changed = matrix_program(program, parts, gathers)
+    assert changed is not None
+    assert difference(program, changed, feeds_of(program)) <= BOUNDS[parts]
+
+
+@given(
+    shape=st.tuples(*[st.integers(1, 2), st.integers(2, 5), st.integers(2, 5)]),
+    channels=st.sampled_from([1, 3, 5, 16, 31, 32, 33]),
+    kernel=st.tuples(st.integers(1, 3), st.integers(1, 4)),
+    stride=st.integers(1, 3),
+    dilation=st.integers(1, 2),
+    layout=st.permutations("HWIO").map("".join),
+    parts=st.sampled_from(list(TERMS)),
+    gathers=st.booleans(),
+)
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_convolutions_of_any_shape(
+    shape: tuple[int, int, int],
+    channels: int,
+    kernel: tuple[int, int],
+    stride: int,
+    dilation: int,
+    layout: str,
+    parts: int,
+    gathers: bool,
+) -> None:
+    program = convolution_program(
+        (*shape, channels, 16), kernel=kernel, stride=stride, dilation=dilation, layout=layout
+    )
+    changed = matrix_program(program, parts, gathers)
+    if channels * kernel[0] * kernel[1] < 16:
+        assert changed is None
+        return
+    assert changed is not None
+    assert difference(program, changed, feeds_of(program)) <= BOUNDS[parts]
+
+
+def test_only_the_parts_of_the_weights_are_kept() -> None:
+    program = PROGRAMS["convolution"]
+    for algorithm, (parts, _) in MATRIX_PRODUCTS.items():
+        ((tensor, data),) = prepared_program(program, algorithm).constants
+        assert tensor.dtype == "bfloat16"
+        assert data.size == 3 * 3 * 32 * 16 * parts
+
+
+def test_constants_correspond_whatever_their_values() -> None:
+    program = PROGRAMS["three channels"]
+    ((tensor, data),) = program.constants
+    zeros = TensorProgram(program.inputs, program.outputs, ((tensor, np.zeros_like(data)),))
+    for algorithm in MATRIX_PRODUCTS:
+        first, second = (prepared_program(p, algorithm).constants for p in (program, zeros))
+        assert [d.shape for _, d in first] == [d.shape for _, d in second]
+        assert not second[0][1].any()
+
+
+@pytest.mark.parametrize("parts", TERMS)
+def test_from_one_product_to_the_next_one_operand_changes(parts: int) -> None:
+    terms = TERMS[parts]
+    assert len(set(terms)) == len(terms)
+    for before, after in zip(terms, terms[1:], strict=False):
+        assert (before[0] == after[0]) != (before[1] == after[1])
+    assert set(terms) == {(a, b) for a in range(parts) for b in range(parts) if a + b < parts}
+
+
+def test_six_products_are_about_as_exact_as_float32() -> None:
+    program = dense(16, 2000, 16)
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((16, 2000)).astype("float32")
+    ((_, w),) = program.constants
+    expected = np.maximum(x.astype(np.float64) @ w.astype(np.float64) + 0.5, 0)
+    errors = {}
+    for parts in TERMS:
+        changed = matrix_program(program, parts, gathers=False)
+        assert changed is not None
+        feeds = {program.inputs[0]: x, **dict(changed.constants)}
+        (found,) = evaluate(changed.outputs, feeds)
+        errors[parts] = np.abs(found - expected).max() / np.abs(expected).max()
+    assert errors[3] <= 4e-7
+    assert errors[3] < errors[2] / 2
