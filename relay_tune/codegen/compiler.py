@@ -14,6 +14,7 @@ from functools import cache
 import llvmlite.binding as llvm
 
 from relay_tune.codegen.kernels.statement_writer import write_kernel
+from relay_tune.codegen.processor_features import uses_matrix_registers
 from relay_tune.codegen.target import Target, initialize_llvm
 from relay_tune.errors import BuildError
 from relay_tune.tensor.loops import Kernel
@@ -22,11 +23,19 @@ _library_numbers = itertools.count()
 
 
 def module_text(kernels: Sequence[Kernel], target: Target) -> str:
-    """The LLVM module of some kernels."""
+    """The LLVM module of some kernels.
+
+    Raises BuildError if they use matrix registers and the target has none.
+    """
     functions = [
         write_kernel(kernel, target.scales_powers, target.rounds_bfloats) for kernel in kernels
     ]
     declarations = sorted({line for function in functions for line in function.declarations})
+    if uses_matrix_registers(declarations) and not target.has_matrix_tiles:
+        raise BuildError(  # LLVM would end the process
+            f"The schedule uses matrix registers, which {target} does not have.",
+            remedy="Use a schedule that was found for this target, or none.",
+        )
     head = f'target triple = "{target.triple}"'
     return "\n".join([head, *declarations, *(function.text for function in functions)])
 

@@ -72,9 +72,14 @@ def required_features(target: Target, texts: Iterable[str]) -> tuple[str, ...]:
     found = {name for name in named if not name.startswith(MATRIX_PREFIX)}
     if target != native_target() and architecture(target.triple) == "x86_64":
         found.update(*(names for bits, names in LEVELS.items() if bits <= target.vector_bits))
-    if any(_MATRIX_INSTRUCTION in text for text in texts):
+    if uses_matrix_registers(texts):
         found.update(MATRIX_FEATURES)
     return tuple(sorted(found))
+
+
+def uses_matrix_registers(texts: Iterable[str]) -> bool:
+    """Whether IR texts or their declarations name instructions on matrix registers."""
+    return any(_MATRIX_INSTRUCTION in text for text in texts)
 
 
 def support_text(name: str, triple: str, features: Collection[str]) -> str:

@@ -60,6 +60,7 @@ class Nest:
         result: the value to store.
         target: the flat view of the stored tensor.
         index: where in it the value goes.
+        has_matrix_registers: whether its algorithm runs sums on matrix registers.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Nest:
     result: Scalar
     target: Tensor
     index: Scalar
+    has_matrix_registers: bool = False
 
     @property
     def roots(self) -> tuple[Scalar, ...]:

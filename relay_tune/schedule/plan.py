@@ -8,7 +8,13 @@ from dataclasses import dataclass, field, replace
 from relay_tune.errors import InputError
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.accuracy import Accuracy, is_allowed, is_offered
-from relay_tune.schedule.algorithms import algorithms, can_run, in_steps, prepared_program
+from relay_tune.schedule.algorithms import (
+    MATRIX_PRODUCTS,
+    algorithms,
+    can_run,
+    in_steps,
+    prepared_program,
+)
 from relay_tune.schedule.constant_stages import fold_constant_stages
 from relay_tune.schedule.cycle_bound import least_cycles
 from relay_tune.schedule.default_choice import default_choices
@@ -215,8 +221,12 @@ def plan_program(program: TensorProgram, algorithm: str = DIRECT) -> Plan:
     constants = frozenset(tensor for tensor, _ in program.constants)
     stages = with_panels(inline_stages(program.outputs), constants, program.outputs)
     steps = build_nests(stages, program.outputs)
+    has_registers = algorithm in MATRIX_PRODUCTS
     nests = [
-        with_long_rows(fuse_repeated(step)) if isinstance(step, Nest) else step for step in steps
+        with_long_rows(replace(fuse_repeated(step), has_matrix_registers=has_registers))
+        if isinstance(step, Nest)
+        else step
+        for step in steps
     ]
     return Plan(program, in_steps(nests, program.outputs, algorithm), algorithm, source)
 

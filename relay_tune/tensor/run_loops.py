@@ -84,10 +84,15 @@ class _Machine:
     def _row_places(self, node: MatrixLoad | MatrixStore) -> Array:
         """The flat places of a register's elements, (rows, elements of a row)."""
         array = self._buffers[node.buffer]
-        place = tuple(int(self._value(index)) for index in node.indices)
-        start = int(np.ravel_multi_index(place, array.shape))
+        use = "written" if isinstance(node, MatrixStore) else "read"
+        start = int(np.ravel_multi_index(self._place(node, use), array.shape))
         rows = np.arange(self._rows[node.register])[:, None] * node.stride
         found: Array = start + rows + np.arange(ROW_BYTES // array.itemsize)
+        if found.min() < 0 or found.max() >= array.size:
+            raise IndexError(
+                f"{node.buffer.name} is {use} in rows from {found.min()} to {found.max()}, but has "
+                f"{array.size} elements"
+            )
         return found
 
     def _multiply(self, node: MatrixMultiply) -> None:
@@ -102,15 +107,19 @@ class _Machine:
             self.run(loop.body)
 
     def _store(self, store: Store) -> None:
-        array = self._buffers[store.buffer]
-        place = tuple(int(self._value(index)) for index in store.indices)
-        for dimension, (index, size) in enumerate(zip(place, array.shape, strict=True)):
+        self._buffers[store.buffer][self._place(store, "written")] = self._value(store.value)
+
+    def _place(self, node: Store | MatrixLoad | MatrixStore, use: str) -> tuple[int, ...]:
+        """Where a statement begins in its buffer. Raises IndexError if that is outside."""
+        place = tuple(int(self._value(index)) for index in node.indices)
+        shape = self._buffers[node.buffer].shape
+        for dimension, (index, size) in enumerate(zip(place, shape, strict=True)):
             if not 0 <= index < size:
                 raise IndexError(
-                    f"{store.buffer.name} is written at {index}, outside of dimension "
+                    f"{node.buffer.name} is {use} at {index}, outside of dimension "
                     f"{dimension} of size {size}"
                 )
-        array[place] = self._value(store.value)
+        return place
 
     def _value(self, scalar: Scalar) -> Array:
         return scalar_value(scalar, self._axes, self._buffers)

@@ -19,6 +19,8 @@ from relay_tune.codegen.target import Target
 from relay_tune.errors import InputError
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.runtime.machine_limits import MachineLimits
+from relay_tune.runtime.target_machine import machine_of
+from relay_tune.schedule.algorithms import can_run
 from relay_tune.schedule.plan import Plan, read_schedule
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.kept_schedules import KEPT, KeptSchedule
@@ -46,6 +48,7 @@ class ScheduleLookup:
     def __init__(
         self,
         records: Iterable[logs.Record],
+        target: Target,
         threads: int,
         kept: Mapping[str, Sequence[KeptSchedule]] = MappingProxyType({}),
         limits: MachineLimits | None = None,
@@ -53,6 +56,7 @@ class ScheduleLookup:
         """A lookup in correct and other records; `kept` are the marks by digest of the task."""
         self.skipped: Counter[str] = Counter()
         self.limits = limits
+        self._machine = machine_of(target)
         self._threads = threads
         self._known: dict[str, list[_Known]] = {}
         since: dict[tuple[str, int], float] = {}
@@ -78,6 +82,9 @@ class ScheduleLookup:
                 schedule = read_schedule(known.schedule, plan)
             except InputError as error:
                 self.skipped[error.message.rstrip(".")] += 1
+                continue
+            if not can_run(schedule.algorithm, self._machine):
+                self.skipped[f"The target has no matrix registers for {schedule.algorithm}"] += 1
                 continue
             return schedule
         return None
@@ -109,7 +116,7 @@ def schedule_lookup(
         for digest, text in texts.items()
         if text is not None
     }
-    lookup = ScheduleLookup(records, threads, kept, limits)
+    lookup = ScheduleLookup(records, target, threads, kept, limits)
     if damaged:
         lookup.skipped["damaged rows"] += damaged
     return lookup

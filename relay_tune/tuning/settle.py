@@ -52,7 +52,8 @@ def _settle(
     threads: int,
 ) -> NetworkVerdict:
     default = {task.key.digest: task.plan.default_schedule(machine, threads) for task in tasks}
-    lookup = ScheduleLookup([record for task in tasks for record in keeper.records(task)], threads)
+    records = [record for task in tasks for record in keeper.records(task)]
+    lookup = ScheduleLookup(records, target, threads)
     tuned: dict[str, Schedule] = {}
     for task in tasks:
         found = lookup(task.key, task.plan)

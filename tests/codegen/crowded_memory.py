@@ -43,13 +43,29 @@ def main() -> None:
 
 def leave_one_page() -> None:
     """Reserve all gaps between the libraries, and the space below them up to one page."""
-    areas = library_areas()
+    lowest = reserve_below()
+    areas = [area for area in library_areas() if area[0] >= lowest]
     for (_, begin), (end, _) in zip(areas, areas[1:], strict=False):
         if begin < end:
             reserve(begin, end)
-    lowest = areas[0][0]
-    reserve(lowest - FAR, lowest)
     SYSTEM.munmap(lowest - mmap.PAGESIZE, mmap.PAGESIZE)
+
+
+def reserve_below(attempts: int = 5) -> int:
+    """Reserve the space below the libraries, and return where they begin.
+
+    Python itself may take a part of it in the meantime: then they begin lower.
+    """
+    for left in reversed(range(attempts)):
+        lowest = library_areas()[0][0]
+        try:
+            reserve(lowest - FAR, lowest)
+        except MemoryError:
+            if not left:
+                raise
+            continue
+        break
+    return lowest
 
 
 def library_areas() -> list[tuple[int, int]]:

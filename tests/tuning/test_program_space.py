@@ -10,6 +10,7 @@ from relay_tune.codegen.kernel_work import MATRICES
 from relay_tune.codegen.target import Target
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.features.names import FEATURE_NAMES
+from relay_tune.schedule.plan import read_schedule
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.tasks import Task
@@ -23,7 +24,7 @@ def convolution(convolution_task: Task, target: Target) -> ProgramSpace:
 
 @pytest.fixture
 def space(tasks: list[Task], target: Target) -> ProgramSpace:
-    return ProgramSpace(tasks[0].plan, machine_of(target), 2)
+    return ProgramSpace(tasks[0].plan, replace(machine_of(target), tile_cycles=None), 2)
 
 
 def test_the_default_schedule_is_in_the_space(space: ProgramSpace) -> None:
@@ -117,3 +118,7 @@ def test_schedules_on_matrix_registers_have_finite_features_that_tell_them_apart
     assert len(set(described)) >= 0.9 * len(tiled)
     assert all(isfinite(value) for values in described for value in values)
     assert sum(MATRICES in work.operations for work in space.works) == 2
+    for schedule in tiled:
+        assert read_schedule(schedule.to_json(), convolution_task.plan) == schedule
+        genome = space.genome(schedule)
+        assert genome is not None and space.schedule(genome) == schedule

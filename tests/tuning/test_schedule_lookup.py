@@ -2,16 +2,22 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 
 import logs
-from relay_tune.codegen.target import Target
+from relay_tune.codegen.target import Target, parse_target
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.errors import InputError
 from relay_tune.frontend.relay_text import parse
+from relay_tune.ir.expr import Function, Var, constant
+from relay_tune.ir.module import Module
+from relay_tune.ir.operator import find_operator
+from relay_tune.ir.types import TensorType
 from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.schedule import Schedule
@@ -144,3 +150,56 @@ def test_what_held_in_a_network_stands_for_all_that_was_measured_before(
     keeper.keep(tasks[0], early, 1e-6, 2)
     assert chosen() == early and len(keeper.kept(tasks[0])) == 1
     keeper.close()
+
+
+def matrix_schedule(task: Task) -> str:
+    """A schedule of the first algorithm on matrix registers."""
+    plan = task.plan.with_algorithm("bf16x6")
+    machine = replace(machine_of(parse_target("x86_64-linux-gnu:x86-64-v4")), tile_cycles=20.0)
+    return plan.default_under_algorithm(machine, 2)[1].to_json()
+
+
+@pytest.mark.parametrize(
+    ("name", "is_obeyed"),
+    [("sapphirerapids", True), ("sapphirerapids:-amx-tile", False), ("haswell", False)],
+)
+def test_only_targets_with_matrix_registers_obey_their_schedules(
+    name: str, is_obeyed: bool, tmp_path: Path
+) -> None:
+    """A log from a stranger may hold them for any target."""
+    task = dense_task()
+    target = parse_target(f"x86_64-linux-gnu:{name}")
+    with logs.open_log(tmp_path / "log.db") as log:
+        log.append(record(task, target, matrix_schedule(task), 1e-6, threads=2))
+    lookup = schedule_lookup(tmp_path / "log.db", target, 2, "1")
+    found = lookup(task.key, task.plan)
+    if is_obeyed:
+        assert found is not None and found.to_json() == matrix_schedule(task)
+        return
+    assert found is None
+    assert lookup.skipped == {"The target has no matrix registers for bf16x6": 1}
+
+
+def test_targets_with_and_without_matrix_registers_have_logs_of_their_own(tmp_path: Path) -> None:
+    task = dense_task()
+    tiles, plain = (
+        parse_target(f"x86_64-linux-gnu:sapphirerapids{features}")
+        for features in ("", ":-amx-tile")
+    )
+    with logs.open_log(tmp_path / "log.db") as log:
+        log.append(record(task, tiles, matrix_schedule(task), 1e-6, threads=2))
+    assert schedule_lookup(tmp_path / "log.db", tiles, 2, "1")(task.key, task.plan) is not None
+    other = schedule_lookup(tmp_path / "log.db", plain, 2, "1")
+    assert other(task.key, task.plan) is None
+    assert not other.skipped
+
+
+def dense_task() -> Task:
+    """A product of 32 x 64 x 64."""
+    x = Var("x", TensorType((32, 64), "float32"))
+    dense = find_operator("nn.dense")
+    assert dense is not None
+    weights = np.random.default_rng(0).standard_normal((64, 64)).astype("float32")
+    module = Module({"main": Function((x,), dense(x, constant(weights)))})
+    (task,) = extract_tasks(default_pipeline()(module))
+    return task

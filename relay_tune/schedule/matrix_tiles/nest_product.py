@@ -84,8 +84,13 @@ def fits(rows: int, blocks: int) -> bool:
 
 @lru_cache(maxsize=REMEMBERED)
 def nest_product(nest: Nest) -> NestProduct | None:
-    """What stands where in a nest on matrix registers; None for all others."""
-    if nest.operation != "sum" or nest.body is None or nest.body.dtype != "float32":
+    """What stands where in a nest on matrix registers; None for all others.
+
+    A sum of a user's own bfloat16 may look the same, but is for any machine.
+    """
+    if not nest.has_matrix_registers or nest.operation != "sum":
+        return None
+    if nest.body is None or nest.body.dtype != "float32":
         return None
     terms = tuple(_terms(nest.body))
     if not terms or any(term is None for term in terms):

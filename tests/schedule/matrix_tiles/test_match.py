@@ -11,7 +11,7 @@ import pytest
 from relay_tune.ir.dim import Symbol
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.algorithms import MATRIX_PRODUCTS, algorithms
-from relay_tune.schedule.matrix_tiles.match import ConstantProduct, match_constant_product
+from relay_tune.schedule.matrix_tiles.match import Product, match_product
 from relay_tune.schedule.matrix_tiles.stages import (
     matrix_program,
     multiplications,
@@ -27,10 +27,10 @@ from tests.schedule.products import dense
 SHAPE = (1, 6, 5, 32, 16)
 
 
-def products_of(program: TensorProgram) -> list[ConstantProduct]:
+def products_of(program: TensorProgram) -> list[Product]:
     """The stages that match."""
     known: dict[Any, np.ndarray] = dict(program.constants)
-    found = (match_constant_product(t, known) for t in tensors_in_order(program.outputs))
+    found = (match_product(t, known) for t in tensors_in_order(program.outputs))
     return [product for product in found if product is not None]
 
 

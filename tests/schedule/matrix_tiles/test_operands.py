@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.matrix_tiles.match import ConstantProduct, match_constant_product
+from relay_tune.schedule.matrix_tiles.match import Product, match_product
 from relay_tune.schedule.matrix_tiles.operands import (
     LeftOperand,
     pairs_of,
@@ -28,10 +28,10 @@ from tests.schedule.convolutions import convolution_program
 from tests.schedule.products import dense
 
 
-def product_of(program: TensorProgram) -> ConstantProduct:
+def product_of(program: TensorProgram) -> Product:
     known: dict[Any, np.ndarray] = dict(program.constants)
     stage = program.outputs[0]
-    found = match_constant_product(stage, known)
+    found = match_product(stage, known)
     assert found is not None
     return found
 
@@ -175,7 +175,7 @@ def test_rows_of_a_dense_product_are_as_they_lie() -> None:
     program = dense(5, 40, 16)
     known: dict[Any, np.ndarray] = dict(program.constants)
     stages = tensors_in_order(program.outputs)
-    (product,) = filter(None, (match_constant_product(stage, known) for stage in stages))
+    (product,) = filter(None, (match_product(stage, known) for stage in stages))
     operand = rows_in_place(product, program.inputs[0], 2)
     assert operand is not None
     assert operand.parts.shape == (2, 5, 64)

@@ -1,0 +1,143 @@
+"""Statements on matrix registers as code: its text, and what it computes."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from relay_tune.codegen.compiler import module_text
+from relay_tune.codegen.kernels.matrix_writer import PERMISSION
+from relay_tune.codegen.kernels.statement_writer import write_kernel
+from relay_tune.codegen.matrix_description import matrix_description
+from relay_tune.codegen.target import native_target, parse_target
+from relay_tune.errors import BuildError
+from relay_tune.tensor.expression import Axis
+from relay_tune.tensor.loops import Block, Kernel, LoopKind, Statement
+from relay_tune.tensor.matrix_registers import (
+    MatrixClear,
+    MatrixLoad,
+    MatrixMultiply,
+    MatrixRegisters,
+    MatrixStore,
+)
+from relay_tune.tensor.run_loops import run_loops
+from tests.codegen.running import NATIVE, argument, loop, number, run_native
+
+SERVER = parse_target("x86_64-linux-gnu:sapphirerapids")
+PARTS, STEPS, ROWS = 3, 2, 13
+
+needs_registers = pytest.mark.skipif(
+    not native_target().has_matrix_tiles, reason="needs matrix registers"
+)
+
+LEFT = argument("left", (PARTS, ROWS, 32 * STEPS), "bfloat16")
+RIGHT = argument("right", (STEPS, 16, 32), "bfloat16")
+RESULT = argument("result", (PARTS, ROWS, 16))
+
+
+def products(kind: LoopKind = LoopKind.PARALLEL) -> Statement:
+    """result[p] = left[p] * right, p in parallel."""
+    p, k = Axis("p", PARTS), Axis("k", STEPS)
+    zero = number(0)
+    step = loop(
+        k,
+        MatrixLoad(4, LEFT, (p, zero, k * 32), 32 * STEPS),
+        MatrixLoad(5, RIGHT, (k, zero, zero), 32),
+        MatrixMultiply(0, 4, 5),
+    )
+    tile = Block((MatrixClear(0), step, MatrixStore(0, RESULT, (p, zero, zero), 16)))
+    rows = (ROWS, 0, 0, 0, ROWS, 16, 0, 0)
+    return MatrixRegisters(rows, loop(p, tile, kind=kind))
+
+
+def kernel(name: str = "kernel") -> Kernel:
+    return Kernel(name, (LEFT, RIGHT, RESULT), (LEFT, RIGHT, RESULT), products())
+
+
+# Text --------------------------------------------------------------------------------------------
+
+
+def test_the_instructions_of_a_kernel() -> None:
+    text = write_kernel(kernel()).text
+    calls = [line.split("@llvm.x86.")[1] for line in text.splitlines() if "@llvm.x86." in line]
+    names = [call.split("(")[0] for call in calls]
+    assert names == [
+        "ldtilecfg",
+        "tilezero",
+        "tileloadd64",
+        "tileloadd64",
+        "tdpbf16ps",
+        "tilestored64",
+        "tilerelease",
+    ]
+    assert calls[1] == "tilezero(i8 0)"
+    assert calls[2].startswith("tileloadd64(i8 4, ptr %") and calls[2].endswith(", i64 128)")
+    assert calls[3].startswith("tileloadd64(i8 5, ptr %") and calls[3].endswith(", i64 64)")
+    assert calls[4] == "tdpbf16ps(i8 0, i8 4, i8 5)"
+    assert calls[5].startswith("tilestored64(i8 0, ptr %") and calls[5].endswith(", i64 64)")
+    assert calls[6] == "tilerelease()"
+
+
+def test_permission_is_asked_for_once_a_module() -> None:
+    text = module_text([kernel("first"), kernel("second")], SERVER)
+    assert text.count(f"@{PERMISSION} = internal global i8 0") == 1
+    assert text.count("declare i64 @syscall(i64, ...)") == 1
+    for function in text.split("define ")[1:]:
+        # ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILE_DATA
+        assert function.count("@syscall(i64 158, i64 4131, i64 18)") == 1
+        assert function.index("@syscall") < function.index("@llvm.x86.ldtilecfg")
+
+
+def test_a_description_has_one_palette_and_eight_registers() -> None:
+    text = matrix_description((16, 7, 0, 0, 0, 0, 0, 1))
+    assert text.startswith('[64 x i8] c"') and text.endswith('"')
+    data = bytes.fromhex(text[len('[64 x i8] c"') : -1].replace("\\", ""))
+    assert len(data) == 64
+    assert data[0] == 1  # palette
+    assert not any(data[1:16])
+    widths = [int.from_bytes(data[16 + 2 * n : 18 + 2 * n], "little") for n in range(16)]
+    assert widths == [64, 64, 0, 0, 0, 0, 0, 64] + [0] * 8
+    assert list(data[48:]) == [16, 7, 0, 0, 0, 0, 0, 1] + [0] * 8
+
+
+def test_equal_descriptions_are_stored_once() -> None:
+    text = module_text([kernel("first"), kernel("second")], SERVER)
+    assert text.count("@matrix_rows_13_0_0_0_13_16_0_0 = ") == 1
+
+
+@pytest.mark.parametrize("name", ["haswell", "x86-64-v4", "sapphirerapids:-amx-bf16"])
+def test_targets_without_registers_have_no_such_kernels(name: str) -> None:
+    """LLVM would end the process."""
+    target = parse_target(f"x86_64-linux-gnu:{name}")
+    with pytest.raises(BuildError, match="The schedule uses matrix registers, which"):
+        module_text([kernel()], target)
+
+
+# Code --------------------------------------------------------------------------------------------
+
+
+def operands() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(5)
+    return {
+        buffer.name: rng.integers(-9, 10, buffer.shape).astype(ml_dtypes.bfloat16)
+        for buffer in (LEFT, RIGHT)
+    }
+
+
+@needs_registers
+@pytest.mark.parametrize("kind", [LoopKind.PARALLEL, LoopKind.SERIAL])
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_native_code_computes_what_statements_say(threads: int, kind: LoopKind) -> None:
+    found = operands()
+    arrays = {
+        LEFT: found["left"],
+        RIGHT: found["right"],
+        RESULT: np.zeros(RESULT.shape, np.float32),
+    }
+    expected = {buffer: array.copy() for buffer, array in arrays.items()}
+    run_loops(products(kind), dict(expected))
+    assert expected[RESULT].any()
+    for at_end in (True, False):
+        native = run_native(products(kind), arrays, NATIVE, threads=threads, at_end=at_end)
+        np.testing.assert_array_equal(native[RESULT], expected[RESULT])

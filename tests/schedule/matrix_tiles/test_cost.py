@@ -1,0 +1,81 @@
+"""Estimates of tiles on matrix registers: how they grow, not how long anything takes."""
+
+from __future__ import annotations
+
+from math import inf
+
+import pytest
+
+from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.matrix_tiles.cost import least_product_cycles, matrix_tile_cycles
+from relay_tune.schedule.matrix_tiles.nest_product import NestProduct, nest_product
+from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.plan import plan_program
+from tests.schedule.convolutions import convolution_program
+from tests.schedule.machines import SERVER, TILES
+from tests.schedule.products import dense
+
+
+def matrix_nest(program: TensorProgram, algorithm: str = "bf16x3") -> tuple[Nest, NestProduct]:
+    for nest in plan_program(program, algorithm).nests:
+        product = nest_product(nest)
+        if product is not None:
+            return nest, product
+    raise AssertionError("no nest runs on matrix registers")
+
+
+def tile_cycles(
+    nest: Nest, product: NestProduct, rows: int, blocks: int, multiply: float = 20.0
+) -> float:
+    extents = dict.fromkeys(nest.axes, 1) | {product.row: rows, product.column: 16}
+    if product.block is not None:
+        extents[product.block] = blocks
+    return matrix_tile_cycles(nest, product, extents, multiply, row_cycles=2.0)
+
+
+def test_a_machine_without_registers_takes_for_ever() -> None:
+    nest, product = matrix_nest(dense(32, 64, 32))
+    assert least_product_cycles(nest, product, None) == inf
+    assert 0 < least_product_cycles(nest, product, 20.0) < inf
+
+
+def test_more_of_anything_takes_longer() -> None:
+    nest, product = matrix_nest(dense(64, 512, 64))
+    one = tile_cycles(nest, product, 16, 1)
+    assert one < tile_cycles(nest, product, 32, 1) < tile_cycles(nest, product, 32, 2)
+    assert one < tile_cycles(nest, product, 16, 1, multiply=40.0)
+    longer, long_product = matrix_nest(dense(64, 1024, 64))
+    assert one < tile_cycles(longer, long_product, 16, 1)
+    six, six_product = matrix_nest(dense(64, 512, 64), "bf16x6")
+    assert one < tile_cycles(six, six_product, 16, 1)
+
+
+def test_rows_that_begin_within_a_line_take_longer() -> None:
+    aligned, aligned_product = matrix_nest(convolution_program((1, 16, 16, 32, 16)))
+    torn, torn_product = matrix_nest(convolution_program((1, 16, 16, 31, 16)))
+    assert len(aligned.reduction) == len(torn.reduction)
+    whole = tile_cycles(aligned, aligned_product, 16, 1)
+    assert whole < tile_cycles(torn, torn_product, 16, 1)
+
+
+@pytest.mark.parametrize("algorithm", ["bf16x3", "bf16x6"])
+@pytest.mark.parametrize("sizes", [(32, 64, 32), (21, 100, 48), (200, 1000, 96)])
+def test_no_estimate_is_below_the_bound(sizes: tuple[int, int, int], algorithm: str) -> None:
+    plan = plan_program(dense(*sizes), algorithm)
+    cycles, _ = plan.default_under_algorithm(TILES, 1)
+    assert plan.least_cycles(TILES, 1) <= cycles < inf
+
+
+def test_six_products_take_longer_than_three() -> None:
+    plan = plan_program(dense(256, 512, 256))
+    three, six = (
+        plan.with_algorithm(name).default_under_algorithm(TILES, 1)[0]
+        for name in ("bf16x3", "bf16x6")
+    )
+    assert three < six < 2.5 * three
+
+
+def test_large_products_run_on_matrix_registers_by_default() -> None:
+    plan = plan_program(dense(256, 1024, 1024))
+    assert plan.default_schedule(TILES, 1).algorithm == "bf16x3"
+    assert not plan.default_schedule(SERVER, 1).algorithm.startswith("bf16")

@@ -1,0 +1,301 @@
+"""Tiles on matrix registers: their statements, and that every choice computes the product."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from relay_tune.codegen.target import native_target
+from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.algorithms import MATRIX_PRODUCTS, algorithms
+from relay_tune.schedule.apply import apply_schedule
+from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.matrix_tiles.nest_product import nest_product
+from relay_tune.schedule.plan import Plan, plan_program
+from relay_tune.schedule.schedule import Schedule, misfit
+from relay_tune.tensor.evaluate import evaluate
+from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.loops_text import kernel_text
+from relay_tune.tensor.run_loops import run_loops
+from relay_tune.tensor.scalar_semantics import numpy_dtype
+from tests.schedule.convolutions import EPILOGUES, POOLINGS, convolution_program, feeds_of
+from tests.schedule.machines import TILES
+from tests.schedule.products import dense
+from tests.schedule.random_choices import any_choice, point_of_space
+from tests.schedule.running import run_schedule
+
+TOLERANCES = {2: 1e-5, 3: 1e-6}
+"""By the parts of each factor, as a share of the largest result."""
+
+needs_registers = pytest.mark.skipif(
+    not native_target().has_matrix_tiles, reason="needs matrix registers"
+)
+
+
+def matrix_place(plan: Plan) -> int:
+    """The place of the only nest on matrix registers."""
+    (place,) = (n for n, nest in enumerate(plan.nests) if nest_product(nest) is not None)
+    return place
+
+
+def point(rng: random.Random, plan: Plan, threads: int) -> Schedule:
+    """A point of a plan's space, the tile of the product one that fits."""
+    choices = []
+    for space in plan.spaces(TILES, threads):
+        choice = point_of_space(rng, space)
+        while misfit(choice, space.analysis.nest) is not None:
+            choice = point_of_space(rng, space)
+        choices.append(choice)
+    return Schedule(tuple(choices), plan.algorithm)
+
+
+def inputs_and_result(program: TensorProgram) -> tuple[dict[Tensor, Any], Any]:
+    """Random inputs, and the program's result as it is written."""
+    feeds = feeds_of(program)
+    (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
+    return feeds, expected
+
+
+def interpreted(plan: Plan, schedule: Schedule, feeds: dict[Tensor, Any]) -> Any:
+    """The result of the kernels of a schedule, run statement by statement."""
+    scheduled = apply_schedule(plan, schedule)
+    arrays = {**feeds, **dict(plan.program.constants)}
+    for tensor in (*scheduled.workspace, *scheduled.program.outputs):
+        arrays[tensor] = np.full(tensor.shape, np.nan, numpy_dtype(tensor.dtype))
+    for kernel in scheduled.kernels:
+        flat = {b: arrays[a] for a, b in zip(kernel.arguments, kernel.parameters, strict=True)}
+        run_loops(kernel.body, {b: array.reshape(b.shape) for b, array in flat.items()})
+    return arrays[scheduled.program.outputs[0]]
+
+
+def native(
+    plan: Plan, schedule: Schedule, feeds: dict[Tensor, Any], threads: int, at_end: bool = True
+) -> Any:
+    """The result of compiled code between guarded pages."""
+    known = {**feeds, **dict(plan.program.constants)}
+    (found,) = run_schedule(plan, schedule, native_target(), known, threads=threads, at_end=at_end)
+    return found
+
+
+def assert_near(found: Any, expected: Any, algorithm: str, schedule: Schedule) -> None:
+    bound = TOLERANCES[MATRIX_PRODUCTS[algorithm][0]] * np.abs(expected).max()
+    worst = np.abs(found - expected).max()
+    assert worst <= bound, f"{worst} of {bound}: {schedule.to_json()}"
+
+
+# Statements --------------------------------------------------------------------------------------
+
+
+def test_a_tile_of_two_by_two_registers() -> None:
+    plan = plan_program(dense(21, 64, 32), "bf16x3")
+    place = matrix_place(plan)
+    _, schedule = plan.default_under_algorithm(TILES, 1)
+    choice = TileChoice(
+        vector=2,
+        lanes=16,
+        tile=(21, 2, 16),
+        order=(0, 1, 2),
+        blocks=(1, 1, 1),
+        reduction_order=(0, 1, 2),
+        unroll=1,
+        parallel=0,
+    )
+    choices = (*schedule.choices[:place], choice, *schedule.choices[place + 1 :])
+    kernel = apply_schedule(plan, Schedule(choices, "bf16x3")).kernels[-1]
+    assert kernel_text(kernel).splitlines() == [
+        "kernel kernel_1(parts: bfloat16[2688], w_pairs: bfloat16[4096], relu: float32[672])",
+        "  matrix registers of 11, 11, 11, 11, 11, 11, 16, 16 rows",
+        "  for i_t in 0 .. 1",
+        "    for jo_t in 0 .. 1",
+        "      for ji_t in 0 .. 1",
+        "        local products: float32[22, 32]",
+        "        m0 = 0",
+        "        m1 = 0",
+        "        m2 = 0",
+        "        m3 = 0",
+        "        for kb in 0 .. 2",
+        # The smaller part of 21 rows: the second register begins in row 10, so as to end with them.
+        "          m4 = parts[kb * 32 + i_t * 21 * 64 + 1344] in rows 64 apart",
+        "          m5 = parts[kb * 32 + (i_t * 21 + 10) * 64 + 1344] in rows 64 apart",
+        "          m6 = w_pairs[kb * 1024 + jo_t * 2 * 2048] in rows 32 apart",
+        "          m7 = w_pairs[kb * 1024 + (jo_t * 2 + 1) * 2048] in rows 32 apart",
+        "          m0 += m4 * m6",
+        "          m1 += m4 * m7",
+        "          m2 += m5 * m6",
+        "          m3 += m5 * m7",
+        # The larger part, by the same constants.
+        "          m4 = parts[kb * 32 + i_t * 21 * 64] in rows 64 apart",
+        "          m5 = parts[kb * 32 + (i_t * 21 + 10) * 64] in rows 64 apart",
+        "          m0 += m4 * m6",
+        "          m1 += m4 * m7",
+        "          m2 += m5 * m6",
+        "          m3 += m5 * m7",
+        # The same data by the smaller part of the constants.
+        "          m6 = w_pairs[kb * 1024 + jo_t * 2 * 2048 + 512] in rows 32 apart",
+        "          m7 = w_pairs[kb * 1024 + (jo_t * 2 + 1) * 2048 + 512] in rows 32 apart",
+        "          m0 += m4 * m6",
+        "          m1 += m4 * m7",
+        "          m2 += m5 * m6",
+        "          m3 += m5 * m7",
+        "        products[0, 0] in rows 32 apart = m0",
+        "        products[0, 16] in rows 32 apart = m1",
+        "        products[10, 0] in rows 32 apart = m2",
+        "        products[10, 16] in rows 32 apart = m3",
+        "        for i_i in 0 .. 21",
+        "          vector ji_l in 0 .. 16",
+        "            relu[jo_t * 2 * 16 + ji_l + (i_t * 21 + i_i) * 32]"
+        " = max(products[i_i, ji_l] + 0.5, 0)",
+        "          vector ji_l in 0 .. 16",
+        "            relu[(jo_t * 2 + 1) * 16 + ji_l + (i_t * 21 + i_i) * 32]"
+        " = max(products[i_i, ji_l + 16] + 0.5, 0)",
+    ]
+
+
+def test_rows_of_a_last_tile_are_computed_again() -> None:
+    """Tiles of 11 rows over 21: the last one begins at 11, one row before it, and leaves that."""
+    plan = plan_program(dense(21, 64, 16), "bf16x3")
+    place = matrix_place(plan)
+    _, schedule = plan.default_under_algorithm(TILES, 1)
+    choice = replace(schedule.choices[place], tile=(11, 16))
+    choices = (*schedule.choices[:place], choice, *schedule.choices[place + 1 :])
+    text = kernel_text(apply_schedule(plan, Schedule(choices, "bf16x3")).kernels[-1])
+    edge = text[text.index("else") :]
+    assert "parts[kb * 32 + 640] in rows 64 apart" in edge  # 640 = 10 rows of 64
+    assert "products[0, 0] in rows 16 apart = m0" in edge
+    assert "for i_i in 0 .. 10" in edge
+    assert "products[i_i + 1, j_l]" in edge
+
+
+# Every choice ------------------------------------------------------------------------------------
+
+PROGRAMS: dict[str, TensorProgram] = {
+    "21 rows": dense(21, 64, 32),
+    "57 rows, 100 steps": dense(57, 100, 48),
+    "4 rows": dense(4, 32, 64),
+    "weights by columns": dense(18, 40, 32, transposed=True),
+    "7x7": convolution_program((1, 7, 7, 32, 32), epilogue="bias and relu"),
+    "three channels, stride": convolution_program((1, 5, 18, 3, 16), stride=2, kernel=(3, 4)),
+    "dilation": convolution_program((2, 3, 9, 20, 16), dilation=2, epilogue="residual"),
+    "1x1": convolution_program((1, 7, 3, 40, 32), kernel=(1, 1), epilogue="pad"),
+    "pooling": convolution_program((1, 6, 8, 16, 16), epilogue="largest by two"),
+}
+
+
+SMALL: dict[str, TensorProgram] = {
+    "21 rows": dense(21, 16, 16),
+    "17 rows in blocks": dense(17, 33, 32),
+    "lines that overlap": convolution_program((1, 3, 4, 6, 16), kernel=(2, 3), epilogue="residual"),
+    "1x1, padded": convolution_program((1, 2, 3, 20, 16), kernel=(1, 1), epilogue="pad"),
+}
+
+
+@pytest.mark.parametrize("algorithm", ["bf16x3", "bf16x6"])
+@pytest.mark.parametrize("case", SMALL)
+def test_points_run_statement_by_statement(case: str, algorithm: str) -> None:
+    program = SMALL[case]
+    feeds, expected = inputs_and_result(program)
+    plan = plan_program(program, algorithm)
+    schedule = point(random.Random(case), plan, 2)
+    assert_near(interpreted(plan, schedule, feeds), expected, algorithm, schedule)
+
+
+def algorithms_of(program: TensorProgram) -> list[str]:
+    """The algorithms on matrix registers that a program has."""
+    known = algorithms(program)
+    return [name for name in MATRIX_PRODUCTS if name in known]
+
+
+@needs_registers
+@pytest.mark.parametrize("case", PROGRAMS)
+def test_points_are_right_natively(case: str) -> None:
+    program = PROGRAMS[case]
+    feeds, expected = inputs_and_result(program)
+    rng = random.Random(case)
+    for algorithm in algorithms_of(program):
+        plan = plan_program(program, algorithm)
+        for threads in (1, 2, 3):
+            schedule = point(rng, plan, threads)
+            found = native(plan, schedule, feeds, threads, at_end=rng.random() < 0.7)
+            assert_near(found, expected, algorithm, schedule)
+
+
+@needs_registers
+@pytest.mark.parametrize("rows", [21, 49])
+def test_every_point_of_a_small_space(rows: int) -> None:
+    program = dense(rows, 40, 32)
+    feeds, expected = inputs_and_result(program)
+    plan = plan_program(program, "bf16x3")
+    place = matrix_place(plan)
+    _, default = plan.default_under_algorithm(TILES, 2)
+    space = plan.spaces(TILES, 2)[place]
+    choices = {space.decode(chosen) for chosen in space.combinations()}
+    fitting = [choice for choice in choices if space.is_sensible(choice)]
+    assert len(fitting) >= 8
+    for number, choice in enumerate(fitting):
+        others = (*default.choices[:place], choice, *default.choices[place + 1 :])
+        schedule = Schedule(others, "bf16x3")
+        found = native(plan, schedule, feeds, 2, at_end=number % 2 == 0)
+        assert_near(found, expected, "bf16x3", schedule)
+
+
+@needs_registers
+@pytest.mark.parametrize("epilogue", [*EPILOGUES, *POOLINGS])
+def test_epilogues_are_vectors_after_the_product(epilogue: str) -> None:
+    program = convolution_program((1, 6, 7, 32, 32), epilogue=epilogue)
+    feeds, expected = inputs_and_result(program)
+    rng = random.Random(epilogue)
+    for algorithm in ("bf16x3", "bf16x6_gathered"):
+        plan = plan_program(program, algorithm)
+        schedule = point(rng, plan, 2)
+        found = native(plan, schedule, feeds, 2)
+        assert_near(found, expected, algorithm, schedule)
+
+
+@needs_registers
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_a_schedule_file_holds(seed: int) -> None:
+    """Any choices for the nests that are not on matrix registers, odd tiles for the one that is."""
+    rng = random.Random(seed)
+    shape = (rng.randint(1, 2), rng.randint(2, 9), rng.randint(2, 19), rng.choice([4, 9, 32]), 32)
+    program = convolution_program(
+        shape, kernel=(rng.randint(2, 3), rng.randint(2, 3)), stride=rng.randint(1, 2)
+    )
+    algorithm = rng.choice(list(MATRIX_PRODUCTS))
+    plan = plan_program(program, algorithm)
+    place = matrix_place(plan)
+    choices = [any_choice(rng, nest) for nest in plan.nests]
+    choices[place] = odd_choice(rng, plan, place)
+    schedule = Schedule(tuple(choices), algorithm)
+    feeds, expected = inputs_and_result(program)
+    threads = rng.choice([1, 2, 3])
+    found = native(plan, schedule, feeds, threads, at_end=rng.random() < 0.7)
+    assert_near(found, expected, algorithm, schedule)
+
+
+def odd_choice(rng: random.Random, plan: Plan, place: int) -> TileChoice:
+    """A choice that fits, though no space has it: rows between registers, any order and blocks."""
+    nest = plan.nests[place]
+    product = nest_product(nest)
+    assert product is not None
+    while True:
+        tile = [1] * len(nest.axes)
+        tile[nest.axes.index(product.column)] = 16
+        least, most = product.register_rows, product.row.extent
+        tile[nest.axes.index(product.row)] = rng.randint(least, most)
+        if product.block is not None:
+            tile[nest.axes.index(product.block)] = rng.randint(1, product.block.extent)
+        odd = replace(
+            any_choice(rng, nest),
+            vector=nest.axes.index(product.column),
+            lanes=16,
+            tile=tuple(tile),
+            unroll=1,
+            prefetch=False,
+            parallel=0,
+        )
+        if misfit(odd, nest) is None:
+            return odd
