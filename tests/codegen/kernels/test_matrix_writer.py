@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from math import prod
+from pathlib import Path
+
 import ml_dtypes
 import numpy as np
 import pytest
 
-from relay_tune.codegen.compiler import module_text
+from relay_tune.codegen.compiler import compile_text, module_text
 from relay_tune.codegen.kernels.matrix_writer import PERMISSION
 from relay_tune.codegen.kernels.statement_writer import write_kernel
 from relay_tune.codegen.matrix_description import matrix_description
@@ -141,3 +146,42 @@ def test_native_code_computes_what_statements_say(threads: int, kind: LoopKind) 
     for at_end in (True, False):
         native = run_native(products(kind), arrays, NATIVE, threads=threads, at_end=at_end)
         np.testing.assert_array_equal(native[RESULT], expected[RESULT])
+
+
+PROGRAM = r"""
+#include <stdint.h>
+#include <stdio.h>
+void kernel(const void*, const void*, void*, int64_t, int64_t);
+static uint16_t left[LEFT], right[RIGHT];
+static float result[RESULT];
+int main(void) {
+    if (fread(left, 2, LEFT, stdin) != LEFT || fread(right, 2, RIGHT, stdin) != RIGHT)
+        return 1;
+    for (int call = 0; call < 3; call++)
+        kernel(left, right, result, 0, 1);
+    return fwrite(result, 4, RESULT, stdout) != RESULT;
+}
+"""
+
+
+@needs_registers
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+def test_a_kernel_asks_for_the_registers_itself(tmp_path: Path) -> None:
+    """In a process of its own nobody else did: the first instruction would end it."""
+    image = compile_text(module_text([kernel()], NATIVE), NATIVE)
+    (tmp_path / "kernel.o").write_bytes(image)
+    (tmp_path / "main.c").write_text(PROGRAM)
+    sizes = [f"-D{buffer.name.upper()}={prod(buffer.shape)}" for buffer in (LEFT, RIGHT, RESULT)]
+    command = ["cc", *sizes, "main.c", "kernel.o", "-o", "main"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    arrays = operands()
+    data = arrays["left"].tobytes() + arrays["right"].tobytes()
+    run = subprocess.run([tmp_path / "main"], input=data, capture_output=True, check=True)
+    expected = {
+        LEFT: arrays["left"],
+        RIGHT: arrays["right"],
+        RESULT: np.zeros(RESULT.shape, np.float32),
+    }
+    run_loops(products(), dict(expected))
+    found = np.frombuffer(run.stdout, np.float32).reshape(RESULT.shape)
+    np.testing.assert_array_equal(found, expected[RESULT])

@@ -1,0 +1,122 @@
+"""Infinities, NaN, and numbers near the ends of float32 in sums of bfloat16 products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from relay_tune.codegen.target import native_target
+from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.plan import plan_program
+from relay_tune.tensor.evaluate import evaluate
+from tests.schedule.convolutions import convolution_program, feeds_of
+from tests.schedule.machines import TILES
+from tests.schedule.products import dense
+from tests.schedule.running import run_schedule
+
+WAYS = (
+    "expressions",
+    pytest.param(
+        "native",
+        marks=pytest.mark.skipif(
+            not native_target().has_matrix_tiles, reason="needs matrix registers"
+        ),
+    ),
+)
+
+
+def result(program: TensorProgram, algorithm: str, feeds: dict[Any, Any], way: str) -> Any:
+    """The result under an algorithm, as expressions say or as compiled code has it."""
+    plan = plan_program(program, algorithm)
+    known = {**feeds, **dict(plan.program.constants)}
+    with np.errstate(all="ignore"):
+        if way == "expressions":
+            return evaluate(plan.program.outputs, known)[0]
+        _, schedule = plan.default_under_algorithm(TILES, 1)
+        return run_schedule(plan, schedule, native_target(), known)[0]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("algorithm", ["bf16x3", "bf16x6"])
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 3.4e38])
+def test_a_row_that_reads_no_such_number_is_not_touched(
+    value: float, algorithm: str, way: str
+) -> None:
+    program = dense(21, 40, 16)
+    feeds = feeds_of(program)
+    expected = result(program, algorithm, feeds, way)
+    (x,) = program.inputs
+    feeds[x][10, 5] = value
+    found = result(program, algorithm, feeds, way)
+    assert np.isnan(found[10]).all()
+    others = np.arange(21) != 10
+    np.testing.assert_array_equal(found[others], expected[others])
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("algorithm", ["bf16x3", "bf16x3_gathered", "bf16x6"])
+def test_windows_that_fill_registers_see_their_own_elements_only(algorithm: str, way: str) -> None:
+    program = convolution_program((1, 4, 6, 32, 16))
+    bad = spoilt(program, algorithm, way, at=(2, 4))
+    assert bad == windows_around(2, 4)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_other_windows_see_what_follows_them_in_their_line(way: str) -> None:
+    """Three pixels of three channels are 9 of 32 steps; zeros multiply those behind them."""
+    program = convolution_program((1, 4, 6, 3, 16))
+    own = windows_around(2, 4)
+    assert spoilt(program, "bf16x3", way, at=(2, 4)) == own | {
+        (line, column) for line in (0, 1, 2) for column in (0, 1)
+    }
+    assert spoilt(program, "bf16x3_gathered", way, at=(2, 4)) == own
+
+
+def spoilt(
+    program: TensorProgram, algorithm: str, way: str, at: tuple[int, int]
+) -> set[tuple[int, int]]:
+    """The places of a 3x3 convolution's result that an infinity at a place of the data makes NaN.
+
+    All others are as without it.
+    """
+    feeds = feeds_of(program)
+    expected = result(program, algorithm, feeds, way)[0]
+    feeds[program.inputs[0]][0, *at, 1] = np.inf
+    found = result(program, algorithm, feeds, way)[0]
+    bad = np.isnan(found).all(axis=-1)
+    np.testing.assert_array_equal(found[~bad], expected[~bad])
+    return {(int(line), int(column)) for line, column in np.argwhere(bad)}
+
+
+def windows_around(line: int, column: int) -> set[tuple[int, int]]:
+    """The places whose 3x3 window holds one of the data, in a result of 4 lines of 6."""
+    return {(h, w) for h in range(4) for w in range(6) if 0 <= line - h < 3 and 0 <= column - w < 3}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("algorithm", "bound"), [("bf16x3", 1e-5), ("bf16x6", 1e-6)])
+@pytest.mark.parametrize("scale", [2.0**-100, 1.0, 2.0**120])
+def test_numbers_within_these_ends_are_as_exact_as_any(
+    scale: float, algorithm: str, bound: float, way: str
+) -> None:
+    program = convolution_program((1, 2, 6, 32, 16))
+    feeds = feeds_of(program)
+    (x,) = program.inputs
+    feeds[x] *= np.float32(scale)
+    found = result(program, algorithm, feeds, way)
+    (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
+    assert np.abs(found - expected).max() <= bound * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_parts_that_are_subnormal_count_as_zero_at_most(way: str) -> None:
+    """Below 2^-110 the smallest part is subnormal, below 2^-118 the second, too."""
+    program = convolution_program((1, 2, 6, 32, 16))
+    feeds = feeds_of(program)
+    (x,) = program.inputs
+    feeds[x] *= np.float32(2.0**-112)
+    found = result(program, "bf16x6", feeds, way)
+    (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
+    assert np.abs(found - expected).max() <= 1e-4 * np.abs(expected).max()
