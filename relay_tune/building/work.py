@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from math import prod
+from math import inf, prod
 
 from relay_tune.codegen.kernel_work import MATRICES, KernelWork
 from relay_tune.ir.dtypes import DTYPES
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.matrix_tiles.nest_product import nest_product
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import DIRECT
 from relay_tune.tensor.expression import Binary, Tensor
+from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.size import nominal
+from relay_tune.tensor.tensor import ProcedureOutput
 from relay_tune.tensor.walk import loads
 
 BYTE_TYPES = frozenset({"int8", "uint8"})
@@ -25,7 +25,7 @@ def work_of(plan: Plan) -> KernelWork:
     return KernelWork(
         written=plan_operations(plan.with_algorithm(DIRECT)),
         operations=_operations_by_unit(plan),
-        bytes=program_bytes(plan.program),
+        bytes=plan_bytes(plan),
         algorithm=plan.algorithm,
     )
 
@@ -44,14 +44,43 @@ def nest_operations(nest: Nest) -> int:
     return nest.points * (2 if nest.operation == "sum" and is_product else 1)
 
 
-def program_bytes(program: TensorProgram) -> int:
-    """The bytes of all inputs, constants and outputs."""
-    constants = [tensor for tensor, _ in program.constants]
-    tensors: Sequence[Tensor] = (*program.inputs, *constants, *program.outputs)
-    return sum(
-        prod(nominal(extent) for extent in tensor.shape) * DTYPES[tensor.dtype].itemsize
-        for tensor in tensors
+def plan_bytes(plan: Plan) -> int:
+    """The bytes of all inputs, constants and outputs, as far as they are read or written.
+
+    Of a table of which few rows are taken, it is those rows.
+    """
+    program = plan.program
+    read = _elements_read(plan)
+    given = (*program.inputs, *(tensor for tensor, _ in program.constants))
+    taken = sum(
+        min(_elements(tensor), read.get(tensor, inf)) * DTYPES[tensor.dtype].itemsize
+        for tensor in given
     )
+    stored = sum(_elements(each) * DTYPES[each.dtype].itemsize for each in program.outputs)
+    return int(taken) + stored
+
+
+def _elements_read(plan: Plan) -> dict[Tensor, int]:
+    """How many elements the nests read of each tensor at most; nothing of what procedures read."""
+    whole = {
+        tensor
+        for step in plan.steps
+        if isinstance(step, ProcedureOutput)
+        for tensor in step.procedure.inputs
+    }
+    found: Counter[Tensor] = Counter()
+    for nest, times in zip(plan.nests, plan.repeats, strict=True):
+        results = prod(axis.extent for axis in nest.axes)
+        for root in nest.roots:
+            points = nest.points if root is nest.body else results
+            for load in loads(root):
+                if isinstance(load.tensor, FlatView):
+                    found[load.tensor.viewed] += points * (times or 1)
+    return {tensor: count for tensor, count in found.items() if tensor not in whole}
+
+
+def _elements(tensor: Tensor) -> int:
+    return prod(nominal(extent) for extent in tensor.shape)
 
 
 def _operations_by_unit(plan: Plan) -> dict[str, int]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from relay_tune.building.work import plan_operations, program_bytes
+from relay_tune.building.work import plan_bytes, plan_operations
 from relay_tune.codegen.target import Target
 from relay_tune.errors import BuildError
 from relay_tune.first_order.primitive_calls import is_scalar_arithmetic
@@ -50,8 +50,7 @@ class Task:
 def network_bytes(tasks: Sequence[Task], target: Target) -> int:
     """What one run of a whole network touches, with the algorithms that touch most."""
     return sum(
-        task.weight * max(program_bytes(plan.program) for plan in task.plans_for(target))
-        for task in tasks
+        task.weight * max(plan_bytes(plan) for plan in task.plans_for(target)) for task in tasks
     )
 
 
@@ -97,4 +96,4 @@ def _task(key: PrimitiveKey, function: Function, weight: int, accuracy: Accuracy
         return None  # dynamic shapes: built and run without schedules
     if not plan.nests:
         return None
-    return Task(key, function, plan, weight, plan_operations(plan), program_bytes(plan.program))
+    return Task(key, function, plan, weight, plan_operations(plan), plan_bytes(plan))

@@ -46,3 +46,10 @@ def test_quantization_is_computed_in_float32() -> None:
     x = input_tensor("x", (64,), "float32")
     y = compute("y", (64,), lambda i: cast(x[i], "int8"))
     assert work_of(plan_program(TensorProgram((x,), (y,), ()))).operations == {"float32": 64}
+
+
+def test_of_a_table_only_the_rows_that_are_taken_are_read() -> None:
+    table, rows = input_tensor("table", (1000, 16), "float32"), input_tensor("rows", (4,), "int64")
+    y = compute("y", (4, 16), lambda i, j: table[rows[i], j])
+    work = work_of(plan_program(TensorProgram((table, rows), (y,), ())))
+    assert work.bytes == 4 * 16 * 4 + 4 * 8 + 4 * 16 * 4
