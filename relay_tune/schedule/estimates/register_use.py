@@ -61,7 +61,7 @@ def register_use(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -
     if product is not None:
         rows, blocks = tile_registers(choice, nest, product)
         held, code = rows * blocks, MATRIX_CODE * rows * blocks
-        in_use = registers(rows, blocks)
+        in_use = registers(rows, blocks, product.right_parts)
         loaded = operand_loads(product, rows, blocks) / (held * len(product.terms))
         return RegisterUse(held, in_use, in_use, code, loaded)
     full = dict(tiled_axes(nest, choice))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import permutations
 
 from relay_tune.schedule.choice import TileChoice
@@ -10,8 +10,8 @@ from relay_tune.schedule.matrix_tiles.nest_product import NestProduct, fits
 from relay_tune.schedule.nest import Nest
 from relay_tune.tensor.matrix_registers import COLUMNS
 
-TILE_COUNTS = (1, 2, 3)
-"""Registers along a side of a tile; more leave no place for operands."""
+ROW_COUNTS, BLOCK_TILES = (1, 2, 3, 4, 5), (1, 2, 3)
+"""Registers along the sides of a tile; more leave no place for operands."""
 
 MOVED_LOOPS = 3
 """Loops whose order is chosen: the innermost ones but that over columns."""
@@ -26,10 +26,10 @@ def matrix_alternatives(nest: Nest, product: NestProduct) -> dict[str, tuple[obj
     choices: dict[str, tuple[object, ...]] = {
         "vector": ((column, COLUMNS),),
         "vectors": (1,),
-        f"tile{row}": _extents(product.row.extent, product.register_rows),
+        f"tile{row}": _extents(ROW_COUNTS, product.row.extent, product.register_rows),
     }
     if product.block is not None:
-        choices[f"tile{places[product.block]}"] = _extents(product.block.extent, 1)
+        choices[f"tile{places[product.block]}"] = _extents(BLOCK_TILES, product.block.extent, 1)
     choices["order"] = tuple(_orders(len(nest.axes), column))
     choices[f"blocks{row}"] = tuple(
         n for n in BLOCK_COUNTS if n == 1 or product.row.extent // n >= 4 * product.register_rows
@@ -47,7 +47,7 @@ def matrix_misfit(choice: TileChoice, nest: Nest, product: NestProduct) -> str |
         return "vectors along another axis than the columns of matrix registers"
     if choice.prefetch or choice.unroll != 1:
         return "steps that are written out or fetched ahead"
-    if not fits(row, blocks):
+    if not fits(row, blocks, product.right_parts):
         return f"a tile of {row} x {blocks} matrix registers"
     sized = dict(zip(nest.axes, choice.tile, strict=True))
     others = [n for axis, n in sized.items() if axis not in (product.row, product.block)]
@@ -65,9 +65,9 @@ def tile_registers(choice: TileChoice, nest: Nest, product: NestProduct) -> tupl
     return -(-sized[product.row] // product.register_rows), blocks
 
 
-def _extents(extent: int, step: int) -> tuple[int, ...]:
+def _extents(counts: Sequence[int], extent: int, step: int) -> tuple[int, ...]:
     """The tiles of some registers, the last of which may reach to the end of the axis."""
-    return tuple(dict.fromkeys(min(n * step, extent) for n in TILE_COUNTS))
+    return tuple(dict.fromkeys(min(n * step, extent) for n in counts))
 
 
 def _orders(rank: int, column: int) -> Iterator[tuple[int, ...]]:

@@ -53,6 +53,11 @@ class NestProduct:
         return _form(self.terms[0][0]).coefficient(self.row)
 
     @property
+    def right_parts(self) -> int:
+        """The parts of the right operand."""
+        return len({right for _, right in self.terms})
+
+    @property
     def register_rows(self) -> int:
         """The rows of a register, so that the last one is nearly as full as the others."""
         return balanced_rows(self.row.extent)
@@ -63,23 +68,35 @@ def balanced_rows(extent: int) -> int:
     return -(-extent // -(-extent // ROWS))
 
 
-def registers(rows: int, blocks: int) -> int:
-    """The registers of a tile of so many registers: results, left and right operands."""
+def holds_right(rows: int, blocks: int, parts: int) -> bool:
+    """Whether a tile of so many registers has place for all parts of its right operands.
+
+    Its left operands then pass by, each loaded once into the registers that are left.
+    """
+    return rows * blocks + parts * blocks < REGISTERS
+
+
+def registers(rows: int, blocks: int, parts: int) -> int:
+    """The registers of a tile: results, left and right operands, of which the right has `parts`."""
+    if holds_right(rows, blocks, parts):
+        return min(rows * blocks + parts * blocks + rows, REGISTERS)
     return rows * blocks + rows + blocks
 
 
+def fits(rows: int, blocks: int, parts: int) -> bool:
+    """Whether such a tile has place."""
+    return registers(rows, blocks, parts) <= REGISTERS
+
+
 def operand_loads(product: NestProduct, rows: int, blocks: int) -> int:
-    """The operands that a step of such a tile loads: each where it changes, a part at a time."""
+    """The operands that a step of such a tile loads: each once, or where it changes."""
+    if holds_right(rows, blocks, product.right_parts):
+        return rows * len({left for left, _ in product.terms}) + blocks * product.right_parts
     changes = [
         1 + sum(before[side] is not after[side] for before, after in pairwise(product.terms))
         for side in (0, 1)
     ]
-    return rows * changes[0] + blocks * changes[1]
-
-
-def fits(rows: int, blocks: int) -> bool:
-    """Whether such a tile has place."""
-    return registers(rows, blocks) <= REGISTERS
+    return changes[0] * rows + changes[1] * blocks
 
 
 @lru_cache(maxsize=REMEMBERED)

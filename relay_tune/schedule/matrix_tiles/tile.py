@@ -2,9 +2,10 @@
 
 results = 0                                        registers of rows x 16 columns
 for reduction axes in order
-  for each product of parts
-    left operands, right operands                  those that are not there yet
-    results += left * right
+  right operands                                   all parts, if registers hold them
+  for rows of registers
+    for left operands
+      results += left * right
 local tile = results
 for rows of the tile
   store the epilogue of the local tile             vectors along the columns
@@ -16,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.loop_shapes import loop_over
-from relay_tune.schedule.matrix_tiles.nest_product import NestProduct, registers
+from relay_tune.schedule.matrix_tiles.nest_product import NestProduct, holds_right, registers
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.packed_loads import PackedLoad
 from relay_tune.schedule.tile_points import Binding
@@ -56,6 +57,7 @@ class MatrixTile:
         extents = dict(zip(nest.axes, choice.tile, strict=True))
         self.rows = -(-extents[product.row] // product.register_rows)
         self.blocks = extents[product.block] if product.block is not None else 1
+        self.holds_right = holds_right(self.rows, self.blocks, product.right_parts)
         self.steps = [
             axis
             for axis in (nest.reduction[place] for place in choice.reduction_order)
@@ -65,8 +67,8 @@ class MatrixTile:
     def configured(self, body: Statement) -> Statement:
         """`body` with the registers that its tiles use."""
         counts = [0] * REGISTERS
-        for register in range(registers(self.rows, self.blocks)):
-            is_right = register >= self._right(0)
+        for register in range(registers(self.rows, self.blocks, self.product.right_parts)):
+            is_right = self._right(0, 0) <= register < self._left(0)
             counts[register] = ROWS if is_right else self.product.register_rows
         return MatrixRegisters(tuple(counts), body)
 
@@ -103,16 +105,46 @@ class MatrixTile:
     def _result(self, row: int, column: int) -> int:
         return row * self.blocks + column
 
-    def _left(self, row: int) -> int:
-        return self.rows * self.blocks + row
+    def _right(self, part: int, column: int) -> int:
+        """The register of a right operand; where not all parts are held, they share it."""
+        place = part if self.holds_right else 0
+        return (self.rows + place) * self.blocks + column
 
-    def _right(self, column: int) -> int:
-        return self._left(self.rows) + column
+    def _left(self, number: int) -> int:
+        """The register of a left operand; they take turns in what is left."""
+        first = (self.rows + (self.product.right_parts if self.holds_right else 1)) * self.blocks
+        return first + number % min(self.rows, REGISTERS - first)
 
     def _step(
         self, at: Mapping[Axis, Scalar], starts: Sequence[int], columns: int
     ) -> Iterator[Statement]:
-        """One step of the reduction: each operand is loaded where it changes."""
+        """One step of the reduction."""
+        return (self._passing_left if self.holds_right else self._changing)(at, starts, columns)
+
+    def _passing_left(
+        self, at: Mapping[Axis, Scalar], starts: Sequence[int], columns: int
+    ) -> Iterator[Statement]:
+        """All right operands first; each left one is loaded once and multiplied by these."""
+        terms = self.product.terms
+        rights = list(dict.fromkeys(right for _, right in terms))
+        for part, right in enumerate(rights):
+            for column in range(columns):
+                yield self._load_right(right, at, part, column)
+        number = 0
+        for row, start in enumerate(starts):
+            for left in dict.fromkeys(left for left, _ in terms):
+                yield self._load_left(left, at, number, start)
+                for other, right in terms:
+                    if other is left:
+                        for column in range(columns):
+                            operands = self._left(number), self._right(rights.index(right), column)
+                            yield MatrixMultiply(self._result(row, column), *operands)
+                number += 1
+
+    def _changing(
+        self, at: Mapping[Axis, Scalar], starts: Sequence[int], columns: int
+    ) -> Iterator[Statement]:
+        """Product after product; an operand is loaded where it changes."""
         held: tuple[Load | None, Load | None] = (None, None)
         for left, right in self.product.terms:
             if left is not held[0]:
@@ -120,24 +152,28 @@ class MatrixTile:
                     self._load_left(left, at, row, start) for row, start in enumerate(starts)
                 )
             if right is not held[1]:
-                yield from (self._load_right(right, at, column) for column in range(columns))
+                yield from (self._load_right(right, at, 0, column) for column in range(columns))
             held = left, right
             for row in range(len(starts)):
                 for column in range(columns):
                     yield MatrixMultiply(
-                        self._result(row, column), self._left(row), self._right(column)
+                        self._result(row, column), self._left(row), self._right(0, column)
                     )
 
-    def _load_left(self, load: Load, at: Mapping[Axis, Scalar], row: int, start: int) -> Statement:
+    def _load_left(
+        self, load: Load, at: Mapping[Axis, Scalar], number: int, start: int
+    ) -> Statement:
         axis = self.product.row
         index = substitute(load.indices[0], {**at, axis: at[axis] + start})
-        return MatrixLoad(self._left(row), load.tensor, (index,), self.product.stride)
+        return MatrixLoad(self._left(number), load.tensor, (index,), self.product.stride)
 
-    def _load_right(self, load: Load, at: Mapping[Axis, Scalar], column: int) -> Statement:
+    def _load_right(
+        self, load: Load, at: Mapping[Axis, Scalar], part: int, column: int
+    ) -> Statement:
         block = self.product.block
         own = at if block is None else {**at, block: at[block] + column}
         index = substitute(load.indices[0], own)
-        return MatrixLoad(self._right(column), load.tensor, (index,), STEPS)
+        return MatrixLoad(self._right(part, column), load.tensor, (index,), STEPS)
 
     def _kept(self, results: Buffer, starts: Sequence[int], cell: tuple[int, int]) -> Statement:
         row, column = cell

@@ -91,7 +91,9 @@ def test_a_space_holds_what_fits(plan: Plan) -> None:
     sensible = [choice for choice in choices if space.is_sensible(choice)]
     assert 0 < len(sensible) < len(choices)
     for choice in choices:
-        assert space.is_sensible(choice) == fits(*tile_registers(choice, nest, product))
+        assert space.is_sensible(choice) == fits(
+            *tile_registers(choice, nest, product), product.right_parts
+        )
 
 
 @pytest.mark.parametrize("algorithm", ["bf16x3", "bf16x6", "bf16x3_gathered"])

@@ -14,6 +14,7 @@ from relay_tune.schedule.matrix_tiles.nest_product import (
     NestProduct,
     balanced_rows,
     fits,
+    holds_right,
     nest_product,
     registers,
     with_long_rows,
@@ -103,9 +104,12 @@ def test_balanced_rows_by_hand() -> None:
 
 
 def test_registers_of_a_tile() -> None:
-    assert registers(2, 2) == 8 and fits(2, 2)
-    assert registers(1, 3) == 7 and fits(1, 3)
-    assert not fits(2, 3) and not fits(1, 4)
+    """Two parts of the right operand stay in registers where there is room, three more rarely."""
+    assert registers(2, 2, 2) == 8 and fits(2, 2, 2) and not holds_right(2, 2, 2)
+    assert registers(1, 3, 2) == 7 and fits(1, 3, 2) and not holds_right(1, 3, 2)
+    assert registers(5, 1, 2) == 8 and fits(5, 1, 2) and holds_right(5, 1, 2)
+    assert fits(4, 1, 3) and holds_right(4, 1, 3)
+    assert not fits(2, 3, 2) and not fits(1, 4, 2) and not fits(5, 1, 3)
 
 
 # Long rows ---------------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ def test_a_tile_of_two_by_two_registers() -> None:
     kernel = apply_schedule(plan, Schedule(choices, "bf16x3")).kernels[-1]
     assert kernel_text(kernel).splitlines() == [
         "kernel kernel_1(parts: bfloat16[2688], w_pairs: bfloat16[4096], relu: float32[672])",
-        "  matrix registers of 11, 11, 11, 11, 11, 11, 16, 16 rows",
+        "  matrix registers of 11, 11, 11, 11, 16, 16, 11, 11 rows",
         "  for i_t in 0 .. 1",
         "    for jo_t in 0 .. 1",
         "      for ji_t in 0 .. 1",
@@ -119,28 +119,28 @@ def test_a_tile_of_two_by_two_registers() -> None:
         "        m3 = 0",
         "        for kb in 0 .. 2",
         # The smaller part of 21 rows: the second register begins in row 10, so as to end with them.
-        "          m4 = parts[kb * 32 + i_t * 21 * 64 + 1344] in rows 64 apart",
-        "          m5 = parts[kb * 32 + (i_t * 21 + 10) * 64 + 1344] in rows 64 apart",
-        "          m6 = w_pairs[kb * 1024 + jo_t * 2 * 2048] in rows 32 apart",
-        "          m7 = w_pairs[kb * 1024 + (jo_t * 2 + 1) * 2048] in rows 32 apart",
-        "          m0 += m4 * m6",
-        "          m1 += m4 * m7",
-        "          m2 += m5 * m6",
-        "          m3 += m5 * m7",
+        "          m6 = parts[kb * 32 + i_t * 21 * 64 + 1344] in rows 64 apart",
+        "          m7 = parts[kb * 32 + (i_t * 21 + 10) * 64 + 1344] in rows 64 apart",
+        "          m4 = w_pairs[kb * 1024 + jo_t * 2 * 2048] in rows 32 apart",
+        "          m5 = w_pairs[kb * 1024 + (jo_t * 2 + 1) * 2048] in rows 32 apart",
+        "          m0 += m6 * m4",
+        "          m1 += m6 * m5",
+        "          m2 += m7 * m4",
+        "          m3 += m7 * m5",
         # The larger part, by the same constants.
-        "          m4 = parts[kb * 32 + i_t * 21 * 64] in rows 64 apart",
-        "          m5 = parts[kb * 32 + (i_t * 21 + 10) * 64] in rows 64 apart",
-        "          m0 += m4 * m6",
-        "          m1 += m4 * m7",
-        "          m2 += m5 * m6",
-        "          m3 += m5 * m7",
+        "          m6 = parts[kb * 32 + i_t * 21 * 64] in rows 64 apart",
+        "          m7 = parts[kb * 32 + (i_t * 21 + 10) * 64] in rows 64 apart",
+        "          m0 += m6 * m4",
+        "          m1 += m6 * m5",
+        "          m2 += m7 * m4",
+        "          m3 += m7 * m5",
         # The same data by the smaller part of the constants.
-        "          m6 = w_pairs[kb * 1024 + jo_t * 2 * 2048 + 512] in rows 32 apart",
-        "          m7 = w_pairs[kb * 1024 + (jo_t * 2 + 1) * 2048 + 512] in rows 32 apart",
-        "          m0 += m4 * m6",
-        "          m1 += m4 * m7",
-        "          m2 += m5 * m6",
-        "          m3 += m5 * m7",
+        "          m4 = w_pairs[kb * 1024 + jo_t * 2 * 2048 + 512] in rows 32 apart",
+        "          m5 = w_pairs[kb * 1024 + (jo_t * 2 + 1) * 2048 + 512] in rows 32 apart",
+        "          m0 += m6 * m4",
+        "          m1 += m6 * m5",
+        "          m2 += m7 * m4",
+        "          m3 += m7 * m5",
         "        products[0, 0] in rows 32 apart = m0",
         "        products[0, 16] in rows 32 apart = m1",
         "        products[10, 0] in rows 32 apart = m2",
@@ -153,6 +153,24 @@ def test_a_tile_of_two_by_two_registers() -> None:
         "            relu[(jo_t * 2 + 1) * 16 + ji_l + (i_t * 21 + i_i) * 32]"
         " = max(products[i_i, ji_l + 16] + 0.5, 0)",
     ]
+
+
+def test_left_operands_pass_by_right_ones_that_stay() -> None:
+    """Three registers of rows by one of columns: a step loads each operand once."""
+    plan = plan_program(dense(33, 32, 16), "bf16x3")
+    place = matrix_place(plan)
+    _, schedule = plan.default_under_algorithm(TILES, 1)
+    rank = len(plan.nests[place].axes)
+    choice = replace(
+        schedule.choices[place], tile=(33, *(1,) * (rank - 2), 16), blocks=(1,) * rank, parallel=0
+    )
+    choices = (*schedule.choices[:place], choice, *schedule.choices[place + 1 :])
+    kernel = apply_schedule(plan, Schedule(choices, "bf16x3")).kernels[-1]
+    lines = [line.strip() for line in kernel_text(kernel).splitlines()]
+    loads = [line.split(" = ")[0] for line in lines if "in rows" in line and line[0] == "m"]
+    assert loads == ["m3", "m4", "m5", "m6", "m7", "m5", "m6", "m7"]
+    first = lines.index("m0 += m5 * m3")
+    assert lines[first : first + 4][2:] == ["m0 += m6 * m3", "m0 += m6 * m4"]
 
 
 def test_rows_of_a_last_tile_are_computed_again() -> None:
