@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from collections.abc import Sequence
 from dataclasses import replace
@@ -82,6 +83,20 @@ def test_algorithms_are_tried_first_in_the_order_of_their_estimates(
     defaults = [schedule.to_json() for schedule in space.defaults]
     assert len(defaults) >= 3
     assert runner.measured[: len(defaults)] == defaults
+
+
+def test_the_log_tells_what_each_algorithm_has_to_do(
+    convolution_task: Task, target: Target, tmp_path: Path
+) -> None:
+    result = tuned([convolution_task], SimulatedRunner(), tmp_path / "log.db", target, 2)
+    with logs.open_log(tmp_path / "log.db") as log:
+        described = json.loads(log.task(convolution_task.key.digest) or "")
+    told = described["algorithms"]
+    works = ProgramSpace(convolution_task.plan, machine_of(target), 2).works
+    assert all({"operations": w.operations, "bytes": w.bytes} in told for w in works)
+    assert len(told) == len({(*w.operations.items(), w.bytes) for w in works})
+    limits = SimulatedRunner().limits()
+    assert result.tasks[0].limit_seconds == limits.least_bound(works).seconds
 
 
 def test_defaults_come_first_and_the_result_is_not_slower(
