@@ -35,3 +35,17 @@ def dense(
     if not constant:
         return TensorProgram((x, w), (result,), ())
     return TensorProgram((x,), (result,), ((w, data),))
+
+
+def batched(rows: int, steps: int, columns: int, *, constant: bool = False) -> TensorProgram:
+    """Two products, each with weights of its own."""
+    x = input_tensor("x", (2, rows, steps), "float32")
+    w = input_tensor("w", (2, steps, columns), "float32")
+    k = Axis("k", steps)
+
+    def element(b: Scalar, i: Scalar, j: Scalar) -> Scalar:
+        return reduce("sum", [k], x[b, i, k] * w[b, k, j])
+
+    y = compute("y", (2, rows, columns), element)
+    data = np.ones(w.shape, np.float32)
+    return TensorProgram((x,), (y,), ((w, data),)) if constant else TensorProgram((x, w), (y,), ())

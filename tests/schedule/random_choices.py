@@ -4,8 +4,10 @@ import random
 from dataclasses import replace
 
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.matrix_tiles.nest_product import NestProduct, nest_product
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import outer_loops
+from relay_tune.schedule.schedule import misfit
 from relay_tune.schedule.space import NestSpace
 
 
@@ -19,6 +21,34 @@ def point_of_space(rng: random.Random, space: NestSpace) -> TileChoice:
 
 def any_choice(rng: random.Random, nest: Nest, most_points: int = 48) -> TileChoice:
     """A choice that fits the nest, however odd; its tile has about `most_points` at most."""
+    product = nest_product(nest)
+    if product is None:
+        return _any_tile(rng, nest, most_points)
+    choice = _any_matrix_tile(rng, nest, product)
+    while misfit(choice, nest) is not None:
+        choice = _any_matrix_tile(rng, nest, product)
+    return choice
+
+
+def _any_matrix_tile(rng: random.Random, nest: Nest, product: NestProduct) -> TileChoice:
+    """A tile of any rows, those between registers too, in any order and blocks."""
+    extents = dict.fromkeys(nest.axes, 1) | {product.column: product.column.extent}
+    extents[product.row] = rng.randint(product.register_rows, product.row.extent)
+    if product.block is not None:
+        extents[product.block] = rng.randint(1, product.block.extent)
+    choice = replace(
+        _any_tile(rng, nest, most_points=1),
+        vector=nest.axes.index(product.column),
+        lanes=product.column.extent,
+        tile=tuple(extents[axis] for axis in nest.axes),
+        unroll=1,
+        parallel=0,
+        prefetch=False,
+    )
+    return replace(choice, parallel=rng.randint(0, len(outer_loops(nest.axes, choice))))
+
+
+def _any_tile(rng: random.Random, nest: Nest, most_points: int) -> TileChoice:
     rank, reduced = len(nest.axes), len(nest.reduction)
     vector = rng.choice([*range(rank), -1, *([-2] if reduced else [])])
     lanes = 1 if vector == -1 else rng.choice([1 if vector >= 0 else 2, 2, 4, 4, 8, 8, 16, 32])

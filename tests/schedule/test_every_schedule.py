@@ -8,6 +8,7 @@ from relay_tune.codegen.compiler import compile_text, module_text
 from relay_tune.codegen.target import parse_target
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import apply_schedule
+from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.row_groups.row_plans import rows_algorithm, rows_of
 from relay_tune.schedule.schedule import Schedule, misfit
@@ -31,7 +32,7 @@ def check_points(seed: int, points: int) -> None:
     for point in range(points + 1):
         target = rng.choice(runnable_targets(half="float16" in program.dtypes))
         threads = rng.choice([1, 2, 3])
-        planned = plan.with_algorithm(any_algorithm(rng, plan))
+        planned = plan.with_algorithm(any_algorithm(rng, plan, machine_of(target)))
         spaces = planned.spaces(machine_of(target), threads)
         if point == 0:
             schedule = plan.default_schedule(machine_of(target), threads)
@@ -47,9 +48,9 @@ def check_points(seed: int, points: int) -> None:
             assert wrong is None, f"{program.family} on {target.cpu}: {wrong}; {schedule.to_json()}"
 
 
-def any_algorithm(rng: random.Random, plan: Plan) -> str:
-    """The direct one half of the time; blocks of any number of rows where nests form groups."""
-    known = plan.algorithms
+def any_algorithm(rng: random.Random, plan: Plan, machine: Machine) -> str:
+    """One that the machine can run; blocks of any number of rows where nests form groups."""
+    known = plan.algorithms_on(machine)
     if rng.random() < 0.5 or not any(rows_of(name) for name in known):
         return rng.choice(known)
     return rows_algorithm(rng.randint(1, 12))

@@ -139,9 +139,11 @@ def with_long_rows(nest: Nest) -> Nest:
     place = nest.axes.index(product.row)
     if not place:
         return nest
-    line, form = nest.axes[place - 1], _form(product.terms[0][0])
+    line, (left, right) = nest.axes[place - 1], map(_form, product.terms[0])
     extent = product.row.extent
-    if form.coefficient(line) != form.coefficient(product.row) * extent:
+    if left.coefficient(line) != left.coefficient(product.row) * extent:
+        return nest
+    if right.coefficient(line):  # each line has weights of its own
         return nest
     fused = Axis(f"{line.name}{product.row.name}"[:12], line.extent * extent)
     parts: dict[Axis, Scalar] = {line: fused // extent, product.row: fused % extent}

@@ -18,11 +18,12 @@ from relay_tune.schedule.matrix_tiles.stages import (
     ways_to_gather,
 )
 from relay_tune.tensor.dependencies import tensors_in_order
+from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, Scalar, binary, cast, reduce
 from relay_tune.tensor.size import symbolic_size
 from relay_tune.tensor.tensor import compute, input_tensor
-from tests.schedule.convolutions import convolution_program
-from tests.schedule.products import dense
+from tests.schedule.convolutions import convolution_program, feeds_of
+from tests.schedule.products import batched, dense
 
 SHAPE = (1, 6, 5, 32, 16)
 
@@ -76,6 +77,14 @@ def differences() -> TensorProgram:
     return TensorProgram((x,), (y,), ((w, np.ones(w.shape, np.float32)),))
 
 
+def transposed_twice() -> TensorProgram:
+    """x.T @ w.T of two inputs."""
+    x, w = input_tensor("x", (20, 33), "float32"), input_tensor("w", (32, 20), "float32")
+    k = Axis("k", 20)
+    y = compute("y", (33, 32), lambda i, j: reduce("sum", [k], x[k, i] * w[j, k]))
+    return TensorProgram((x, w), (y,), ())
+
+
 def halves() -> TensorProgram:
     """The sum is in float32, what it reads in float16."""
     x, w = input_tensor("x", (8, 32), "float16"), input_tensor("w", (32, 16), "float16")
@@ -118,8 +127,8 @@ DIFFERS: dict[str, Callable[[], TensorProgram]] = {
     "fifteen steps": product(8, 15, 16),
     "float64": product(8, 64, 16, dtype="float64"),
     "float16": halves,
-    "variable weights": product(8, 64, 16, constant=False),
-    "variable taps": convolution(constant=False),
+    "few rows of two tensors": product(31, 64, 16, constant=False),
+    "few rows of variable taps": convolution(constant=False, shape=(1, 6, 5, 32, 16)),
     "groups": grouped,
     "data of the column": scaled_by_column,
     "the largest product": largest,
@@ -146,6 +155,42 @@ def test_does_not_match(case: str) -> None:
     assert ways_to_gather(program) == ()
     assert matrix_program(program, 2, gathers=False) is None
     assert not set(algorithms(program)) & set(MATRIX_PRODUCTS)
+
+
+WITHOUT_CONSTANTS: dict[str, Callable[[], TensorProgram]] = {
+    "two tensors": product(32, 40, 48, constant=False),
+    "weights by columns": product(33, 64, 16, constant=False, transposed=True),
+    "both the other way round": transposed_twice,
+    "a batch": lambda: batched(32, 20, 16),
+    "a convolution": convolution(shape=(1, 6, 6, 5, 16), constant=False),
+    "taps of other layout": convolution(constant=False, layout="OIHW", shape=(1, 4, 8, 33, 16)),
+}
+
+
+@pytest.mark.parametrize("gathers", [False, True])
+@pytest.mark.parametrize(("parts", "bound"), [(2, 1e-5), (3, 1e-6)])
+@pytest.mark.parametrize("case", WITHOUT_CONSTANTS)
+def test_weights_may_be_known_at_run_time_only(
+    case: str, parts: int, bound: float, gathers: bool
+) -> None:
+    program = WITHOUT_CONSTANTS[case]()
+    (found,) = products_of(program)
+    assert {found.data.tensor, found.weight.tensor} == set(program.inputs)
+    changed = matrix_program(program, parts, gathers)
+    assert changed is not None and not changed.constants
+    feeds = feeds_of(program)
+    (result,) = evaluate(changed.outputs, feeds)
+    (expected,) = evaluate(program.outputs, feeds)
+    assert np.abs(result - expected).max() <= bound * np.abs(expected).max()
+
+
+def test_what_data_and_weights_share_is_no_row() -> None:
+    (found,) = products_of(batched(32, 20, 16))
+    assert [axis.extent for axis in found.shared] == [2]
+    assert (
+        products_of(batched(31, 20, 16)) == []
+    )  # of each batch: too few uses of the weights' parts
+    assert products_of(batched(32, 20, 16, constant=True)) == []
 
 
 def test_steps_are_ordered_as_the_data_lie() -> None:

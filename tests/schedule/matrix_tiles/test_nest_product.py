@@ -26,7 +26,7 @@ from relay_tune.tensor.expression import Axis, Scalar, cast, reduce
 from relay_tune.tensor.matrix_registers import ROWS
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program
-from tests.schedule.products import dense
+from tests.schedule.products import batched, dense
 
 
 def product_nest(program: TensorProgram, algorithm: str = "bf16x3") -> tuple[Nest, NestProduct]:
@@ -145,3 +145,9 @@ def test_long_lines_stay() -> None:
 def test_lines_that_do_not_follow_each_other_stay() -> None:
     _, product = product_nest(convolution_program((1, 7, 7, 64, 32)))
     assert product.row.extent == 7
+
+
+def test_batches_with_weights_of_their_own_stay() -> None:
+    _, product = product_nest(batched(35, 40, 32))
+    assert product.row.extent == 35
+    assert product.register_rows < FEW_ROWS

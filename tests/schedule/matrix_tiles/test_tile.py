@@ -17,16 +17,21 @@ from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.matrix_tiles.nest_product import nest_product
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.schedule import Schedule, misfit
+from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.evaluate import evaluate
-from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.expression import Axis, Tensor, reduce
 from relay_tune.tensor.loops_text import kernel_text
 from relay_tune.tensor.run_loops import run_loops
 from relay_tune.tensor.scalar_semantics import numpy_dtype
+from relay_tune.tensor.tensor import compute
+from tests.schedule.comparing import difference
 from tests.schedule.convolutions import EPILOGUES, POOLINGS, convolution_program, feeds_of
 from tests.schedule.machines import TILES
-from tests.schedule.products import dense
+from tests.schedule.products import batched, dense
 from tests.schedule.random_choices import any_choice, point_of_space
-from tests.schedule.running import run_schedule
+from tests.schedule.random_draw import Draw
+from tests.schedule.random_steps import STEPS
+from tests.schedule.running import program_of, run_schedule
 
 TOLERANCES = {2: 1e-5, 3: 1e-6}
 """By the parts of each factor, as a share of the largest result."""
@@ -199,6 +204,9 @@ PROGRAMS: dict[str, TensorProgram] = {
     "three channels, stride": convolution_program((1, 5, 18, 3, 16), stride=2, kernel=(3, 4)),
     "dilation": convolution_program((2, 3, 9, 20, 16), dilation=2, epilogue="residual"),
     "1x1": convolution_program((1, 7, 3, 40, 32), kernel=(1, 1), epilogue="pad"),
+    "two tensors": dense(37, 40, 32, constant=False),
+    "a batch": batched(35, 40, 32),
+    "taps of run time": convolution_program((1, 6, 7, 20, 32), constant=False),
     "pooling": convolution_program((1, 6, 8, 16, 16), epilogue="largest by two"),
 }
 
@@ -276,7 +284,7 @@ def test_epilogues_are_vectors_after_the_product(epilogue: str) -> None:
 @needs_registers
 @pytest.mark.parametrize("seed", range(12))
 def test_whatever_a_schedule_file_holds(seed: int) -> None:
-    """Any choices for the nests that are not on matrix registers, odd tiles for the one that is."""
+    """Tiles that no space has, for the nest on matrix registers and for the others."""
     rng = random.Random(seed)
     shape = (rng.randint(1, 2), rng.randint(2, 9), rng.randint(2, 19), rng.choice([4, 9, 32]), 32)
     program = convolution_program(
@@ -285,35 +293,46 @@ def test_whatever_a_schedule_file_holds(seed: int) -> None:
     algorithm = rng.choice(list(MATRIX_PRODUCTS))
     plan = plan_program(program, algorithm)
     place = matrix_place(plan)
-    choices = [any_choice(rng, nest) for nest in plan.nests]
-    choices[place] = odd_choice(rng, plan, place)
-    schedule = Schedule(tuple(choices), algorithm)
+    schedule = Schedule(tuple(any_choice(rng, nest) for nest in plan.nests), algorithm)
+    assert misfit(schedule.choices[place], plan.nests[place]) is None
     feeds, expected = inputs_and_result(program)
     threads = rng.choice([1, 2, 3])
     found = native(plan, schedule, feeds, threads, at_end=rng.random() < 0.7)
     assert_near(found, expected, algorithm, schedule)
 
 
-def odd_choice(rng: random.Random, plan: Plan, place: int) -> TileChoice:
-    """A choice that fits, though no space has it: rows between registers, any order and blocks."""
-    nest = plan.nests[place]
-    product = nest_product(nest)
-    assert product is not None
-    while True:
-        tile = [1] * len(nest.axes)
-        tile[nest.axes.index(product.column)] = 16
-        least, most = product.register_rows, product.row.extent
-        tile[nest.axes.index(product.row)] = rng.randint(least, most)
-        if product.block is not None:
-            tile[nest.axes.index(product.block)] = rng.randint(1, product.block.extent)
-        odd = replace(
-            any_choice(rng, nest),
-            vector=nest.axes.index(product.column),
-            lanes=16,
-            tile=tuple(tile),
-            unroll=1,
-            prefetch=False,
-            parallel=0,
-        )
-        if misfit(odd, nest) is None:
-            return odd
+@needs_registers
+@pytest.mark.parametrize("seed", range(16))
+def test_random_steps_follow_a_product(seed: int) -> None:
+    check_random_steps(seed)
+
+
+@needs_registers
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1000, 1400))
+def test_campaign(seed: int) -> None:
+    check_random_steps(seed)
+
+
+def check_random_steps(seed: int) -> None:
+    """A product of small whole numbers, which is exact, with whatever becomes of it."""
+    draw = Draw(random.Random(seed))
+    rng = draw.rng
+    rows, steps, columns = rng.randint(32, 60), rng.randint(16, 70), rng.choice([16, 32, 48])
+    x = draw.input((rows, steps), "float32")
+    w = draw.input((steps, columns), "float32", constant=True)
+    k = Axis("k", steps)
+    result: Tensor = compute(
+        "product", (rows, columns), lambda i, j: reduce("sum", [k], x[i, k] * w[k, j])
+    )
+    for _ in range(rng.choice([0, 1, 1, 2, 3])):
+        draw.exact = draw.exact and "16" not in result.dtype
+        result = rng.choice(STEPS)(draw, result)
+    program = program_of([result], draw.feeds, draw.constants)
+    (expected,) = evaluate([result], draw.feeds)
+    plan = plan_program(program, rng.choice(algorithms_of(program)))
+    schedule = Schedule(tuple(any_choice(rng, nest) for nest in plan.nests), plan.algorithm)
+    found = native(plan, schedule, draw.feeds, rng.choice([1, 2, 3]), at_end=rng.random() < 0.7)
+    coarse = any("16" in t.dtype for t in tensors_in_order([result]) if t.dtype != "int16")
+    wrong = difference(found, expected, coarse=coarse)
+    assert wrong is None, f"{wrong}; {schedule.to_json()}"
