@@ -37,14 +37,16 @@ def dense(
     return TensorProgram((x,), (result,), ((w, data),))
 
 
-def batched(rows: int, steps: int, columns: int, *, constant: bool = False) -> TensorProgram:
-    """Two products, each with weights of its own."""
+def batched(
+    rows: int, steps: int, columns: int, *, constant: bool = False, transposed: bool = False
+) -> TensorProgram:
+    """Two products, each with weights of its own; `transposed` ones lie as (columns, steps)."""
     x = input_tensor("x", (2, rows, steps), "float32")
-    w = input_tensor("w", (2, steps, columns), "float32")
+    w = input_tensor("w", (2, columns, steps) if transposed else (2, steps, columns), "float32")
     k = Axis("k", steps)
 
     def element(b: Scalar, i: Scalar, j: Scalar) -> Scalar:
-        return reduce("sum", [k], x[b, i, k] * w[b, k, j])
+        return reduce("sum", [k], x[b, i, k] * (w[b, j, k] if transposed else w[b, k, j]))
 
     y = compute("y", (2, rows, columns), element)
     data = np.ones(w.shape, np.float32)

@@ -9,12 +9,12 @@ from math import prod
 import numpy as np
 
 from relay_tune.tensor.affine import axis_affine
-from relay_tune.tensor.expression import Axis, Binary, Load, Reduce, Tensor
+from relay_tune.tensor.expression import Axis, Binary, Load, Reduce, Scalar, Tensor, reduce
 from relay_tune.tensor.matrix_registers import COLUMNS
 from relay_tune.tensor.scalar_value import scalar_value
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Computed
-from relay_tune.tensor.walk import axes_of
+from relay_tune.tensor.walk import axes_of, substitute
 
 LEAST_STEPS = 16
 """Shorter sums leave half of a register empty."""
@@ -31,7 +31,7 @@ class Product:
     """A stage result[.., o] = sum(steps) data[..] * weight[.., o].
 
     Attributes:
-        stage: the result; its last axis is o, of a multiple of 16 columns.
+        stage: the result; its last axis is o, of 16 columns or more.
         data: what the weights are multiplied by; it does not depend on o.
         weight: the other load, over `steps`, o, and what both depend on.
         steps: the reduction axes, as the data lie in memory, the innermost last.
@@ -52,6 +52,26 @@ class Product:
         """The rows that the weight depends on, too, as of a batch of products."""
         used = set(axes_of(self.weight))
         return tuple(axis for axis in self.rows if axis in used)
+
+    @property
+    def whole(self) -> int:
+        """The columns that fill registers."""
+        return self.stage.shape[-1] // COLUMNS * COLUMNS
+
+    def part(self, begin: int, count: int) -> Product:
+        """The product of some of the columns, with axes of its own."""
+        stage, body = self.stage, self.stage.body
+        assert isinstance(body, Reduce)
+        column = Axis(stage.axes[-1].name, count)
+        own = {axis: Axis(axis.name, axis.extent) for axis in (*self.rows, *body.axes)}
+        places: dict[Axis, Scalar] = {**own, stage.axes[-1]: column + begin}
+        data, weight = (substitute(load, places) for load in (self.data, self.weight))
+        assert isinstance(data, Load) and isinstance(weight, Load)
+        total = reduce("sum", [own[axis] for axis in body.axes], data * weight)
+        axes = (*(own[axis] for axis in self.rows), column)
+        shape = (*stage.shape[:-1], count)
+        part = Computed(name=stage.name, shape=shape, dtype=stage.dtype, axes=axes, body=total)
+        return Product(part, data, weight, tuple(own[axis] for axis in self.steps))
 
     def weights(self, constants: Mapping[Tensor, np.ndarray]) -> np.ndarray:
         """Constant weights as an array over `steps` and o."""
@@ -76,7 +96,7 @@ def match_product(stage: Tensor, constants: Mapping[Tensor, np.ndarray]) -> Prod
         return None
     if any(map(is_symbolic, (*stage.shape, *(axis.extent for axis in body.axes)))):
         return None
-    if stage.shape[-1] % COLUMNS or not stage.shape[-1] or prod(stage.shape[:-1]) < LEAST_ROWS:
+    if stage.shape[-1] < COLUMNS or prod(stage.shape[:-1]) < LEAST_ROWS:
         return None
     product = body.body
     if not isinstance(product, Binary) or product.operation != "mul":

@@ -16,6 +16,8 @@ Matrix registers multiply bfloat16 some fifteen times as fast as vector register
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import reduce as fold
 from math import prod
 from operator import add
@@ -35,9 +37,9 @@ from relay_tune.schedule.matrix_tiles.operands import (
 )
 from relay_tune.schedule.rebuilding import rebuilt
 from relay_tune.tensor.dependencies import tensors_in_order
-from relay_tune.tensor.expression import Axis, Scalar, Tensor, cast, reduce
+from relay_tune.tensor.expression import Axis, Scalar, Tensor, binary, cast, reduce, select
 from relay_tune.tensor.matrix_registers import COLUMNS, STEPS
-from relay_tune.tensor.tensor import Computed, Input, input_tensor
+from relay_tune.tensor.tensor import Computed, Input, compute, input_tensor
 
 TERMS = {
     2: ((1, 0), (0, 0), (0, 1)),
@@ -77,7 +79,7 @@ def matrix_program(program: TensorProgram, parts: int, gathers: bool) -> TensorP
     """
     known: dict[Tensor, np.ndarray] = dict(program.constants)
     changed: dict[Tensor, Tensor] = {}
-    added: list[tuple[Input, np.ndarray]] = []
+    added: Added = []
     found = False
     for tensor in tensors_in_order(program.outputs):
         if not isinstance(tensor, Computed):
@@ -88,26 +90,78 @@ def matrix_program(program: TensorProgram, parts: int, gathers: bool) -> TensorP
             if new is not tensor:
                 changed[tensor] = new
             continue
-        data = changed.get(product.data.tensor, product.data.tensor)
-        left = None if gathers else rows_in_place(product, data, parts)
-        if left is None:
-            left = rows_gathered(product, data, parts)
-        weight = product.weight.tensor
-        if weight in known:
-            data_pairs = pairs_of(product.weights(known), len(left.inner), parts)
-            constant = input_tensor(f"{weight.name}_pairs", data_pairs.shape, "bfloat16")
-            added.append((constant, data_pairs))
-            pairs: Tensor = constant
-        else:
-            pairs = stored_pairs(product, changed.get(weight, weight), len(left.inner), parts)
-        changed[tensor] = _summed(product, left, pairs, parts)
         found = True
+        if product.whole == tensor.shape[-1]:
+            changed[tensor] = _stages(product, changed, known, added, parts, gathers)
+            continue
+        whole = product.part(0, product.whole)
+        rest = product.part(product.whole, tensor.shape[-1] - product.whole)
+        left = _stages(whole, changed, known, added, parts, gathers)
+        changed[tensor] = _joined(left, _direct(rest, changed, known, added))
     if not found:
         return None
     results = tuple(changed.get(tensor, tensor) for tensor in program.outputs)
     used = set(tensors_in_order(results))
     constants = tuple((t, data) for t, data in (*program.constants, *added) if t in used)
     return TensorProgram(program.inputs, results, constants)
+
+
+Added = list[tuple[Input, np.ndarray]]
+"""Constants that stages of a new program read."""
+
+
+def _stages(
+    product: Product,
+    changed: Mapping[Tensor, Tensor],
+    known: Mapping[Tensor, np.ndarray],
+    added: Added,
+    parts: int,
+    gathers: bool,
+) -> Computed:
+    """The product of stages with other operands, and the constants that it reads."""
+    data = changed.get(product.data.tensor, product.data.tensor)
+    left = None if gathers else rows_in_place(product, data, parts)
+    if left is None:
+        left = rows_gathered(product, data, parts)
+    weight = product.weight.tensor
+    if weight not in known:
+        pairs = stored_pairs(product, changed.get(weight, weight), len(left.inner), parts)
+        return _summed(product, left, pairs, parts)
+    packed = pairs_of(product.weights(known), len(left.inner), parts)
+    constant = input_tensor(f"{weight.name}_pairs", packed.shape, "bfloat16")
+    added.append((constant, packed))
+    return _summed(product, left, constant, parts)
+
+
+def _direct(
+    product: Product,
+    changed: Mapping[Tensor, Tensor],
+    known: Mapping[Tensor, np.ndarray],
+    added: Added,
+) -> Computed:
+    """Columns that fill no register, computed as they are written, with weights of their own."""
+    stage, weight = product.stage, product.weight.tensor
+    if weight not in known:
+        return rebuilt(stage, changed)
+    weights = np.ascontiguousarray(product.weights(known))
+    constant = input_tensor(f"{weight.name}_rest", weights.shape, "float32")
+    added.append((constant, weights))
+    data = product.data
+    moved = replace(data, tensor=changed.get(data.tensor, data.tensor))
+    product_of_both = moved * constant[(*product.steps, stage.axes[-1])]
+    return replace(stage, body=reduce("sum", product.steps, product_of_both))
+
+
+def _joined(left: Computed, right: Computed) -> Computed:
+    """Columns side by side."""
+    width = left.shape[-1]
+
+    def element(*at: Scalar) -> Scalar:
+        *rows, column = at
+        behind = right[(*rows, column - width)]
+        return select(binary("lt", column, width), left[(*rows, column)], behind)
+
+    return compute(left.name, (*left.shape[:-1], width + right.shape[-1]), element)
 
 
 def _summed(product: Product, left: LeftOperand, pairs: Tensor, parts: int) -> Computed:

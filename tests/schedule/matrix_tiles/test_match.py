@@ -118,10 +118,10 @@ MATCHES: dict[str, Callable[[], TensorProgram]] = {
     "epilogue": convolution(epilogue="residual"),
     "dense": product(4, 16, 16),
     "weights by columns": product(9, 33, 48, transposed=True),
+    "1000 columns": product(8, 64, 1000),
 }
 
 DIFFERS: dict[str, Callable[[], TensorProgram]] = {
-    "1000 columns": product(8, 64, 1000),
     "8 columns": convolution(shape=(1, 6, 5, 32, 8)),
     "three rows": product(3, 64, 16),
     "fifteen steps": product(8, 15, 16),

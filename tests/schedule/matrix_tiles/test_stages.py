@@ -16,7 +16,7 @@ from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, Scalar, reduce
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program, feeds_of
-from tests.schedule.products import dense
+from tests.schedule.products import batched, dense
 
 BOUNDS = {2: 1e-5, 3: 1e-6}
 """Differences as a share of the largest result, by the parts of each factor."""
@@ -51,6 +51,12 @@ PROGRAMS: dict[str, TensorProgram] = {
     "dense": dense(7, 100, 48),
     "weights by columns": dense(7, 100, 48, transposed=True),
     "volume": volume(),
+    "1000 columns": dense(5, 70, 1000),
+    "24 channels": convolution_program((1, 6, 5, 16, 24), epilogue="residual"),
+    "two inputs": dense(40, 50, 32, constant=False),
+    "two inputs, 24 columns": dense(40, 32, 24, constant=False, transposed=True),
+    "batch": batched(33, 40, 16),
+    "batch of columns": batched(32, 64, 48, transposed=True),
 }
 
 

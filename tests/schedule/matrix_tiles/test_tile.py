@@ -208,6 +208,9 @@ PROGRAMS: dict[str, TensorProgram] = {
     "a batch": batched(35, 40, 32),
     "taps of run time": convolution_program((1, 6, 7, 20, 32), constant=False),
     "pooling": convolution_program((1, 6, 8, 16, 16), epilogue="largest by two"),
+    "40 channels": convolution_program((1, 5, 9, 16, 40), epilogue="pad"),
+    "two inputs": dense(40, 50, 40, constant=False),
+    "batch of columns": batched(33, 40, 16, transposed=True),
 }
 
 
