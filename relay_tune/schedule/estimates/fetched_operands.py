@@ -8,6 +8,8 @@ from math import prod
 from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.load_count import distinct_places, tiled_axes
+from relay_tune.schedule.matrix_tiles.fetching import sharing_tiles
+from relay_tune.schedule.matrix_tiles.nest_product import NestProduct, nest_product
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.schedule.prefetching import MOST_ELEMENTS, pieces_of
 from relay_tune.tensor.expression import Axis
@@ -46,6 +48,9 @@ def fetched_ahead(analysis: NestAnalysis, choice: TileChoice) -> Access | None:
     Several tiles in a row share it, or it is a constant that is read once, by tiles that use it
     often enough. What is read again, as for each block of a group of nests, is near by then.
     """
+    product = nest_product(analysis.nest)
+    if product is not None:
+        return _fetched_blocks(analysis, choice, product)
     tile = dict(tiled_axes(analysis.nest, choice))
     shared = sorted(_shared(analysis, choice), key=lambda access: not access.constant)
     for access in (*shared, *_read_once(analysis, choice, tile)):
@@ -54,6 +59,17 @@ def fetched_ahead(analysis: NestAnalysis, choice: TileChoice) -> Access | None:
         if access.constant or _lies_in_pieces(analysis, access, tile):
             return access
     return None
+
+
+def _fetched_blocks(
+    analysis: NestAnalysis, choice: TileChoice, product: NestProduct
+) -> Access | None:
+    """A part of what tiles on matrix registers fetch of constants; they fetch all parts."""
+    parts = [access for access in analysis.body_accesses if access.constant]
+    fetched = sum(access.elements * access.bytes for access in parts)
+    if fetched < LEAST_FETCHED or sharing_tiles(analysis.nest, product, choice) is None:
+        return None
+    return parts[0]
 
 
 def _has_several(analysis: NestAnalysis, access: Access, tile: Mapping[Axis, int]) -> bool:

@@ -36,7 +36,7 @@ def matrix_alternatives(nest: Nest, product: NestProduct) -> dict[str, tuple[obj
     )
     choices["reduction_order"] = (tuple(range(len(nest.reduction))),)
     choices["unroll"] = (1,)
-    choices["prefetch"] = (False,)
+    choices["prefetch"] = (False, True)
     return choices
 
 
@@ -45,8 +45,8 @@ def matrix_misfit(choice: TileChoice, nest: Nest, product: NestProduct) -> str |
     row, blocks = tile_registers(choice, nest, product)
     if nest.axes[choice.vector] is not product.column or choice.lanes != COLUMNS:
         return "vectors along another axis than the columns of matrix registers"
-    if choice.prefetch or choice.unroll != 1:
-        return "steps that are written out or fetched ahead"
+    if choice.unroll != 1:
+        return "steps that are written out"
     if not fits(row, blocks, product.right_parts):
         return f"a tile of {row} x {blocks} matrix registers"
     sized = dict(zip(nest.axes, choice.tile, strict=True))

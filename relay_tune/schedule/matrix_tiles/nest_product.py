@@ -68,6 +68,11 @@ def balanced_rows(extent: int) -> int:
     return -(-extent // -(-extent // ROWS))
 
 
+def offset_of(load: Load) -> int:
+    """Where an operand of a nest on matrix registers begins in its tensor."""
+    return _form(load).constant
+
+
 def holds_right(rows: int, blocks: int, parts: int) -> bool:
     """Whether a tile of so many registers has place for all parts of its right operands.
 

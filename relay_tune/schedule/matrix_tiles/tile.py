@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.loop_shapes import loop_over
+from relay_tune.schedule.matrix_tiles.fetching import fetches, sharing_tiles
 from relay_tune.schedule.matrix_tiles.nest_product import NestProduct, holds_right, registers
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.packed_loads import PackedLoad
@@ -58,6 +59,7 @@ class MatrixTile:
         self.rows = -(-extents[product.row] // product.register_rows)
         self.blocks = extents[product.block] if product.block is not None else 1
         self.holds_right = holds_right(self.rows, self.blocks, product.right_parts)
+        self.sharing = sharing_tiles(nest, product, choice) if choice.prefetch else None
         self.steps = [
             axis
             for axis in (nest.reduction[place] for place in choice.reduction_order)
@@ -87,7 +89,10 @@ class MatrixTile:
             scope=Scope.LOCAL,
         )
         cells = [(row, column) for row in range(len(starts)) for column in range(columns)]
-        body: Statement = Block(tuple(self._step(at, starts, columns)))
+        step = list(self._step(at, starts, columns))
+        if self.sharing is not None:
+            step = _interleaved(step, list(fetches(product, self.sharing, at, outer, columns)))
+        body: Statement = Block(tuple(step))
         for axis in reversed(self.steps):
             body = loop_over(axis, body)
         return Allocate(
@@ -217,6 +222,20 @@ class MatrixTile:
         for node, axis in named.items():
             body = Let(axis, substitute(node, values), body)
         return body
+
+
+def _interleaved(step: Sequence[Statement], fetched: Sequence[Statement]) -> list[Statement]:
+    """The statements of a step with prefetches spread evenly behind its multiplications."""
+    products = sum(isinstance(statement, MatrixMultiply) for statement in step)
+    found: list[Statement] = []
+    done = 0
+    for statement in step:
+        found.append(statement)
+        if isinstance(statement, MatrixMultiply):
+            begin, end = (len(fetched) * n // products for n in (done, done + 1))
+            found += fetched[begin:end]
+            done += 1
+    return found
 
 
 def _starts(rows: int, register_rows: int) -> list[int]:

@@ -112,8 +112,7 @@ MISFITS: dict[str, tuple[dict[str, Any], str]] = {
     "no lanes": ({"vector": -1, "lanes": 1}, "vectors along another axis"),
     "half of the columns": ({"tile": [14, 1, 8]}, "a tile along axes that matrix registers"),
     "few rows": ({"tile": [13, 1, 16]}, "a tile of 13 rows of a matrix register"),
-    "written out": ({"unroll": 2}, "steps that are written out or fetched ahead"),
-    "fetched": ({"prefetch": True}, "steps that are written out or fetched ahead"),
+    "written out": ({"unroll": 2}, "steps that are written out"),
     "an odd order": ({"order": [0, 1, 1]}, "a tile or order of another rank"),
 }
 

@@ -178,6 +178,42 @@ def test_left_operands_pass_by_right_ones_that_stay() -> None:
     assert lines[first : first + 4][2:] == ["m0 += m6 * m3", "m0 += m6 * m4"]
 
 
+def fetching(program: TensorProgram, tile_rows: int) -> tuple[Plan, Schedule, int]:
+    """The plan and schedule of a product whose tiles fetch, blocks of columns outermost."""
+    plan = plan_program(program, "bf16x3")
+    place = matrix_place(plan)
+    _, schedule = plan.default_under_algorithm(TILES, 1)
+    choice = replace(
+        schedule.choices[place],
+        tile=(tile_rows, 1, 16),
+        order=(1, 0, 2),
+        blocks=(1, 1, 1),
+        parallel=0,
+        prefetch=True,
+    )
+    choices = (*schedule.choices[:place], choice, *schedule.choices[place + 1 :])
+    return plan, Schedule(choices, "bf16x3"), place
+
+
+@pytest.mark.parametrize(("tile_rows", "lines"), [(32, 32), (16, 16)])
+def test_tiles_share_what_is_fetched_for_the_next_block(tile_rows: int, lines: int) -> None:
+    """A step reads two parts of 16 lines; each tile of a block fetches its share of them."""
+    plan, schedule, _ = fetching(dense(32, 64, 48), tile_rows)
+    text = kernel_text(apply_schedule(plan, schedule).kernels[-1])
+    fetched = [line for line in text.splitlines() if "prefetch" in line]
+    assert len(fetched) == lines
+    assert all("w_pairs" in line for line in fetched)
+
+
+@needs_registers
+def test_tiles_that_fetch_are_right() -> None:
+    program = dense(32, 64, 48)
+    feeds, expected = inputs_and_result(program)
+    for tile_rows in (16, 32):
+        plan, schedule, _ = fetching(program, tile_rows)
+        assert_near(native(plan, schedule, feeds, 1), expected, "bf16x3", schedule)
+
+
 def test_rows_of_a_last_tile_are_computed_again() -> None:
     """Tiles of 11 rows over 21: the last one begins at 11, one row before it, and leaves that."""
     plan = plan_program(dense(21, 64, 16), "bf16x3")
