@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from math import inf, prod
+from math import prod
 
 from relay_tune.codegen.kernel_work import MATRICES, KernelWork
 from relay_tune.ir.dtypes import DTYPES
@@ -53,11 +53,12 @@ def plan_bytes(plan: Plan) -> int:
     read = _elements_read(plan)
     given = (*program.inputs, *(tensor for tensor, _ in program.constants))
     taken = sum(
-        min(_elements(tensor), read.get(tensor, inf)) * DTYPES[tensor.dtype].itemsize
+        min(_elements(tensor), nominal(read.get(tensor, _elements(tensor))))
+        * DTYPES[tensor.dtype].itemsize
         for tensor in given
     )
     stored = sum(_elements(each) * DTYPES[each.dtype].itemsize for each in program.outputs)
-    return int(taken) + stored
+    return taken + stored
 
 
 def _elements_read(plan: Plan) -> dict[Tensor, int]:

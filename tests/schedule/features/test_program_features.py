@@ -127,11 +127,14 @@ def test_threads_are_told_apart() -> None:
     assert one["imbalance"] == 1.0
 
 
-@pytest.mark.parametrize(("blocks", "loads"), [(1, 4 / 3), (3, 8 / 9)])
-def test_matrix_registers_are_counted_by_what_there_is_of_them(blocks: int, loads: float) -> None:
+@pytest.mark.parametrize(("blocks", "operands", "loads"), [(1, 3, 4 / 3), (3, 4, 8 / 9)])
+def test_matrix_registers_are_counted_by_what_there_is_of_them(
+    blocks: int, operands: int, loads: float
+) -> None:
+    """Both parts of one right operand are held beside the left one, of three only one part."""
     found = described_product((1, 1, 49, 64, 64), tile=(13, blocks, 16))
     assert found["accumulators_by_registers"] == blocks / REGISTERS
-    assert found["operands_by_registers"] == (1 + blocks) / REGISTERS
+    assert found["operands_by_registers"] == operands / REGISTERS
     assert found["registers_over"] == 0
     assert found["loads_per_operation"] == pytest.approx(loads)
     assert all(math.isfinite(value) for value in found.values())
