@@ -7,6 +7,8 @@ import numpy as np
 from relay_tune.runtime.interpreter.values import ConstructorValue
 
 TOLERANCE = 1e-4
+RELATIVE_TOLERANCE = 1e-5
+"""Of large numbers: a sum of thousands rounds otherwise in another order of its terms."""
 
 
 def assert_same_value(found: object, expected: object, where: str = "answer") -> None:
@@ -22,4 +24,6 @@ def assert_same_value(found: object, expected: object, where: str = "answer") ->
     else:
         assert isinstance(found, np.ndarray) and isinstance(expected, np.ndarray), where
         assert (found.dtype, found.shape) == (expected.dtype, expected.shape), where
-        np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE, err_msg=where)
+        np.testing.assert_allclose(
+            found, expected, rtol=RELATIVE_TOLERANCE, atol=TOLERANCE, err_msg=where
+        )
