@@ -19,9 +19,9 @@ from relay_tune.schedule.row_groups.row_plans import grouped_steps, rows_of
 from relay_tune.schedule.schedule import DIRECT
 from relay_tune.schedule.split_reduction import can_split, split_program
 from relay_tune.schedule.winograd.blocks import tile_counts
-from relay_tune.schedule.winograd.match import match_convolution
+from relay_tune.schedule.winograd.match import Convolution, match_convolution
 from relay_tune.schedule.winograd.stages import winograd_program
-from relay_tune.schedule.winograd.transforms import FILTERINGS
+from relay_tune.schedule.winograd.transforms import FILTERINGS, Filtering
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Tensor
 
@@ -56,13 +56,20 @@ def algorithms(program: TensorProgram) -> tuple[str, ...]:
     stages = tensors_in_order(program.outputs)
     found = [match_convolution(stage, known) for stage in stages]
     convolutions = [convolution for convolution in found if convolution is not None]
-    if not convolutions:
-        return (DIRECT, *splits, *products)
-    names = [DIRECT, *splits, *products, *WINOGRAD]
-    for name, outputs in WINOGRAD.items():
-        counts = {n for c in convolutions for n in tile_counts(c, FILTERINGS[outputs])}
+    filtered = {name: _filterings(convolutions, size) for name, size in WINOGRAD.items()}
+    names = [DIRECT, *splits, *products, *(name for name, found in filtered.items() if found)]
+    for name, pairs in filtered.items():
+        counts = {count for pair in pairs for count in tile_counts(*pair)}
         names += [f"{name}_tiles{count}" for count in sorted(counts)]
     return tuple(names)
+
+
+def _filterings(
+    convolutions: Sequence[Convolution], outputs: int
+) -> list[tuple[Convolution, Filtering]]:
+    """The convolutions that tiles of so many outputs can compute, and how."""
+    found = ((c, FILTERINGS.get((outputs, c.stride))) for c in convolutions)
+    return [(convolution, filtering) for convolution, filtering in found if filtering is not None]
 
 
 def can_run(algorithm: str, machine: Machine) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -16,11 +17,12 @@ from relay_tune.tensor.walk import axes_of
 
 FEWEST_CHANNELS = 16
 TAPS = 3
+STRIDES = (1, 2)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Convolution:
-    """A convolution with 3 x 3 taps, stride 1: result[n, h, w, o] from data[n, h + kh, w + kw, c].
+    """A convolution with 3 x 3 taps: result[n, h, w, o] from data[n, s * h + kh, s * w + kw, c].
 
     Between the batch and the rows there may be other axes, of windows of any kind, over whose taps
     the result is summed: slices[s] of the data is what the result's d reads there.
@@ -31,6 +33,7 @@ class Convolution:
         weight: the load of the taps, over the axes of `tap_axes` and the last axis of `stage`.
         tap_axes: the reduction axes (rows of the taps, columns of the taps, .., channels).
         slices: the indices of the data between the batch and the rows.
+        stride: s, 1 or 2.
     """
 
     stage: Computed
@@ -38,6 +41,7 @@ class Convolution:
     weight: Load
     tap_axes: tuple[Axis, ...]
     slices: tuple[Scalar, ...] = ()
+    stride: int = 1
 
     @property
     def image(self) -> tuple[int, int, int]:
@@ -73,10 +77,10 @@ def match_convolution(stage: Tensor, constants: Mapping[Tensor, np.ndarray]) -> 
     body = stage.body
     if not isinstance(body, Reduce) or body.operation != "sum" or len(body.axes) < 3:
         return None
-    product = body.body
-    if not isinstance(product, Binary) or product.operation != "mul":
+    factors = body.body
+    if not isinstance(factors, Binary) or factors.operation != "mul":
         return None
-    for data, weight in ((product.left, product.right), (product.right, product.left)):
+    for data, weight in ((factors.left, factors.right), (factors.right, factors.left)):
         if isinstance(data, Load) and isinstance(weight, Load) and weight.tensor in constants:
             found = _matched(stage, body, data, weight)
             if found is not None:
@@ -88,10 +92,10 @@ def _matched(stage: Computed, body: Reduce, data: Load, weight: Load) -> Convolu
     rank = len(stage.shape)
     if len(data.indices) != rank or min(stage.shape[-3:-1]) < 2:
         return None
-    axes = [_tap_axis(data.indices[place], stage.axes[place], body) for place in (-3, -2)]
-    rows, columns = axes
+    rows, row_stride = _tap_axis(data.indices[-3], stage.axes[-3], body)
+    columns, stride = _tap_axis(data.indices[-2], stage.axes[-2], body)
     channel = data.indices[-1]
-    if rows is None or columns is None or not isinstance(channel, Axis):
+    if rows is None or columns is None or row_stride != stride or not isinstance(channel, Axis):
         return None
     others = tuple(axis for axis in body.axes if axis not in (rows, columns, channel))
     if len(others) != len(body.axes) - 3 or channel.extent < FEWEST_CHANNELS:
@@ -107,7 +111,7 @@ def _matched(stage: Computed, body: Reduce, data: Load, weight: Load) -> Convolu
     if not set(axes_of(weight)) <= {*body.axes, stage.axes[-1]}:
         return None
     taps = (rows, columns, *others, channel)
-    return Convolution(stage, data.tensor, weight, taps, slices)
+    return Convolution(stage, data.tensor, weight, taps, slices, stride)
 
 
 def _is_slice(index: Scalar, places: Sequence[Axis], taps: Sequence[Axis]) -> bool:
@@ -116,15 +120,13 @@ def _is_slice(index: Scalar, places: Sequence[Axis], taps: Sequence[Axis]) -> bo
     return form is not None and form.terms.keys() <= {*places, *taps}
 
 
-def _tap_axis(index: Scalar, output: Axis, body: Reduce) -> Axis | None:
-    """The reduction axis k of extent 3 where an index is `output + k`."""
+def _tap_axis(index: Scalar, output: Axis, body: Reduce) -> tuple[Axis | None, int]:
+    """The reduction axis k of extent 3 and the stride s where an index is `s * output + k`."""
     form = axis_affine(index)
-    if form is None:
-        return None
-    for axis in body.axes:
-        if axis.extent == TAPS and form == Affine({output: 1, axis: 1}):
-            return axis
-    return None
+    for axis, stride in product(body.axes, STRIDES):
+        if axis.extent == TAPS and form == Affine({output: stride, axis: 1}):
+            return axis, stride
+    return None, 0
 
 
 def _is_zero(index: Scalar) -> bool:

@@ -54,9 +54,8 @@ def winograd_program(
 
     Where blocks of so many `tiles` divide a convolution, it is computed in them. Windows of the
     results that lie side by side in tiles are reduced there (see `written_windows`). None where
-    there is no convolution of stride 1 with constant taps and enough channels.
+    there is no such convolution with constant taps and enough channels.
     """
-    filtering = FILTERINGS[outputs]
     known: dict[Tensor, np.ndarray] = dict(program.constants)
     changed: dict[Tensor, Tensor] = {}
     elementwise: set[Tensor] = set()
@@ -65,7 +64,8 @@ def winograd_program(
         if not isinstance(tensor, Computed):
             continue
         found = match_convolution(tensor, known)
-        if found is None:
+        filtering = None if found is None else FILTERINGS.get((outputs, found.stride))
+        if found is None or filtering is None:
             new = written_out(rebuilt(tensor, changed), elementwise, outputs)
             if new is not tensor:
                 changed[tensor] = new
@@ -190,8 +190,9 @@ def _window_places(
 
     None: everywhere.
     """
-    places = [tile * filtering.outputs + place for place in range(filtering.window)]
-    last = (end - 1) * filtering.outputs
+    step = filtering.outputs * filtering.stride
+    places = [tile * step + place for place in range(filtering.window)]
+    last = (end - 1) * step
     inside = [
         None if last + place < extent else binary("lt", index, extent)
         for place, index in enumerate(places)

@@ -31,9 +31,9 @@ from tests.schedule.running import runnable_targets
 # The transforms ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("outputs", FILTERINGS)
-def test_one_dimensional_filtering(outputs):
-    filtering = FILTERINGS[outputs]
+@pytest.mark.parametrize("key", FILTERINGS)
+def test_one_dimensional_filtering(key):
+    filtering = FILTERINGS[key]
     rng = np.random.default_rng(1)
     data, taps = rng.standard_normal(filtering.window), rng.standard_normal(3)
     literals = [literal(value, "float64") for value in data]
@@ -42,13 +42,13 @@ def test_one_dimensional_filtering(outputs):
         literal(a * b, "float64") for a, b in zip(transformed, filtering.taps @ taps, strict=True)
     ]
     result = [float(scalar_value(e, {}, {})) for e in filtering.result(product)]
-    assert np.allclose(result, np.correlate(data, taps), atol=1e-12)
+    assert np.allclose(result, np.correlate(data, taps)[:: filtering.stride], atol=1e-12)
 
 
 def test_transformed_taps():
     taps = np.random.default_rng(2).standard_normal((3, 3, 4, 5))
-    found = transformed_taps(FILTERINGS[4], taps)
-    matrix = FILTERINGS[4].taps
+    found = transformed_taps(FILTERINGS[4, 1], taps)
+    matrix = FILTERINGS[4, 1].taps
     assert found.shape == (36, 4, 5)
     assert np.allclose(found[1 * 6 + 4, 2, 3], (matrix @ taps[:, :, 2, 3] @ matrix.T)[1, 4])
 
@@ -64,7 +64,7 @@ APPLIES = {
     "epilogue": {"epilogue": "bias and relu"},
 }
 DOES_NOT_APPLY = {
-    "stride": {"stride": 2},
+    "stride 3": {"stride": 3},
     "dilation": {"dilation": 2},
     "a row of taps": {"kernel": (1, 3)},
     "five rows": {"kernel": (5, 3)},

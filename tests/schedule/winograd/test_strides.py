@@ -1,0 +1,89 @@
+"""Convolutions of stride 2: F(m, 2) of the even places beside the odd ones."""
+
+import random
+
+import numpy as np
+import pytest
+
+from relay_tune.schedule.algorithms import algorithms
+from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.schedule.winograd.blocks import tile_counts
+from relay_tune.schedule.winograd.match import match_convolution
+from relay_tune.schedule.winograd.transforms import FILTERINGS, transformed_taps
+from relay_tune.tensor.evaluate import evaluate
+from tests.schedule.convolutions import (
+    EPILOGUES,
+    SERVER,
+    convolution_program,
+    feeds_of,
+    relative_error,
+)
+from tests.schedule.random_choices import any_choice
+from tests.schedule.running import run_schedule, runnable_targets
+
+
+def test_the_stride_is_that_of_rows_and_columns():
+    program = convolution_program((1, 8, 8, 16, 16), stride=2)
+    found = match_convolution(program.outputs[0], dict(program.constants))
+    assert found is not None
+    assert found.stride == 2
+
+
+def test_only_tiles_of_two_by_two_are_offered():
+    names = algorithms(convolution_program((1, 12, 12, 16, 16), stride=2))
+    assert [name for name in names if name.startswith("winograd")] == [
+        "winograd2",
+        "winograd2_tiles12",
+        "winograd2_tiles18",
+    ]
+
+
+def test_the_tap_between_stands_twice():
+    taps = np.random.default_rng(2).standard_normal((3, 3, 4, 5))
+    found = transformed_taps(FILTERINGS[2, 2], taps)
+    assert found.shape == (25, 4, 5)
+    assert np.allclose(found[3 * 5 + 1], taps[1, 0] + taps[1, 2])
+    assert np.array_equal(found[3 * 5 + 3], found[4 * 5 + 4])
+
+
+def test_blocks_count_tiles_of_results():
+    program = convolution_program((1, 28, 28, 32, 32), stride=2)
+    found = match_convolution(program.outputs[0], dict(program.constants))
+    assert tile_counts(found, FILTERINGS[2, 2]) == [28, 14]
+
+
+@pytest.mark.parametrize("epilogue", EPILOGUES)
+@pytest.mark.parametrize(
+    ("shape", "algorithm"),
+    [
+        ((1, 7, 7, 16, 16), "winograd2"),
+        ((1, 13, 6, 17, 9), "winograd2"),
+        ((2, 4, 4, 48, 1), "winograd2"),
+        ((1, 8, 12, 16, 17), "winograd2_tiles6"),
+        ((2, 9, 8, 20, 16), "winograd2_tiles16"),
+    ],
+)
+def test_native_code_agrees(shape, algorithm, epilogue):
+    program = convolution_program(shape, stride=2, epilogue=epilogue)
+    assert relative_error(program, algorithm, runnable_targets()[0], 2) <= 2e-6
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_schedule_is_right(seed):
+    rng = random.Random(seed)
+    program = convolution_program((2, 8, 10, 16, rng.choice([16, 21])), stride=2)
+    plan = plan_program(program, rng.choice(["winograd2", "winograd2_tiles10"]))
+    schedule = Schedule(tuple(any_choice(rng, nest) for nest in plan.nests), plan.algorithm)
+    feeds = feeds_of(program)
+    (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
+    target, constants = rng.choice(runnable_targets()), dict(plan.program.constants)
+    (found,) = run_schedule(plan, schedule, target, {**feeds, **constants}, threads=2)
+    assert np.abs(found - expected).max() <= 2e-6 * np.abs(expected).max()
+
+
+def test_the_default_follows_the_work():
+    plan = plan_program(convolution_program((1, 14, 14, 256, 256), stride=2))
+    assert plan.default_schedule(SERVER, 1).algorithm.startswith("winograd2")
+    few = plan_program(convolution_program((1, 14, 14, 256, 4), stride=2))
+    assert few.default_schedule(SERVER, 1).algorithm in ("direct", "split4")
