@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 
 import numpy as np
 
@@ -58,6 +58,13 @@ def scalar_value(root: Scalar, axes: Mapping[Axis, Array], arrays: Mapping[Tenso
             pending.append(((node, id(mask)), _visit(node, mask, axes, arrays)))
     assert answer is not None
     return answer
+
+
+def values_over(root: Scalar, axes: Sequence[Axis], arrays: Mapping[Tensor, Array]) -> Array:
+    """The value of `root` at all places of `axes`, of the shape of their extents."""
+    shape = tuple(axis.extent for axis in axes)
+    grid = dict(zip(axes, np.indices(shape, sparse=True), strict=True))
+    return np.broadcast_to(scalar_value(root, grid, arrays), shape)
 
 
 def _visit(

@@ -11,7 +11,7 @@ import numpy as np
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Binary, Load, Reduce, Scalar, Tensor, reduce
 from relay_tune.tensor.matrix_registers import COLUMNS
-from relay_tune.tensor.scalar_value import scalar_value
+from relay_tune.tensor.scalar_value import values_over
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Computed
 from relay_tune.tensor.walk import axes_of, substitute
@@ -75,13 +75,7 @@ class Product:
 
     def weights(self, constants: Mapping[Tensor, np.ndarray]) -> np.ndarray:
         """Constant weights as an array over `steps` and o."""
-        axes = (*self.steps, self.stage.axes[-1])
-        shape = tuple(axis.extent for axis in axes)
-        grid = {
-            axis: np.arange(axis.extent).reshape((-1,) + (1,) * (len(axes) - 1 - place))
-            for place, axis in enumerate(axes)
-        }
-        return np.broadcast_to(scalar_value(self.weight, grid, constants), shape)
+        return values_over(self.weight, (*self.steps, self.stage.axes[-1]), constants)
 
 
 def match_product(stage: Tensor, constants: Mapping[Tensor, np.ndarray]) -> Product | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Axis, Binary, Load, Reduce, Scalar, Tensor
-from relay_tune.tensor.scalar_value import scalar_value
+from relay_tune.tensor.scalar_value import values_over
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Computed
 from relay_tune.tensor.walk import axes_of
@@ -56,13 +56,7 @@ class Convolution:
 
     def taps(self, constants: Mapping[Tensor, np.ndarray]) -> np.ndarray:
         """The taps as an array (3, 3, .., channels, outputs)."""
-        axes = (*self.tap_axes, self.stage.axes[-1])
-        shape = tuple(axis.extent for axis in axes)
-        grid = {
-            axis: np.arange(axis.extent).reshape((-1,) + (1,) * (len(axes) - 1 - place))
-            for place, axis in enumerate(axes)
-        }
-        return np.broadcast_to(scalar_value(self.weight, grid, constants), shape)
+        return values_over(self.weight, (*self.tap_axes, self.stage.axes[-1]), constants)
 
 
 def match_convolution(stage: Tensor, constants: Mapping[Tensor, np.ndarray]) -> Convolution | None:
