@@ -61,9 +61,20 @@ def ways_to_gather(program: TensorProgram) -> tuple[bool, ...]:
     products = _products(program)
     if not products:
         return ()
-    in_place = (steps_in_place(product) for product in products)
-    differs = any(0 < n < len(p.steps) for n, p in zip(in_place, products, strict=True))
-    return (False, True) if differs else (False,)
+    return (False, True) if any(map(_gathering_differs, products)) else (False,)
+
+
+def _gathering_differs(product: Product) -> bool:
+    """Whether a copy of what each row reads is other than the data, part of which lie in place.
+
+    It is not where every element is read by one row, as in 1x1 convolutions of stride 1.
+    """
+    if not 0 < steps_in_place(product) < len(product.steps):
+        return False
+    if any(axis.extent > 1 for axis in product.steps[:-1]):
+        return True
+    rows = prod(axis.extent for axis in product.rows)
+    return rows != prod(product.data.tensor.shape[:-1])
 
 
 def _products(program: TensorProgram) -> list[Product]:

@@ -243,7 +243,9 @@ def test_a_program_may_hold_several() -> None:
         (dense(8, 64, 16), (False,)),
         (convolution_program(SHAPE), (False, True)),
         (convolution_program(SHAPE, kernel=(1, 3)), (False, True)),
-        (convolution_program(SHAPE, kernel=(1, 1)), (False, True)),
+        (convolution_program(SHAPE, kernel=(1, 1)), (False,)),
+        (convolution_program(SHAPE, kernel=(1, 1), stride=2), (False, True)),
+        (batched(32, 20, 16), (False,)),
     ],
 )
 def test_gathering_is_offered_where_it_differs(
