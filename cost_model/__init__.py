@@ -9,11 +9,12 @@ Knows nothing of what the candidates are; a group holds those whose throughputs 
 
 from cost_model.errors import CostModelError
 from cost_model.metrics import rank_correlation, top_recall
-from cost_model.model import MANY_GROUPS, CostModel, Growth
+from cost_model.model import MANY_GROUPS, RETRAIN_ROWS, CostModel, Growth
 from cost_model.rows import Row
 
 __all__ = [
     "MANY_GROUPS",
+    "RETRAIN_ROWS",
     "CostModel",
     "CostModelError",
     "Growth",

@@ -27,8 +27,10 @@ PARAMETERS: dict[str, str | int | float] = {
     "verbosity": 0,
 }
 RETRAIN_ROWS = 8
+"""Trees are grown anew once so many new rows have come ..."""
+
 RETRAIN_SHARE = 0.10
-"""Trees are grown anew once so many new rows, or such a share of new rows, have come."""
+"""... or this share of all rows is new."""
 
 
 @dataclass(frozen=True, slots=True)

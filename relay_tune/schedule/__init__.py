@@ -12,5 +12,6 @@ features                   a scheduled program as numbers, for the cost model
 tile, register_tile        from a choice to loops; outer_loops, write_order, lane_reduction,
                            loop_shapes
 packing, panels            operands in the order in which kernels read them; packed_loads
-prefetching                operands fetched ahead; neighbour_prefetch, tile_fetches
+prefetching                operands fetched ahead; neighbour_prefetch, tile_fetches,
+                           epilogue_fetches; fetch_limits: how much
 """

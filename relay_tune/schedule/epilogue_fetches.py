@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from math import prod
 
 from relay_tune.schedule.analysis import element_bytes
+from relay_tune.schedule.fetch_limits import MOST_LINES
 from relay_tune.schedule.machine import LINE_BYTES
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.tile_points import Binding
@@ -30,9 +31,6 @@ from relay_tune.tensor.walk import loads, substitute
 
 LEAST_FETCHED = 128 << 10
 """Bytes of a tensor; what is smaller is near anyway."""
-
-MOST_LINES = 8
-"""For each written-out group of reduction steps; more would take the place of arithmetic."""
 
 
 @dataclass(frozen=True, slots=True)

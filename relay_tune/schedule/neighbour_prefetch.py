@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 
+from relay_tune.schedule.fetch_limits import MOST_LINES
 from relay_tune.schedule.machine import LINE_ELEMENTS
 from relay_tune.schedule.nest import Nest
 from relay_tune.tensor.affine import Affine, axis_affine
@@ -28,9 +29,6 @@ from relay_tune.tensor.walk import loads
 
 FEWEST_LINES = 64
 """Fewer are not worth an instruction."""
-
-MOST_LINES = 8
-"""For each written-out group of reduction steps; more would take the place of arithmetic."""
 
 MOST_ROWS = 4096
 """Rows that what a block touches of a tensor may fall apart into."""

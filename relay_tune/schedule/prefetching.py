@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from math import prod
 
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
+from relay_tune.schedule.fetch_limits import MOST_PANEL_LINES
 from relay_tune.schedule.machine import LINE_ELEMENTS
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
@@ -30,9 +31,6 @@ from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.loops import Block, Branch, Prefetch, Statement
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.walk import loads
-
-MOST_LINES = 16
-"""For each written-out group of reduction steps; more would take the place of arithmetic."""
 
 MOST_ELEMENTS = 64 << 10
 """Of a panel that one tile reads: the next one has to find room beside it in the second cache."""
@@ -217,11 +215,11 @@ def _fetched(
     if panels.pieces.count > 1:
         in_group = -(-lines // repeated)
         shares = -(-lines // in_group)
-        if in_group * steps > MOST_LINES:
+        if in_group * steps > MOST_PANEL_LINES:
             return None
         return PanelPrefetch(panels, readers, steps, in_group, 1, shares, shares == repeated)
     groups = prod(axis.extent for axis in nest.reduction) // steps
-    if lines > MOST_LINES * groups * repeated:
+    if lines > MOST_PANEL_LINES * groups * repeated:
         return None
     in_group = -(-lines // (groups * repeated))
     shares = -(-lines // (in_group * repeated))

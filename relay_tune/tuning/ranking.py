@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from cost_model import CostModel, CostModelError, Row
+from cost_model import RETRAIN_ROWS, CostModel, CostModelError, Row
 from relay_tune.schedule.features.program_features import estimated_throughput
 from relay_tune.tuning.pretrained import new_cost_model
 from relay_tune.tuning.task_state import TaskState
 from search import Genome, Score
 
 RETRAIN_SHARE = 0.05
-RETRAIN_ROWS = 8
-"""The model is told of new rows once they are so many, and such a share of those it knows."""
+"""The model is told of new rows once they are enough to train from, and this share of all."""
 
 
 def row_of(group: str, features: Sequence[float], seconds: float | None) -> Row:

@@ -3,9 +3,9 @@
 import pytest
 
 from relay_tune.schedule.apply import apply_schedule
+from relay_tune.schedule.fetch_limits import MOST_LINES
 from relay_tune.schedule.neighbour_prefetch import (
     FEWEST_LINES,
-    MOST_LINES,
     TouchedRows,
     fetch_statements,
     fetched_beside,
