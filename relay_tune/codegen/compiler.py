@@ -13,7 +13,7 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
-from relay_tune.codegen.kernels.statement_writer import write_kernel
+from relay_tune.codegen.kernels.kernel_writer import write_kernel
 from relay_tune.codegen.processor_features import uses_matrix_registers
 from relay_tune.codegen.target import Target, initialize_llvm
 from relay_tune.errors import BuildError

@@ -1,6 +1,8 @@
 """From the loop nest of a kernel to an LLVM function.
 
-statement_writer               loops and statements; what the compiler calls
+kernel_writer                  the function; what the compiler calls
+statement_writer               statements by their kinds: loop_writer, branch_writer, let_writer,
+                               matrix_writer; block_edges, carried_registers where blocks meet
 value_writer, operations       scalar expressions; float_operations, integer_operations, casts
 load_writer, store_writer      memory; stored_values for what is stored narrow or as bytes,
                                strided_loads, transposing, pending_stores for lanes apart

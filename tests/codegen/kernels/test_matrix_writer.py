@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from relay_tune.codegen.compiler import compile_text, module_text
+from relay_tune.codegen.kernels.kernel_writer import write_kernel
 from relay_tune.codegen.kernels.matrix_writer import PERMISSION
-from relay_tune.codegen.kernels.statement_writer import write_kernel
 from relay_tune.codegen.matrix_description import matrix_description
 from relay_tune.codegen.target import native_target, parse_target
 from relay_tune.errors import BuildError

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from relay_tune.codegen.kernels.statement_writer import write_kernel
+from relay_tune.codegen.kernels.kernel_writer import write_kernel
 from relay_tune.tensor.expression import Axis, Select, binary, literal
 from relay_tune.tensor.lane_rows import move_instructions, pieces
 from relay_tune.tensor.loops import Block, Kernel, Let, LoopKind, Store

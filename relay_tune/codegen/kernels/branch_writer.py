@@ -1,0 +1,68 @@
+"""What runs under a condition: branches, and loops whose end shows while they run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relay_tune.codegen.arithmetic import Value
+from relay_tune.codegen.kernels.block_edges import BlockEdges, Write
+from relay_tune.codegen.kernels.carried_registers import CarriedRegisters
+from relay_tune.codegen.kernels.value_writer import ValueWriter
+from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.loops import Branch, While
+
+
+@dataclass(frozen=True, slots=True)
+class BranchWriter:
+    """Writes such statements, their bodies with `write`."""
+
+    values: ValueWriter
+    carried: CarriedRegisters
+    edges: BlockEdges
+    write: Write
+
+    def branch(self, node: Branch) -> None:
+        """Write a branch; only the side that is taken where that is known."""
+        decided = self.values.indices.decide(node.condition)
+        if decided is not None:
+            chosen = node.then if decided else node.otherwise
+            if chosen is not None:
+                self.write(chosen)
+            return
+        w = self.values.writer
+        self.values.loads.pending.flush()
+        condition = self.values.evaluate(node.condition)
+        label = w.fresh("if").removeprefix("%")
+        w.line(f"br i1 {condition.text}, label %{label}.then, label %{label}.else")
+        sides: list[tuple[dict[Tensor, dict[int, Value]], str]] = []
+        before = {buffer: dict(cells) for buffer, cells in self.values.loads.registers.items()}
+        for name, side in (("then", node.then), ("else", node.otherwise)):
+            w.start_block(f"{label}.{name}")
+            self.values.loads.registers = {buffer: dict(cells) for buffer, cells in before.items()}
+            w.push_scope()
+            if side is not None:
+                self.edges.nested(side, self.write)
+            w.pop_scope()
+            sides.append((self.values.loads.registers, w.block))
+            w.line(f"br label %{label}.end")
+        w.start_block(f"{label}.end")
+        self.values.loads.registers = self.carried.merged(before, sides)
+        self.edges.crossed(node)
+
+    def repeat(self, node: While) -> None:
+        """Write a loop that runs while a condition holds."""
+        w = self.values.writer
+        self.values.loads.pending.flush()
+        label = w.fresh("while").removeprefix("%")
+        w.line(f"br label %{label}")
+        w.start_block(label)
+        self.edges.crossed(node)
+        w.push_scope()
+        condition = self.values.evaluate(node.condition)
+        w.line(f"br i1 {condition.text}, label %{label}.body, label %{label}.end")
+        w.start_block(f"{label}.body")
+        self.edges.nested(node.body, self.write)
+        w.pop_scope()
+        w.line(f"br label %{label}")
+        w.start_block(f"{label}.end")
+        self.edges.crossed(node)

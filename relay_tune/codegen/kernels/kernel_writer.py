@@ -1,0 +1,95 @@
+"""Loop nests to LLVM IR: one function for each kernel.
+
+    void kernel(ptr buffer, ..., i64 thread, i64 threads)
+
+Every thread calls the kernel; a PARALLEL loop gives each its share, everything else outside of
+parallel loops runs on thread 0. Register buffers become values that loops carry in phi nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from relay_tune.codegen.function_writer import FunctionWriter
+from relay_tune.codegen.kernels.statement_writer import StatementWriter
+from relay_tune.codegen.kernels.value_writer import ValueWriter
+from relay_tune.tensor.loops import Allocate, Block, Kernel, Statement
+from relay_tune.tensor.matrix_registers import MatrixRegisters
+from relay_tune.tensor.touched import has_parallel_loop
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionText:
+    """The IR text of a function and the declarations that it needs."""
+
+    text: str
+    declarations: frozenset[str]
+
+
+@lru_cache(maxsize=512)
+def write_kernel(
+    kernel: Kernel, scales_powers: bool = False, rounds_bfloats: bool = False
+) -> FunctionText:
+    """The LLVM function of a kernel.
+
+    `scales_powers` and `rounds_bfloats` say that the machine has the instructions of the properties
+    of `Target` with these names.
+    """
+    return KernelWriter(kernel, scales_powers, rounds_bfloats).write()
+
+
+class KernelWriter:
+    """Writes the function of one kernel."""
+
+    def __init__(self, kernel: Kernel, scales_powers: bool, rounds_bfloats: bool) -> None:
+        self.kernel = kernel
+        sizes = {name: f"%n{n}" for n, name in enumerate(kernel.sizes)}
+        self.writer = FunctionWriter(
+            sizes, scales_powers=scales_powers, rounds_bfloats=rounds_bfloats
+        )
+        pointers = {tensor: f"%arg{n}" for n, tensor in enumerate(kernel.parameters)}
+        self.statements = StatementWriter(ValueWriter(self.writer, pointers))
+
+    def write(self) -> FunctionText:
+        """The whole function."""
+        parameters = ", ".join(
+            f"ptr noalias align 4 %arg{n}" for n in range(len(self.kernel.arguments))
+        )
+        sizes = "".join(f", i64 {name}" for name in self.writer.size_symbols.values())
+        comma = ", " if parameters else ""
+        head = (
+            f"define void @{self.kernel.name}({parameters}{sizes}{comma}i64 %thread, i64 %threads) "
+            f"nounwind {{\nentry:"
+        )
+        self._on_thread_zero(self.kernel.body)
+        self.writer.line("ret void")
+        text = f"{head}\n{self.writer.text()}\n}}\n"
+        return FunctionText(text, frozenset(self.writer.declarations))
+
+    def _on_thread_zero(self, body: Statement) -> None:
+        """Write `body`; parts without a parallel loop are left to thread 0."""
+        match body:
+            case Block():
+                for statement in body.statements:
+                    self._on_thread_zero(statement)
+            case Allocate() if has_parallel_loop(body):
+                self.statements.allocate(body.buffer)
+                self._on_thread_zero(body.body)
+            case MatrixRegisters() if has_parallel_loop(body):
+                self.statements.matrices.begin(body)
+                self._on_thread_zero(body.body)
+                self.statements.matrices.end()
+            case _ if has_parallel_loop(body):
+                self.statements.write(body)
+            case _:
+                w = self.writer
+                first = w.pure("icmp eq i64 %thread, 0")
+                label = w.fresh("serial").removeprefix("%")
+                w.line(f"br i1 {first}, label %{label}.run, label %{label}.end")
+                w.start_block(f"{label}.run")
+                w.push_scope()
+                self.statements.write(body)
+                w.pop_scope()
+                w.line(f"br label %{label}.end")
+                w.start_block(f"{label}.end")
