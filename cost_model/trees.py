@@ -1,4 +1,4 @@
-"""Structural check of saved trees, before the library that walks them sees them.
+"""The JSON of trees: made smaller, and checked before the library that walks them sees it.
 
 The library trusts the indices in a file; one out of range would read foreign memory.
 """
@@ -20,7 +20,18 @@ NODE_ARRAYS = (
     "sum_hessian",
     "split_type",
 )
+STATISTICS = ("base_weights", "loss_changes", "sum_hessian")
+"""What is noted of each node while a tree grows; it plays no part in what the tree says."""
+
 NO_CHILD = -1
+
+
+def without_statistics(text: str) -> str:
+    """The same trees in two thirds of the text."""
+    content = json.loads(text)
+    for tree in content["learner"]["gradient_booster"]["model"]["trees"]:
+        tree |= {name: [0.0] * len(tree[name]) for name in STATISTICS}
+    return json.dumps(content, separators=(",", ":"))
 
 
 def check_trees(text: str, feature_count: int, where: str) -> None:
