@@ -19,7 +19,7 @@ class Accuracy(StrEnum):
     FAST = "fast"
 
 
-INEXACT_ALGORITHMS = frozenset({"winograd4", "bf16x3"})
+INEXACT_ALGORITHMS = frozenset({"winograd4", "bf16x3", "strassen"})
 """Two bfloat16 parts of each factor leave out 2^-17 of a product.
 
 The constants of F(4x4, 3x3) reach from 1/24 to 8: sums lose about two more bits than F(2x2, 3x3)

@@ -18,6 +18,7 @@ from relay_tune.schedule.row_groups.row_blocks import MAXIMUM_LOCAL_BYTES, RowBl
 from relay_tune.schedule.row_groups.row_plans import grouped_steps, rows_of
 from relay_tune.schedule.schedule import DIRECT
 from relay_tune.schedule.split_reduction import can_split, split_program
+from relay_tune.schedule.strassen.stages import can_be_halved, strassen_program
 from relay_tune.schedule.winograd.blocks import tile_counts
 from relay_tune.schedule.winograd.match import Convolution, match_convolution
 from relay_tune.schedule.winograd.stages import winograd_program
@@ -31,6 +32,9 @@ WINOGRAD: Mapping[str, int] = MappingProxyType({"winograd2": 2, "winograd4": 4})
 SPLITS: Mapping[str, int] = MappingProxyType({"split4": 4})
 """Long sums over weights, by the number of their parts; 2 parts were never faster than 4."""
 
+
+STRASSEN = "strassen"
+"""Large products with seven multiplications of halves instead of eight."""
 
 MATRIX_PRODUCTS: Mapping[str, tuple[int, bool]] = MappingProxyType(
     {
@@ -52,6 +56,7 @@ def algorithms(program: TensorProgram) -> tuple[str, ...]:
     ways = ways_to_gather(program)
     products = [name for name, (_, gathers) in MATRIX_PRODUCTS.items() if gathers in ways]
     splits = [name for name, parts in SPLITS.items() if can_split(program, parts)]
+    splits += [STRASSEN] if can_be_halved(program) else []
     known: dict[Tensor, np.ndarray] = dict(program.constants)
     stages = tensors_in_order(program.outputs)
     found = [match_convolution(stage, known) for stage in stages]
@@ -98,6 +103,8 @@ def prepared_program(program: TensorProgram, algorithm: str) -> TensorProgram:
 def _changed(program: TensorProgram, algorithm: str) -> TensorProgram | None:
     if algorithm in SPLITS:
         return split_program(program, SPLITS[algorithm])
+    if algorithm == STRASSEN:
+        return strassen_program(program)
     if algorithm in MATRIX_PRODUCTS:
         parts, gathers = MATRIX_PRODUCTS[algorithm]
         return matrix_program(program, parts, gathers)
@@ -107,6 +114,7 @@ def _changed(program: TensorProgram, algorithm: str) -> TensorProgram | None:
     known = (
         DIRECT,
         *SPLITS,
+        STRASSEN,
         *MATRIX_PRODUCTS,
         *WINOGRAD,
         "winograd4_tiles28",

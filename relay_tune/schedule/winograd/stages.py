@@ -30,13 +30,13 @@ from relay_tune.schedule.winograd.match import Convolution, match_convolution
 from relay_tune.schedule.winograd.transforms import FILTERINGS, Filtering, transformed_taps
 from relay_tune.schedule.written_windows import written_out
 from relay_tune.tensor.dependencies import tensors_in_order
+from relay_tune.tensor.element_at import element_at
 from relay_tune.tensor.expression import (
     Axis,
     Reduce,
     Scalar,
     Tensor,
     binary,
-    literal,
     reduce,
     select,
 )
@@ -180,7 +180,7 @@ def _transformed_data(
             value = value if inside is None else select(inside, value, 0.0)
         return value
 
-    return _two_passes(filtering.data, load, window, (k // window, k % window), window)
+    return _two_passes(filtering.data, load, window, (k // window, k % window))
 
 
 def _window_places(
@@ -209,7 +209,7 @@ def _result(
     def load(row: int, column: int) -> Scalar:
         return product(row * window + column)
 
-    return _two_passes(filtering.result, load, window, at, filtering.outputs)
+    return _two_passes(filtering.result, load, window, at)
 
 
 def _two_passes(
@@ -217,21 +217,10 @@ def _two_passes(
     element: Callable[[int, int], Scalar],
     window: int,
     at: tuple[Scalar, Scalar],
-    extent: int,
 ) -> Scalar:
     """Element `at` of R e R^T for the linear map R that `rows` writes out."""
     columns = []
     for column in range(window):
         down = rows([element(row, column) for row in range(window)])
-        columns.append(_chosen(down, at[0], 0, extent))
-    return _chosen(rows(columns), at[1], 0, extent)
-
-
-def _chosen(values: Sequence[Scalar], position: Scalar, low: int, high: int) -> Scalar:
-    """The value at a position in low .. high - 1, by a balanced tree of selects."""
-    if high - low == 1:
-        return values[low]
-    middle = (low + high) // 2
-    first = _chosen(values, position, low, middle)
-    second = _chosen(values, position, middle, high)
-    return select(binary("lt", position, literal(middle, position.dtype)), first, second)
+        columns.append(element_at(down, at[0]))
+    return element_at(rows(columns), at[1])

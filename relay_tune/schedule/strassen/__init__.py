@@ -1,0 +1,1 @@
+"""Products of matrices with seven multiplications of halves instead of eight."""

@@ -1,0 +1,197 @@
+"""Products by Strassen's algorithm: one stage becomes three, of ordinary expressions.
+
+    before:  y[m, o] = sum(k) x[m, k] * w[k, o]
+    after:   a[p, m, k] = a half of x, or the sum of two           m, k, o in halves from here on
+             t[p, m, o] = sum(k) a[p, m, k] * b[p, k, o]           p in 0 .. 6
+             y[m, o] = two or four of t[p, m, o]                   by the half of y (`combinations`)
+
+Constant weights are added up when the program is planned. The rows of a convolution are halves of
+its image, whose windows may overlap. Seven eighths of the multiplications are left; results differ
+from the direct ones by a few times their rounding errors, since halves of unlike size are added.
+A NaN or an infinity spoils the same place of the other halves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.rebuilding import rebuilt
+from relay_tune.schedule.strassen.combinations import (
+    LEFT,
+    PRODUCTS,
+    RIGHT,
+    Signed,
+    factors,
+    results,
+)
+from relay_tune.schedule.strassen.match import HalvedProduct, match_halves
+from relay_tune.tensor.dependencies import tensors_in_order
+from relay_tune.tensor.element_at import element_at
+from relay_tune.tensor.expression import Axis, Scalar, Tensor, reduce
+from relay_tune.tensor.tensor import Computed, Input, compute, input_tensor
+from relay_tune.tensor.walk import substitute
+
+
+def can_be_halved(program: TensorProgram) -> bool:
+    """Whether a program has products to which Strassen's algorithm applies."""
+    known: dict[Tensor, np.ndarray] = dict(program.constants)
+    return any(match_halves(t, known) is not None for t in tensors_in_order(program.outputs))
+
+
+def strassen_program(program: TensorProgram) -> TensorProgram | None:
+    """The program with its products computed from halves; None if it has none."""
+    known: dict[Tensor, np.ndarray] = dict(program.constants)
+    changed: dict[Tensor, Tensor] = {}
+    added: list[tuple[Input, np.ndarray]] = []
+    found = False
+    for tensor in tensors_in_order(program.outputs):
+        if not isinstance(tensor, Computed):
+            continue
+        halves = match_halves(tensor, known)
+        if halves is None:
+            new = rebuilt(tensor, changed)
+            if new is not tensor:
+                changed[tensor] = new
+            continue
+        found = True
+        weight = halves.product.weight.tensor
+        if weight in known:
+            sums = _constant_sums(halves, known)
+            stored = input_tensor(f"{weight.name}_sums", sums.shape, sums.dtype.name)
+            added.append((stored, sums))
+            right = _from_constant(halves, stored)
+        else:
+            right = _from_sums(halves, changed.get(weight, weight))
+        data = halves.product.data.tensor
+        changed[tensor] = _stages(halves, changed.get(data, data), right)
+    if not found:
+        return None
+    outputs = tuple(changed.get(tensor, tensor) for tensor in program.outputs)
+    used = set(tensors_in_order(outputs))
+    constants = tuple((t, data) for t, data in (*program.constants, *added) if t in used)
+    return TensorProgram(program.inputs, outputs, constants)
+
+
+Right = Callable[[Scalar, Mapping[Axis, Scalar]], Scalar]
+"""The right factor of a product, where the axes of halves stand for those of the whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """How a dimension of a tensor falls into halves.
+
+    Attributes:
+        place: the dimension.
+        kept: the elements of a half.
+        second: where the second half begins, before the end of the first one if they overlap.
+    """
+
+    place: int
+    kept: int
+    second: int
+
+
+def _sums(name: str, tensor: Tensor, signed: Sequence[Signed], cuts: tuple[_Cut, _Cut]) -> Computed:
+    """One side of each product, one after the other along the outer dimension that is cut."""
+    outer = min(cuts, key=lambda cut: cut.place)
+    shape = list(tensor.shape)
+    for cut in cuts:
+        shape[cut.place] = cut.kept
+    shape[outer.place] *= PRODUCTS
+
+    def element(*at: Scalar) -> Scalar:
+        inside = list(at)
+        inside[outer.place] = at[outer.place] % outer.kept
+
+        def half(*which: int) -> Scalar:
+            place = list(inside)
+            for cut, number in zip(cuts, which, strict=True):
+                place[cut.place] = inside[cut.place] + number * cut.second
+            return tensor[tuple(place)]
+
+        return element_at(factors(signed, half), at[outer.place] // outer.kept)
+
+    return compute(name, shape, element)
+
+
+def _read(sums: Tensor, cuts: tuple[_Cut, _Cut], p: Scalar, indices: Sequence[Scalar]) -> Scalar:
+    """The element of a side of product p at indices within a half."""
+    outer = min(cuts, key=lambda cut: cut.place)
+    place = list(indices)
+    place[outer.place] = p * outer.kept + indices[outer.place]
+    return sums[tuple(place)]
+
+
+def _constant_sums(halves: HalvedProduct, known: Mapping[Tensor, np.ndarray]) -> np.ndarray:
+    """The right factors of all products, (7, steps, columns) of halves."""
+    weights = halves.product.weights(known)
+    steps, columns = halves.steps, halves.columns
+
+    def half(i: int, j: int) -> np.ndarray:
+        return weights[..., i * steps : (i + 1) * steps, j * columns : (j + 1) * columns]
+
+    return np.stack([sum(sign * half(*at) for at, sign in terms) for terms in RIGHT])
+
+
+def _from_constant(halves: HalvedProduct, sums: Tensor) -> Right:
+    product = halves.product
+
+    def right(p: Scalar, axes: Mapping[Axis, Scalar]) -> Scalar:
+        return sums[(p, *(axes[step] for step in product.steps), axes[product.stage.axes[-1]])]
+
+    return right
+
+
+def _from_sums(halves: HalvedProduct, weight: Tensor) -> Right:
+    step, column = halves.weight_places
+    cuts = (
+        _Cut(step, halves.steps, halves.steps),
+        _Cut(column, halves.columns, halves.columns),
+    )
+    sums = _sums("right_sums", weight, RIGHT, cuts)
+
+    def right(p: Scalar, axes: Mapping[Axis, Scalar]) -> Scalar:
+        indices = [substitute(index, axes) for index in halves.product.weight.indices]
+        return _read(sums, cuts, p, indices)
+
+    return right
+
+
+def _stages(halves: HalvedProduct, data: Tensor, right: Right) -> Computed:
+    """The result by way of sums of the data, and products."""
+    product, stage = halves.product, halves.product.stage
+    distance = halves.row_stride * halves.rows
+    cuts = (
+        _Cut(halves.row_place, data.shape[halves.row_place] - distance, distance),
+        _Cut(halves.step_place, halves.steps, halves.steps),
+    )
+    left = _sums("left_sums", data, LEFT, cuts)
+    row = product.rows.index(halves.row)
+
+    def multiplied(p: Scalar, *at: Scalar) -> Scalar:
+        steps = [
+            Axis(axis.name, halves.steps if axis is halves.step else axis.extent)
+            for axis in product.steps
+        ]
+        axes = {
+            **dict(zip(stage.axes, at, strict=True)),
+            **dict(zip(product.steps, steps, strict=True)),
+        }
+        indices = [substitute(index, axes) for index in product.data.indices]
+        return reduce("sum", steps, _read(left, cuts, p, indices) * right(p, axes))
+
+    shape = list(stage.shape)
+    shape[row], shape[-1] = halves.rows, halves.columns
+    products = compute("products", (PRODUCTS, *shape), multiplied)
+
+    def result(*at: Scalar) -> Scalar:
+        place = list(at)
+        place[row], place[-1] = at[row] % halves.rows, at[-1] % halves.columns
+        which = at[row] // halves.rows * 2 + at[-1] // halves.columns
+        return element_at(results(lambda p: products[(p, *place)]), which)
+
+    return compute(stage.name, stage.shape, result)

@@ -1,0 +1,68 @@
+"""Which products are computed from halves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.accuracy import Accuracy
+from relay_tune.schedule.algorithms import STRASSEN, algorithms
+from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.strassen.match import HalvedProduct, match_halves
+from relay_tune.tensor.dependencies import tensors_in_order
+from tests.schedule.convolutions import convolution_program
+from tests.schedule.machines import SERVER
+from tests.schedule.products import batched, dense
+
+
+def halves_of(program: TensorProgram) -> HalvedProduct | None:
+    """The halves of the only product of a program."""
+    known = dict(program.constants)
+    found = [match_halves(tensor, known) for tensor in tensors_in_order(program.outputs)]
+    return next((halves for halves in found if halves is not None), None)
+
+
+def test_the_outermost_even_axis_of_rows_is_cut():
+    halves = halves_of(convolution_program((1, 13, 14, 128, 128), stride=2))
+    assert halves is not None
+    assert (halves.row.extent, halves.rows, halves.row_place, halves.row_stride) == (14, 7, 2, 2)
+    assert (halves.step.extent, halves.step_place, halves.columns) == (128, 3, 64)
+
+
+def test_stored_weights_of_either_order_are_cut():
+    halves = halves_of(dense(512, 512, 512, constant=False, transposed=True))
+    assert halves is not None
+    assert halves.weight_places == (1, 0)
+
+
+DOES_NOT_APPLY: dict[str, Callable[[], TensorProgram]] = {
+    "little reuse": lambda: dense(512, 128, 128),
+    "little reuse of two inputs": lambda: dense(64, 256, 256, constant=False),
+    "odd rows": lambda: dense(63, 256, 256),
+    "odd steps": lambda: dense(64, 257, 256),
+    "odd columns": lambda: dense(64, 256, 257),
+    "few columns": lambda: dense(64, 4096, 60),
+    "rows that share no weights": lambda: batched(1, 512, 512),
+    "double precision": lambda: dense(64, 256, 256, dtype="float64"),
+}
+
+
+@pytest.mark.parametrize("case", DOES_NOT_APPLY)
+def test_does_not_apply(case: str) -> None:
+    program = DOES_NOT_APPLY[case]()
+    assert halves_of(program) is None
+    assert STRASSEN not in algorithms(program)
+
+
+def test_it_is_not_exact():
+    plan = plan_program(dense(64, 256, 256))
+    assert STRASSEN in plan.algorithms
+    assert STRASSEN not in plan.with_accuracy(Accuracy.EXACT).algorithms
+
+
+def test_the_default_follows_the_work():
+    large, small = plan_program(dense(128, 1024, 1024)), plan_program(dense(16, 256, 256))
+    assert large.default_schedule(SERVER, 1).algorithm == STRASSEN
+    assert small.default_schedule(SERVER, 1).algorithm != STRASSEN
