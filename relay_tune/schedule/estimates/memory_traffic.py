@@ -8,7 +8,7 @@ from math import prod
 from operator import mul
 
 from relay_tune.schedule.analysis import Access, NestAnalysis
-from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.estimates.fetched_operands import fetched_ahead
 from relay_tune.schedule.estimates.line_conflicts import reloaded_bytes
 from relay_tune.schedule.estimates.load_count import (
@@ -17,6 +17,7 @@ from relay_tune.schedule.estimates.load_count import (
     vector_count,
 )
 from relay_tune.schedule.estimates.partial_rows import lies_in_panels, scattering, torn_bytes
+from relay_tune.schedule.estimates.stream_strides import stride_cycles
 from relay_tune.schedule.estimates.swept_weights import swept_cycles
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.matrix_tiles.nest_product import nest_product
@@ -123,9 +124,22 @@ def memory_cycles(
                 whole = access.elements * access.bytes / machine.cache_bandwidth[-1]
                 exposed += WAIT_SHARE * whole / analysis.near.repeats
             exposed += swept_cycles(access.elements * access.bytes, touched[0], uses, machine)
+            in_body = _body_bytes(access, nest, choice, tile)
+            exposed += stride_cycles(access.elements * access.bytes, in_body, uses, machine)
     cycles += stored_cycles(analysis, machine)
     wasted = torn_bytes(analysis, tile, _stored_bytes(analysis)) + reloaded_bytes(analysis, choice)
     return cycles + wasted / machine.cache_bandwidth[1], exposed
+
+
+def _body_bytes(
+    access: Access, nest: Nest, choice: TileChoice, tile: Mapping[Axis, int]
+) -> float:
+    """What the body of the innermost loop reads of packed weights; nothing of others."""
+    if choice.vector < 0 or access.form is None:
+        return 0.0
+    order = [nest.reduction[place] for place in choice.reduction_order]
+    written_out = unrolled_extents(order, choice.unroll)
+    return access.bytes * distinct_places(access.form, tile, written_out, None, 1)
 
 
 def _with_more_filled(machine: Machine) -> Machine:
