@@ -49,6 +49,6 @@ def test_a_direct_convolution_is_not_tried_beside_a_faster_one(monkeypatch):
     plan = plan_program(PROGRAMS["deep"])
     chosen = plan.default_schedule(SERVER, 1).algorithm
     known = set(plan.algorithms_on(SERVER))
-    assert known == {"direct", "winograd2", "winograd4"}
+    assert {"direct", "winograd2", "winograd4"} <= known
     assert chosen in tried
     assert "direct" not in tried
