@@ -1,8 +1,8 @@
 """What long bodies of loops cost that stream through packed weights.
 
-Prefetchers of the first cache follow each load instruction by itself: from one iteration to the next
-it moves on by all that the body reads. They follow strides up to about two kilobytes; some
-processors then fetch what is not wanted so early and wait for what is.
+Prefetchers of the first cache follow each load instruction by itself: from one iteration to the
+next it moves on by all that the body reads. They follow strides up to about two kilobytes; near
+that, some processors fetch what is wanted much later and wait for what is wanted now.
 
 Measured with matrices of 256 KB in the second cache, a core of a server with Zen 5, microseconds:
 bodies that read 0.5, 1, 1.5 and 1.75 KB 1.5 to 1.7, bodies of 2, 3 and 4 KB 2.2 to 2.3, whatever
