@@ -24,6 +24,10 @@ ENOUGH_ACCUMULATORS = 8
 ENOUGH_SHUFFLED = 4
 """Shuffles take half of these cycles, and small tiles leave registers for what they give."""
 
+WORTH_TURNING = 0.995
+"""A start with another order of the window's loops has to be so much better than those before: they
+often find tiles that are as good."""
+
 
 def default_choices(spaces: Sequence[NestSpace]) -> tuple[TileChoice, ...]:
     """The default choice of each nest."""
@@ -58,7 +62,7 @@ def default_choice(space: NestSpace) -> TileChoice:
                 cost = _improve(space, chosen, group, cost)
             if cost >= before:
                 break
-        if best is None or cost < best[0]:
+        if best is None or cost < best[0] * (WORTH_TURNING if "reduction_order" in start else 1.0):
             best = (cost, space.decode(chosen))
     assert best is not None
     return best[1]
@@ -67,7 +71,8 @@ def default_choice(space: NestSpace) -> TileChoice:
 def _starts(space: NestSpace) -> list[dict[str, object]]:
     """Where the descent begins: with no blocks, and with many if tiles want other shapes then.
 
-    Small tiles are good where blocks keep the rows of a sliding window in the first cache. Where a
+    Small tiles are good where blocks keep the rows of a sliding window in the first cache, tall
+    ones where its rows are the innermost loop, since fewer values wait in registers then. Where a
     window shuffles its operands, the innermost of the loops that are written out decides what these
     steps share.
     """
@@ -76,6 +81,7 @@ def _starts(space: NestSpace) -> list[dict[str, object]]:
     if space.analysis.beside_windows:
         blocks = [(name, values) for name, values in choices.items() if name.startswith("blocks")]
         starts += [{name: values[-1]} for name, values in blocks]
+        starts += [{"reduction_order": order} for order in choices["reduction_order"][1:]]
     if _shuffles(space) and is_small_window(space.analysis.nest):
         written_out = choices["unroll"][-1]
         orders = choices["reduction_order"]

@@ -16,6 +16,7 @@ from relay_tune.schedule.schedule import misfit
 from relay_tune.schedule.space import NestSpace, nest_space
 from relay_tune.tensor.expression import Axis, Tensor, reduce, unary
 from relay_tune.tensor.tensor import compute, input_tensor
+from tests.schedule.machines import SERVER
 from tests.schedule.random_choices import point_of_space
 from tests.schedule.random_programs import random_program
 from tests.schedule.running import program_of
@@ -263,6 +264,29 @@ def test_tall_tiles_of_windows_are_slow_from_afar():
         space.estimate(replace(chosen, tile=tile)).cycles for tile in ((4, 4, 16), (28, 1, 16))
     ]
     assert costs[0] < costs[1]
+
+
+def test_reading_rows_of_windows_again_costs_more_where_the_third_cache_is_fast():
+    """Slow transfers hide it."""
+
+    def extra(third: float) -> float:
+        machine = replace(SERVER, cache_bandwidth=(128.0, 45.0, third, 8.0))
+        space = nest_space(depthwise(144, 56), frozenset(), machine, 1)
+        chosen = replace(default_choice(space), order=(0, 1, 2), blocks=(1, 1, 1), unroll=9)
+        flat, tall = (
+            space.estimate(replace(chosen, tile=tile)).memory_cycles
+            for tile in ((2, 6, 16), (6, 2, 16))
+        )
+        return flat - tall
+
+    assert extra(32.0) > 1.5 * extra(8.0)
+
+
+def test_tall_tiles_of_windows_are_found_with_rows_as_the_innermost_loop():
+    machine = replace(SERVER, cache_bandwidth=(128.0, 45.0, 32.0, 8.0))
+    chosen = default_choice(nest_space(depthwise(144, 56), frozenset(), machine, 1))
+    assert chosen.tile[0] > chosen.tile[1]
+    assert chosen.reduction_order == (1, 0)
 
 
 def test_what_windows_share_comes_from_where_it_was_read_before():

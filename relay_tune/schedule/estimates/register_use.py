@@ -24,6 +24,14 @@ REMATERIALISED_LOADS = 12
 LEAST_OPERANDS = 4
 """Registers that a window's step needs beside its accumulators; values beyond are loaded again."""
 
+IN_FLIGHT = 2
+"""Registers of loads that compiled code has under way where windows keep values.
+
+Counted in the code of a 3x3 window with 16 results, of which 13 to 14 registers were left instead
+of 15: tiles of 8x2 points 12 accesses for spilled values, 4x4 24 to 29, 4x2 with two vectors 48.
+With 14 results there were none.
+"""
+
 RELOADS = 2.0
 """Accesses to memory for a shared value that finds no register: written once, read once more."""
 
@@ -107,6 +115,7 @@ def operands_in_use(loaded: BodyLoads, vectors: int, machine: Machine) -> tuple[
         return int(min(min(loaded.counts), 8)), 0.0, 0.0
     free = max(machine.registers - vectors - 1, LEAST_OPERANDS)
     if loaded.carried:
+        free = max(free - IN_FLIGHT, LEAST_OPERANDS)
         again = max(max(values - free, 0.0) * times for values, times in loaded.carried)
         live = int(max(values for values, _ in loaded.carried))
         reloaded = RELOADS * again / loaded.together
