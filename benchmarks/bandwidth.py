@@ -27,11 +27,10 @@ from benchmarks.moving import Mover
 from relay_tune import Model, build, parse, zoo
 from relay_tune.ir.module import Module
 from relay_tune.runtime.aligned_memory import aligned_bytes
+from relay_tune.runtime.cache_sizes import cache_sizes
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.typing.infer import infer_types
 
-CACHES = {"L1": 48 << 10, "L2": 2 << 20, "L3": 32 << 20}
-"""Names for sizes, as of a server processor; the limit is measured whatever they are."""
 REFERENCE_SECONDS = 2e-3
 """How long the plain loop runs at a time, roughly."""
 
@@ -219,8 +218,13 @@ def measure(kernel: Kernel, rounds: int) -> Row:
         limit()
         limits.append((perf_counter() - start) / runs)
     total = read + written
-    level = next((name for name, size in CACHES.items() if total <= size), "memory")
-    return Row(kernel.name, total, level, count, median(seconds), median(limits))
+    return Row(kernel.name, total, _level(total), count, median(seconds), median(limits))
+
+
+def _level(total: int) -> str:
+    """The nearest cache that holds so many bytes."""
+    levels = enumerate(cache_sizes(), start=1)
+    return next((f"L{level}" for level, size in levels if total <= size), "memory")
 
 
 def _aligned(array: np.ndarray) -> np.ndarray:
