@@ -2,12 +2,12 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from cost_model.errors import CostModelError
-from cost_model.trees import check_trees
+from cost_model.trees import check_trees, with_statistics, without_statistics
 
 FORMAT = "cost_model"
 VERSION = 2
@@ -25,8 +25,9 @@ class ModelDocument:
 
 def write_document(document: ModelDocument, path: Path) -> None:
     """Write a document; the file appears whole or not at all."""
-    content = {"format": FORMAT, "version": VERSION, **asdict(document)}
-    content["digest"] = _digest(document)
+    short = replace(document, trees=without_statistics(document.trees))
+    content = {"format": FORMAT, "version": VERSION, **asdict(short)}
+    content["digest"] = _digest(short)
     draft = path.with_name(path.name + ".part")
     draft.write_text(json.dumps(content), encoding="utf-8")
     draft.replace(path)
@@ -43,8 +44,9 @@ def read_document(path: Path) -> ModelDocument:
     document = _document(content, path)
     if content.get("digest") != _digest(document):
         raise CostModelError(f"{path} is damaged: its digest differs; train the model again")
-    check_trees(document.trees, document.feature_count, str(path))
-    return document
+    trees = with_statistics(document.trees, str(path))
+    check_trees(trees, document.feature_count, str(path))
+    return replace(document, trees=trees)
 
 
 def _document(content: Any, path: Path) -> ModelDocument:

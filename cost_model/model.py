@@ -16,7 +16,6 @@ import xgboost
 from cost_model.document import ModelDocument, read_document, write_document
 from cost_model.errors import CostModelError
 from cost_model.rows import FloatArray, Row, feature_matrix, targets
-from cost_model.trees import without_statistics
 
 PARAMETERS: dict[str, str | int | float] = {
     "objective": "reg:squarederror",
@@ -136,9 +135,7 @@ class CostModel:
             raise CostModelError("a model that has learned from no rows cannot be saved")
         trees = bytes(self._booster.save_raw("json")).decode("utf-8")
         rows = self._rows_trained
-        document = ModelDocument(
-            self._feature_count, self._feature_names, rows, without_statistics(trees)
-        )
+        document = ModelDocument(self._feature_count, self._feature_names, rows, trees)
         write_document(document, Path(path))
 
     def load(self, path: str | Path) -> None:

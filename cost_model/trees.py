@@ -27,11 +27,25 @@ NO_CHILD = -1
 
 
 def without_statistics(text: str) -> str:
-    """The same trees in two thirds of the text."""
+    """The same trees in half of the text; `with_statistics` makes them readable for the library."""
     content = json.loads(text)
     for tree in content["learner"]["gradient_booster"]["model"]["trees"]:
-        tree |= {name: [0.0] * len(tree[name]) for name in STATISTICS}
+        for name in STATISTICS:
+            del tree[name]
     return json.dumps(content, separators=(",", ":"))
+
+
+def with_statistics(text: str, where: str) -> str:
+    """The trees with zeros for statistics left out; `CostModelError` if they are malformed."""
+    try:
+        content = json.loads(text)
+        for tree in content["learner"]["gradient_booster"]["model"]["trees"]:
+            zeros = [0.0] * len(tree["parents"])
+            for name in STATISTICS:
+                tree.setdefault(name, zeros)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise CostModelError(f"{where}: the trees are malformed: {error!r}") from error
+    return json.dumps(content)
 
 
 def check_trees(text: str, feature_count: int, where: str) -> None:
