@@ -11,6 +11,7 @@ import numpy as np
 from relay_tune.schedule.matrix_tiles.match import Product, match_product
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Load, Tensor
+from relay_tune.tensor.walk import axes_of
 
 LEAST_COLUMNS = 32
 """Of half a result: fewer fill no register tile."""
@@ -97,8 +98,8 @@ def _reuse(product: Product, is_constant: bool) -> float:
 
 def _only_place(load: Load, axis: Axis) -> int | None:
     """The only dimension whose index depends on an axis, forward; None if there are others."""
-    places = [place for place in range(len(load.indices)) if _coefficient(load, place, axis)]
-    if len(places) != 1 or _coefficient(load, places[0], axis) < 0:
+    places = [place for place, index in enumerate(load.indices) if axis in axes_of(index)]
+    if len(places) != 1 or _coefficient(load, places[0], axis) <= 0:
         return None
     return places[0]
 

@@ -12,6 +12,8 @@ from relay_tune.schedule.algorithms import STRASSEN, algorithms
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.strassen.match import HalvedProduct, match_halves
 from relay_tune.tensor.dependencies import tensors_in_order
+from relay_tune.tensor.expression import Axis, Scalar, reduce
+from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program
 from tests.schedule.machines import SERVER
 from tests.schedule.products import batched, dense
@@ -37,6 +39,18 @@ def test_stored_weights_of_either_order_are_cut():
     assert halves.weight_places == (1, 0)
 
 
+def weights_by_pairs_of_steps() -> TensorProgram:
+    """The weights depend on the step in two dimensions, in one of them not affinely."""
+    x = input_tensor("x", (512, 512), "float32")
+    w, k = input_tensor("w", (2, 512, 512), "float32"), Axis("k", 512)
+
+    def element(i: Scalar, j: Scalar) -> Scalar:
+        return reduce("sum", [k], x[i, k] * w[k // 256, k, j])
+
+    y = compute("y", (512, 512), element)
+    return TensorProgram((x, w), (y,), ())
+
+
 DOES_NOT_APPLY: dict[str, Callable[[], TensorProgram]] = {
     "little reuse": lambda: dense(512, 128, 128),
     "little reuse of two inputs": lambda: dense(64, 256, 256, constant=False),
@@ -45,6 +59,7 @@ DOES_NOT_APPLY: dict[str, Callable[[], TensorProgram]] = {
     "odd columns": lambda: dense(64, 256, 257),
     "few columns": lambda: dense(64, 4096, 60),
     "rows that share no weights": lambda: batched(1, 512, 512),
+    "weights that depend on the step twice": weights_by_pairs_of_steps,
     "double precision": lambda: dense(64, 256, 256, dtype="float64"),
 }
 
