@@ -16,7 +16,6 @@ Matrix registers multiply bfloat16 some fifteen times as fast as vector register
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce as fold
 from math import prod
@@ -35,11 +34,11 @@ from relay_tune.schedule.matrix_tiles.operands import (
     steps_in_place,
     stored_pairs,
 )
-from relay_tune.schedule.rebuilding import rebuilt
+from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, binary, cast, reduce, select
 from relay_tune.tensor.matrix_registers import COLUMNS, STEPS
-from relay_tune.tensor.tensor import Computed, Input, compute, input_tensor
+from relay_tune.tensor.tensor import Computed, compute
 
 TERMS = {
     2: ((1, 0), (0, 0), (0, 1)),
@@ -88,77 +87,44 @@ def matrix_program(program: TensorProgram, parts: int, gathers: bool) -> TensorP
 
     If it `gathers`, what each row of a product reads is copied to one place.
     """
-    known: dict[Tensor, np.ndarray] = dict(program.constants)
-    changed: dict[Tensor, Tensor] = {}
-    added: Added = []
-    found = False
-    for tensor in tensors_in_order(program.outputs):
-        if not isinstance(tensor, Computed):
-            continue
-        product = match_product(tensor, known)
+
+    def rewrite(stage: Computed, rewriting: Rewriting) -> Computed | None:
+        product = match_product(stage, rewriting.constants)
         if product is None:
-            new = rebuilt(tensor, changed)
-            if new is not tensor:
-                changed[tensor] = new
-            continue
-        found = True
-        if product.whole == tensor.shape[-1]:
-            changed[tensor] = _stages(product, changed, known, added, parts, gathers)
-            continue
+            return None
+        if product.whole == stage.shape[-1]:
+            return _stages(product, rewriting, parts, gathers)
         whole = product.part(0, product.whole)
-        rest = product.part(product.whole, tensor.shape[-1] - product.whole)
-        left = _stages(whole, changed, known, added, parts, gathers)
-        changed[tensor] = _joined(left, _direct(rest, changed, known, added))
-    if not found:
-        return None
-    results = tuple(changed.get(tensor, tensor) for tensor in program.outputs)
-    used = set(tensors_in_order(results))
-    constants = tuple((t, data) for t, data in (*program.constants, *added) if t in used)
-    return TensorProgram(program.inputs, results, constants)
+        rest = product.part(product.whole, stage.shape[-1] - product.whole)
+        return _joined(_stages(whole, rewriting, parts, gathers), _direct(rest, rewriting))
+
+    return with_rewritten_stages(program, rewrite)
 
 
-Added = list[tuple[Input, np.ndarray]]
-"""Constants that stages of a new program read."""
-
-
-def _stages(
-    product: Product,
-    changed: Mapping[Tensor, Tensor],
-    known: Mapping[Tensor, np.ndarray],
-    added: Added,
-    parts: int,
-    gathers: bool,
-) -> Computed:
+def _stages(product: Product, rewriting: Rewriting, parts: int, gathers: bool) -> Computed:
     """The product of stages with other operands, and the constants that it reads."""
-    data = changed.get(product.data.tensor, product.data.tensor)
+    data = rewriting.now(product.data.tensor)
     left = None if gathers else rows_in_place(product, data, parts)
     if left is None:
         left = rows_gathered(product, data, parts)
     weight = product.weight.tensor
-    if weight not in known:
-        pairs = stored_pairs(product, changed.get(weight, weight), len(left.inner), parts)
+    if weight not in rewriting.constants:
+        pairs = stored_pairs(product, rewriting.now(weight), len(left.inner), parts)
         return _summed(product, left, pairs, parts)
-    packed = pairs_of(product.weights(known), len(left.inner), parts)
-    constant = input_tensor(f"{weight.name}_pairs", packed.shape, "bfloat16")
-    added.append((constant, packed))
+    packed = pairs_of(product.weights(rewriting.constants), len(left.inner), parts)
+    constant = rewriting.constant(f"{weight.name}_pairs", packed)
     return _summed(product, left, constant, parts)
 
 
-def _direct(
-    product: Product,
-    changed: Mapping[Tensor, Tensor],
-    known: Mapping[Tensor, np.ndarray],
-    added: Added,
-) -> Computed:
+def _direct(product: Product, rewriting: Rewriting) -> Computed:
     """Columns that fill no register, computed as they are written, with weights of their own."""
     stage, weight = product.stage, product.weight.tensor
-    if weight not in known:
-        return rebuilt(stage, changed)
-    weights = np.ascontiguousarray(product.weights(known))
-    constant = input_tensor(f"{weight.name}_rest", weights.shape, "float32")
-    added.append((constant, weights))
+    if weight not in rewriting.constants:
+        return rewriting.rebuilt(stage)
+    weights = np.ascontiguousarray(product.weights(rewriting.constants))
+    constant = rewriting.constant(f"{weight.name}_rest", weights)
     data = product.data
-    moved = replace(data, tensor=changed.get(data.tensor, data.tensor))
+    moved = replace(data, tensor=rewriting.now(data.tensor))
     product_of_both = moved * constant[(*product.steps, stage.axes[-1])]
     return replace(stage, body=reduce("sum", product.steps, product_of_both))
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.rebuilding import rebuilt
+from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.schedule.strassen.combinations import (
     LEFT,
     PRODUCTS,
@@ -32,7 +32,7 @@ from relay_tune.schedule.strassen.match import HalvedProduct, match_halves
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.element_at import element_at
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, reduce
-from relay_tune.tensor.tensor import Computed, Input, compute, input_tensor
+from relay_tune.tensor.tensor import Computed, compute
 from relay_tune.tensor.walk import substitute
 
 
@@ -44,40 +44,25 @@ def can_be_halved(program: TensorProgram) -> bool:
 
 def strassen_program(program: TensorProgram) -> TensorProgram | None:
     """The program with its products computed from halves; None if it has none."""
-    known: dict[Tensor, np.ndarray] = dict(program.constants)
-    changed: dict[Tensor, Tensor] = {}
-    added: list[tuple[Input, np.ndarray]] = []
-    found = False
-    for tensor in tensors_in_order(program.outputs):
-        if not isinstance(tensor, Computed):
-            continue
-        halves = match_halves(tensor, known)
-        if halves is None:
-            new = rebuilt(tensor, changed)
-            if new is not tensor:
-                changed[tensor] = new
-            continue
-        found = True
-        weight = halves.product.weight.tensor
-        if weight in known:
-            sums = _constant_sums(halves, known)
-            stored = input_tensor(f"{weight.name}_sums", sums.shape, sums.dtype.name)
-            added.append((stored, sums))
-            right = _from_constant(halves, stored)
-        else:
-            right = _from_sums(halves, changed.get(weight, weight))
-        data = halves.product.data.tensor
-        changed[tensor] = _stages(halves, changed.get(data, data), right)
-    if not found:
-        return None
-    outputs = tuple(changed.get(tensor, tensor) for tensor in program.outputs)
-    used = set(tensors_in_order(outputs))
-    constants = tuple((t, data) for t, data in (*program.constants, *added) if t in used)
-    return TensorProgram(program.inputs, outputs, constants)
+    return with_rewritten_stages(program, _from_halves)
 
 
 Right = Callable[[Scalar, Mapping[Axis, Scalar]], Scalar]
 """The right factor of a product, where the axes of halves stand for those of the whole."""
+
+
+def _from_halves(stage: Computed, rewriting: Rewriting) -> Computed | None:
+    """The product that a stage computes, from halves; None if it is none."""
+    halves = match_halves(stage, rewriting.constants)
+    if halves is None:
+        return None
+    weight = halves.product.weight.tensor
+    if weight in rewriting.constants:
+        sums = _constant_sums(halves, rewriting.constants)
+        right = _from_constant(halves, rewriting.constant(f"{weight.name}_sums", sums))
+    else:
+        right = _from_sums(halves, rewriting.now(weight))
+    return _stages(halves, rewriting.now(halves.product.data.tensor), right)
 
 
 @dataclass(frozen=True, slots=True)

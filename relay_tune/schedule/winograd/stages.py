@@ -20,16 +20,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-import numpy as np
-
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.machine import LINE_ELEMENTS
-from relay_tune.schedule.rebuilding import rebuilt
+from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.schedule.winograd.blocks import TileBlocks, tile_bands
 from relay_tune.schedule.winograd.match import Convolution, match_convolution
 from relay_tune.schedule.winograd.transforms import FILTERINGS, Filtering, transformed_taps
 from relay_tune.schedule.written_windows import written_out
-from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.element_at import element_at
 from relay_tune.tensor.expression import (
     Axis,
@@ -40,7 +37,7 @@ from relay_tune.tensor.expression import (
     reduce,
     select,
 )
-from relay_tune.tensor.tensor import Computed, Input, compute, input_tensor
+from relay_tune.tensor.tensor import Computed, compute
 from relay_tune.tensor.walk import substitute
 
 ALIASED_BYTES = 2048
@@ -56,34 +53,30 @@ def winograd_program(
     results that lie side by side in tiles are reduced there (see `written_windows`). None where
     there is no such convolution with constant taps and enough channels.
     """
-    known: dict[Tensor, np.ndarray] = dict(program.constants)
-    changed: dict[Tensor, Tensor] = {}
     elementwise: set[Tensor] = set()
-    added: list[tuple[Input, np.ndarray]] = []
-    for tensor in tensors_in_order(program.outputs):
-        if not isinstance(tensor, Computed):
-            continue
-        found = match_convolution(tensor, known)
-        filtering = None if found is None else FILTERINGS.get((outputs, found.stride))
-        if found is None or filtering is None:
-            new = written_out(rebuilt(tensor, changed), elementwise, outputs)
-            if new is not tensor:
-                changed[tensor] = new
-                if not isinstance(new.body, Reduce):
-                    elementwise.add(new)
-            continue
-        taps = transformed_taps(filtering, found.taps(known))
-        constant = input_tensor(f"{found.weight.tensor.name}_taps", taps.shape, "float32")
-        added.append((constant, taps))
-        data = changed.get(found.data, found.data)
-        changed[tensor] = _stages(found, data, constant, filtering, tiles)
-        elementwise.add(changed[tensor])
-    if not added:
+
+    def rewrite(stage: Computed, rewriting: Rewriting) -> Computed:
+        new = _filtered(stage, rewriting, outputs, tiles)
+        if new is None:
+            new = written_out(rewriting.rebuilt(stage), elementwise, outputs)
+        if new is not stage and not isinstance(new.body, Reduce):
+            elementwise.add(new)
+        return new
+
+    return with_rewritten_stages(program, rewrite)
+
+
+def _filtered(
+    stage: Computed, rewriting: Rewriting, outputs: int, tiles: int | None
+) -> Computed | None:
+    """The convolution that a stage computes, in tiles; None if it is none."""
+    found = match_convolution(stage, rewriting.constants)
+    filtering = None if found is None else FILTERINGS.get((outputs, found.stride))
+    if found is None or filtering is None:
         return None
-    results = tuple(changed.get(tensor, tensor) for tensor in program.outputs)
-    used = set(tensors_in_order(results))
-    constants = tuple((t, data) for t, data in (*program.constants, *added) if t in used)
-    return TensorProgram(program.inputs, results, constants)
+    taps = transformed_taps(filtering, found.taps(rewriting.constants))
+    constant = rewriting.constant(f"{found.weight.tensor.name}_taps", taps)
+    return _stages(found, rewriting.now(found.data), constant, filtering, tiles)
 
 
 Result = Callable[[Scalar, Sequence[Scalar], Scalar, Scalar, Scalar], Scalar]

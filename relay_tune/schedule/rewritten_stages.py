@@ -1,0 +1,81 @@
+"""Programs some of whose stages an algorithm computes another way.
+
+An algorithm says what becomes of one stage, and which constants that reads. The stages that it
+leaves read what stands for their operands now; constants that nothing reads any longer are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.rebuilding import rebuilt
+from relay_tune.tensor.dependencies import tensors_in_order
+from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.tensor import Computed, Input, input_tensor
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Rewriting:
+    """What has become of a program before the stage that is looked at.
+
+    Attributes:
+        constants: the values of the program's constants, and of those that were added.
+        new: for stages that are no longer as they were written, the tensors that stand for them.
+        added: the constants that new stages read.
+    """
+
+    constants: dict[Tensor, np.ndarray]
+    new: dict[Tensor, Tensor] = field(default_factory=dict)
+    added: list[tuple[Input, np.ndarray]] = field(default_factory=list)
+
+    def now(self, tensor: Tensor) -> Tensor:
+        """The tensor that stands for one of the program; itself where it is as it was."""
+        return self.new.get(tensor, tensor)
+
+    def rebuilt(self, stage: Computed) -> Computed:
+        """The stage with what stands for its operands now; itself where they are as they were."""
+        return rebuilt(stage, self.new)
+
+    def constant(self, name: str, values: np.ndarray) -> Input:
+        """A new constant, for new stages to read."""
+        tensor = input_tensor(name, values.shape, values.dtype.name)
+        self.constants[tensor] = values
+        self.added.append((tensor, values))
+        return tensor
+
+
+Rewrite = Callable[[Computed, Rewriting], Tensor | None]
+"""The tensor that is to stand for a stage; None where the stage is to stay as it is written."""
+
+
+def with_rewritten_stages(program: TensorProgram, rewrite: Rewrite) -> TensorProgram | None:
+    """The program with its stages as `rewrite` has them; None if it leaves all of them.
+
+    Where it gives y' for y, with a stage t and a constant u of its own, and leaves z:
+
+        before:  y[i] = f(x[..], w[..]);                        z[i] = g(y[i])
+        after:   t[p] = h(x[..], u[..]);  y'[i] = f'(t[..]);    z[i] = g(y'[i])
+
+    It is asked for each stage after those that the stage reads.
+    """
+    rewriting = Rewriting(dict(program.constants))
+    for tensor in tensors_in_order(program.outputs):
+        if not isinstance(tensor, Computed):
+            continue
+        new = rewrite(tensor, rewriting)
+        if new is None:
+            new = rewriting.rebuilt(tensor)
+        if new is not tensor:
+            rewriting.new[tensor] = new
+    if not rewriting.new:
+        return None
+    outputs = tuple(map(rewriting.now, program.outputs))
+    used = set(tensors_in_order(outputs))
+    constants = (*program.constants, *rewriting.added)
+    return TensorProgram(
+        program.inputs, outputs, tuple((t, values) for t, values in constants if t in used)
+    )
