@@ -7,15 +7,15 @@ leaves read what stands for their operands now; constants that nothing reads any
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.rebuilding import rebuilt
 from relay_tune.tensor.dependencies import tensors_in_order
-from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.expression import Load, Scalar, Tensor
 from relay_tune.tensor.tensor import Computed, Input, input_tensor
+from relay_tune.tensor.walk import transform
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -38,7 +38,14 @@ class Rewriting:
 
     def rebuilt(self, stage: Computed) -> Computed:
         """The stage with what stands for its operands now; itself where they are as they were."""
-        return rebuilt(stage, self.new)
+
+        def visit(node: Scalar) -> Scalar:
+            if isinstance(node, Load) and node.tensor in self.new:
+                return replace(node, tensor=self.new[node.tensor])
+            return node
+
+        body = transform(stage.body, visit)
+        return stage if body is stage.body else replace(stage, body=body)
 
     def constant(self, name: str, values: np.ndarray) -> Input:
         """A new constant, for new stages to read."""

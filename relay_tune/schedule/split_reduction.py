@@ -21,7 +21,7 @@ from operator import add
 import numpy as np
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.rebuilding import rebuilt
+from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Axis, Reduce, Scalar, Tensor
 from relay_tune.tensor.size import is_symbolic
@@ -46,20 +46,12 @@ def can_split(program: TensorProgram, parts: int) -> bool:
 
 def split_program(program: TensorProgram, parts: int) -> TensorProgram | None:
     """The program with its long sums over constants in `parts` parts; None if it has none."""
-    known: dict[Tensor, np.ndarray] = dict(program.constants)
-    changed: dict[Tensor, Tensor] = {}
-    found = False
-    for tensor in tensors_in_order(program.outputs):
-        if not isinstance(tensor, Computed):
-            continue
-        new = rebuilt(tensor, changed)
-        axis = _split_axis(tensor, parts, known)
-        if axis is not None:
-            new, found = _in_parts(new, axis, parts), True
-        if new is not tensor:
-            changed[tensor] = new
-    results = tuple(changed.get(tensor, tensor) for tensor in program.outputs)
-    return replace(program, outputs=results) if found else None
+
+    def rewrite(stage: Computed, rewriting: Rewriting) -> Computed | None:
+        axis = _split_axis(stage, parts, rewriting.constants)
+        return None if axis is None else _in_parts(rewriting.rebuilt(stage), axis, parts)
+
+    return with_rewritten_stages(program, rewrite)
 
 
 def _split_axis(tensor: Tensor, parts: int, known: Mapping[Tensor, np.ndarray]) -> Axis | None:
