@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
+from relay_tune.ir.dim import Symbol
 from relay_tune.op.lower import TensorProgram
-from relay_tune.tensor.expression import Axis, Scalar, binary, reduce
+from relay_tune.tensor.expression import Axis, Scalar, binary, cast, reduce
+from relay_tune.tensor.size import symbolic_size
 from relay_tune.tensor.tensor import compute, input_tensor
+from tests.schedule.convolutions import convolution_program
+
+SHAPE = (1, 6, 5, 32, 16)
+"""Of convolutions: images, rows, columns, channels of the data and of the result."""
 
 
 def dense(
@@ -51,3 +60,110 @@ def batched(
     y = compute("y", (2, rows, columns), element)
     data = np.ones(w.shape, np.float32)
     return TensorProgram((x,), (y,), ((w, data),)) if constant else TensorProgram((x, w), (y,), ())
+
+
+def grouped() -> TensorProgram:
+    """Two groups of 32 channels."""
+    x, g = input_tensor("x", (8, 64), "float32"), input_tensor("g", (32, 32), "float32")
+    c = Axis("c", 32)
+
+    def element(i: Scalar, o: Scalar) -> Scalar:
+        return reduce("sum", [c], x[i, (o // 16) * 32 + c] * g[c, o])
+
+    y = compute("groups", (8, 32), element)
+    return TensorProgram((x,), (y,), ((g, np.ones(g.shape, np.float32)),))
+
+
+def scaled_by_column() -> TensorProgram:
+    """The data depend on the column."""
+    x, w = input_tensor("x", (8, 32, 16), "float32"), input_tensor("w", (32, 16), "float32")
+    k = Axis("k", 32)
+    y = compute("y", (8, 16), lambda i, j: reduce("sum", [k], x[i, k, j] * w[k, j]))
+    return TensorProgram((x,), (y,), ((w, np.ones(w.shape, np.float32)),))
+
+
+def largest() -> TensorProgram:
+    """No sum."""
+    x, w = input_tensor("x", (8, 32), "float32"), input_tensor("w", (32, 16), "float32")
+    k = Axis("k", 32)
+    y = compute("y", (8, 16), lambda i, j: reduce("max", [k], x[i, k] * w[k, j]))
+    return TensorProgram((x,), (y,), ((w, np.ones(w.shape, np.float32)),))
+
+
+def differences() -> TensorProgram:
+    """A sum of no products."""
+    x, w = input_tensor("x", (8, 32), "float32"), input_tensor("w", (32, 16), "float32")
+    k = Axis("k", 32)
+    y = compute("y", (8, 16), lambda i, j: reduce("sum", [k], x[i, k] - w[k, j]))
+    return TensorProgram((x,), (y,), ((w, np.ones(w.shape, np.float32)),))
+
+
+def transposed_twice() -> TensorProgram:
+    """x.T @ w.T of two inputs."""
+    x, w = input_tensor("x", (20, 33), "float32"), input_tensor("w", (32, 20), "float32")
+    k = Axis("k", 20)
+    y = compute("y", (33, 32), lambda i, j: reduce("sum", [k], x[k, i] * w[j, k]))
+    return TensorProgram((x, w), (y,), ())
+
+
+def halves() -> TensorProgram:
+    """The sum is in float32, what it reads in float16."""
+    x, w = input_tensor("x", (8, 32), "float16"), input_tensor("w", (32, 16), "float16")
+    k = Axis("k", 32)
+
+    def element(i: Scalar, j: Scalar) -> Scalar:
+        return reduce("sum", [k], cast(x[i, k], "float32") * cast(w[k, j], "float32"))
+
+    y = compute("y", (8, 16), element)
+    return TensorProgram((x,), (y,), ((w, np.ones(w.shape, np.float16)),))
+
+
+def open_rows() -> TensorProgram:
+    """How many rows there are is known at run time only."""
+    n = symbolic_size(Symbol("n"), 8)
+    x, w = input_tensor("x", (n, 32), "float32"), input_tensor("w", (32, 16), "float32")
+    k = Axis("k", 32)
+    y = compute("y", (n, 16), lambda i, j: reduce("sum", [k], x[i, k] * w[k, j]))
+    return TensorProgram((x,), (y,), ((w, np.ones(w.shape, np.float32)),))
+
+
+def convolution(**options: Any) -> Callable[[], TensorProgram]:
+    """Makes a convolution of `SHAPE` with other options."""
+    return lambda: convolution_program(**{"shape": SHAPE, **options})
+
+
+def product(*sizes: int, **options: Any) -> Callable[[], TensorProgram]:
+    """Makes a `dense` product."""
+    return lambda: dense(*sizes, **options)
+
+
+PRODUCTS: dict[str, Callable[[], TensorProgram]] = {
+    "convolution": convolution(),
+    "stride": convolution(stride=2),
+    "dilation": convolution(dilation=2),
+    "OIHW": convolution(layout="OIHW"),
+    "OHWI": convolution(layout="OHWI"),
+    "1x1": convolution(kernel=(1, 1)),
+    "1x3": convolution(kernel=(1, 3)),
+    "three channels": convolution(shape=(1, 6, 5, 3, 16)),
+    "one channel in 4x4 taps": convolution(shape=(1, 6, 5, 1, 16), kernel=(4, 4)),
+    "epilogue": convolution(epilogue="residual"),
+    "dense": product(4, 16, 16),
+    "weights by columns": product(9, 33, 48, transposed=True),
+    "1000 columns": product(8, 64, 1000),
+}
+"""Products with constant weights; matrix registers can compute each."""
+
+NO_PRODUCTS: dict[str, Callable[[], TensorProgram]] = {
+    "three rows": product(3, 64, 16),
+    "float64": product(8, 64, 16, dtype="float64"),
+    "float16": halves,
+    "few rows of two tensors": product(31, 64, 16, constant=False),
+    "few rows of variable taps": convolution(constant=False, shape=(1, 6, 5, 32, 16)),
+    "groups": grouped,
+    "data of the column": scaled_by_column,
+    "the largest product": largest,
+    "differences": differences,
+    "open rows": open_rows,
+}
+"""What is none, or one whose weights are used too rarely."""

@@ -3,129 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
-from relay_tune.tensor.affine import axis_affine
-from relay_tune.tensor.expression import Axis, Binary, Load, Reduce, Scalar, Tensor, reduce
+from relay_tune.schedule.products import Product, match_product
+from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.matrix_registers import COLUMNS
-from relay_tune.tensor.scalar_value import values_over
-from relay_tune.tensor.size import is_symbolic
-from relay_tune.tensor.tensor import Computed
-from relay_tune.tensor.walk import axes_of, substitute
 
 LEAST_STEPS = 16
 """Shorter sums leave half of a register empty."""
 
-LEAST_ROWS = 4
-"""A multiplication takes as long for fewer rows."""
 
-LEAST_USES = 32
-"""Rows that are multiplied by what is only known at run time; its parts are stored first."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Product:
-    """A stage result[.., o] = sum(steps) data[..] * weight[.., o].
-
-    Attributes:
-        stage: the result; its last axis is o, of 16 columns or more.
-        data: what the weights are multiplied by; it does not depend on o.
-        weight: the other load, over `steps`, o, and what both depend on.
-        steps: the reduction axes, as the data lie in memory, the innermost last.
-    """
-
-    stage: Computed
-    data: Load
-    weight: Load
-    steps: tuple[Axis, ...]
-
-    @property
-    def rows(self) -> tuple[Axis, ...]:
-        """The axes of the result but the last."""
-        return self.stage.axes[:-1]
-
-    @property
-    def shared(self) -> tuple[Axis, ...]:
-        """The rows that the weight depends on, too, as of a batch of products."""
-        used = set(axes_of(self.weight))
-        return tuple(axis for axis in self.rows if axis in used)
-
-    @property
-    def whole(self) -> int:
-        """The columns that fill registers."""
-        return self.stage.shape[-1] // COLUMNS * COLUMNS
-
-    def part(self, begin: int, count: int) -> Product:
-        """The product of some of the columns, with axes of its own."""
-        stage, body = self.stage, self.stage.body
-        assert isinstance(body, Reduce)
-        column = Axis(stage.axes[-1].name, count)
-        own = {axis: Axis(axis.name, axis.extent) for axis in (*self.rows, *body.axes)}
-        places: dict[Axis, Scalar] = {**own, stage.axes[-1]: column + begin}
-        data, weight = (substitute(load, places) for load in (self.data, self.weight))
-        assert isinstance(data, Load) and isinstance(weight, Load)
-        total = reduce("sum", [own[axis] for axis in body.axes], data * weight)
-        axes = (*(own[axis] for axis in self.rows), column)
-        shape = (*stage.shape[:-1], count)
-        part = Computed(name=stage.name, shape=shape, dtype=stage.dtype, axes=axes, body=total)
-        return Product(part, data, weight, tuple(own[axis] for axis in self.steps))
-
-    def weights(self, constants: Mapping[Tensor, np.ndarray]) -> np.ndarray:
-        """Constant weights as an array over `steps` and o."""
-        return values_over(self.weight, (*self.steps, self.stage.axes[-1]), constants)
-
-
-def match_product(stage: Tensor, constants: Mapping[Tensor, np.ndarray]) -> Product | None:
-    """The product that a stage computes, or None if it is none that can be replaced.
-
-    All of its sizes are numbers.
-    """
-    if not isinstance(stage, Computed) or len(stage.shape) < 2 or stage.dtype != "float32":
+def match_matrix_product(stage: Tensor, constants: Mapping[Tensor, np.ndarray]) -> Product | None:
+    """The product that a stage computes, or None if it is none that fills registers."""
+    product = match_product(stage, constants)
+    if product is None or product.stage.shape[-1] < COLUMNS:
         return None
-    body = stage.body
-    if not isinstance(body, Reduce) or body.operation != "sum":
+    if prod(axis.extent for axis in product.steps) < LEAST_STEPS:
         return None
-    if any(map(is_symbolic, (*stage.shape, *(axis.extent for axis in body.axes)))):
-        return None
-    if stage.shape[-1] < COLUMNS or prod(stage.shape[:-1]) < LEAST_ROWS:
-        return None
-    product = body.body
-    if not isinstance(product, Binary) or product.operation != "mul":
-        return None
-    for data, weight in ((product.left, product.right), (product.right, product.left)):
-        if isinstance(data, Load) and isinstance(weight, Load):
-            found = _matched(stage, body, data, weight)
-            if found is not None and _is_worth_it(found, weight.tensor in constants):
-                return found
-    return None
+    return product
 
 
-def _is_worth_it(product: Product, is_constant: bool) -> bool:
-    """Whether weights are used often enough for their parts to be made."""
-    if is_constant:
-        return not product.shared
-    own = [axis.extent for axis in product.rows if axis not in product.shared]
-    return prod(own) >= LEAST_USES
-
-
-def _matched(stage: Computed, body: Reduce, data: Load, weight: Load) -> Product | None:
-    steps, column = set(body.axes), stage.axes[-1]
-    if data.dtype != "float32" or weight.dtype != "float32":
-        return None
-    if prod(axis.extent for axis in steps) < LEAST_STEPS:
-        return None
-    if not {*steps, column} <= set(axes_of(weight)) or column in axes_of(data):
-        return None
-    forms = [axis_affine(index) for index in data.indices]
-    if any(form is None for form in forms) or not steps <= set(axes_of(data)):
-        return None
-    strides = dict.fromkeys(body.axes, 0)
-    for place, form in enumerate(forms):
-        assert form is not None
-        for axis in body.axes:
-            strides[axis] += form.coefficient(axis) * prod(data.tensor.shape[place + 1 :])
-    ordered = sorted(body.axes, key=lambda axis: -abs(strides[axis]))
-    return Product(stage, data, weight, tuple(ordered))
+def whole_columns(product: Product) -> int:
+    """The columns that fill registers."""
+    return product.stage.shape[-1] // COLUMNS * COLUMNS

@@ -17,7 +17,7 @@ from math import prod
 import ml_dtypes
 import numpy as np
 
-from relay_tune.schedule.matrix_tiles.match import Product
+from relay_tune.schedule.products import Product
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, binary, cast, literal, select
 from relay_tune.tensor.matrix_registers import COLUMNS, STEPS

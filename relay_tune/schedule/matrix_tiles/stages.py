@@ -24,7 +24,7 @@ from operator import add
 import numpy as np
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.matrix_tiles.match import Product, match_product
+from relay_tune.schedule.matrix_tiles.match import match_matrix_product, whole_columns
 from relay_tune.schedule.matrix_tiles.operands import (
     PAIR,
     LeftOperand,
@@ -34,6 +34,7 @@ from relay_tune.schedule.matrix_tiles.operands import (
     steps_in_place,
     stored_pairs,
 )
+from relay_tune.schedule.products import Product
 from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, binary, cast, reduce, select
@@ -78,7 +79,7 @@ def _gathering_differs(product: Product) -> bool:
 
 def _products(program: TensorProgram) -> list[Product]:
     known: dict[Tensor, np.ndarray] = dict(program.constants)
-    found = (match_product(t, known) for t in tensors_in_order(program.outputs))
+    found = (match_matrix_product(t, known) for t in tensors_in_order(program.outputs))
     return [product for product in found if product is not None]
 
 
@@ -89,13 +90,13 @@ def matrix_program(program: TensorProgram, parts: int, gathers: bool) -> TensorP
     """
 
     def rewrite(stage: Computed, rewriting: Rewriting) -> Computed | None:
-        product = match_product(stage, rewriting.constants)
+        product = match_matrix_product(stage, rewriting.constants)
         if product is None:
             return None
-        if product.whole == stage.shape[-1]:
+        columns, count = stage.shape[-1], whole_columns(product)
+        if count == columns:
             return _stages(product, rewriting, parts, gathers)
-        whole = product.part(0, product.whole)
-        rest = product.part(product.whole, stage.shape[-1] - product.whole)
+        whole, rest = product.part(0, count), product.part(count, columns - count)
         return _joined(_stages(whole, rewriting, parts, gathers), _direct(rest, rewriting))
 
     return with_rewritten_stages(program, rewrite)

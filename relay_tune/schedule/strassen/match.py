@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from relay_tune.schedule.matrix_tiles.match import Product, match_product
+from relay_tune.schedule.products import Product, match_product
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Load, Tensor
 from relay_tune.tensor.walk import axes_of

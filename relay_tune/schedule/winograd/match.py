@@ -8,8 +8,9 @@ from itertools import product
 
 import numpy as np
 
+from relay_tune.schedule.products import factors
 from relay_tune.tensor.affine import Affine, axis_affine
-from relay_tune.tensor.expression import Axis, Binary, Load, Reduce, Scalar, Tensor
+from relay_tune.tensor.expression import Axis, Load, Reduce, Scalar, Tensor
 from relay_tune.tensor.scalar_value import values_over
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Computed
@@ -68,31 +69,25 @@ def match_convolution(stage: Tensor, constants: Mapping[Tensor, np.ndarray]) -> 
         return None
     if any(map(is_symbolic, stage.shape[1:])):
         return None
-    body = stage.body
-    if not isinstance(body, Reduce) or body.operation != "sum" or len(body.axes) < 3:
-        return None
-    factors = body.body
-    if not isinstance(factors, Binary) or factors.operation != "mul":
-        return None
-    for data, weight in ((factors.left, factors.right), (factors.right, factors.left)):
-        if isinstance(data, Load) and isinstance(weight, Load) and weight.tensor in constants:
-            found = _matched(stage, body, data, weight)
+    for total, data, weight in factors(stage):
+        if weight.tensor in constants:
+            found = _matched(stage, total, data, weight)
             if found is not None:
                 return found
     return None
 
 
-def _matched(stage: Computed, body: Reduce, data: Load, weight: Load) -> Convolution | None:
+def _matched(stage: Computed, total: Reduce, data: Load, weight: Load) -> Convolution | None:
     rank = len(stage.shape)
     if len(data.indices) != rank or min(stage.shape[-3:-1]) < 2:
         return None
-    rows, row_stride = _tap_axis(data.indices[-3], stage.axes[-3], body)
-    columns, stride = _tap_axis(data.indices[-2], stage.axes[-2], body)
+    rows, row_stride = _tap_axis(data.indices[-3], stage.axes[-3], total)
+    columns, stride = _tap_axis(data.indices[-2], stage.axes[-2], total)
     channel = data.indices[-1]
     if rows is None or columns is None or row_stride != stride or not isinstance(channel, Axis):
         return None
-    others = tuple(axis for axis in body.axes if axis not in (rows, columns, channel))
-    if len(others) != len(body.axes) - 3 or channel.extent < FEWEST_CHANNELS:
+    others = tuple(axis for axis in total.axes if axis not in (rows, columns, channel))
+    if len(others) != len(total.axes) - 3 or channel.extent < FEWEST_CHANNELS:
         return None
     slices = data.indices[1:-3]
     if any(not _is_slice(index, stage.axes[1:-3], others) for index in slices):
@@ -102,7 +97,7 @@ def _matched(stage: Computed, body: Reduce, data: Load, weight: Load) -> Convolu
     batch = data.indices[0]
     if batch is not stage.axes[0] and not (stage.shape[0] == 1 and _is_zero(batch)):
         return None
-    if not set(axes_of(weight)) <= {*body.axes, stage.axes[-1]}:
+    if not set(axes_of(weight)) <= {*total.axes, stage.axes[-1]}:
         return None
     taps = (rows, columns, *others, channel)
     return Convolution(stage, data.tensor, weight, taps, slices, stride)
@@ -114,10 +109,10 @@ def _is_slice(index: Scalar, places: Sequence[Axis], taps: Sequence[Axis]) -> bo
     return form is not None and form.terms.keys() <= {*places, *taps}
 
 
-def _tap_axis(index: Scalar, output: Axis, body: Reduce) -> tuple[Axis | None, int]:
+def _tap_axis(index: Scalar, output: Axis, total: Reduce) -> tuple[Axis | None, int]:
     """The reduction axis k of extent 3 and the stride s where an index is `s * output + k`."""
     form = axis_affine(index)
-    for axis, stride in product(body.axes, STRIDES):
+    for axis, stride in product(total.axes, STRIDES):
         if axis.extent == TAPS and form == Affine({output: stride, axis: 1}):
             return axis, stride
     return None, 0

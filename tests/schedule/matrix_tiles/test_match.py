@@ -8,142 +8,49 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relay_tune.ir.dim import Symbol
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.algorithms import MATRIX_PRODUCTS, algorithms
-from relay_tune.schedule.matrix_tiles.match import Product, match_product
+from relay_tune.schedule.matrix_tiles.match import match_matrix_product, whole_columns
 from relay_tune.schedule.matrix_tiles.stages import (
     matrix_program,
     multiplications,
     ways_to_gather,
 )
+from relay_tune.schedule.products import Product
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.evaluate import evaluate
-from relay_tune.tensor.expression import Axis, Scalar, binary, cast, reduce
-from relay_tune.tensor.size import symbolic_size
+from relay_tune.tensor.expression import Axis, binary, reduce
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program, feeds_of
-from tests.schedule.products import batched, dense
+from tests.schedule.products import (
+    NO_PRODUCTS,
+    PRODUCTS,
+    SHAPE,
+    batched,
+    convolution,
+    dense,
+    product,
+    transposed_twice,
+)
 
-SHAPE = (1, 6, 5, 32, 16)
+DIFFERS = {
+    **NO_PRODUCTS,
+    "8 columns": convolution(shape=(1, 6, 5, 32, 8)),
+    "fifteen steps": product(8, 15, 16),
+}
 
 
 def products_of(program: TensorProgram) -> list[Product]:
     """The stages that match."""
     known: dict[Any, np.ndarray] = dict(program.constants)
-    found = (match_product(t, known) for t in tensors_in_order(program.outputs))
+    found = (match_matrix_product(t, known) for t in tensors_in_order(program.outputs))
     return [product for product in found if product is not None]
 
 
-def convolution(**options: Any) -> Callable[[], TensorProgram]:
-    return lambda: convolution_program(**{"shape": SHAPE, **options})
-
-
-def product(*sizes: int, **options: Any) -> Callable[[], TensorProgram]:
-    return lambda: dense(*sizes, **options)
-
-
-def grouped() -> TensorProgram:
-    """Two groups of 32 channels."""
-    x, g = input_tensor("x", (8, 64), "float32"), input_tensor("g", (32, 32), "float32")
-    c = Axis("c", 32)
-
-    def element(i: Scalar, o: Scalar) -> Scalar:
-        return reduce("sum", [c], x[i, (o // 16) * 32 + c] * g[c, o])
-
-    y = compute("groups", (8, 32), element)
-    return TensorProgram((x,), (y,), ((g, np.ones(g.shape, np.float32)),))
-
-
-def scaled_by_column() -> TensorProgram:
-    """The data depend on the column."""
-    x, w = input_tensor("x", (8, 32, 16), "float32"), input_tensor("w", (32, 16), "float32")
-    k = Axis("k", 32)
-    y = compute("y", (8, 16), lambda i, j: reduce("sum", [k], x[i, k, j] * w[k, j]))
-    return TensorProgram((x,), (y,), ((w, np.ones(w.shape, np.float32)),))
-
-
-def largest() -> TensorProgram:
-    x, w = input_tensor("x", (8, 32), "float32"), input_tensor("w", (32, 16), "float32")
-    k = Axis("k", 32)
-    y = compute("y", (8, 16), lambda i, j: reduce("max", [k], x[i, k] * w[k, j]))
-    return TensorProgram((x,), (y,), ((w, np.ones(w.shape, np.float32)),))
-
-
-def differences() -> TensorProgram:
-    x, w = input_tensor("x", (8, 32), "float32"), input_tensor("w", (32, 16), "float32")
-    k = Axis("k", 32)
-    y = compute("y", (8, 16), lambda i, j: reduce("sum", [k], x[i, k] - w[k, j]))
-    return TensorProgram((x,), (y,), ((w, np.ones(w.shape, np.float32)),))
-
-
-def transposed_twice() -> TensorProgram:
-    """x.T @ w.T of two inputs."""
-    x, w = input_tensor("x", (20, 33), "float32"), input_tensor("w", (32, 20), "float32")
-    k = Axis("k", 20)
-    y = compute("y", (33, 32), lambda i, j: reduce("sum", [k], x[k, i] * w[j, k]))
-    return TensorProgram((x, w), (y,), ())
-
-
-def halves() -> TensorProgram:
-    """The sum is in float32, what it reads in float16."""
-    x, w = input_tensor("x", (8, 32), "float16"), input_tensor("w", (32, 16), "float16")
-    k = Axis("k", 32)
-
-    def element(i: Scalar, j: Scalar) -> Scalar:
-        return reduce("sum", [k], cast(x[i, k], "float32") * cast(w[k, j], "float32"))
-
-    y = compute("y", (8, 16), element)
-    return TensorProgram((x,), (y,), ((w, np.ones(w.shape, np.float16)),))
-
-
-def open_rows() -> TensorProgram:
-    n = symbolic_size(Symbol("n"), 8)
-    x, w = input_tensor("x", (n, 32), "float32"), input_tensor("w", (32, 16), "float32")
-    k = Axis("k", 32)
-    y = compute("y", (n, 16), lambda i, j: reduce("sum", [k], x[i, k] * w[k, j]))
-    return TensorProgram((x,), (y,), ((w, np.ones(w.shape, np.float32)),))
-
-
-MATCHES: dict[str, Callable[[], TensorProgram]] = {
-    "convolution": convolution(),
-    "stride": convolution(stride=2),
-    "dilation": convolution(dilation=2),
-    "OIHW": convolution(layout="OIHW"),
-    "OHWI": convolution(layout="OHWI"),
-    "1x1": convolution(kernel=(1, 1)),
-    "1x3": convolution(kernel=(1, 3)),
-    "three channels": convolution(shape=(1, 6, 5, 3, 16)),
-    "one channel in 4x4 taps": convolution(shape=(1, 6, 5, 1, 16), kernel=(4, 4)),
-    "epilogue": convolution(epilogue="residual"),
-    "dense": product(4, 16, 16),
-    "weights by columns": product(9, 33, 48, transposed=True),
-    "1000 columns": product(8, 64, 1000),
-}
-
-DIFFERS: dict[str, Callable[[], TensorProgram]] = {
-    "8 columns": convolution(shape=(1, 6, 5, 32, 8)),
-    "three rows": product(3, 64, 16),
-    "fifteen steps": product(8, 15, 16),
-    "float64": product(8, 64, 16, dtype="float64"),
-    "float16": halves,
-    "few rows of two tensors": product(31, 64, 16, constant=False),
-    "few rows of variable taps": convolution(constant=False, shape=(1, 6, 5, 32, 16)),
-    "groups": grouped,
-    "data of the column": scaled_by_column,
-    "the largest product": largest,
-    "differences": differences,
-    "open rows": open_rows,
-}
-
-
-@pytest.mark.parametrize("case", MATCHES)
+@pytest.mark.parametrize("case", PRODUCTS)
 def test_matches(case: str) -> None:
-    program = MATCHES[case]()
-    (found,) = products_of(program)
-    assert found.data.tensor is program.inputs[0]
-    assert found.weight.tensor is program.constants[0][0]
-    assert found.rows == found.stage.axes[:-1]
+    program = PRODUCTS[case]()
+    assert len(products_of(program)) == 1
     assert {name for name in algorithms(program) if name in MATRIX_PRODUCTS} >= {"bf16x3", "bf16x6"}
 
 
@@ -184,37 +91,11 @@ def test_weights_may_be_known_at_run_time_only(
     assert np.abs(result - expected).max() <= bound * np.abs(expected).max()
 
 
-def test_what_data_and_weights_share_is_no_row() -> None:
-    (found,) = products_of(batched(32, 20, 16))
-    assert [axis.extent for axis in found.shared] == [2]
-    assert (
-        products_of(batched(31, 20, 16)) == []
-    )  # of each batch: too few uses of the weights' parts
-    assert products_of(batched(32, 20, 16, constant=True)) == []
-
-
-def test_steps_are_ordered_as_the_data_lie() -> None:
-    (found,) = products_of(convolution_program(SHAPE, layout="OIHW"))
-    assert [axis.name for axis in found.steps] == ["kh", "kw", "c"]
-
-
-@pytest.mark.parametrize("layout", ["HWIO", "OIHW", "OHWI"])
-def test_weights_have_one_layout(layout: str) -> None:
-    program = convolution_program(SHAPE, layout=layout, kernel=(3, 2))
-    ((tensor, taps),) = program.constants
-    (found,) = products_of(program)
-    weights = found.weights({tensor: taps})
-    order = [layout.index(letter) for letter in "HWIO"]
-    np.testing.assert_array_equal(weights, taps.transpose(order))
-
-
-def test_a_constant_times_the_data_matches_as_well() -> None:
-    x, w = input_tensor("x", (8, 32), "float32"), input_tensor("w", (32, 16), "float32")
-    k = Axis("k", 32)
-    y = compute("y", (8, 16), lambda i, j: reduce("sum", [k], w[k, j] * x[i, k]))
-    program = TensorProgram((x,), (y,), ((w, np.ones(w.shape, np.float32)),))
-    (found,) = products_of(program)
-    assert (found.data.tensor, found.weight.tensor) == (x, w)
+def test_columns_that_fill_registers() -> None:
+    (found,) = products_of(dense(8, 64, 1000))
+    assert whole_columns(found) == 992
+    (found,) = products_of(dense(8, 64, 48))
+    assert whole_columns(found) == 48
 
 
 def test_multiplications_are_counted() -> None:

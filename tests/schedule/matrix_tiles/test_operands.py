@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.matrix_tiles.match import Product, match_product
+from relay_tune.schedule.matrix_tiles.match import match_matrix_product
 from relay_tune.schedule.matrix_tiles.operands import (
     LeftOperand,
     pairs_of,
@@ -20,6 +20,7 @@ from relay_tune.schedule.matrix_tiles.operands import (
     split_floats,
     steps_in_place,
 )
+from relay_tune.schedule.products import Product
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, reduce
@@ -31,7 +32,7 @@ from tests.schedule.products import dense
 def product_of(program: TensorProgram) -> Product:
     known: dict[Any, np.ndarray] = dict(program.constants)
     stage = program.outputs[0]
-    found = match_product(stage, known)
+    found = match_matrix_product(stage, known)
     assert found is not None
     return found
 
@@ -175,7 +176,7 @@ def test_rows_of_a_dense_product_are_as_they_lie() -> None:
     program = dense(5, 40, 16)
     known: dict[Any, np.ndarray] = dict(program.constants)
     stages = tensors_in_order(program.outputs)
-    (product,) = filter(None, (match_product(stage, known) for stage in stages))
+    (product,) = filter(None, (match_matrix_product(stage, known) for stage in stages))
     operand = rows_in_place(product, program.inputs[0], 2)
     assert operand is not None
     assert operand.parts.shape == (2, 5, 64)

@@ -1,0 +1,135 @@
+"""Stages that are products of matrices, in whatever places of their operands.
+
+    y[.., o] = sum(steps) data[..] * weight[.., o]
+
+A convolution is one, whose data are read at `h + kh`; so is a batch of products. Only those count
+of whose weights another form is worth storing, as parts for matrix registers or sums of halves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from relay_tune.tensor.affine import axis_affine
+from relay_tune.tensor.expression import Axis, Binary, Load, Reduce, Scalar, Tensor, reduce
+from relay_tune.tensor.scalar_value import values_over
+from relay_tune.tensor.size import is_symbolic
+from relay_tune.tensor.tensor import Computed
+from relay_tune.tensor.walk import axes_of, substitute
+
+LEAST_ROWS = 4
+"""Fewer rows read the weights and do little else, in whatever form."""
+
+LEAST_USES = 32
+"""The same of weights that are only known at run time: their other form is stored first."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Product:
+    """A stage result[.., o] = sum(steps) data[..] * weight[.., o].
+
+    Attributes:
+        stage: the result; its last axis is o.
+        data: what the weights are multiplied by; it does not depend on o.
+        weight: the other load, over `steps`, o, and what both depend on.
+        steps: the reduction axes, as the data lie in memory, the innermost last.
+    """
+
+    stage: Computed
+    data: Load
+    weight: Load
+    steps: tuple[Axis, ...]
+
+    @property
+    def rows(self) -> tuple[Axis, ...]:
+        """The axes of the result but the last."""
+        return self.stage.axes[:-1]
+
+    @property
+    def shared(self) -> tuple[Axis, ...]:
+        """The rows that the weight depends on, too, as of a batch of products."""
+        used = set(axes_of(self.weight))
+        return tuple(axis for axis in self.rows if axis in used)
+
+    @property
+    def uses(self) -> int:
+        """How many rows each weight is multiplied by."""
+        return prod(axis.extent for axis in self.rows if axis not in self.shared)
+
+    def part(self, begin: int, count: int) -> Product:
+        """The product of some of the columns, with axes of its own."""
+        stage, body = self.stage, self.stage.body
+        assert isinstance(body, Reduce)
+        column = Axis(stage.axes[-1].name, count)
+        own = {axis: Axis(axis.name, axis.extent) for axis in (*self.rows, *body.axes)}
+        places: dict[Axis, Scalar] = {**own, stage.axes[-1]: column + begin}
+        data, weight = (substitute(load, places) for load in (self.data, self.weight))
+        assert isinstance(data, Load) and isinstance(weight, Load)
+        total = reduce("sum", [own[axis] for axis in body.axes], data * weight)
+        axes = (*(own[axis] for axis in self.rows), column)
+        shape = (*stage.shape[:-1], count)
+        part = Computed(name=stage.name, shape=shape, dtype=stage.dtype, axes=axes, body=total)
+        return Product(part, data, weight, tuple(own[axis] for axis in self.steps))
+
+    def weights(self, constants: Mapping[Tensor, np.ndarray]) -> np.ndarray:
+        """Constant weights as an array over `steps` and o."""
+        return values_over(self.weight, (*self.steps, self.stage.axes[-1]), constants)
+
+
+def match_product(stage: Tensor, constants: Mapping[Tensor, np.ndarray]) -> Product | None:
+    """The product that a stage computes, or None if it is none whose weights are used enough.
+
+    All of its sizes are numbers, all of its elements float32. Constant weights depend on no rows.
+    """
+    if not isinstance(stage, Computed) or len(stage.shape) < 2 or stage.dtype != "float32":
+        return None
+    for total, data, weight in factors(stage):
+        found = _matched(stage, total, data, weight)
+        if found is not None and _is_worth_it(found, weight.tensor in constants):
+            return found
+    return None
+
+
+def factors(stage: Computed) -> Iterator[tuple[Reduce, Load, Load]]:
+    """The sum that a stage is, and its data and its weight: of two loads each may be either."""
+    total = stage.body
+    if not isinstance(total, Reduce) or total.operation != "sum":
+        return
+    product = total.body
+    if not isinstance(product, Binary) or product.operation != "mul":
+        return
+    left, right = product.left, product.right
+    if isinstance(left, Load) and isinstance(right, Load):
+        yield total, left, right
+        yield total, right, left
+
+
+def _is_worth_it(product: Product, is_constant: bool) -> bool:
+    """Whether weights are used often enough for another form of them to be made."""
+    if is_constant:
+        return not product.shared and product.uses >= LEAST_ROWS
+    return product.uses >= LEAST_USES
+
+
+def _matched(stage: Computed, total: Reduce, data: Load, weight: Load) -> Product | None:
+    steps, column = set(total.axes), stage.axes[-1]
+    if any(map(is_symbolic, (*stage.shape, *(axis.extent for axis in steps)))):
+        return None
+    if data.dtype != "float32" or weight.dtype != "float32":
+        return None
+    if not {*steps, column} <= set(axes_of(weight)) or column in axes_of(data):
+        return None
+    forms = [axis_affine(index) for index in data.indices]
+    if any(form is None for form in forms) or not steps <= set(axes_of(data)):
+        return None
+    strides = dict.fromkeys(total.axes, 0)
+    for place, form in enumerate(forms):
+        assert form is not None
+        for axis in total.axes:
+            strides[axis] += form.coefficient(axis) * prod(data.tensor.shape[place + 1 :])
+    ordered = sorted(total.axes, key=lambda axis: -abs(strides[axis]))
+    return Product(stage, data, weight, tuple(ordered))
