@@ -15,6 +15,7 @@ from relay_tune.schedule.algorithms import (
     in_steps,
     prepared_program,
 )
+from relay_tune.schedule.build_nests import build_nests
 from relay_tune.schedule.constant_stages import fold_constant_stages
 from relay_tune.schedule.cycle_bound import least_cycles
 from relay_tune.schedule.default_choice import default_choices
@@ -22,7 +23,7 @@ from relay_tune.schedule.inline import inline_stages
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.matrix_tiles.nest_product import with_long_rows
 from relay_tune.schedule.matrix_tiles.stages import multiplications
-from relay_tune.schedule.nest import Nest, build_nests
+from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.nominal_nest import nominal_nest
 from relay_tune.schedule.open_strides import with_few_addresses
 from relay_tune.schedule.panels import with_panels

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from relay_tune.schedule.build_nests import build_nests
 from relay_tune.schedule.inline import Stage, inline_stages
-from relay_tune.schedule.nest import build_nests
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import (
     Axis,
