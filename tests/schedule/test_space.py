@@ -8,7 +8,6 @@ import pytest
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.default_choice import default_choice
-from relay_tune.schedule.estimates.line_conflicts import reloaded_bytes
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.plan import plan_program
@@ -16,18 +15,10 @@ from relay_tune.schedule.schedule import misfit
 from relay_tune.schedule.space import NestSpace, nest_space
 from relay_tune.tensor.expression import Axis, Tensor, reduce, unary
 from relay_tune.tensor.tensor import compute, input_tensor
-from tests.schedule.machines import SERVER
+from tests.schedule.nest_spaces import AVX2, AVX512, MACHINES, NEON, only_nest, space_of
 from tests.schedule.random_choices import point_of_space
 from tests.schedule.random_programs import random_program
 from tests.schedule.running import program_of
-
-AVX512, AVX2, NEON = Machine(64, 32), Machine(32, 16), Machine(16, 32)
-MACHINES = {"avx512": AVX512, "avx2": AVX2, "neon": NEON}
-
-
-def only_nest(output: Tensor) -> Nest:
-    (nest,) = plan_program(program_of([output], {})).nests
-    return nest
 
 
 def matmul(m: int, n: int, depth: int) -> tuple[Nest, Tensor]:
@@ -48,10 +39,6 @@ def exp(*shape: int) -> Nest:
 def sums(rows: int, columns: int) -> Nest:
     x, k = input_tensor("x", (rows, columns), "float32"), Axis("k", columns)
     return only_nest(compute("s", (rows,), lambda i: reduce("sum", [k], x[i, k])))
-
-
-def space_of(nest: Nest, machine: Machine = AVX512, threads: int = 4) -> NestSpace:
-    return nest_space(nest, frozenset(), machine, threads)
 
 
 def random_spaces() -> list[NestSpace]:
@@ -176,25 +163,6 @@ def copy(shape: tuple[int, ...], order: tuple[int, ...]) -> Nest:
     return only_nest(compute("t", turned, lambda *at: x[tuple(at[place] for place in places)]))
 
 
-def depthwise(channels: int, size: int, stride: int = 1) -> Nest:
-    """The nest of a 3x3 depthwise convolution of channels-last data, `size` the output's."""
-    rows = (size - 1) * stride + 3
-    x = input_tensor("x", (rows, rows, channels), "float32")
-    w = input_tensor("w", (3, 3, channels), "float32")
-    kh, kw = Axis("kh", 3), Axis("kw", 3)
-    taps = [kh, kw]
-    shape = (size, size, channels)
-    return only_nest(
-        compute(
-            "d",
-            shape,
-            lambda i, j, c: reduce(
-                "sum", taps, x[i * stride + kh, j * stride + kw, c] * w[kh, kw, c]
-            ),
-        )
-    )
-
-
 @pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
 def test_transposed_copies_take_squares(machine):
     space = space_of(copy((512, 384), (1, 0)), machine)
@@ -213,91 +181,8 @@ def test_copies_that_are_contiguous_need_no_tile():
     assert not any(name.startswith("tile") for name in space_of(exp(64, 48)).names)
 
 
-def test_blocks_of_channels_keep_the_rows_of_windows_near():
-    space = space_of(depthwise(192, 28), threads=1)
-    channels = next(n for n, axis in enumerate(space.analysis.nest.axes) if axis.extent == 192)
-    assert f"blocks{channels}" in space.names
-    chosen = replace(default_choice(space), tile=(1, 14, 16), order=(0, 1, 2), unroll=9)
-    costs = [
-        space.estimate(replace(chosen, blocks=(1, 1, count))).memory_cycles for count in (1, 3)
-    ]
-    assert costs[1] < costs[0]
-
-
 def test_products_have_no_blocks_beside_windows():
     assert space_of(matmul(512, 512, 512)[0]).analysis.beside_windows == ()
-
-
-def test_windows_from_afar_walk_along_rows():
-    space = space_of(depthwise(32, 224), threads=1)
-    chosen = replace(default_choice(space), tile=(4, 2, 16), blocks=(1, 1, 1), unroll=9)
-    costs = [
-        space.estimate(replace(chosen, order=order)).memory_cycles
-        for order in ((0, 1, 2), (1, 0, 2))
-    ]
-    assert costs[0] < costs[1]
-
-
-def test_rows_of_windows_that_share_places_of_the_cache_are_read_once():
-    def reread(channels: int, unroll: int) -> float:
-        space = space_of(depthwise(channels, 7, stride=2), threads=1)
-        chosen = replace(default_choice(space), tile=(4, 7, 16), unroll=unroll)
-        return reloaded_bytes(space.analysis, chosen)
-
-    assert reread(576, 1) > 2 * reread(592, 1)
-    assert reread(576, 9) == 0
-    assert default_choice(space_of(depthwise(576, 7, stride=2), threads=1)).unroll == 9
-
-
-def test_small_tiles_are_found_where_only_blocks_make_them_good():
-    space = space_of(depthwise(480, 14), threads=1)
-    chosen = default_choice(space)
-    assert chosen.blocks[2] > 1
-    whole = replace(chosen, tile=(2, 14, 16), blocks=(1, 1, 1), unroll=1)
-    assert space.estimate(chosen).cycles < space.estimate(whole).cycles
-
-
-def test_tall_tiles_of_windows_are_slow_from_afar():
-    space = space_of(depthwise(32, 112), threads=1)
-    chosen = replace(default_choice(space), order=(0, 1, 2), blocks=(1, 1, 1), unroll=9)
-    costs = [
-        space.estimate(replace(chosen, tile=tile)).cycles for tile in ((4, 4, 16), (28, 1, 16))
-    ]
-    assert costs[0] < costs[1]
-
-
-def test_reading_rows_of_windows_again_costs_more_where_the_third_cache_is_fast():
-    """Slow transfers hide it."""
-
-    def extra(third: float) -> float:
-        machine = replace(SERVER, cache_bandwidth=(128.0, 45.0, third, 8.0))
-        space = nest_space(depthwise(144, 56), frozenset(), machine, 1)
-        chosen = replace(default_choice(space), order=(0, 1, 2), blocks=(1, 1, 1), unroll=9)
-        flat, tall = (
-            space.estimate(replace(chosen, tile=tile)).memory_cycles
-            for tile in ((2, 6, 16), (6, 2, 16))
-        )
-        return flat - tall
-
-    assert extra(32.0) > 1.5 * extra(8.0)
-
-
-def test_tall_tiles_of_windows_are_found_with_rows_as_the_innermost_loop():
-    machine = replace(SERVER, cache_bandwidth=(128.0, 45.0, 32.0, 8.0))
-    chosen = default_choice(nest_space(depthwise(144, 56), frozenset(), machine, 1))
-    assert chosen.tile[0] > chosen.tile[1]
-    assert chosen.reduction_order == (1, 0)
-
-
-def test_what_windows_share_comes_from_where_it_was_read_before():
-    """Rows that the tile above has read are near, however far the whole image is."""
-    space = space_of(depthwise(32, 448), threads=1)
-    chosen = replace(default_choice(space), order=(0, 1, 2), blocks=(1, 1, 1), unroll=9)
-    one, four = (
-        space.estimate(replace(chosen, tile=tile)).memory_cycles
-        for tile in ((1, 4, 16), (4, 4, 16))
-    )
-    assert one < 1.5 * four
 
 
 def test_short_rows_are_reduced_several_at_a_time():

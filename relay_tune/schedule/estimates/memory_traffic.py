@@ -9,6 +9,7 @@ from operator import mul
 
 from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
+from relay_tune.schedule.estimates.crowding import crowding
 from relay_tune.schedule.estimates.fetched_operands import fetched_ahead
 from relay_tune.schedule.estimates.line_conflicts import reloaded_bytes
 from relay_tune.schedule.estimates.load_count import (
@@ -16,6 +17,7 @@ from relay_tune.schedule.estimates.load_count import (
     tiled_axes,
     vector_count,
 )
+from relay_tune.schedule.estimates.outgrown_runs import TILE_WAIT, outgrown_factor
 from relay_tune.schedule.estimates.partial_rows import lies_in_panels, scattering, torn_bytes
 from relay_tune.schedule.estimates.stream_strides import stride_cycles
 from relay_tune.schedule.estimates.swept_weights import swept_cycles
@@ -54,22 +56,6 @@ Measured with products of 512 and 1024 rows: tiles of 12x32 in panels of 64 colu
 times 16, take 1.09 to 1.13 times as long as tiles of 6x64.
 """
 
-FOLLOWED_STREAMS = 32
-
-CROWDED_STREAMS = 2.0
-"""From beyond the second cache, more streams than the processor follows come so much slower.
-
-Measured with the transform of Winograd's products, 36 streams: 1.9 to 2.3 times.
-"""
-
-FOLLOWED_PLACES, CROWDED_PLACE = 32.0, 1 / 200
-"""Places of a tile under a window that come as fast as one, and how much slower each one beyond
-makes what comes from beyond the second cache.
-
-Measured with a depthwise convolution of 32 channels, 112x112, from the third cache: tiles of 2x4
-points (32 places) 126 to 140 us, 4x4 (52) 142, 14x1 (62) 149, 7x4 (82) 154, 28x1 (118) 165.
-"""
-
 MATRIX_FILLED = 2
 """How much more of the second cache the operands of matrix registers can fill than others.
 
@@ -104,7 +90,8 @@ def memory_cycles(
     fetched = _fetched(analysis, choice)
     places = [2 if access in fetched else 1 for access in accesses]  # the next comes meanwhile
     working_sets = [sum(map(mul, box, places)) for box in boxes]
-    crowding = _crowding(analysis, tile, machine)
+    crowded = crowding(analysis, tile, machine)
+    outgrown = _outgrown(analysis, choice, working_sets, machine)
     points = prod(axis.extent for axis in (*nest.axes, *nest.reduction))
     cycles, exposed = 0.0, 0.0
     for access, touched in zip(accesses, zip(*boxes, strict=True), strict=True):
@@ -113,8 +100,10 @@ def memory_cycles(
         )
         if access.constant and choice.vector >= 0 and _is_far(access, machine):
             first *= ONE_STREAM
+        if not access.constant:
+            first *= outgrown
         scattered = scattering(access, analysis, choice, loops, machine)
-        moved = scattered * (again + first * (1.0 if access.is_near else crowding))
+        moved = scattered * (again + first * (1.0 if access.is_near else crowded))
         cycles += moved
         if lies_in_panels(analysis, choice, access):
             exposed += EXPOSED_PARTS * (moved - moved / scattered)
@@ -132,9 +121,23 @@ def memory_cycles(
             exposed += swept_cycles(access.elements * access.bytes, touched[0], uses, machine)
             in_body = _body_bytes(access, nest, choice, tile)
             exposed += stride_cycles(access.elements * access.bytes, in_body, uses, machine)
+    if analysis.beside_windows:
+        exposed += TILE_WAIT * prod(count for _, count in loops)
     cycles += stored_cycles(analysis, machine)
     wasted = torn_bytes(analysis, tile, _stored_bytes(analysis)) + reloaded_bytes(analysis, choice)
     return cycles + wasted / machine.cache_bandwidth[1], exposed
+
+
+def _outgrown(
+    analysis: NestAnalysis, choice: TileChoice, working_sets: Sequence[float], machine: Machine
+) -> float:
+    """How much slower what a window reads comes from the second cache."""
+    if not analysis.beside_windows or len(working_sets) < 2:
+        return 1.0
+    moved = [a.elements * a.bytes for a in analysis.body_accesses if not a.constant]
+    everything = sum(moved) + _stored_bytes(analysis)
+    is_rolled = choice.unroll < prod(axis.extent for axis in analysis.nest.reduction)
+    return outgrown_factor(working_sets[1], everything, is_rolled, machine)
 
 
 def _body_bytes(access: Access, nest: Nest, choice: TileChoice, tile: Mapping[Axis, int]) -> float:
@@ -218,32 +221,6 @@ def stored_cycles(analysis: NestAnalysis, machine: Machine) -> float:
 
 def _stored_bytes(analysis: NestAnalysis) -> int:
     return prod(axis.extent for axis in analysis.nest.axes) * analysis.store_bytes
-
-
-def _crowding(analysis: NestAnalysis, tile: Mapping[Axis, int], machine: Machine) -> float:
-    """How much slower data come from afar because a tile reads and writes in many places.
-
-    Under a sliding window each point of a tile, and of its surroundings, is a place of its own,
-    from which the innermost loop walks along the vector axis.
-    """
-    accesses = (*analysis.body_accesses, *analysis.result_accesses)
-    far = [a for a in accesses if a.elements * a.bytes > machine.cache_bytes[1] and not a.is_near]
-    if not far or not analysis.beside_windows:
-        streams = sum(access.streams for access in far)
-        return CROWDED_STREAMS if streams > FOLLOWED_STREAMS else 1.0
-    window = {axis: axis.extent for axis in analysis.nest.reduction}
-    places = float(_points(analysis, tile))
-    for access in far:
-        if access.form is not None:
-            apart = {axis: n for axis, n in tile.items() if access.form.coefficient(axis) != 1}
-            places += distinct_places(access.form, apart, window, None, 1)
-    return 1.0 + CROWDED_PLACE * max(places - FOLLOWED_PLACES, 0.0)
-
-
-def _points(analysis: NestAnalysis, tile: Mapping[Axis, int]) -> int:
-    """The points of a tile, those beside each other in memory counting once."""
-    form = analysis.store_form
-    return prod(n for axis, n in tile.items() if form is None or form.coefficient(axis) != 1)
 
 
 def _access_cycles(

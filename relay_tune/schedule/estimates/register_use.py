@@ -36,7 +36,7 @@ RELOADS = 2.0
 """Accesses to memory for a shared value that finds no register: written once, read once more."""
 
 
-EXPOSED_RELOADS = 0.15
+EXPOSED_RELOADS = 0.2
 """How many of these a window's own values cost beyond that: arithmetic hides most."""
 
 

@@ -1,0 +1,42 @@
+"""Nests and their spaces."""
+
+from __future__ import annotations
+
+from relay_tune.schedule.machine import Machine
+from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.space import NestSpace, nest_space
+from relay_tune.tensor.expression import Axis, Tensor, reduce
+from relay_tune.tensor.tensor import compute, input_tensor
+from tests.schedule.running import program_of
+
+AVX512, AVX2, NEON = Machine(64, 32), Machine(32, 16), Machine(16, 32)
+MACHINES = {"avx512": AVX512, "avx2": AVX2, "neon": NEON}
+
+
+def only_nest(output: Tensor) -> Nest:
+    (nest,) = plan_program(program_of([output], {})).nests
+    return nest
+
+
+def depthwise(channels: int, size: int, stride: int = 1) -> Nest:
+    """The nest of a 3x3 depthwise convolution of channels-last data, `size` the output's."""
+    rows = (size - 1) * stride + 3
+    x = input_tensor("x", (rows, rows, channels), "float32")
+    w = input_tensor("w", (3, 3, channels), "float32")
+    kh, kw = Axis("kh", 3), Axis("kw", 3)
+    taps = [kh, kw]
+    shape = (size, size, channels)
+    return only_nest(
+        compute(
+            "d",
+            shape,
+            lambda i, j, c: reduce(
+                "sum", taps, x[i * stride + kh, j * stride + kw, c] * w[kh, kw, c]
+            ),
+        )
+    )
+
+
+def space_of(nest: Nest, machine: Machine = AVX512, threads: int = 4) -> NestSpace:
+    return nest_space(nest, frozenset(), machine, threads)
