@@ -1,15 +1,10 @@
 """Relations of pooling and resizing."""
 
-import pytest
-
 from relay_tune.ir.dim import Symbol
 from relay_tune.ir.dim_arithmetic import add, multiply
-from relay_tune.ir.operator import RelationError
-from relay_tune.ir.types import IncompleteType
 from relay_tune.typing.relations import pooling as relations
-from tests.typing.relations.cases import applied, tensor
+from tests.typing.relations.cases import relation_tests, tensor
 
-apply = applied(relations)
 N = Symbol("n")
 
 
@@ -56,19 +51,6 @@ CONFLICTS = [
     ("pool", [tensor(1, 8, 2, 2)], pooled((3, 3, 3), (1, 1)), "pool_size has 3 values"),
 ]
 
-
-@pytest.mark.parametrize(("name", "inputs", "attributes", "expected"), CASES)
-def test_result(name, inputs, attributes, expected):
-    assert apply(name, inputs, attributes) == expected
-
-
-@pytest.mark.parametrize(("name", "inputs", "attributes", "message"), CONFLICTS)
-def test_conflict(name, inputs, attributes, message):
-    with pytest.raises(RelationError, match=message):
-        apply(name, inputs, attributes)
-
-
-@pytest.mark.parametrize(("name", "inputs", "attributes"), [case[:3] for case in CASES])
-def test_waits_for_unknown_data(name, inputs, attributes):
-    if inputs:
-        assert apply(name, [IncompleteType(), *inputs[1:]], attributes) is None
+test_result, test_conflict, test_waits_for_unknown_data = relation_tests(
+    relations, CASES, CONFLICTS
+)
