@@ -7,8 +7,7 @@ inputs. Values of data types are described as `relay_tune.codegen.programs.build
 code for each part, and the elements of their tensors, column by column. The result is the number of
 codes, REFUSED if a part is not exactly as wanted, or NO_ROOM if there is too little room.
 
-A constructor object that is another one of the same name takes the place of the known one. What is
-read of the objects are `PyTupleObject`, numpy's `PyArrayObject_fields` and slots of classes; parts
+Of the objects it reads `PyTupleObject`, numpy's `PyArrayObject_fields` and slots of classes; parts
 wait on the stack as pairs of object and form. No code of Python's runs meanwhile.
 """
 
@@ -17,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from relay_tune.codegen.direct.array_check_text import NO_SIZE, array_check_text
+from relay_tune.codegen.direct.constructor_search_text import constructor_search_text
 from relay_tune.codegen.direct.words import (
     ArrayForm,
     Call,
@@ -27,7 +27,7 @@ from relay_tune.codegen.direct.words import (
     ListForm,
 )
 from relay_tune.codegen.programs.build_text import LeafColumn
-from relay_tune.codegen.word_table import WORD, find_entry, load_entry, load_words
+from relay_tune.codegen.word_table import WORD, find_entry, load_words
 
 REFUSED, NO_ROOM = -1, -2
 
@@ -66,12 +66,7 @@ def argument_text(head: int, slots: Mapping[str, int]) -> str:
         ),
         load_tuple=load_words("%form", ListForm.COUNT, ListForm.FORMS, prefix="tuple_"),
         load_constructor_count=load_words("%form", ListForm.COUNT, prefix="constructor_"),
-        load_known=load_entry(
-            "%known_at", "%constructors", "%number", ConstructorForm.CONSTRUCTOR, prefix="known_"
-        ),
-        load_old=load_entry(
-            "%old_at", "%constructors", "%place", ConstructorForm.NAME, prefix="old_"
-        ),
+        find_constructor=constructor_search_text(head, "parts"),
         load_entry=load_words(
             "%entry_at",
             ConstructorForm.CODE,
@@ -184,54 +179,7 @@ parts:
   %no_fields = icmp eq ptr %value_fields, null
   %unset = or i1 %no_constructor, %no_fields
   br i1 %unset, label %refuse, label %find
-find:
-  %number = phi i64 [ 0, %parts ], [ %following, %other ]
-  %past = icmp uge i64 %number, %constructor_count
-  br i1 %past, label %new, label %see
-see:
-{load_known}
-  %is_known = icmp eq ptr %known_constructor, %constructor
-  br i1 %is_known, label %found, label %other
-other:
-  %following = add i64 %number, 1
-  br label %find
-new:
-  %new_type_at = getelementptr i8, ptr %constructor, i64 {type}
-  %new_type = load ptr, ptr %new_type_at, align 8
-  %is_constructor = icmp eq ptr %new_type, @relay_tune_class_constructor
-  br i1 %is_constructor, label %named, label %refuse
-named:
-  %name = call ptr @PyObject_GetAttrString(ptr %constructor, ptr @name)
-  %nameless = icmp eq ptr %name, null
-  br i1 %nameless, label %clear, label %search
-clear:
-  call void @PyErr_Clear()
-  br label %refuse
-search:
-  %place = phi i64 [ 0, %named ], [ %next_place, %unlike ]
-  %unknown = icmp uge i64 %place, %constructor_count
-  br i1 %unknown, label %stranger, label %read_name
-stranger:
-  call void @Py_DecRef(ptr %name)
-  br label %refuse
-read_name:
-{load_old}
-  %order = call i32 @PyUnicode_CompareWithASCIIString(ptr %name, ptr %old_name)
-  %equal = icmp eq i32 %order, 0
-  br i1 %equal, label %adopt, label %unlike
-unlike:
-  %next_place = add i64 %place, 1
-  br label %search
-adopt:
-  call void @Py_DecRef(ptr %name)
-  %old = load ptr, ptr %old_at, align 8
-  call void @Py_IncRef(ptr %constructor)
-  store ptr %constructor, ptr %old_at, align 8
-  call void @Py_DecRef(ptr %old)
-  br label %found
-found:
-  %entry_at = phi ptr [ %known_at, %see ], [ %old_at, %adopt ]
-{load_entry}
+{find_constructor}{load_entry}
   %data_code16 = trunc i64 %data_code to i16
   store i16 %data_code16, ptr %code_at, align 2
   %after_data = add i64 %reached, 1
