@@ -25,11 +25,12 @@ def written_out_axes(nest: Nest) -> frozenset[Axis]:
     """
     if nest.body is not None:
         return frozenset()
-    conditions = {n.condition for n in sub_expressions(nest.result) if isinstance(n, Select)}
+    selects = (node for node in sub_expressions(nest.result) if isinstance(node, Select))
+    conditions = dict.fromkeys(node.condition for node in selects)
     tests = Counter(
         axis
         for condition in conditions
-        for axis in set(axes_of(condition))
+        for axis in dict.fromkeys(axes_of(condition))
         if axis in nest.axes and axis.extent <= MAXIMUM_WRITTEN_OUT
     )
     found, points = set[Axis](), 1

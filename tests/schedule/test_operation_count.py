@@ -13,3 +13,13 @@ def test_places_within_a_tile_are_written_out_before_tiles_at_the_border(size):
     (data,) = (nest for nest in plan.nests if nest.name == "winograd_data" and len(nest.axes) > 2)
     assert [axis.extent for axis in written_out_axes(data)] == [6, 6]
     assert written_out_axes(data) == set(data.axes[:2])
+
+
+def test_of_axes_with_as_many_tests_always_the_same_are_written_out():
+    """Four rows and four columns of tiles fit one of the two beside the places of a tile."""
+    found = set()
+    for _ in range(12):  # nodes at other addresses
+        plan = plan_program(convolution_program((1, 7, 7, 32, 32)), "winograd2")
+        (data,) = (n for n in plan.nests if n.name == "winograd_data" and len(n.axes) > 2)
+        found.add(tuple(axis in written_out_axes(data) for axis in data.axes))
+    assert found == {(True, True, True, False, False)}
