@@ -39,6 +39,18 @@ def move_instructions(stride: int, row: int, lanes: int) -> float:
     return sum(_turned(size, lanes) for _, size in pieces(row, lanes)) / row
 
 
+def store_cycles(stride: int, row: int, lanes: int) -> float:
+    """The cycles that storing one vector takes, on average over the vectors of a tile.
+
+    Processors store once in a cycle, while they load twice; shuffles take as long for both.
+    """
+    if stride in (0, 1):
+        return 1.0
+    if 1 < stride <= MOST_SKIPPED:
+        return stride + (stride - 1)
+    return sum(_turned(size, lanes) + lanes for _, size in pieces(row, lanes)) / (2 * row)
+
+
 def _turned(size: int, lanes: int) -> float:
     """Moving `size` vectors as rows of `size` neighbours each, of which several make a vector."""
     inserted = lanes - size if size > 1 else 0

@@ -26,6 +26,8 @@ class BodyLoads:
 
     Attributes:
         counts: of each access in one step.
+        held: registers that each access fills in one step.
+        strided: whether vectors are put together from elements that lie apart.
         together: steps that are written out.
         shared: loads of all of these, where equal elements are loaded once.
         values: registers that hold what these load.
@@ -41,6 +43,8 @@ class BodyLoads:
     """
 
     counts: tuple[float, ...]
+    held: tuple[float, ...]
+    strided: bool
     together: int
     shared: float
     values: float = 0.0
@@ -102,7 +106,7 @@ def load_count(
                 begins = whole_vectors(access, nest.reduction, unrolled)
                 count *= 1 + _split_share(begins, access, vector, choice.lanes, nest)
             else:
-                count *= moves(access.form, vector, choice.lanes, extents)
+                count *= _moves(access.form, vector, choice.lanes, extents)
         total += count
     return total
 
@@ -111,10 +115,13 @@ def body_loads(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, i
     """The loads of a tile's reduction body; `extents` are those of its axes."""
     nest, accesses = analysis.nest, analysis.body_accesses
     counts = tuple(load_count((access,), nest, choice, extents) for access in accesses)
+    held = tuple(load_count((access,), nest, choice, extents, values=True) for access in accesses)
+    vector = vector_axis(nest, choice)
+    strided = any(_is_strided(access, vector, nest) for access in accesses)
     shuffled = tuple(access for access in accesses if access.repeats)
     if choice.vector == -2 or choice.unroll == 1:
         moved = load_count(shuffled, nest, choice, extents, values=True)
-        return BodyLoads(counts, 1, sum(counts), shuffled=moved)
+        return BodyLoads(counts, held, strided, 1, sum(counts), shuffled=moved)
     reduction = [nest.reduction[place] for place in choice.reduction_order]
     unrolled = unrolled_extents(reduction, choice.unroll)
     together = prod(unrolled.values())
@@ -122,13 +129,16 @@ def body_loads(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, i
     sources = sum(_sources(access, nest, choice, extents, unrolled) for access in shuffled)
     shared = load_count(accesses, nest, choice, extents, unrolled)
     values = load_count(accesses, nest, choice, extents, unrolled, values=True)
-    if values >= 0.9 * together * load_count(accesses, nest, choice, extents, values=True):
-        return BodyLoads(counts, together, shared, values, values, shuffled=moved, sources=sources)
+    vectors = tuple(a for a in accesses if a.form is None or vector in a.form.terms)
+    waiting = vectors if strided else accesses
+    once = load_count(waiting, nest, choice, extents, values=True)
+    if load_count(waiting, nest, choice, extents, unrolled, values=True) >= 0.9 * together * once:
+        return BodyLoads(
+            counts, held, strided, together, shared, values, values, shuffled=moved, sources=sources
+        )
     windows = _window_places(accesses, reduction, unrolled, extents)
     between, in_row = (_inner_steps(reduction, unrolled, place) for place in windows)
-    live = load_count(accesses, nest, choice, extents, between, values=True)
-    vector = vector_axis(nest, choice)
-    vectors = tuple(a for a in accesses if a.form is None or vector in a.form.terms)
+    live = load_count(waiting, nest, choice, extents, between, values=True)
     row = load_count(vectors, nest, choice, extents, in_row, values=True)
     carried: tuple[Carried, ...] = ()
     if analysis.beside_windows:
@@ -137,7 +147,19 @@ def body_loads(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, i
         carried = carried_values(forms, points, unrolled)
     steps = prod(in_row.values())
     return BodyLoads(
-        counts, together, shared, values, live, True, row, steps, carried, moved, sources
+        counts,
+        held,
+        strided,
+        together,
+        shared,
+        values,
+        live,
+        True,
+        row,
+        steps,
+        carried,
+        moved,
+        sources,
     )
 
 
@@ -224,6 +246,11 @@ def distinct_places(
     return count
 
 
+def _is_strided(access: Access, vector: Axis | None, nest: Nest) -> bool:
+    """Whether a vector of this access takes several loads, and shuffles or the like."""
+    return access.form is not None and vector is not None and not _is_streamed(access, vector, nest)
+
+
 def _is_streamed(access: Access, vector: Axis, nest: Nest) -> bool:
     """Whether a vector of this access is one load (contiguous, the same, or packed)."""
     assert access.form is not None
@@ -238,10 +265,14 @@ def _split_share(form: Affine, access: Access, vector: Axis, lanes: int, nest: N
     return split_share(form, access.bytes, vector, lanes)
 
 
-def moves(form: Affine, vector: Axis, lanes: int, extents: Mapping[Axis, int]) -> float:
-    """What moving a vector of an access to or from memory costs, in loads.
+def _moves(form: Affine, vector: Axis, lanes: int, extents: Mapping[Axis, int]) -> float:
+    """What loading a vector of an access costs, in loads.
 
     Rows along a reduction are not counted: its own lanes are better there.
     """
-    row = next((n for a, n in extents.items() if a is not vector and form.coefficient(a) == 1), 1)
-    return move_instructions(form.coefficient(vector), row, lanes)
+    return move_instructions(form.coefficient(vector), neighbours(form, vector, extents), lanes)
+
+
+def neighbours(form: Affine, vector: Axis, extents: Mapping[Axis, int]) -> int:
+    """How many elements beside each other a tile has of an access whose lanes lie apart."""
+    return next((n for a, n in extents.items() if a is not vector and form.coefficient(a) == 1), 1)
