@@ -22,7 +22,7 @@ from relay_tune.schedule.strassen.stages import can_be_halved, strassen_program
 from relay_tune.schedule.winograd.blocks import tile_counts
 from relay_tune.schedule.winograd.match import Convolution, match_convolution
 from relay_tune.schedule.winograd.stages import winograd_program
-from relay_tune.schedule.winograd.transforms import FILTERINGS, Filtering
+from relay_tune.schedule.winograd.transforms import PlaneFiltering, plane_filtering
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Tensor
 
@@ -71,9 +71,9 @@ def algorithms(program: TensorProgram) -> tuple[str, ...]:
 
 def _filterings(
     convolutions: Sequence[Convolution], outputs: int
-) -> list[tuple[Convolution, Filtering]]:
+) -> list[tuple[Convolution, PlaneFiltering]]:
     """The convolutions that tiles of so many outputs can compute, and how."""
-    found = ((c, FILTERINGS.get((outputs, c.stride))) for c in convolutions)
+    found = ((c, plane_filtering(outputs, c.stride, c.tap_counts)) for c in convolutions)
     return [(convolution, filtering) for convolution, filtering in found if filtering is not None]
 
 

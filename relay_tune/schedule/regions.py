@@ -9,11 +9,20 @@ concatenated one, without a test for each element.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from relay_tune.tensor.affine import axis_affine
-from relay_tune.tensor.expression import COMPARISONS, INDEX, Axis, Binary, Scalar, Select
+from relay_tune.tensor.expression import (
+    COMPARISONS,
+    INDEX,
+    Axis,
+    Binary,
+    Literal,
+    Scalar,
+    Select,
+    binary,
+)
 from relay_tune.tensor.index import simplify
 from relay_tune.tensor.size import UndecidedSizeError, is_symbolic, surely_less
 from relay_tune.tensor.walk import replace_nodes, sub_expressions, substitute
@@ -22,6 +31,9 @@ MAXIMUM_REGIONS = 256
 
 Bounds = dict[Axis, tuple[int, int]]
 """For some axes, the half-open interval that they are confined to."""
+
+BoxOf = Callable[[Scalar, Sequence[Axis]], Bounds | None]
+"""Finds the box of some axes that a condition describes."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -41,12 +53,16 @@ class Region:
 
 def regions_of(axes: Sequence[Axis], body: Scalar) -> list[Region]:
     """The element as one expression for each region; a single region if nothing can be split."""
-    whole = Region(tuple(axes), tuple(axes), body)
+    return _regions(Region(tuple(axes), tuple(axes), body), _known_box)
+
+
+def _regions(whole: Region, box_of: BoxOf) -> list[Region]:
+    """A region with one expression for each box of it; itself if nothing can be split."""
     regions = [whole]
     finished: list[Region] = []
     while regions:
         region = regions.pop()
-        parts = _split(region)
+        parts = _split(region, box_of)
         if parts is None:
             finished.append(region)
         else:
@@ -60,14 +76,15 @@ def whole_periods(region: Region) -> list[Region]:
     """A region with its axes cut where whole periods of a select's condition end.
 
     A select by the place within a period (i % 4 < 2) stays; where the period divides the extent,
-    the axis can be split and the places written out.
+    the axis can be split and the places written out. What is left of a period is split at its
+    selects by larger parts of it (i // 2 < 1).
     """
-    pending, finished = [region], []
+    pending, finished = [region], list[Region]()
     while pending:
         part = pending.pop()
         cut = _cut(part)
         if cut is None:
-            finished.append(part)
+            finished += [part] if part is region else _regions(part, _known_box_of_periods)
             continue
         axis, place = cut
         pending.append(_restricted(part, {}, {axis: (place, axis.extent)}))
@@ -111,11 +128,11 @@ def _period_cut(condition: Scalar, axes: Sequence[Axis]) -> tuple[Axis, int] | N
     return None
 
 
-def _split(region: Region) -> list[Region] | None:
+def _split(region: Region, box_of: BoxOf) -> list[Region] | None:
     """The parts of a region at its outermost select on a box, or None."""
     for node in reversed(list(sub_expressions(region.body))):
         if isinstance(node, Select):
-            box = _known_box(node.condition, region.axes)
+            box = box_of(node.condition, region.axes)
             if box is not None:
                 return list(_parts(region, node, box))
     return None
@@ -159,6 +176,18 @@ def _known_box(condition: Scalar, axes: Sequence[Axis]) -> Bounds | None:
         return _box(condition, axes)
     except UndecidedSizeError:
         return None
+
+
+def _known_box_of_periods(condition: Scalar, axes: Sequence[Axis]) -> Bounds | None:
+    """The box that a bound on whole parts of an axis describes: `a // k < c` is `a < c * k`."""
+    match condition:
+        case Binary(
+            operation="lt" | "ge" as operation,
+            left=Binary(operation="floordiv", left=divided, right=Literal(value=int(divisor))),
+            right=Literal(value=int(limit)),
+        ) if divisor > 0:
+            return _known_box(binary(operation, divided, limit * divisor), axes)
+    return None
 
 
 def _box(condition: Scalar, axes: Sequence[Axis]) -> Bounds | None:

@@ -115,3 +115,13 @@ def test_axes_are_cut_where_whole_periods_end(case):
     place = 1 if case == "columns by two" else 0
     assert [part.axes[place].extent for part in parts] == extents
     np.testing.assert_array_equal(gathered(parts), gathered([region]))
+
+
+def test_what_is_left_of_a_period_is_split_at_its_parts():
+    """Rows in periods of four, of two pairs each: two periods, and a row of the next one."""
+    part = (I % 4) // 2
+    region = Region((I, J), (I, J), select(binary("lt", part, 1), A[I, J], A[I, J] * 2.0))
+    parts = whole_periods(region)
+    assert [each.axes[0].extent for each in parts] == [8, 1]
+    assert selects(parts) == 1
+    np.testing.assert_array_equal(gathered(parts), gathered([region]))

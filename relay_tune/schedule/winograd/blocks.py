@@ -19,7 +19,7 @@ from math import prod
 
 from relay_tune.schedule.row_groups.row_blocks import MAXIMUM_LOCAL_BYTES
 from relay_tune.schedule.winograd.match import Convolution
-from relay_tune.schedule.winograd.transforms import Filtering
+from relay_tune.schedule.winograd.transforms import PlaneFiltering
 from relay_tune.tensor.expression import Scalar
 
 LEAST_TILES, MOST_TILES = 12, 40
@@ -77,7 +77,7 @@ class TileBlocks:
 
 
 def tile_bands(
-    convolution: Convolution, filtering: Filtering, tiles: int | None
+    convolution: Convolution, filtering: PlaneFiltering, tiles: int | None
 ) -> tuple[TileBlocks, ...]:
     """Blocks of so many tiles, and a band for the rest where the last row is not whole.
 
@@ -88,14 +88,14 @@ def tile_bands(
     if block is None:
         return (TileBlocks(counts, counts),)
     images, rows, columns = counts
-    whole = convolution.image[1] // filtering.outputs
+    whole = convolution.image[1] // filtering.rows.outputs
     blocks = TileBlocks((images, whole, columns), block)
     if whole == rows:
         return (blocks,)
     return blocks, TileBlocks((images, rows - whole, columns), (1, 1, columns), whole)
 
 
-def tile_counts(convolution: Convolution, filtering: Filtering) -> list[int]:
+def tile_counts(convolution: Convolution, filtering: PlaneFiltering) -> list[int]:
     """The tiles of the blocks that are worth a look, the largest first."""
     read, written = map(prod, convolution.depths)
     values = read * convolution.data.shape[-1] + written * convolution.stage.shape[-1]
@@ -104,20 +104,21 @@ def tile_counts(convolution: Convolution, filtering: Filtering) -> list[int]:
             tiles
             for tiles, _ in _shapes(convolution, filtering)
             if LEAST_TILES <= tiles * written <= MOST_TILES
-            and tiles * filtering.window**2 * values * 4 <= MAXIMUM_LOCAL_BYTES
+            and tiles * filtering.products * values * 4 <= MAXIMUM_LOCAL_BYTES
         ),
         reverse=True,
     )
     return found[:MOST_COUNTS]
 
 
-def _shapes(convolution: Convolution, filtering: Filtering) -> Iterator[tuple[int, Tile]]:
+def _shapes(convolution: Convolution, filtering: PlaneFiltering) -> Iterator[tuple[int, Tile]]:
     """Tiles and shape of each block that divides the whole rows of tiles.
 
     Parts of a row are blocks only where no tile of it reaches beyond the image.
     """
     images, _, columns = _counts(convolution, filtering)
-    whole, complete = (extent // filtering.outputs for extent in convolution.image[1:])
+    whole = convolution.image[1] // filtering.rows.outputs
+    complete = convolution.image[2] // filtering.columns.outputs
     for part in range(1, columns if complete == columns else 1):
         if columns % part == 0:
             yield part, (1, 1, part)
@@ -126,7 +127,6 @@ def _shapes(convolution: Convolution, filtering: Filtering) -> Iterator[tuple[in
             yield part * columns, (1, part, columns)
 
 
-def _counts(convolution: Convolution, filtering: Filtering) -> Tile:
+def _counts(convolution: Convolution, filtering: PlaneFiltering) -> Tile:
     images, rows, columns = convolution.image
-    size = filtering.outputs
-    return images, -(-rows // size), -(-columns // size)
+    return images, -(-rows // filtering.rows.outputs), -(-columns // filtering.columns.outputs)

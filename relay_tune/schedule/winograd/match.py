@@ -25,16 +25,23 @@ STRIDES = (1, 2)
 class Convolution:
     """A convolution with 3 x 3 taps: result[n, h, w, o] from data[n, s * h + kh, s * w + kw, c].
 
-    Between the batch and the rows there may be other axes, of windows of any kind, over whose taps
-    the result is summed: slices[s] of the data is what the result's d reads there.
+    Either the rows or the columns may be without taps. Between the batch and the rows there may be
+    other axes, of windows of any kind, over whose taps the result is summed: slices[s] of the data
+    is what the result's d reads there.
+
+    One dimension, result[n, j, o] from data[n, s * j + d * k, c], is an image of d rows, the
+    phases, each of which has every d-th place: j = d * w + h.
 
     Attributes:
         stage: the result.
-        data: what is convolved, (batch, .., rows + 2 or more, columns + 2 or more, channels).
+        data: what is convolved, (batch, .., rows + 2 or more, columns + 2 or more, channels), or
+            (batch, places + 2 * d or more, channels).
         weight: the load of the taps, over the axes of `tap_axes` and the last axis of `stage`.
-        tap_axes: the reduction axes (rows of the taps, columns of the taps, .., channels).
+        tap_axes: the reduction axes (rows of the taps, columns of the taps, .., channels); an axis
+            of extent 1 for rows or columns without taps.
         slices: the indices of the data between the batch and the rows.
         stride: s, 1 or 2.
+        phases: d, of one dimension.
     """
 
     stage: Computed
@@ -43,12 +50,25 @@ class Convolution:
     tap_axes: tuple[Axis, ...]
     slices: tuple[Scalar, ...] = ()
     stride: int = 1
+    phases: int = 1
+
+    @property
+    def is_line(self) -> bool:
+        """Whether there is one dimension, in phases."""
+        return len(self.stage.shape) == 3
 
     @property
     def image(self) -> tuple[int, int, int]:
         """How many images, rows and columns the result has."""
         shape = self.stage.shape
+        if self.is_line:
+            return shape[0], self.phases, -(-shape[1] // self.phases)
         return shape[0], shape[-3], shape[-2]
+
+    @property
+    def tap_counts(self) -> tuple[int, int]:
+        """The taps along the rows and along the columns, 3 or 1."""
+        return self.tap_axes[0].extent, self.tap_axes[1].extent
 
     @property
     def depths(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -56,8 +76,17 @@ class Convolution:
         return self.data.shape[1:-3], self.stage.shape[1:-3]
 
     def taps(self, constants: Mapping[Tensor, np.ndarray]) -> np.ndarray:
-        """The taps as an array (3, 3, .., channels, outputs)."""
+        """The taps as an array (rows, columns, .., channels, outputs)."""
         return values_over(self.weight, (*self.tap_axes, self.stage.axes[-1]), constants)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Window:
+    """What an index reads: stride * output + dilation * tap."""
+
+    tap: Axis
+    stride: int = 1
+    dilation: int = 1
 
 
 def match_convolution(stage: Tensor, constants: Mapping[Tensor, np.ndarray]) -> Convolution | None:
@@ -65,7 +94,7 @@ def match_convolution(stage: Tensor, constants: Mapping[Tensor, np.ndarray]) -> 
 
     Of its sizes only the batch may be open.
     """
-    if not isinstance(stage, Computed) or len(stage.shape) < 4 or stage.dtype != "float32":
+    if not isinstance(stage, Computed) or len(stage.shape) < 3 or stage.dtype != "float32":
         return None
     if any(map(is_symbolic, stage.shape[1:])):
         return None
@@ -78,29 +107,47 @@ def match_convolution(stage: Tensor, constants: Mapping[Tensor, np.ndarray]) -> 
 
 
 def _matched(stage: Computed, total: Reduce, data: Load, weight: Load) -> Convolution | None:
-    rank = len(stage.shape)
-    if len(data.indices) != rank or min(stage.shape[-3:-1]) < 2:
-        return None
-    rows, row_stride = _tap_axis(data.indices[-3], stage.axes[-3], total)
-    columns, stride = _tap_axis(data.indices[-2], stage.axes[-2], total)
+    windows = _windows(stage, total, data)
     channel = data.indices[-1]
-    if rows is None or columns is None or row_stride != stride or not isinstance(channel, Axis):
+    if windows is None or not isinstance(channel, Axis) or channel.extent < FEWEST_CHANNELS:
         return None
-    others = tuple(axis for axis in total.axes if axis not in (rows, columns, channel))
-    if len(others) != len(total.axes) - 3 or channel.extent < FEWEST_CHANNELS:
-        return None
+    rows, columns = windows
+    others = tuple(axis for axis in total.axes if axis not in (rows.tap, columns.tap, channel))
     slices = data.indices[1:-3]
     if any(not _is_slice(index, stage.axes[1:-3], others) for index in slices):
         return None
-    if not set(others) <= set(axes_of(*slices)):
+    if not {axis for axis in others if axis.extent > 1} <= set(axes_of(*slices)):
         return None
     batch = data.indices[0]
     if batch is not stage.axes[0] and not (stage.shape[0] == 1 and _is_zero(batch)):
         return None
     if not set(axes_of(weight)) <= {*total.axes, stage.axes[-1]}:
         return None
-    taps = (rows, columns, *others, channel)
-    return Convolution(stage, data.tensor, weight, taps, slices, stride)
+    taps = (rows.tap, columns.tap, *others, channel)
+    stride = max(rows.stride, columns.stride)
+    return Convolution(stage, data.tensor, weight, taps, slices, stride, columns.dilation)
+
+
+def _windows(stage: Computed, total: Reduce, data: Load) -> tuple[Window, Window] | None:
+    """The windows along rows and columns, at least one of them with taps that have one stride."""
+    rank = len(stage.shape)
+    if len(data.indices) != rank:
+        return None
+    if rank == 3:
+        line = _window(data.indices[1], stage.axes[1], total)
+        if line is None or line.tap.extent != TAPS or line.stride > 1 < line.dilation:
+            return None
+        return Window(Axis("row", 1)), line
+    rows = _window(data.indices[-3], stage.axes[-3], total)
+    columns = _window(data.indices[-2], stage.axes[-2], total)
+    if rows is None or columns is None or rows.dilation > 1 or columns.dilation > 1:
+        return None
+    strides = {window.stride for window in (rows, columns) if window.tap.extent == TAPS}
+    both = (rows, stage.shape[-3]), (columns, stage.shape[-2])
+    if len(strides) != 1 or any(w.tap.extent == TAPS and extent < 2 for w, extent in both):
+        return None
+    without = [window for window in (rows, columns) if window.tap.extent == 1]
+    return None if any(window.stride > 1 for window in without) else (rows, columns)
 
 
 def _is_slice(index: Scalar, places: Sequence[Axis], taps: Sequence[Axis]) -> bool:
@@ -109,13 +156,20 @@ def _is_slice(index: Scalar, places: Sequence[Axis], taps: Sequence[Axis]) -> bo
     return form is not None and form.terms.keys() <= {*places, *taps}
 
 
-def _tap_axis(index: Scalar, output: Axis, total: Reduce) -> tuple[Axis | None, int]:
-    """The reduction axis k of extent 3 and the stride s where an index is `s * output + k`."""
+def _window(index: Scalar, output: Axis, total: Reduce) -> Window | None:
+    """The window with three taps or one that an index reads for an output's places."""
     form = axis_affine(index)
+    if form is None:
+        return None
+    for axis in total.axes:
+        form = form.without(axis) if axis.extent == 1 else form
+    if form == Affine({output: 1}):
+        return Window(Axis("tap", 1))
     for axis, stride in product(total.axes, STRIDES):
-        if axis.extent == TAPS and form == Affine({output: stride, axis: 1}):
-            return axis, stride
-    return None, 0
+        dilation = form.coefficient(axis)
+        if axis.extent == TAPS and form == Affine({output: stride, axis: dilation}):
+            return Window(axis, stride, dilation) if dilation > 0 else None
+    return None
 
 
 def _is_zero(index: Scalar) -> bool:

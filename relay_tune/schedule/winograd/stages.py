@@ -13,6 +13,9 @@ spoils the whole tile.
 
 A convolution over volumes is filtered in its last two dimensions, and summed over the taps of the
 others: with d among the places of v and t, t[.., d, .., o] = sum(kd, c) v[.., d + kd, ..] u[k, kd].
+
+Taps of the rows or of the columns alone, and those of one dimension, are filtered along that one: 6
+products for each 12 with m = 4.
 """
 
 from __future__ import annotations
@@ -25,15 +28,21 @@ from relay_tune.schedule.machine import LINE_ELEMENTS
 from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.schedule.winograd.blocks import TileBlocks, tile_bands
 from relay_tune.schedule.winograd.match import Convolution, match_convolution
-from relay_tune.schedule.winograd.transforms import FILTERINGS, Filtering, transformed_taps
+from relay_tune.schedule.winograd.tile_elements import tile_of, two_passes, window_of
+from relay_tune.schedule.winograd.transforms import (
+    PlaneFiltering,
+    plane_filtering,
+    transformed_taps,
+)
 from relay_tune.schedule.written_windows import written_out
-from relay_tune.tensor.element_at import element_at
 from relay_tune.tensor.expression import (
+    INDEX,
     Axis,
     Reduce,
     Scalar,
     Tensor,
     binary,
+    literal,
     reduce,
     select,
 )
@@ -71,8 +80,10 @@ def _filtered(
 ) -> Computed | None:
     """The convolution that a stage computes, in tiles; None if it is none."""
     found = match_convolution(stage, rewriting.constants)
-    filtering = None if found is None else FILTERINGS.get((outputs, found.stride))
-    if found is None or filtering is None:
+    if found is None:
+        return None
+    filtering = plane_filtering(outputs, found.stride, found.tap_counts)
+    if filtering is None:
         return None
     taps = transformed_taps(filtering, found.taps(rewriting.constants))
     constant = rewriting.constant(f"{found.weight.tensor.name}_taps", taps)
@@ -85,28 +96,47 @@ an output channel."""
 
 
 def _stages(
-    convolution: Convolution, data: Tensor, taps: Tensor, filtering: Filtering, tiles: int | None
+    convolution: Convolution,
+    data: Tensor,
+    taps: Tensor,
+    filtering: PlaneFiltering,
+    tiles: int | None,
 ) -> Computed:
     """The result of a convolution, by way of the transformed data and the products."""
     bands = tile_bands(convolution, filtering, tiles)
     *upper, last = [(band, _band(convolution, data, taps, filtering, band)) for band in bands]
 
     def result(n: Scalar, *at: Scalar) -> Scalar:
-        *depth, h, w, o = at
+        *depth, h, w, o = _in_plane(convolution, at)
         value = last[1](n, depth, h, w, o)
         for band, element in reversed(upper):
-            inside = binary("lt", h, band.end[0] * filtering.outputs)
+            inside = binary("lt", h, band.end[0] * filtering.rows.outputs)
             value = select(inside, element(n, depth, h, w, o), value)
         return value
 
     return compute(convolution.stage.name, convolution.stage.shape, result)
 
 
+def _in_plane(convolution: Convolution, at: Sequence[Scalar]) -> Sequence[Scalar]:
+    """The places of a result with a row before the column; that of a line is one of its phases."""
+    if not convolution.is_line:
+        return at
+    place, o = at
+    return literal(0, INDEX) if convolution.phases == 1 else place % convolution.phases, place, o
+
+
 def _band(
-    convolution: Convolution, data: Tensor, taps: Tensor, filtering: Filtering, blocks: TileBlocks
+    convolution: Convolution,
+    data: Tensor,
+    taps: Tensor,
+    filtering: PlaneFiltering,
+    blocks: TileBlocks,
 ) -> Result:
     """The result of a band of rows of tiles."""
-    size, depths = filtering.outputs, convolution.depths
+    depths = convolution.depths
+    extents = filtering.rows.window, filtering.columns.window
+    maps_of_data = filtering.rows.data, filtering.columns.data
+    maps_of_result = filtering.rows.result, filtering.columns.result
     inputs, outputs = taps.shape[-2:]
     plane_bytes = prod(blocks.counts) * prod(depths[0]) * inputs * 4
     stored = inputs + (_spare_channels(plane_bytes) if blocks.block == blocks.counts else 0)
@@ -114,12 +144,13 @@ def _band(
     def element(*at: Scalar) -> Scalar:
         k, image, depth, c = at[3], at[4], at[5:-3], at[-1]
         tile = blocks.tile(at[:3], (image, *at[-3:-1]))
-        value = _transformed_data(filtering, data, k, (tile, blocks.end), depth, c)
+        window = window_of(convolution, filtering, data, (tile, blocks.end), depth, c)
+        value = two_passes(maps_of_data, window, extents, _row_and_column(k, extents))
         return select(binary("lt", c, inputs), value, 0.0)
 
     def shape(depth: Sequence[int], channels: int) -> list[int]:
         images, *tile = blocks.block
-        return [*blocks.blocks, filtering.window**2, images, *depth, *tile, channels]
+        return [*blocks.blocks, filtering.products, images, *depth, *tile, channels]
 
     transformed = compute("winograd_data", shape(depths[0], stored), element)
     summed = [Axis(axis.name, axis.extent) for axis in convolution.tap_axes[2:]]
@@ -134,11 +165,25 @@ def _band(
     products = compute("winograd_products", shape(depths[1], outputs), product)
 
     def result(n: Scalar, depth: Sequence[Scalar], h: Scalar, w: Scalar, o: Scalar) -> Scalar:
-        outer, (image, *tile) = blocks.place((n, h // size, w // size))
+        row, down = tile_of(filtering.rows, h)
+        column, right = tile_of(filtering.columns, w, convolution.phases)
+        outer, (image, *tile) = blocks.place((n, row, column))
         inner = (image, *depth, *tile, o)
-        return _result(filtering, lambda k: products[(*outer, k, *inner)], (h % size, w % size))
+
+        def of_window(row: int, column: int) -> Scalar:
+            return products[(*outer, row * extents[1] + column, *inner)]
+
+        return two_passes(maps_of_result, of_window, extents, (down, right))
 
     return result
+
+
+def _row_and_column(k: Scalar, extents: tuple[int, int]) -> tuple[Scalar, Scalar]:
+    """Where the k-th element of a transformed window lies in it."""
+    if 1 in extents:
+        first = literal(0, INDEX)
+        return (first, k) if extents[0] == 1 else (k, first)
+    return k // extents[1], k % extents[1]
 
 
 def _spare_channels(plane_bytes: int) -> int:
@@ -148,72 +193,3 @@ def _spare_channels(plane_bytes: int) -> int:
     want the same few places of the first cache.
     """
     return LINE_ELEMENTS if plane_bytes % ALIASED_BYTES == 0 else 0
-
-
-def _transformed_data(
-    filtering: Filtering,
-    data: Tensor,
-    k: Scalar,
-    tile: tuple[Sequence[Scalar], tuple[int, int]],
-    depth: Sequence[Scalar],
-    c: Scalar,
-) -> Scalar:
-    """Element k of B^T d B; what a window reads beyond the data is zero.
-
-    `tile` is an image, a row and a column of tiles, and those where rows and columns end.
-    """
-    (n, ty, tx), (end_row, end_column) = tile
-    window = filtering.window
-    rows, in_rows = _window_places(filtering, ty, end_row, data.shape[-3])
-    columns, in_columns = _window_places(filtering, tx, end_column, data.shape[-2])
-
-    def load(row: int, column: int) -> Scalar:
-        value: Scalar = data[(n, *depth, rows[row], columns[column], c)]
-        for inside in (in_columns[column], in_rows[row]):
-            value = value if inside is None else select(inside, value, 0.0)
-        return value
-
-    return _two_passes(filtering.data, load, window, (k // window, k % window))
-
-
-def _window_places(
-    filtering: Filtering, tile: Scalar, end: int, extent: int
-) -> tuple[list[Scalar], list[Scalar | None]]:
-    """What the window of a tile before `end` reads on an axis, and where that is inside.
-
-    None: everywhere.
-    """
-    step = filtering.outputs * filtering.stride
-    places = [tile * step + place for place in range(filtering.window)]
-    last = (end - 1) * step
-    inside = [
-        None if last + place < extent else binary("lt", index, extent)
-        for place, index in enumerate(places)
-    ]
-    return places, inside
-
-
-def _result(
-    filtering: Filtering, product: Callable[[int], Scalar], at: tuple[Scalar, Scalar]
-) -> Scalar:
-    """The element of A^T t A at a row and column of the tile whose products are given."""
-    window = filtering.window
-
-    def load(row: int, column: int) -> Scalar:
-        return product(row * window + column)
-
-    return _two_passes(filtering.result, load, window, at)
-
-
-def _two_passes(
-    rows: Callable[[Sequence[Scalar]], list[Scalar]],
-    element: Callable[[int, int], Scalar],
-    window: int,
-    at: tuple[Scalar, Scalar],
-) -> Scalar:
-    """Element `at` of R e R^T for the linear map R that `rows` writes out."""
-    columns = []
-    for column in range(window):
-        down = rows([element(row, column) for row in range(window)])
-        columns.append(element_at(down, at[0]))
-    return element_at(rows(columns), at[1])

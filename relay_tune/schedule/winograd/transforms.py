@@ -1,4 +1,4 @@
-"""The transforms of Winograd's minimal filtering F(m x m, 3 x 3), as expressions.
+"""The transforms of Winograd's minimal filtering F(m, 3) and F(m x m, 3 x 3), as expressions.
 
 An output tile of m x m is A^T ((G g G^T) * (B^T d B)) A for a window of (m + 2) x (m + 2) elements
 d and taps g. Matrices from Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks"
@@ -6,6 +6,8 @@ d and taps g. Matrices from Lavin and Gray, "Fast Algorithms for Convolutional N
 
 With stride 2 the elements at even places meet the outer two taps with stride 1, which is F(m, 2),
 and those at odd places meet the tap between them: 2 m + 1 products in place of 3 m.
+
+Where only one of two dimensions has taps, the other one stays as it is: a window of one element.
 """
 
 from __future__ import annotations
@@ -22,12 +24,12 @@ Rows = Callable[[Sequence[Scalar]], list[Scalar]]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Filtering:
-    """The transforms F(m, 3) along one dimension.
+    """The transforms F(m, r) along one dimension.
 
     Attributes:
         outputs: m, the outputs of a tile.
         stride: how far the windows of two outputs are apart.
-        taps: the matrix G, window x 3.
+        taps: the matrix G, window x r.
         data: the elements of B^T d, as many as the window has.
         result: the m elements of A^T t.
     """
@@ -41,7 +43,7 @@ class Filtering:
     @property
     def window(self) -> int:
         """The inputs of a tile."""
-        return self.stride * (self.outputs - 1) + 3
+        return self.stride * (self.outputs - 1) + int(self.taps.shape[1])
 
 
 def _data_2(d: Sequence[Scalar]) -> list[Scalar]:
@@ -122,9 +124,37 @@ F(4 x 4) with stride 2 took as long as F(2 x 2) for 128 channels of 28 x 28 and 
 images: its taps are 81 for each 9."""
 
 
-def transformed_taps(filtering: Filtering, taps: np.ndarray) -> np.ndarray:
-    """G g G^T of `taps` (3, 3, .., inputs, outputs), as (window * window, .., inputs, outputs)."""
-    matrix = filtering.taps.astype(taps.dtype)
-    rows = np.tensordot(matrix, taps, (1, 0))
-    both = np.tensordot(matrix, rows, (1, 1))
+UNFILTERED = Filtering(1, 1, np.eye(1), list, list)
+"""A dimension without taps."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PlaneFiltering:
+    """The transforms along the rows and along the columns of a plane."""
+
+    rows: Filtering
+    columns: Filtering
+
+    @property
+    def products(self) -> int:
+        """The elements of a transformed window."""
+        return self.rows.window * self.columns.window
+
+
+def plane_filtering(outputs: int, stride: int, taps: tuple[int, int]) -> PlaneFiltering | None:
+    """The transforms for tiles of so many outputs along each dimension with taps; None if none.
+
+    `taps` has 3 for rows and columns with taps, and 1 for those without.
+    """
+    filtering = FILTERINGS.get((outputs, stride))
+    if filtering is None:
+        return None
+    rows, columns = (UNFILTERED if count == 1 else filtering for count in taps)
+    return PlaneFiltering(rows, columns)
+
+
+def transformed_taps(filtering: PlaneFiltering, taps: np.ndarray) -> np.ndarray:
+    """G g G^T of `taps` (rows, columns, .., inputs, outputs): (products, .., inputs, outputs)."""
+    rows = np.tensordot(filtering.rows.taps.astype(taps.dtype), taps, (1, 0))
+    both = np.tensordot(filtering.columns.taps.astype(taps.dtype), rows, (1, 1))
     return np.ascontiguousarray(both.swapaxes(0, 1)).reshape(-1, *taps.shape[2:])

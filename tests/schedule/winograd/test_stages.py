@@ -13,7 +13,7 @@ from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import plan_program, read_schedule
 from relay_tune.schedule.schedule import DIRECT
 from relay_tune.schedule.winograd.stages import winograd_program
-from relay_tune.schedule.winograd.transforms import FILTERINGS, transformed_taps
+from relay_tune.schedule.winograd.transforms import FILTERINGS, plane_filtering, transformed_taps
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import literal
 from relay_tune.tensor.scalar_value import scalar_value
@@ -47,7 +47,7 @@ def test_one_dimensional_filtering(key):
 
 def test_transformed_taps():
     taps = np.random.default_rng(2).standard_normal((3, 3, 4, 5))
-    found = transformed_taps(FILTERINGS[4, 1], taps)
+    found = transformed_taps(plane_filtering(4, 1, (3, 3)), taps)
     matrix = FILTERINGS[4, 1].taps
     assert found.shape == (36, 4, 5)
     assert np.allclose(found[1 * 6 + 4, 2, 3], (matrix @ taps[:, :, 2, 3] @ matrix.T)[1, 4])
@@ -66,7 +66,7 @@ APPLIES = {
 DOES_NOT_APPLY = {
     "stride 3": {"stride": 3},
     "dilation": {"dilation": 2},
-    "a row of taps": {"kernel": (1, 3)},
+    "no taps": {"kernel": (1, 1)},
     "five rows": {"kernel": (5, 3)},
     "few channels": {"shape": (1, 8, 8, 15, 16)},
     "a single row": {"shape": (1, 1, 8, 16, 16)},

@@ -1,0 +1,92 @@
+"""What a tile of Winograd's filtering reads, and where elements of a result lie in their tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from relay_tune.schedule.winograd.match import Convolution
+from relay_tune.schedule.winograd.transforms import Filtering, PlaneFiltering, Rows
+from relay_tune.tensor.element_at import element_at
+from relay_tune.tensor.expression import INDEX, Axis, Scalar, Tensor, binary, literal, select
+
+Element = Callable[[int, int], Scalar]
+"""The element at a row and a column of a window."""
+
+
+def tile_of(filtering: Filtering, place: Scalar, phases: int = 1) -> tuple[Scalar, Scalar]:
+    """The tile of a place of the result, and the place within.
+
+    Of a tile's places each lies `phases` behind the one before. (Written as a place within a
+    period, so that an axis can be split there.)
+    """
+    if filtering.outputs == 1:
+        return place, literal(0, INDEX)
+    period = filtering.outputs * phases
+    within = place % period
+    return place // period, within if phases == 1 else within // phases
+
+
+def window_of(
+    convolution: Convolution,
+    filtering: PlaneFiltering,
+    data: Tensor,
+    tile: tuple[Sequence[Scalar], tuple[int, int]],
+    depth: Sequence[Scalar],
+    c: Scalar,
+) -> Element:
+    """The elements d of the window of a tile; what it reads beyond the data is zero.
+
+    `tile` is an image, a row and a column of tiles, and those where rows and columns end.
+    """
+    (n, ty, tx), (end_row, end_column) = tile
+    rows = _window_places(filtering.rows, ty, end_row)
+    columns = _window_places(filtering.columns, tx, end_column)
+
+    def load(row: int, column: int) -> Scalar:
+        (down, last_down), (right, last_right) = rows[row], columns[column]
+        places = [(down, last_down, data.shape[-3]), (right, last_right, data.shape[-2])]
+        if convolution.is_line:
+            phases = convolution.phases
+            place = right if phases == 1 else right * phases + down
+            places = [(place, last_right * phases + last_down, data.shape[1])]
+        value: Scalar = data[(n, *depth, *(place for place, _, _ in places), c)]
+        for place, last, extent in reversed(places):
+            value = select(binary("lt", place, extent), value, 0.0) if last >= extent else value
+        return value
+
+    return load
+
+
+def _window_places(filtering: Filtering, tile: Scalar, end: int) -> list[tuple[Scalar, int]]:
+    """What the window of a tile before `end` reads on an axis, and what that is at most."""
+    step = filtering.outputs * filtering.stride
+    first = tile if step == 1 else tile * step
+    return [(first + place, (end - 1) * step + place) for place in range(filtering.window)]
+
+
+def two_passes(
+    maps: tuple[Rows, Rows],
+    element: Element,
+    extents: tuple[int, int],
+    at: tuple[Scalar, Scalar],
+) -> Scalar:
+    """Element `at` of R e C^T for linear maps R of rows and C of columns, and e of `extents`."""
+    found = []
+    for column in range(extents[1]):
+        down = maps[0]([element(row, column) for row in range(extents[0])])
+        found.append(_one_of(down, at[0]))
+    return _one_of(maps[1](found), at[1])
+
+
+def _one_of(values: Sequence[Scalar], position: Scalar) -> Scalar:
+    """The value at a position, which may be an axis.
+
+    A stage is divided where bounds on an axis select its element; tests for single places leave it
+    whole, so that all places of a transform are written out together and share what they read.
+    """
+    if not isinstance(position, Axis):
+        return element_at(values, position)
+    found = values[-1]
+    for place, value in reversed(list(enumerate(values[:-1]))):
+        found = select(binary("ne", position, place), found, value)
+    return found
