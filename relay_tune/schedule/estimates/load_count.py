@@ -15,7 +15,7 @@ from relay_tune.schedule.estimates.window_values import Carried, carried_values
 from relay_tune.schedule.nest import Nest
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
-from relay_tune.tensor.lane_rows import move_instructions
+from relay_tune.tensor.lane_rows import MOST_SKIPPED, move_instructions
 
 NOTHING_UNROLLED: Mapping[Axis, int] = MappingProxyType({})
 
@@ -27,7 +27,7 @@ class BodyLoads:
     Attributes:
         counts: of each access in one step.
         held: registers that each access fills in one step.
-        strided: whether vectors are put together from elements that lie apart.
+        strided: whether vectors are put together from every second element or so of others.
         together: steps that are written out.
         shared: loads of all of these, where equal elements are loaded once.
         values: registers that hold what these load.
@@ -247,8 +247,10 @@ def distinct_places(
 
 
 def _is_strided(access: Access, vector: Axis | None, nest: Nest) -> bool:
-    """Whether a vector of this access takes several loads, and shuffles or the like."""
-    return access.form is not None and vector is not None and not _is_streamed(access, vector, nest)
+    """Whether the lanes of this access are picked out of a few whole vectors."""
+    if access.form is None or vector is None or _is_streamed(access, vector, nest):
+        return False
+    return 1 < access.form.coefficient(vector) <= MOST_SKIPPED
 
 
 def _is_streamed(access: Access, vector: Axis, nest: Nest) -> bool:
