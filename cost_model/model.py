@@ -52,7 +52,7 @@ class Growth:
     features_share: float = 1.0
 
 
-MANY_GROUPS = Growth(rounds=100, rate=0.1, leaf_weight=4.0, rows_share=0.5, features_share=0.3)
+MANY_GROUPS = Growth(rounds=250, rate=0.1, leaf_weight=2.0, rows_share=0.8, features_share=0.5)
 """For a model that is to rank groups which it has not seen: leaves that one group cannot fill, and
 trees that differ in what they see."""
 

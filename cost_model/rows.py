@@ -28,17 +28,23 @@ class Row:
         throughput: work per time, in any unit; None for a candidate that failed.
         prior: the natural logarithm of an estimate of the throughput, in any unit; the model learns
             what the estimate gets wrong.
+        weight: what the row counts beside others; below 1 for what is believed, not measured.
     """
 
     group: str
     features: Sequence[float]
     throughput: float | None
     prior: float = 0.0
+    weight: float = 1.0
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.prior):
             raise CostModelError(
                 f"row of group {self.group!r} has prior {self.prior}: give a finite number"
+            )
+        if not (math.isfinite(self.weight) and self.weight > 0):
+            raise CostModelError(
+                f"row of group {self.group!r} has weight {self.weight}: give a number above 0"
             )
         if self.throughput is None:
             return
@@ -65,10 +71,10 @@ def targets(rows: Sequence[Row], known: FloatArray) -> tuple[FloatArray, FloatAr
 
     The first is the logarithm of the share of the best, less `known` (predictions of the same, on a
     scale of their own for each group), less the mean of that over the group. Rows count by the
-    square of their share: it matters how the good ones differ.
+    square of their share: it matters how the good ones differ; and by their own weight.
     """
     shares = normalised_throughput(rows)
-    weights = LEAST_WEIGHT + shares**2
+    weights = (LEAST_WEIGHT + shares**2) * np.array([row.weight for row in rows])
     missing = np.log(np.maximum(shares, LEAST_SHARE)) - known
     groups, group = np.unique([row.group for row in rows], return_inverse=True)
     totals = np.bincount(group, weights, len(groups))

@@ -19,6 +19,9 @@ from relay_tune.schedule.plan import read_schedule
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.tasks import Task
 
+OPINION_WEIGHT = 0.1
+"""What a model's opinion counts beside a measurement."""
+
 
 @dataclass(frozen=True, slots=True)
 class Described:
@@ -62,17 +65,27 @@ def _described(task: Task, space: ProgramSpace, records: Sequence[logs.Record]) 
 
 
 def trained(
-    groups: Sequence[Described], start: Path | None = None, rounds: int = MANY_GROUPS.rounds
+    groups: Sequence[Described],
+    start: Path | None = None,
+    rounds: int = MANY_GROUPS.rounds,
+    opinions: Sequence[Described] = (),
 ) -> CostModel:
-    """A model that has learned from all groups, in so many trees beside those of `start`."""
+    """A model that has learned from all groups, in so many trees beside those of `start`.
+
+    It has also learned from opinions, which count as little as `OPINION_WEIGHT`.
+    """
     growth = replace(MANY_GROUPS, rounds=rounds)
     model = CostModel(SEED, feature_names=FEATURE_NAMES, growth=growth)
     if start is not None:
         model.load(start)
-    rows = [
-        Row(f"{group.task} {number}", features, throughput, estimated_throughput(features))
+    model.update([*_rows(groups, "measured", 1.0), *_rows(opinions, "believed", OPINION_WEIGHT)])
+    return model
+
+
+def _rows(groups: Sequence[Described], kind: str, weight: float) -> list[Row]:
+    """Each group by itself, also where two are of the same task."""
+    return [
+        Row(f"{kind} {number}", features, throughput, estimated_throughput(features), weight)
         for number, group in enumerate(groups)
         for features, throughput in zip(group.features, group.throughputs, strict=True)
     ]
-    model.update(rows)
-    return model

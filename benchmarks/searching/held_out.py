@@ -37,35 +37,57 @@ def quality(group: Described, scores: Sequence[float]) -> Quality:
 
 
 def qualities(
-    groups: Sequence[Described], start: Path | None, rounds: int
+    groups: Sequence[Described],
+    start: Path | None,
+    rounds: int,
+    opinions: Sequence[Described] = (),
 ) -> dict[str, list[Quality]]:
     """For each task what the model makes of it that has learned from the others.
 
     Beside it stand the estimate and the model at the start, if there is one: it may know the tasks
-    from another machine.
+    from another machine. Opinions about tasks held out are held out, too; `opinions` tells how far
+    the model shares them.
     """
     found: dict[str, list[Quality]] = {"model": [], "estimate": []}
+    if opinions:
+        found["opinions"] = []
     known: CostModel | None = None
     if start is not None:
         known = CostModel(SEED, feature_names=FEATURE_NAMES)
         known.load(start)
         found["start"] = []
     for others, held_out in folds(groups):
-        model = trained(others, start, rounds)
+        tasks = {group.task for group in held_out}
+        model = trained(others, start, rounds, [one for one in opinions if one.task not in tasks])
+        for one in opinions:
+            if one.task in tasks:
+                found["opinions"].append(quality(one, _scores(model, one)))
         for group in held_out:
-            estimates = [estimated_throughput(features) for features in group.features]
-            found["model"].append(quality(group, model.predict(group.features, estimates).tolist()))
-            found["estimate"].append(quality(group, estimates))
+            found["model"].append(quality(group, _scores(model, group)))
+            found["estimate"].append(quality(group, _estimates(group)))
             if known is not None:
-                scores = known.predict(group.features, estimates).tolist()
-                found["start"].append(quality(group, scores))
+                found["start"].append(quality(group, _scores(known, group)))
     return found
 
 
-def report(groups: Sequence[Described], start: Path | None, rounds: int) -> None:
+def _estimates(group: Described) -> list[float]:
+    return [estimated_throughput(features) for features in group.features]
+
+
+def _scores(model: CostModel, group: Described) -> list[float]:
+    scores: list[float] = model.predict(group.features, _estimates(group)).tolist()
+    return scores
+
+
+def report(
+    groups: Sequence[Described],
+    start: Path | None,
+    rounds: int,
+    opinions: Sequence[Described] = (),
+) -> None:
     """Print the means over all tasks."""
     print("| ranked by | rank correlation | top 5 % in top 10 % | first choice against best |")
     print("|---|---|---|---|")
-    for name, found in qualities(groups, start, rounds).items():
+    for name, found in qualities(groups, start, rounds, opinions).items():
         means = [fmean(column) for column in zip(*found, strict=True)]
         print(f"| {name} | {means[0]:.2f} | {means[1]:.0%} | {means[2]:.0%} |")

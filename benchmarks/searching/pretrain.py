@@ -4,48 +4,42 @@
     python -m benchmarks.searching.pretrain report blocks.db [OTHER.db ...]
     python -m benchmarks.searching.pretrain train blocks.db [OTHER.db ...] -o cost_model.json
     python -m benchmarks.searching.pretrain train blocks.db --start a.json --trees 50 -o b.json
+    python -m benchmarks.searching.pretrain train blocks.db --opinions a.json --of TARGET -o b.json
 
 `measure` fills a tuning log with schedules of random blocks of networks (`random_blocks`), which
 are no part of any network that the project measures itself by. A quarter of the schedules are
 those with the best estimates, the others are random ones, drawn the more often the better their
 estimate is. It passes over tasks that the log knows; `--first` begins at a later block. `report`
 trains on four fifths of the tasks and ranks the schedules of the others, each fifth in turn. With
-`--start` trees are added to those of a model, which may have learned on another machine.
+`--start` trees are added to those of a model, which may have learned on another machine. With
+`--opinions` the trees learn what such a model thinks of schedules on its own machine as well, whose
+measurements need not be at hand.
 Features are computed anew from the logged schedules, so a log outlives a change of the features.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
-import random
 import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.searching.block_tasks import SEED, block_tasks
+from benchmarks.searching.chosen_schedules import chosen_schedules
 from benchmarks.searching.described_logs import described, trained
 from benchmarks.searching.held_out import report
+from benchmarks.searching.opinions import opinions
 from cost_model import MANY_GROUPS
-from relay_tune.codegen.target import Target, native_target
+from relay_tune.codegen.target import Target, native_target, parse_target
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.runtime.target_machine import machine_of
-from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.log_keeper import LogKeeper
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.runner import NativeRunner
 from relay_tune.tuning.scope import Scope
 from relay_tune.tuning.tasks import Task
-from search import GeneticSearch, Genome, RandomSearch
 
-SCHEDULES = 32
-"""Candidates of a task; fewer where its space has not so many."""
-
-FORESEEN = 8
-"""How many of them are those with the best estimates."""
-
-DRAWN_FROM = 256
-"""Random schedules of which the others are drawn."""
+OTHER_MACHINE = "x86_64-linux-gnu:sapphirerapids"
+"""What the model in `measured` had learned on."""
 
 NETWORK_BYTES = 50 << 20
 """What the network around a block is taken to touch between two runs of a kernel."""
@@ -82,34 +76,6 @@ def _measure_task(task: Task, runner: NativeRunner, keeper: LogKeeper, target: T
     return len(schedules)
 
 
-def chosen_schedules(space: ProgramSpace) -> list[Schedule]:
-    """Different schedules of a task: with good estimates, and at random, rather good than bad."""
-
-    def score(genomes: Sequence[Genome]) -> list[float]:
-        return [-space.cycles(space.schedule(genome)) for genome in genomes]
-
-    known = [space.genome(schedule) for schedule in space.defaults]
-    initial = [genome for genome in known if genome is not None]
-    search = GeneticSearch(space.space, SEED, exploration=0.0, initial=initial)
-    found = dict.fromkeys(space.schedule(g) for g in search.propose(FORESEEN, score))
-    others = random_schedules(space, score)
-    generator = random.Random(SEED)
-    while others and len(found) < SCHEDULES:
-        place = int(math.exp(generator.random() * math.log(len(others) + 1))) - 1
-        found.setdefault(others.pop(place))
-    return list(found)
-
-
-def random_schedules(
-    space: ProgramSpace, score: Callable[[Sequence[Genome]], Sequence[float]]
-) -> list[Schedule]:
-    """Random schedules, the best estimate first."""
-    genomes = RandomSearch(space.space, SEED).propose(DRAWN_FROM)
-    scores = dict(zip(genomes, score(genomes), strict=True))
-    ranked = sorted(genomes, key=scores.__getitem__, reverse=True)
-    return list(dict.fromkeys(space.schedule(genome) for genome in ranked))
-
-
 def main() -> None:
     """Parse the command line, then measure, report or train."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -119,6 +85,8 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--first", type=int, default=0, help="number of the first block")
     parser.add_argument("--start", type=Path, help="a model to which trees are added")
+    parser.add_argument("--opinions", type=Path, help="a model whose opinions are learned, too")
+    parser.add_argument("--of", default=OTHER_MACHINE, help="the target that it knows")
     parser.add_argument("--trees", type=int, default=MANY_GROUPS.rounds, help="to be grown")
     parser.add_argument("-o", "--output", type=Path, default=Path("cost_model.json"))
     options = parser.parse_args()
@@ -126,11 +94,12 @@ def main() -> None:
         measure(options.logs[0], options.threads, 60 * options.minutes, options.first)
         return
     groups = described(options.logs)
+    believed = opinions(options.opinions, parse_target(options.of)) if options.opinions else []
     print(f"{sum(len(g.throughputs) for g in groups)} schedules of {len(groups)} tasks")
     if options.verb == "report":
-        report(groups, options.start, options.trees)
+        report(groups, options.start, options.trees, believed)
     else:
-        trained(groups, options.start, options.trees).save(options.output)
+        trained(groups, options.start, options.trees, believed).save(options.output)
 
 
 if __name__ == "__main__":

@@ -196,6 +196,23 @@ def test_the_estimate_stands_until_it_is_proved_wrong() -> None:
     assert scores[0] - scores[1] == pytest.approx(math.log(2), abs=0.1)
 
 
+@pytest.mark.parametrize("weight", [0.0, -1.0, math.inf, math.nan])
+def test_weights_of_rows_are_numbers_above_zero(weight: float) -> None:
+    with pytest.raises(CostModelError, match="weight"):
+        Row("task", (1.0,), 1.0, weight=weight)
+
+
+def test_rows_of_more_weight_are_believed_rather_than_others() -> None:
+    def rows(group: str, better: int, weight: float) -> list[Row]:
+        return [
+            Row(group, (float(n % 2),), 1.0 + (n % 2 == better), 0.0, weight) for n in range(40)
+        ]
+
+    model = trained([*rows("measured", 1, 1.0), *rows("believed", 0, 0.1)])
+    scores = model.predict([[0.0], [1.0]])
+    assert scores[1] - scores[0] == pytest.approx(0.9 / 1.1 * math.log(2), abs=0.1)
+
+
 def test_what_was_loaded_counts_for_tasks_that_were_never_seen(tmp_path: Path) -> None:
     first = CostModel(0)
     first.update([Row("old", [float(n % 2), float(n)], 1.0 + n % 2) for n in range(60)])

@@ -42,6 +42,27 @@ def test_what_was_learned_from_other_tasks_counts() -> None:
     assert fmean(correlation for correlation, _, _ in found["model"]) > 0.5
 
 
+def test_opinions_about_other_tasks_are_learned_beside_measurements() -> None:
+    believed = [group(f"task{number}", 12) for number in range(10)]
+    beside = qualities(groups(7), None, FEW_TREES, believed)
+    assert set(beside) == {"model", "estimate", "opinions"}
+    assert len(beside["opinions"]) == len(believed)
+    assert fmean(correlation for correlation, _, _ in beside["model"]) > 0.5
+    assert fmean(correlation for correlation, _, _ in beside["opinions"]) > 0.0
+    without = fmean(c for c, _, _ in qualities(groups(7), None, FEW_TREES)["model"])
+    assert fmean(c for c, _, _ in beside["model"]) < without
+
+
+def test_opinions_about_tasks_held_out_are_held_out() -> None:
+    alone = qualities(groups(7), None, FEW_TREES, [group("task0", 12)])
+    assert alone["opinions"] != [] and len(alone["model"]) == 10
+    place = next(n for n, (_, own) in enumerate(folds(groups(7))) if own[0].task == "task0")
+    assert place == 0
+    without = qualities(groups(7), None, FEW_TREES)
+    assert alone["model"][:2] == without["model"][:2]
+    assert alone["model"][2:] != without["model"][2:]
+
+
 def test_trees_are_added_to_those_of_the_start(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
