@@ -17,8 +17,12 @@ POPULATION = 48
 GENERATIONS = 2
 """For each round: what is promising goes on evolving in the next one."""
 
-PROPOSAL_ATTEMPTS = 4
-"""How often more genomes are asked for when some mean schedules that were measured before."""
+RANKED_ATTEMPTS, FREE_ATTEMPTS = 4, 12
+"""How often more genomes are asked for when some mean schedules that were measured before.
+
+Genomes that mean the same schedule are rated the same: those of the best one come first, one after
+the other. The later attempts go by no rating.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +100,8 @@ class TaskState:
     def propose(self, count: int, score: Score) -> list[Schedule]:
         """Up to `count` schedules that were never measured; fewer when the space is exhausted."""
         found: dict[str, Schedule] = {}
-        for _ in range(PROPOSAL_ATTEMPTS):
-            genomes = self.search.propose(count - len(found), score)
+        for ranked in [True] * RANKED_ATTEMPTS + [False] * FREE_ATTEMPTS:
+            genomes = self.search.propose(count - len(found), score if ranked else None)
             for genome in genomes:
                 self._sort(genome, found)
             if not genomes or len(found) == count:
