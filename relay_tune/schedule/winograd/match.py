@@ -146,8 +146,7 @@ def _windows(stage: Computed, total: Reduce, data: Load) -> tuple[Window, Window
     both = (rows, stage.shape[-3]), (columns, stage.shape[-2])
     if len(strides) != 1 or any(w.tap.extent == TAPS and extent < 2 for w, extent in both):
         return None
-    without = [window for window in (rows, columns) if window.tap.extent == 1]
-    return None if any(window.stride > 1 for window in without) else (rows, columns)
+    return None if rows.tap is columns.tap else (rows, columns)
 
 
 def _is_slice(index: Scalar, places: Sequence[Axis], taps: Sequence[Axis]) -> bool:

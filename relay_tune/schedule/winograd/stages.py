@@ -56,7 +56,7 @@ ALIASED_BYTES = 2048
 def winograd_program(
     program: TensorProgram, outputs: int, tiles: int | None = None
 ) -> TensorProgram | None:
-    """The program with its 3 x 3 convolutions computed in tiles of `outputs` x `outputs`.
+    """The program with its convolutions of three taps in tiles of `outputs` along each dimension.
 
     Where blocks of so many `tiles` divide a convolution, it is computed in them. Windows of the
     results that lie side by side in tiles are reduced there (see `written_windows`). None where
