@@ -15,6 +15,8 @@ from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.vector_axes import vector_choices
 
 TILE_EXTENTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16)
+INDEPENDENT_EXTENTS = (1, 2, 3, 4)
+"""Of axes along which nothing is used again."""
 VECTOR_COUNTS = (1, 2, 3, 4, 5, 6, 8)
 UNROLLS = (1, 2, 4, 8)
 ROW_COUNTS = (1, 2, 4, 8, 16)
@@ -38,6 +40,9 @@ def alternatives(analysis: NestAnalysis, machine: Machine) -> dict[str, tuple[ob
     choices: dict[str, tuple[object, ...]] = {"vector": tuple(vectors)}
     longest = max((_vector_extent(nest, v) // v[1] for v in vectors if v[0] >= 0), default=1)
     choices["vectors"] = tuple(n for n in VECTOR_COUNTS if n <= max(longest, 1))
+    for place in analysis.independent:
+        extent = nest.axes[place].extent
+        choices[f"tile{place}"] = tuple(n for n in INDEPENDENT_EXTENTS if n <= extent)
     for place in _tiled_axes(analysis):
         choices[f"tile{place}"] = _tile_extents(nest.axes[place].extent)
     if nest.axes and any(place == -2 for place, _ in vectors):
@@ -122,6 +127,7 @@ def _orders(analysis: NestAnalysis) -> Iterator[tuple[int, ...]]:
         yield from dict.fromkeys((places, *_orders_as_read(analysis)))
         return
     moving = tiled if len(tiled) <= 3 else tiled[-3:]
+    moving = sorted({*moving, *analysis.independent})
     seen = set()
     for arrangement in permutations(moving):
         order = list(places)

@@ -94,6 +94,9 @@ class NestAnalysis:
         near: what the nests before have left.
         beside_windows: the positions of axes that sliding windows do not move along, where no axis
             uses a window again (a depthwise convolution, a pool): blocks of them keep rows near.
+        independent: the positions of axes of which each point has operands of its own, inside of
+            those along which a window moves (groups of a convolution): a tile of several of them
+            has more sums at a time, and no more lines in the same places of a cache.
     """
 
     nest: Nest
@@ -107,6 +110,7 @@ class NestAnalysis:
     written_out: frozenset[Axis]
     near: Near
     beside_windows: tuple[int, ...]
+    independent: tuple[int, ...]
 
 
 def element_bytes(dtype: str) -> int:
@@ -142,6 +146,7 @@ def analyse(nest: Nest, constants: frozenset[Tensor], near: Near = NOTHING_NEAR)
         written_out=written_out,
         near=near,
         beside_windows=_beside_windows(nest, body),
+        independent=_independent(nest, body),
     )
 
 
@@ -180,6 +185,18 @@ def _beside_windows(nest: Nest, accesses: Sequence[Access]) -> tuple[int, ...]:
         if moving:
             return tuple(n for n, axis in enumerate(nest.axes) if axis not in moving)
     return ()
+
+
+def _independent(nest: Nest, accesses: Sequence[Access]) -> tuple[int, ...]:
+    forms = [access.form for access in accesses if access.form is not None]
+    moving = [n for n, a in enumerate(nest.axes) for f in forms if slides(f, a, nest.reduction)]
+    if not moving or len(forms) < len(accesses) or _beside_windows(nest, accesses):
+        return ()
+    return tuple(
+        place
+        for place in range(max(moving) + 1, len(nest.axes) - 1)
+        if nest.axes[place].extent > 1 and all(f.coefficient(nest.axes[place]) for f in forms)
+    )
 
 
 def _accesses(root: Scalar, constants: frozenset[Tensor], near: Near) -> Iterator[Access]:

@@ -73,8 +73,8 @@ def _starts(space: NestSpace) -> list[dict[str, object]]:
 
     Small tiles are good where blocks keep the rows of a sliding window in the first cache, tall
     ones where its rows are the innermost loop, since fewer values wait in registers then. Where a
-    window shuffles its operands, the innermost of the loops that are written out decides what these
-    steps share.
+    window shuffles its operands, and in groups, the innermost of the loops that are written out
+    decides what these steps share.
     """
     starts: list[dict[str, object]] = [{}]
     choices = dict(zip(space.names, space.values, strict=True))
@@ -82,7 +82,8 @@ def _starts(space: NestSpace) -> list[dict[str, object]]:
         blocks = [(name, values) for name, values in choices.items() if name.startswith("blocks")]
         starts += [{name: values[-1]} for name, values in blocks]
         starts += [{"reduction_order": order} for order in choices["reduction_order"][1:]]
-    if _shuffles(space) and is_small_window(space.analysis.nest):
+    shuffles = _shuffles(space) and is_small_window(space.analysis.nest)
+    if shuffles or space.analysis.independent:
         written_out = choices["unroll"][-1]
         orders = choices["reduction_order"]
         starts += [{"reduction_order": order, "unroll": written_out} for order in orders]

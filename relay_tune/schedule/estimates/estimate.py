@@ -229,9 +229,14 @@ def _lane_reduction_cycles(
 
 
 def _spreads_windows(analysis: NestAnalysis, choice: TileChoice) -> bool:
-    """Whether written-out steps of a window read elements that are spread over the lanes."""
+    """Whether written-out steps of a window read elements that are spread over the lanes.
+
+    Beside channels, steps along a row of taps are as fast as any others.
+    """
     nest = analysis.nest
     if choice.unroll == 1 or choice.vector == -2 or len(nest.reduction) < 2:
+        return False
+    if any(axis.extent > MOST_TAPS for axis in nest.reduction):
         return False
     unrolled = unrolled_extents([nest.reduction[n] for n in choice.reduction_order], choice.unroll)
     window = [axis for axis, count in unrolled.items() if count > 1 and axis.extent <= MOST_TAPS]

@@ -35,9 +35,9 @@ class BodyLoads:
         slides: whether the steps load less together than each by itself, as a sliding window does.
         row: vectors that the steps along the innermost axis of a window load.
         row_steps: the steps of such a row.
-        carried: where nothing but the window uses an element again: for each axis of the window
-            that is written out, the values that one of its steps leaves for later ones, and how
-            often it does so. Empty for other nests.
+        carried: where nothing but the window uses an element again, and in groups: for each axis of
+            the window that is written out, the values that one of its steps leaves for later ones,
+            and how often it does so. Empty for other nests.
         shuffled: vectors that all of these steps shuffle.
         sources: vectors that stay in registers because several steps pick elements out of them.
     """
@@ -141,9 +141,10 @@ def body_loads(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, i
     live = load_count(waiting, nest, choice, extents, between, values=True)
     row = load_count(vectors, nest, choice, extents, in_row, values=True)
     carried: tuple[Carried, ...] = ()
-    if analysis.beside_windows:
+    if analysis.beside_windows or analysis.independent:
         points = {a: -(-n // choice.lanes) if a is vector else n for a, n in extents.items()}
-        forms = [access.form for access in vectors if access.form is not None]
+        sharing = accesses if analysis.independent else vectors
+        forms = [access.form for access in sharing if access.form is not None]
         carried = carried_values(forms, points, unrolled)
     steps = prod(in_row.values())
     return BodyLoads(

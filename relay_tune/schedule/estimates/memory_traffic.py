@@ -9,6 +9,7 @@ from operator import mul
 
 from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
+from relay_tune.schedule.estimates.crowded_places import crowded_bytes
 from relay_tune.schedule.estimates.crowding import crowding
 from relay_tune.schedule.estimates.fetched_operands import fetched_ahead
 from relay_tune.schedule.estimates.line_conflicts import reloaded_bytes
@@ -125,6 +126,7 @@ def memory_cycles(
         exposed += TILE_WAIT * prod(count for _, count in loops)
     cycles += stored_cycles(analysis, machine)
     wasted = torn_bytes(analysis, tile, _stored_bytes(analysis)) + reloaded_bytes(analysis, choice)
+    wasted += crowded_bytes(analysis, choice, machine)
     return cycles + wasted / machine.cache_bandwidth[1], exposed
 
 
