@@ -13,6 +13,9 @@ No width is known to divide an open size: all of j is one panel, if b is stored 
 Columns that no width divides are computed in two parts, each with a panel of its own:
 
     y[i, j] = main[i, j] if j < 960 else rest[i, j - 960]         1000 columns: 15 * 64, and 40
+
+Where the parts could not be joined without a copy, or the columns are few, those that lie apart
+become one panel, whose rows begin with a line each: 197 of 208 elements, the rest is never read.
 """
 
 from __future__ import annotations
@@ -22,7 +25,8 @@ from dataclasses import replace
 from math import prod
 
 from relay_tune.schedule.inline import Stage
-from relay_tune.tensor.affine import axis_affine
+from relay_tune.schedule.machine import LINE_ELEMENTS
+from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import (
     Axis,
     Binary,
@@ -46,6 +50,9 @@ LEAST_USES = 32
 
 LEAST_SPLIT = 96
 """Fewer columns are not computed in two parts."""
+
+CROWDED_LINES = 8
+"""Rows that are a multiple of so many lines apart lie in few places of the first cache."""
 
 LEAST_BYTES = 32 << 10
 """An operand that stays in the first cache is read as it lies, if its vectors are contiguous."""
@@ -133,9 +140,11 @@ def _panel(
             continue
         if width is not None:
             return _copied(load, stage, body, column, width)
-        if not may_join or column.extent < LEAST_SPLIT:
+        if may_join and column.extent >= LEAST_SPLIT:
+            return _in_parts(stage, body, load)
+        if column.extent < LINE_ELEMENTS or _is_contiguous(load, column):
             return None
-        return _in_parts(stage, body, load)
+        return _copied(load, stage, body, column, column.extent)
     return None
 
 
@@ -144,6 +153,17 @@ def _width(extent: int) -> int | None:
     if is_symbolic(extent):
         return extent
     return next((width for width in PANEL_WIDTHS if extent % width == 0), None)
+
+
+def _row_length(width: int) -> int:
+    """From one row of a panel to the next: whole lines, and no number of them that shares places.
+
+    As they lie where that is open.
+    """
+    if is_symbolic(width) or width in PANEL_WIDTHS:
+        return width
+    lines = -(-width // LINE_ELEMENTS)
+    return (lines + (lines % CROWDED_LINES == 0)) * LINE_ELEMENTS
 
 
 def _in_parts(stage: Stage, body: Reduce, load: Load) -> list[Stage | ProcedureOutput]:
@@ -191,7 +211,27 @@ def _is_worth_copying(load: Load, stage: Stage, body: Reduce, column: Axis) -> b
     panel_bytes = 4 * column.extent * prod(a.extent for a in body.axes if a in used)
     # An open operand of just LEAST_BYTES in one example is larger in the next one.
     stays = nominal(panel_bytes) < LEAST_BYTES + (not is_symbolic(panel_bytes))
-    return form.coefficient(column) != 1 or not stays
+    if form.coefficient(column) != 1:
+        return True
+    return not stays and not _lies_as_panel(form, [a for a in used if a is not column], column)
+
+
+def _is_contiguous(load: Load, column: Axis) -> bool:
+    """Whether neighbouring columns of an operand lie beside each other."""
+    form = axis_affine(simplify(flat_index(load.tensor.shape, load.indices)))
+    return form is not None and form.coefficient(column) == 1
+
+
+def _lies_as_panel(form: Affine, rows: Sequence[Axis], column: Axis) -> bool:
+    """Whether an operand is one panel already, so that a copy would be the same again."""
+    width, apart = _width(column.extent) or column.extent, _row_length(column.extent)
+    if width != column.extent:
+        return False
+    for axis in reversed(rows):
+        if form.coefficient(axis) != apart:
+            return False
+        apart *= axis.extent
+    return True
 
 
 def _copied(
@@ -212,7 +252,7 @@ def _copied(
         axes = (*(own[a] for a in outer), block, *(own[a] for a in inner), place)
         element = simplify(substitute(load, {**own, column: block * width + place}))
         read_at = (*outer, column // width, *inner, column % width)
-    shape = tuple(axis.extent for axis in axes)
+    shape = (*(axis.extent for axis in axes[:-1]), _row_length(width))
     panel = Computed(
         name=f"{load.tensor.name}_panel", shape=shape, dtype=load.dtype, axes=axes, body=element
     )

@@ -23,12 +23,12 @@ def shape_of(nest: Nest) -> tuple[list[int], list[int]]:
 def convolution(window: int, channels: int = 16) -> Tensor:
     """A square window, channels last, the channels outermost in the reduction."""
     x = input_tensor("x", (2, 8, 10, channels), "float32")
-    weight = input_tensor("w", (24, window, window, channels), "float32")
+    weight = input_tensor("w", (window, window, channels, 24), "float32")
     u, v, c = Axis("u", window), Axis("v", window), Axis("c", channels)
     return compute(
         "conv",
         (2, 9 - window, 11 - window, 24),
-        lambda n, y, z, o: reduce("sum", [c, u, v], x[n, y + u, z + v, c] * weight[o, u, v, c]),
+        lambda n, y, z, o: reduce("sum", [c, u, v], x[n, y + u, z + v, c] * weight[u, v, c, o]),
     )
 
 

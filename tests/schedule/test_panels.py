@@ -10,6 +10,7 @@ from relay_tune.ir.dim import Symbol
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import plan_program
+from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, Tensor, binary, reduce
 from relay_tune.tensor.size import symbolic_size
@@ -46,12 +47,33 @@ def stage_names(rows: int, columns: int, depth: int, *, transposed: bool, consta
         (64, 64, 32, False, False, False),  # stays in the first cache
         (8, 256, 256, False, False, False),  # used too rarely
         (256, 90, 256, False, False, False),  # no width divides 90
+        (256, 90, 256, True, False, True),  # in one panel, since columns lie apart
+        (256, 64, 256, False, False, False),  # is one panel already
         (256, 256, 256, False, True, False),  # packed when it is built
     ],
 )
 def test_copies(rows, columns, depth, transposed, constant, copied):
     names = stage_names(rows, columns, depth, transposed=transposed, constant=constant)
     assert names == (["right_panel", "product"] if copied else ["product"])
+
+
+@pytest.mark.parametrize(("columns", "apart"), [(90, 96), (49, 64), (127, 144), (33, 48)])
+def test_rows_of_a_panel_begin_with_lines(columns, apart):
+    """127 columns take 8 lines; rows so far apart would share places of the first cache."""
+    left = input_tensor("left", (64, 70), "float32")
+    right = input_tensor("right", (columns, 70), "float32")
+    scores, j = product(left, right, transposed=True), Axis("j", columns)
+    total = compute("total", (64,), lambda i: reduce("sum", [j], scores[i, j]))
+    result = compute("result", scores.shape, lambda i, j: scores[i, j] * total[i])
+    plan = plan_program(TensorProgram((left, right), (result,), ()))
+    panel = next(nest for nest in plan.nests if nest.name == "right_panel")
+    form = axis_affine(panel.index)
+    assert form is not None and max(form.terms.values()) == apart
+    rng = np.random.default_rng(5)
+    feeds = {x: rng.standard_normal(x.shape).astype("float32") for x in (left, right)}
+    (expected,) = evaluate([result], feeds)
+    (found,) = run_tensors([result], feeds, [], native_target())
+    np.testing.assert_allclose(found, expected, 1e-4, 1e-3)
 
 
 @pytest.mark.parametrize("transposed", [False, True])

@@ -27,7 +27,7 @@ def choices(tasks: Sequence[Task], target: Target) -> tuple[dict[str, Schedule],
         default[task.key.digest] = space.default
         genes = space.default_genes
         assert genes is not None
-        place = space.names.index("n0.unroll")
+        place = max(n for n, name in enumerate(space.names) if name.endswith(".unroll"))
         other_unroll = (genes[place] + 1) % len(space.values[place])
         changed = (*genes[:place], other_unroll, *genes[place + 1 :])
         other[task.key.digest] = space.schedule(changed)

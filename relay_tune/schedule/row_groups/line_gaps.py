@@ -1,4 +1,4 @@
-"""Gaps in local buffers, so that the rows which a tile touches do not share places of the cache.
+"""Gaps in local buffers, so that rows begin with a line and do not share places of the cache.
 
     before:  v[k * 3584 + tile * 128 + c]      36 lines, 14336 bytes apart: 2 places of 64
     after:   v[k * 3600 + tile * 128 + c]      one line more between them: 36 places
@@ -6,6 +6,9 @@
 A first cache puts a line where the low bits of its address say. A transform that writes a line to
 each of many planes waits for all those before it in the same place. This is the padding of Rivera
 and Tseng, "Data transformations for eliminating conflict misses" (PLDI 1998), section 3.
+
+    before:  s[row * 197 + k]                  of 16 rows one begins with a line
+    after:   s[row * 208 + k]                  every vector is one line
 """
 
 from __future__ import annotations
@@ -28,11 +31,14 @@ LINES = 64
 FEWEST_PLACES = 8
 """Rows that fall into fewer places get a gap."""
 
+LEAST_ROW = 3
+"""A row of fewer times the gap that would complete its last line stays as it is."""
+
 
 def with_gaps(
     nests: Sequence[Nest], buffers: Sequence[Buffer]
 ) -> tuple[tuple[Nest, ...], tuple[Buffer, ...]]:
-    """Nests and their local buffers, with gaps where rows would share places of the cache."""
+    """Nests and their local buffers, with gaps where rows share places or begin within a line."""
     wider = []
     for buffer in buffers:
         found, nests = _gapped(buffer, nests)
@@ -41,7 +47,7 @@ def with_gaps(
 
 
 def _gapped(buffer: Buffer, nests: Sequence[Nest]) -> tuple[Buffer, Sequence[Nest]]:
-    """A buffer with a gap behind its longest rows that need one, and the nests that use it."""
+    """A buffer with a gap behind its rows, if they need one, and the nests that use it."""
     width = element_bytes(buffer.dtype)
     accesses = [
         (nest, index, axis_affine(index)) for nest in nests for index in _indices(nest, buffer)
@@ -49,13 +55,24 @@ def _gapped(buffer: Buffer, nests: Sequence[Nest]) -> tuple[Buffer, Sequence[Nes
     forms = [(nest, form) for nest, _, form in accesses if form is not None]
     if len(forms) < len(accesses):
         return buffer, nests
-    rows = {c for _, form in forms for c in form.terms.values()}
-    shared = [r for r in rows if _places(r * width) < FEWEST_PLACES and _is_row(r, forms)]
-    if not shared:
+    found = _row_and_gap(forms, width)
+    if found is None:
         return buffer, nests
-    row, gap = max(shared), LINE_BYTES // width
+    row, gap = found
     wider = replace(buffer, shape=(-(-prod(buffer.shape) // row) * (row + gap),))
     return wider, [_moved(nest, buffer, wider, row, gap) for nest in nests]
+
+
+def _row_and_gap(forms: Sequence[tuple[Nest, Affine]], width: int) -> tuple[int, int] | None:
+    """The longest rows that share places, or the shortest that begin within a line, and the gap."""
+    rows = sorted({apart for _, form in forms for apart in form.terms.values()})
+    line = LINE_BYTES // width
+    for row in reversed(rows):
+        if _places(row * width) < FEWEST_PLACES and _is_row(row, forms):
+            return row, line
+    row = next((row for row in rows if row > 1), line)
+    gap = -row % line
+    return (row, gap) if gap and row >= LEAST_ROW * gap and _is_row(row, forms) else None
 
 
 def _places(stride: int) -> int:

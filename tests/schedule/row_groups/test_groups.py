@@ -83,7 +83,9 @@ def test_softmax_of_any_shape_is_right(shape, rows):
     assert right(plan_program(softmax_program(*shape)), f"rows{rows}")
 
 
-@pytest.mark.parametrize("shape", [(2, 9, 31, 8), (3, 32, 64, 32), (1, 1, 40, 16)])
+@pytest.mark.parametrize(
+    "shape", [(2, 9, 31, 8), (3, 32, 64, 32), (1, 1, 40, 16), (2, 65, 65, 32), (1, 50, 197, 80)]
+)
 @pytest.mark.parametrize("rows", [1, 4, 6])
 def test_attention_of_any_shape_is_right(shape, rows):
     assert right(plan_program(attention(*shape)), f"rows{rows}", threads=2)

@@ -8,6 +8,7 @@ from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.walk import loads
+from tests.schedule.row_groups.test_groups import attention
 from tests.schedule.running import runnable_targets
 from tests.schedule.winograd.test_stages import convolution_program, relative_error
 
@@ -41,6 +42,15 @@ def test_planes_that_share_places_get_a_gap():
 def test_planes_that_fall_into_many_places_do_not():
     group = group_of((1, 16, 20, 64, 20), "winograd4_tiles5")  # 20 lines: 16 places
     assert [prod(buffer.shape) for buffer in group.buffers] == [36 * 5 * 64, 36 * 5 * 20]
+
+
+@pytest.mark.parametrize(("keys", "apart"), [(197, 208), (49, 64), (64, 64), (33, 33)])
+def test_rows_begin_with_lines_where_that_takes_little(keys, apart):
+    plan = plan_program(attention(2, 800, keys, 32), "rows8")
+    (group,) = (step for step in plan.steps if isinstance(step, RowBlocks))
+    scores = max(group.buffers, key=lambda buffer: prod(buffer.shape))
+    assert prod(scores.shape) == 8 * apart
+    assert apart in coefficients(group, scores)
 
 
 @pytest.mark.parametrize("shape", [(1, 16, 32, 64, 20), (1, 16, 32, 64, 64), (2, 8, 16, 128, 32)])
