@@ -37,7 +37,8 @@ class NestSpace:
         analysis: of the nest.
         machine: that it is estimated for.
         threads: that it will run on.
-        repeats: how often a group runs the nest; 0 if it runs by itself.
+        repeats: how often a group runs the nest, a part of it for a last block of fewer rows; 0 if
+            it runs by itself.
         names: of the choices.
         values: the alternatives of each, in an order in which neighbours are similar.
     """
@@ -45,7 +46,7 @@ class NestSpace:
     analysis: NestAnalysis
     machine: Machine
     threads: int
-    repeats: int
+    repeats: float
     names: tuple[str, ...]
     values: tuple[tuple[object, ...], ...]
 
@@ -111,7 +112,7 @@ def nest_space(
     constants: frozenset[Tensor],
     machine: Machine,
     threads: int,
-    repeats: int = 0,
+    repeats: float = 0,
     near: Near = NOTHING_NEAR,
 ) -> NestSpace:
     """The space of a nest, which a group may run `repeats` times on what is `near` a core."""

@@ -85,7 +85,7 @@ class Estimate:
     loads_per_operation: float
     tiles: int
 
-    def times(self, count: int) -> Estimate:
+    def times(self, count: float) -> Estimate:
         """The estimate of running the nest so often."""
         if count == 1:
             return self
@@ -94,7 +94,7 @@ class Estimate:
             cycles=self.cycles * count,
             compute_cycles=self.compute_cycles * count,
             memory_cycles=self.memory_cycles * count,
-            tiles=self.tiles * count,
+            tiles=round(self.tiles * count),
         )
 
 

@@ -15,7 +15,7 @@ from relay_tune.schedule.row_groups.sibling_reductions import sibling_runs
 from relay_tune.schedule.space import NestSpace, nest_space
 from relay_tune.tensor.expression import Scalar, Tensor
 from relay_tune.tensor.loops import Buffer
-from relay_tune.tensor.size import nominal
+from relay_tune.tensor.size import is_symbolic, nominal
 from relay_tune.tensor.walk import axes_of, loads
 
 WAITING_CYCLES = 12.0
@@ -35,19 +35,30 @@ def group_spaces(
 ) -> Iterator[NestSpace]:
     """The spaces of a group's nests: what one of them has touched is near for the next ones.
 
-    Blocks that leave threads idle at the end are charged as if these worked, too.
+    Blocks that leave threads idle at the end are charged as if these worked, too. What the last
+    blocks lack of their rows is not, where one thread runs all.
     """
     working_set = _working_set(blocks)
     count = nominal(blocks.blocks)
-    rounds = -(-count // threads)
+    repeats: float = -(-count // threads) * threads
+    if threads == 1:
+        repeats -= _missing_blocks(blocks)
     touched: set[Tensor] = set(blocks.buffers)
     for run in sibling_runs(blocks.nests):
         for place, nest in enumerate(run):
             tensors = frozenset(touched)
             near = Near(tensors, working_set, count, len(run), joined=place > 0)
             example = nominal_nest(nest)
-            yield nest_space(example, constants, machine, threads, rounds * threads, near)
+            yield nest_space(example, constants, machine, threads, repeats, near)
             touched |= _touched_by_rows(nest, blocks)
+
+
+def _missing_blocks(blocks: RowBlocks) -> float:
+    """The rows that blocks at the end are short of, in whole blocks."""
+    if is_symbolic(blocks.base.extent):
+        return 0.0
+    short = blocks.at_end * (blocks.rows - blocks.last_rows)
+    return short * prod(axis.extent for axis in blocks.outer) / blocks.rows
 
 
 def _working_set(blocks: RowBlocks) -> int:
