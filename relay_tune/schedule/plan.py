@@ -10,6 +10,7 @@ from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.accuracy import Accuracy, is_allowed, is_offered
 from relay_tune.schedule.algorithms import (
     MATRIX_PRODUCTS,
+    STRASSEN,
     algorithms,
     can_run,
     in_steps,
@@ -34,7 +35,9 @@ from relay_tune.schedule.row_groups.row_plans import row_algorithms
 from relay_tune.schedule.same_packing import with_packing
 from relay_tune.schedule.schedule import DIRECT, Schedule, algorithm_of
 from relay_tune.schedule.space import NestSpace, nest_space
+from relay_tune.schedule.strassen.cost import outgrown_cycles
 from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.size import UndecidedSizeError
 from relay_tune.tensor.tensor import Input, ProcedureOutput, compute
 
@@ -208,7 +211,15 @@ class Plan:
             KERNEL_CYCLES * len(self.steps)
             + sum(waiting_cycles(group) for group in groups)
             + (1 - HIDDEN_SHARE) * weights / machine.cache_bandwidth[-1]
+            + (outgrown_cycles(self._between, machine) if self.algorithm == STRASSEN else 0.0)
         )
+
+    @property
+    def _between(self) -> set[Tensor]:
+        """What nests leave for each other."""
+        views = [nest.target for nest in self.nests]
+        written = {view.viewed for view in views if isinstance(view, FlatView)}
+        return written - set(self.program.outputs)
 
 
 def plan_program(program: TensorProgram, algorithm: str = DIRECT) -> Plan:

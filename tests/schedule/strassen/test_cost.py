@@ -1,0 +1,25 @@
+"""What sums of halves and their products cost beyond the second cache."""
+
+from relay_tune.schedule.algorithms import STRASSEN
+from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.strassen.cost import KEPT, TRANSFERS, outgrown_cycles
+from relay_tune.tensor.tensor import input_tensor
+from tests.schedule.machines import SERVER
+from tests.schedule.products import dense
+
+
+def test_what_the_second_cache_does_not_keep_moves_several_times():
+    kept = int(KEPT * SERVER.cache_bytes[1]) // 4
+    small, large = (input_tensor("x", (count,), "float32") for count in (kept, kept + 1000))
+    assert outgrown_cycles([small], SERVER) == 0
+    expected = TRANSFERS * 4000 / SERVER.cache_bandwidth[2]
+    assert outgrown_cycles([large], SERVER) == expected
+    assert outgrown_cycles([small, input_tensor("y", (1000,), "float32")], SERVER) == expected
+
+
+def test_many_rows_are_multiplied_directly():
+    chosen = [
+        plan_program(dense(rows, 256, 1024)).default_schedule(SERVER, 1).algorithm
+        for rows in (196, 1024)
+    ]
+    assert chosen == [STRASSEN, "direct"]
