@@ -27,7 +27,14 @@ from benchmarks.networks.classifiers import (
     shufflenet,
     volume,
 )
-from benchmarks.networks.images import detector, diffusion, style, super_resolution, unet
+from benchmarks.networks.images import (
+    detector,
+    diffusion,
+    segmentation,
+    style,
+    super_resolution,
+    unet,
+)
 from benchmarks.networks.sequences import (
     graph_attention,
     recommender,
@@ -44,7 +51,7 @@ NETWORKS: dict[str, Callable[[], onnx.ModelProto]] = {
         efficientnet, densenet, shufflenet, unet, inception, super_resolution,
         vit, mixer, gpt, temporal, recommender, tagger, resnext, convnext, detector, style,
         mobilenet_v3, volume, encoder, swin, rotary, diffusion, vocoder, word_model,
-        graph_attention,
+        graph_attention, segmentation,
     )
 }  # fmt: skip
 

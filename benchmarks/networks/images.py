@@ -119,3 +119,26 @@ def diffusion() -> onnx.ModelProto:
     x = block(larger(x, first), (192, 64), 64)
     x = g.conv(g.swish(g.group_norm(x, 64, 8, 64, 64)), (64, 3), 3)
     return g.model("diffusion", {"image": (1, 3, 64, 64), "time": (1, 1)}, x)
+
+
+def segmentation() -> onnx.ModelProto:
+    """Taps that lie apart, at several distances side by side, and upsampling between the places
+    (Chen et al., 2017)."""
+    g = Layers()
+
+    def conv(x: str, channels: tuple[int, int], kernel: int = 3, stride: int = 1,
+             dilation: int = 1) -> str:  # fmt: skip
+        y = g.conv(x, channels, kernel, stride, dilation=dilation)
+        return g.relu(g.norm(y, channels[1]))
+
+    x, channels = "image", 3
+    for width, stride in ((32, 2), (64, 2), (128, 2), (128, 1)):
+        x, channels = conv(x, (channels, width), stride=stride), width
+    x = conv(conv(x, (128, 256), dilation=2), (256, 256), dilation=4)
+    parts = [conv(x, (256, 64), 1), *(conv(x, (256, 64), dilation=d) for d in (6, 12, 18))]
+    mean = g.relu(g.conv(g.op("GlobalAveragePool", x), (256, 64)))
+    parts.append(g.op("Expand", mean, g.constant(np.array([1, 64, 32, 32], np.int64))))
+    x = g.conv(conv(g.op("Concat", *parts, axis=1), (320, 64), 1), (64, 21))
+    scales = g.constant(np.array([1, 1, 8, 8], np.float32))
+    x = g.op("Resize", x, "", scales, mode="linear", coordinate_transformation_mode="half_pixel")
+    return g.model("segmentation", {"image": (1, 3, 256, 256)}, x)

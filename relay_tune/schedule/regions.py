@@ -84,7 +84,7 @@ def whole_periods(region: Region) -> list[Region]:
         part = pending.pop()
         cut = _cut(part)
         if cut is None:
-            finished += [part] if part is region else _regions(part, _known_box_of_periods)
+            finished += _regions(part, _known_box_of_periods)
             continue
         axis, place = cut
         pending.append(_restricted(part, {}, {axis: (place, axis.extent)}))
@@ -179,13 +179,16 @@ def _known_box(condition: Scalar, axes: Sequence[Axis]) -> Bounds | None:
 
 
 def _known_box_of_periods(condition: Scalar, axes: Sequence[Axis]) -> Bounds | None:
-    """The box that a bound on whole parts of an axis describes: `a // k < c` is `a < c * k`."""
+    """The box that a bound on whole parts of an axis describes: `a // k < c` is `a < c * k`.
+
+    None where the parts divide the axis: it can be split into them.
+    """
     match condition:
         case Binary(
             operation="lt" | "ge" as operation,
             left=Binary(operation="floordiv", left=divided, right=Literal(value=int(divisor))),
             right=Literal(value=int(limit)),
-        ) if divisor > 0:
+        ) if divisor > 0 and not (isinstance(divided, Axis) and divided.extent % divisor == 0):
             return _known_box(binary(operation, divided, limit * divisor), axes)
     return None
 

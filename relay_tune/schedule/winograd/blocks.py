@@ -8,7 +8,7 @@ some tiles, then for the next ones, and what they leave each other stays where i
 A block is a part of a row of tiles, or some whole rows; of a volume, that part of all its slices.
 The counts of tiles divide those of the image, so that all blocks are alike. Where the last row of
 tiles reaches beyond the image, it is a band of its own below the blocks of the others: each block
-stores the same rows of each tile.
+stores the same rows of each tile. With a dilation that is the last period, a row for each phase.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from math import prod
 
 from relay_tune.schedule.row_groups.row_blocks import MAXIMUM_LOCAL_BYTES
 from relay_tune.schedule.winograd.match import Convolution
-from relay_tune.schedule.winograd.transforms import PlaneFiltering
+from relay_tune.schedule.winograd.transforms import Filtering, PlaneFiltering
 from relay_tune.tensor.expression import Scalar
 
 LEAST_TILES, MOST_TILES = 12, 40
@@ -88,11 +88,12 @@ def tile_bands(
     if block is None:
         return (TileBlocks(counts, counts),)
     images, rows, columns = counts
-    whole = convolution.image[1] // filtering.rows.outputs
+    whole = _whole(convolution, filtering)[0]
     blocks = TileBlocks((images, whole, columns), block)
     if whole == rows:
         return (blocks,)
-    return blocks, TileBlocks((images, rows - whole, columns), (1, 1, columns), whole)
+    last = (1, min(block[1], rows - whole), columns)
+    return blocks, TileBlocks((images, rows - whole, columns), last, whole)
 
 
 def tile_counts(convolution: Convolution, filtering: PlaneFiltering) -> list[int]:
@@ -117,16 +118,44 @@ def _shapes(convolution: Convolution, filtering: PlaneFiltering) -> Iterator[tup
     Parts of a row are blocks only where no tile of it reaches beyond the image.
     """
     images, _, columns = _counts(convolution, filtering)
-    whole = convolution.image[1] // filtering.rows.outputs
-    complete = convolution.image[2] // filtering.columns.outputs
+    whole, complete = _whole(convolution, filtering)
+    down, right = convolution.dilations
+    if whole == 0:
+        return
     for part in range(1, columns if complete == columns else 1):
-        if columns % part == 0:
+        if columns % part == 0 and _keeps_phases(part, right):
             yield part, (1, 1, part)
     for part in range(1, whole + 1):
-        if whole % part == 0 and (part < whole or images != 1):
+        if whole % part == 0 and _keeps_phases(part, down) and (part < whole or images != 1):
             yield part * columns, (1, part, columns)
 
 
+def _keeps_phases(part: int, dilation: int) -> bool:
+    """Whether so many tiles are some phases of a period, or some periods."""
+    return part % dilation == 0 or dilation % part == 0
+
+
 def _counts(convolution: Convolution, filtering: PlaneFiltering) -> Tile:
-    images, rows, columns = convolution.image
-    return images, -(-rows // filtering.rows.outputs), -(-columns // filtering.columns.outputs)
+    images, *extents = convolution.image
+    rows, columns = (
+        -(-extent // (along.outputs * dilation)) * dilation
+        for extent, along, dilation in _dimensions(convolution, filtering, extents)
+    )
+    return images, rows, columns
+
+
+def _whole(convolution: Convolution, filtering: PlaneFiltering) -> tuple[int, int]:
+    """The rows and columns of tiles that do not reach beyond the image."""
+    rows, columns = (
+        extent // (along.outputs * dilation) * dilation
+        for extent, along, dilation in _dimensions(convolution, filtering, convolution.image[1:])
+    )
+    return rows, columns
+
+
+def _dimensions(
+    convolution: Convolution, filtering: PlaneFiltering, extents: Sequence[int]
+) -> Iterator[tuple[int, Filtering, int]]:
+    """Extent, filtering and dilation of the rows, and those of the columns."""
+    along = filtering.rows, filtering.columns
+    return zip(extents, along, convolution.dilations, strict=True)

@@ -23,25 +23,22 @@ STRIDES = (1, 2)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Convolution:
-    """A convolution with 3 x 3 taps: result[n, h, w, o] from data[n, s * h + kh, s * w + kw, c].
+    """A convolution with 3 x 3 taps: result[n, h, w, o] from data[n, s * h + d * kh, .., c].
 
     Either the rows or the columns may be without taps. Between the batch and the rows there may be
     other axes, of windows of any kind, over whose taps the result is summed: slices[s] of the data
-    is what the result's d reads there.
-
-    One dimension, result[n, j, o] from data[n, s * j + d * k, c], is an image of d rows, the
-    phases, each of which has every d-th place: j = d * w + h.
+    is what the result's d reads there. One dimension is an image of one column.
 
     Attributes:
         stage: the result.
-        data: what is convolved, (batch, .., rows + 2 or more, columns + 2 or more, channels), or
-            (batch, places + 2 * d or more, channels).
+        data: what is convolved, (batch, .., rows, columns, channels), or (batch, rows, channels);
+            2 * d or more rows and columns than the result where those have taps.
         weight: the load of the taps, over the axes of `tap_axes` and the last axis of `stage`.
         tap_axes: the reduction axes (rows of the taps, columns of the taps, .., channels); an axis
             of extent 1 for rows or columns without taps.
         slices: the indices of the data between the batch and the rows.
         stride: s, 1 or 2.
-        phases: d, of one dimension.
+        dilations: d of the rows and of the columns; 1 where there are no taps, or a stride.
     """
 
     stage: Computed
@@ -50,20 +47,18 @@ class Convolution:
     tap_axes: tuple[Axis, ...]
     slices: tuple[Scalar, ...] = ()
     stride: int = 1
-    phases: int = 1
+    dilations: tuple[int, int] = (1, 1)
 
     @property
     def is_line(self) -> bool:
-        """Whether there is one dimension, in phases."""
+        """Whether there is one dimension."""
         return len(self.stage.shape) == 3
 
     @property
     def image(self) -> tuple[int, int, int]:
         """How many images, rows and columns the result has."""
         shape = self.stage.shape
-        if self.is_line:
-            return shape[0], self.phases, -(-shape[1] // self.phases)
-        return shape[0], shape[-3], shape[-2]
+        return (shape[0], shape[1], 1) if self.is_line else (shape[0], shape[-3], shape[-2])
 
     @property
     def tap_counts(self) -> tuple[int, int]:
@@ -125,7 +120,8 @@ def _matched(stage: Computed, total: Reduce, data: Load, weight: Load) -> Convol
         return None
     taps = (rows.tap, columns.tap, *others, channel)
     stride = max(rows.stride, columns.stride)
-    return Convolution(stage, data.tensor, weight, taps, slices, stride, columns.dilation)
+    dilations = rows.dilation, columns.dilation
+    return Convolution(stage, data.tensor, weight, taps, slices, stride, dilations)
 
 
 def _windows(stage: Computed, total: Reduce, data: Load) -> tuple[Window, Window] | None:
@@ -133,20 +129,29 @@ def _windows(stage: Computed, total: Reduce, data: Load) -> tuple[Window, Window
     rank = len(stage.shape)
     if len(data.indices) != rank:
         return None
+    columns: Window | None = Window(Axis("column", 1))
     if rank == 3:
-        line = _window(data.indices[1], stage.axes[1], total)
-        if line is None or line.tap.extent != TAPS or line.stride > 1 < line.dilation:
-            return None
-        return Window(Axis("row", 1)), line
-    rows = _window(data.indices[-3], stage.axes[-3], total)
-    columns = _window(data.indices[-2], stage.axes[-2], total)
-    if rows is None or columns is None or rows.dilation > 1 or columns.dilation > 1:
+        rows, extents = _window(data.indices[1], stage.axes[1], total), (stage.shape[1], 1)
+    else:
+        rows, columns = (_window(data.indices[at], stage.axes[at], total) for at in (-3, -2))
+        extents = stage.shape[-3], stage.shape[-2]
+    if rows is None or columns is None or rows.tap is columns.tap:
         return None
-    strides = {window.stride for window in (rows, columns) if window.tap.extent == TAPS}
-    both = (rows, stage.shape[-3]), (columns, stage.shape[-2])
-    if len(strides) != 1 or any(w.tap.extent == TAPS and extent < 2 for w, extent in both):
-        return None
-    return None if rows.tap is columns.tap else (rows, columns)
+    windows = rows, columns
+    return windows if _are_filtered(windows, extents) else None
+
+
+def _are_filtered(windows: tuple[Window, Window], extents: tuple[int, int]) -> bool:
+    """Whether there are taps, of one stride or apart from each other, and results for two."""
+    with_taps = [
+        (window, extent)
+        for window, extent in zip(windows, extents, strict=True)
+        if window.tap.extent == TAPS
+    ]
+    if any(extent <= window.dilation for window, extent in with_taps):
+        return False
+    strides = {window.stride for window, _ in with_taps}
+    return len(strides) == 1 and (strides == {1} or all(w.dilation == 1 for w, _ in with_taps))
 
 
 def _is_slice(index: Scalar, places: Sequence[Axis], taps: Sequence[Axis]) -> bool:

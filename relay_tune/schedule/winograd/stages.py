@@ -15,7 +15,8 @@ A convolution over volumes is filtered in its last two dimensions, and summed ov
 others: with d among the places of v and t, t[.., d, .., o] = sum(kd, c) v[.., d + kd, ..] u[k, kd].
 
 Taps of the rows or of the columns alone, and those of one dimension, are filtered along that one: 6
-products for each 12 with m = 4.
+products for each 12 with m = 4. Where taps lie d places apart, so do the places of a tile: the
+image is filtered in d phases.
 """
 
 from __future__ import annotations
@@ -118,11 +119,8 @@ def _stages(
 
 
 def _in_plane(convolution: Convolution, at: Sequence[Scalar]) -> Sequence[Scalar]:
-    """The places of a result with a row before the column; that of a line is one of its phases."""
-    if not convolution.is_line:
-        return at
-    place, o = at
-    return literal(0, INDEX) if convolution.phases == 1 else place % convolution.phases, place, o
+    """The places of a result with a column behind the row; a line has one column."""
+    return (at[0], literal(0, INDEX), at[1]) if convolution.is_line else at
 
 
 def _band(
@@ -165,8 +163,8 @@ def _band(
     products = compute("winograd_products", shape(depths[1], outputs), product)
 
     def result(n: Scalar, depth: Sequence[Scalar], h: Scalar, w: Scalar, o: Scalar) -> Scalar:
-        row, down = tile_of(filtering.rows, h)
-        column, right = tile_of(filtering.columns, w, convolution.phases)
+        row, down = tile_of(filtering.rows, h, convolution.dilations[0])
+        column, right = tile_of(filtering.columns, w, convolution.dilations[1])
         outer, (image, *tile) = blocks.place((n, row, column))
         inner = (image, *depth, *tile, o)
 

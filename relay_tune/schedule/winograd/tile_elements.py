@@ -13,17 +13,19 @@ Element = Callable[[int, int], Scalar]
 """The element at a row and a column of a window."""
 
 
-def tile_of(filtering: Filtering, place: Scalar, phases: int = 1) -> tuple[Scalar, Scalar]:
+def tile_of(filtering: Filtering, place: Scalar, dilation: int) -> tuple[Scalar, Scalar]:
     """The tile of a place of the result, and the place within.
 
-    Of a tile's places each lies `phases` behind the one before. (Written as a place within a
+    With a dilation d, every d-th place belongs together: tiles d * i to d * i + d - 1 have the
+    places of one period of `outputs` * d, each those of one phase. (Written as places within a
     period, so that an axis can be split there.)
     """
     if filtering.outputs == 1:
         return place, literal(0, INDEX)
-    period = filtering.outputs * phases
-    within = place % period
-    return place // period, within if phases == 1 else within // phases
+    period = filtering.outputs * dilation
+    if dilation == 1:
+        return place // period, place % period
+    return place // period * dilation + place % dilation, place % period // dilation
 
 
 def window_of(
@@ -39,29 +41,32 @@ def window_of(
     `tile` is an image, a row and a column of tiles, and those where rows and columns end.
     """
     (n, ty, tx), (end_row, end_column) = tile
-    rows = _window_places(filtering.rows, ty, end_row)
-    columns = _window_places(filtering.columns, tx, end_column)
+    rows = _window_places(filtering.rows, ty, end_row, convolution.dilations[0])
+    columns = _window_places(filtering.columns, tx, end_column, convolution.dilations[1])
 
     def load(row: int, column: int) -> Scalar:
-        (down, last_down), (right, last_right) = rows[row], columns[column]
-        places = [(down, last_down, data.shape[-3]), (right, last_right, data.shape[-2])]
-        if convolution.is_line:
-            phases = convolution.phases
-            place = right if phases == 1 else right * phases + down
-            places = [(place, last_right * phases + last_down, data.shape[1])]
-        value: Scalar = data[(n, *depth, *(place for place, _, _ in places), c)]
-        for place, last, extent in reversed(places):
+        places = [rows[row]] if convolution.is_line else [rows[row], columns[column]]
+        bounded = list(zip(places, data.shape[-1 - len(places) : -1], strict=True))
+        value: Scalar = data[(n, *depth, *(place for place, _ in places), c)]
+        for (place, last), extent in reversed(bounded):
             value = select(binary("lt", place, extent), value, 0.0) if last >= extent else value
         return value
 
     return load
 
 
-def _window_places(filtering: Filtering, tile: Scalar, end: int) -> list[tuple[Scalar, int]]:
+def _window_places(
+    filtering: Filtering, tile: Scalar, end: int, dilation: int
+) -> list[tuple[Scalar, int]]:
     """What the window of a tile before `end` reads on an axis, and what that is at most."""
-    step = filtering.outputs * filtering.stride
-    first = tile if step == 1 else tile * step
-    return [(first + place, (end - 1) * step + place) for place in range(filtering.window)]
+    step = filtering.outputs * filtering.stride * dilation
+    if dilation == 1:
+        first = tile if step == 1 else tile * step
+    else:
+        first = tile // dilation * step + tile % dilation
+    last = (end - 1) // dilation * step + (end - 1) % dilation
+    distances = [place * dilation for place in range(filtering.window)]
+    return [(first + distance, last + distance) for distance in distances]
 
 
 def two_passes(

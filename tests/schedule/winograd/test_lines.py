@@ -1,4 +1,4 @@
-"""Winograd's filtering along one dimension: rows or columns of taps, and lines in phases."""
+"""Winograd's filtering along one dimension: rows or columns of taps, and lines."""
 
 import random
 
@@ -57,12 +57,12 @@ def line_program(
     return TensorProgram((x,), (result,), ((g, rng.standard_normal(g.shape).astype("float32")),))
 
 
-def test_phases_are_the_rows_of_a_line():
+def test_a_line_is_an_image_of_one_column():
     program = line_program((2, 30, 16, 24), dilation=4)
     stages = tensors_in_order(program.outputs)
     (found,) = filter(None, (match_convolution(s, dict(program.constants)) for s in stages))
-    assert (found.phases, found.stride, found.tap_counts) == (4, 1, (1, 3))
-    assert found.image == (2, 4, 8)
+    assert (found.dilations, found.stride, found.tap_counts) == ((4, 1), 1, (3, 1))
+    assert found.image == (2, 30, 1)
 
 
 @pytest.mark.parametrize(("kernel", "counts"), [((1, 3), (1, 3)), ((3, 1), (3, 1))])

@@ -65,7 +65,8 @@ APPLIES = {
 }
 DOES_NOT_APPLY = {
     "stride 3": {"stride": 3},
-    "dilation": {"dilation": 2},
+    "a stride and a dilation": {"stride": 2, "dilation": 2},
+    "taps farther apart than rows": {"dilation": 8},
     "no taps": {"kernel": (1, 1)},
     "five rows": {"kernel": (5, 3)},
     "few channels": {"shape": (1, 8, 8, 15, 16)},
