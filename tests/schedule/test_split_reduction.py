@@ -74,7 +74,7 @@ def test_every_schedule_is_right(seed):
 
 
 def test_the_default_splits_where_two_panels_leave_the_second_cache():
-    long = plan_program(convolution_program((1, 7, 7, 512, 512)))
+    long = plan_program(convolution_program((1, 7, 7, 1024, 512)))
     known = {name: long.with_algorithm(name) for name in ("direct", "split4")}
     direct, split = (p.default_under_algorithm(SERVER, 1)[0] for p in known.values())
     assert split < direct

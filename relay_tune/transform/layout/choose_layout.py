@@ -41,6 +41,7 @@ RULES: dict[str, Rule] = {
     "concatenate": pointwise_rules.concatenate,
     "nn.pad": movement_rules.pad,
     "strided_slice": movement_rules.strided_slice,
+    "take": movement_rules.take,
     "transpose": movement_rules.transpose,
     "reshape": movement_rules.flatten,
     "nn.batch_flatten": movement_rules.flatten,

@@ -1,4 +1,7 @@
-"""Reductions, slices, padding, transposes, flattening, and dense layers after flattening."""
+"""Reductions, slices, padding, transposes, flattening, and dense layers after flattening.
+
+Rows and columns that are taken by their places (as an image is resized) are slices, too.
+"""
 
 from __future__ import annotations
 
@@ -60,6 +63,16 @@ def strided_slice(call_: Call, versions: Versions) -> dict[Version, Expr] | None
     moved = tuple(last_position(axis, dims) for axis in given)
     data = versions.channels_last(call_.arguments[0])
     return {Version.CHANNELS_LAST: recall(call_, (data,), axes=moved)}
+
+
+def take(call_: Call, versions: Versions) -> dict[Version, Expr] | None:
+    """Rows and columns that are taken follow their data; channels are taken channels first."""
+    dims = _channels_last_rank(call_, versions)
+    axis, places = attribute(call_, "axis"), call_.arguments[1]
+    if dims is None or axis is None or rank(places) != 1 or axis % dims == 1:
+        return None
+    arguments = versions.channels_last(call_.arguments[0]), versions.original(places)
+    return {Version.CHANNELS_LAST: recall(call_, arguments, axis=last_position(axis, dims))}
 
 
 def transpose(call_: Call, versions: Versions) -> dict[Version, Expr] | None:

@@ -48,6 +48,16 @@ NETWORKS = {
         "keepdims=True))) }",
         2,
     ),
+    "rows and columns by their places": (
+        f"({IMAGE}, {W}, %p: Tensor[(5,), int64]) {{ "
+        "%0 = take(take(" + CONV + ", %p, axis=2), %p, axis=-1); "
+        "nn.conv2d(%0, %w, padding=[1, 1]) }",
+        2,
+    ),
+    "channels by their places": (
+        f"({IMAGE}, {W}, %p: Tensor[(5,), int64]) {{ take({CONV}, %p, axis=1) }}",
+        2,
+    ),
     "operator without a rule": (
         f"({IMAGE}, {W}) {{ reverse({CONV}, axis=1) }}",
         2,
