@@ -40,6 +40,20 @@ class TileChoice:
     prefetch: bool = False
 
 
+def innermost(choice: TileChoice, tile: tuple[int, ...]) -> TileChoice:
+    """What the body of a register tile depends on: all but the loops around it."""
+    return TileChoice(
+        vector=choice.vector,
+        lanes=choice.lanes,
+        tile=tile,
+        order=(),
+        blocks=(),
+        reduction_order=choice.reduction_order,
+        unroll=choice.unroll,
+        parallel=0,
+    )
+
+
 def unrolled_extents(reduction: Sequence[Axis], unroll: int) -> dict[Axis, int]:
     """How many steps of each reduction axis are written out: all of the innermost ones first."""
     extents: dict[Axis, int] = {}

@@ -24,6 +24,9 @@ ENOUGH_ACCUMULATORS = 8
 ENOUGH_SHUFFLED = 4
 """Shuffles take half of these cycles, and small tiles leave registers for what they give."""
 
+WORTH_CHANGING = 0.999
+"""A choice that is changed has to be so much better."""
+
 WORTH_TURNING = 0.995
 """A start with another order of the window's loops has to be so much better than those before: they
 often find tiles that are as good."""
@@ -122,8 +125,8 @@ def _improve(
     is_matrix = nest_product(space.analysis.nest) is not None
     for values in _filling(group, combinations, space.machine.registers, enough, is_matrix):
         candidate = {**chosen, **dict(zip(group, values, strict=True))}
-        found = _cost(space, candidate)
-        if found < cost * 0.999:
+        found = _cost(space, candidate, WORTH_CHANGING * cost)
+        if found < WORTH_CHANGING * cost:
             cost = found
             best = dict(zip(group, values, strict=True))
     chosen.update(best)
@@ -147,9 +150,12 @@ def _filling(
     return [values for points, values in fitting if points >= enough]
 
 
-def _cost(space: NestSpace, chosen: Mapping[str, object]) -> float:
+def _cost(space: NestSpace, chosen: Mapping[str, object], bound: float = math.inf) -> float:
+    """The cycles of a choice with what else speaks against it; infinite if not below the bound."""
     choice = space.decode(chosen)
     if accumulators(space.analysis, choice) > space.machine.registers + 4:
+        return math.inf
+    if space.least_cycles(choice) >= bound:
         return math.inf
     found = space.estimate(choice)
     penalty = 1.0

@@ -13,7 +13,7 @@ from itertools import product
 from math import inf, prod
 
 from relay_tune.schedule.analysis import NestAnalysis
-from relay_tune.schedule.choice import TileChoice, unrolled_extents
+from relay_tune.schedule.choice import TileChoice, innermost, unrolled_extents
 from relay_tune.schedule.estimates.load_count import (
     BodyLoads,
     body_loads,
@@ -102,17 +102,7 @@ class Estimate:
 def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Estimate:
     """The estimate of a nest under a choice."""
     nest = analysis.nest
-    variants = [_axis_variants(axis.extent, tile) for axis, tile in tiled_axes(nest, choice)]
-    steps = prod(axis.extent for axis in nest.reduction)
-    compute, tiles, points = 0.0, 0, 0
-    for variant in product(*variants):
-        count = prod(times for times, _ in variant)
-        extents = {
-            a: size for (a, _), (_, size) in zip(tiled_axes(nest, choice), variant, strict=True)
-        }
-        compute += count * _tile_cycles(analysis, choice, machine, extents, steps)
-        tiles += count
-        points += count * _computed_points(nest, choice, extents)
+    compute, tiles, points = _all_tiles(analysis, innermost(choice, choice.tile), machine)
     memory, exposed = memory_cycles(analysis, choice, machine)
     use = register_use(analysis, choice, machine)
     needed = max(prod(axis.extent for axis in nest.axes), 1)
@@ -128,6 +118,29 @@ def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Es
         loads_per_operation=use.loads_per_operation,
         tiles=tiles,
     )
+
+
+def compute_cycles(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> float:
+    """The cycles of arithmetic alone, which no loops around the tiles make less."""
+    return _all_tiles(analysis, innermost(choice, choice.tile), machine)[0]
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _all_tiles(
+    analysis: NestAnalysis, choice: TileChoice, machine: Machine
+) -> tuple[float, int, int]:
+    """Cycles of arithmetic, tiles, and computed points; only what is `innermost` matters."""
+    nest = analysis.nest
+    variants = [_axis_variants(axis.extent, tile) for axis, tile in tiled_axes(nest, choice)]
+    compute, tiles, points = 0.0, 0, 0
+    for variant in product(*variants):
+        count = prod(times for times, _ in variant)
+        sizes = tuple(size for _, size in variant)
+        compute += count * _tile_cycles(analysis, innermost(choice, sizes), machine)
+        tiles += count
+        extents = dict(zip(nest.axes, sizes, strict=True))
+        points += count * _computed_points(nest, choice, extents)
+    return compute, tiles, points
 
 
 def overlapped(compute: float, memory: float) -> float:
@@ -152,14 +165,12 @@ def _axis_variants(extent: int, tile: int) -> list[tuple[int, int]]:
     return [(full, tile)] * bool(full) + [(1, rest)] * bool(rest)
 
 
-def _tile_cycles(
-    analysis: NestAnalysis,
-    choice: TileChoice,
-    machine: Machine,
-    extents: dict[Axis, int],
-    steps: int,
-) -> float:
+@lru_cache(maxsize=REMEMBERED)
+def _tile_cycles(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> float:
+    """The cycles of one tile; of the choice only what is `innermost` matters."""
     nest = analysis.nest
+    extents = dict(tiled_axes(nest, choice))
+    steps = prod(axis.extent for axis in nest.reduction)
     vectors = vector_count(nest, choice, extents)
     results = _lane_results(nest, choice, extents) if choice.vector == -2 else vectors
     stored = results * _stores(analysis, choice, extents)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 from relay_tune.schedule.analysis import NestAnalysis
-from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.choice import TileChoice, innermost
 from relay_tune.schedule.estimates.load_count import (
     BodyLoads,
     body_loads,
@@ -17,6 +18,8 @@ from relay_tune.schedule.estimates.load_count import (
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.matrix_tiles.choices import tile_registers
 from relay_tune.schedule.matrix_tiles.nest_product import nest_product, operand_loads, registers
+
+REMEMBERED = 1 << 16
 
 REMATERIALISED_LOADS = 12
 """How many shared values the compiler was seen to load again at no cost."""
@@ -72,6 +75,11 @@ class RegisterUse:
 
 def register_use(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> RegisterUse:
     """The part of the estimate that tells whether a choice can be fast at all."""
+    return _innermost_use(analysis, innermost(choice, choice.tile), machine)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _innermost_use(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> RegisterUse:
     nest = analysis.nest
     product = nest_product(nest)
     if product is not None:
