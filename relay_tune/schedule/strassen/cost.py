@@ -13,6 +13,9 @@ from relay_tune.tensor.size import nominal
 KEPT = 3.5
 """Second caches that what lies between the nests may fill at no cost that the nests do not know."""
 
+FILLED = 0.5
+"""The part of a third cache that a kernel is said to fill (`Machine.cache_bytes`)."""
+
 TRANSFERS = 5
 """How often what is beyond that passes by the third cache.
 
@@ -24,11 +27,18 @@ divided by direct: measured, estimated without this, and with it.
     288 x 256 x 1024     .97   .97   .97        784 x 264 x 1000     1.08   .96  1.07
     384 x 256 x 1024    1.00   .96  1.00        560 x 200 x 2000     1.12   .98  1.12
     1024 x 1024 x 1024   .98   .90   .96        512 x 256 x 1024     1.09   .95  1.03
+
+In another hour, two inputs: 1024 1.05, .93 and 1.03; 1536 1.00, .98 and 1.02; 2048 .93, .98 and
+.99 (1.03 if all of its 120 MB were charged).
 """
 
 
 def outgrown_cycles(between: Iterable[Tensor], machine: Machine) -> float:
-    """Cycles in which what lies between nests moves to the third cache and back."""
+    """Cycles in which what lies between nests moves to the third cache and back.
+
+    What leaves all of that one, too, the nests know themselves: each of its tensors does.
+    """
     taken = sum(nominal(prod(t.shape)) * element_bytes(t.dtype) for t in between)
-    beyond = max(taken - KEPT * machine.cache_bytes[1], 0)
+    whole = machine.cache_bytes[2] / FILLED
+    beyond = max(min(taken, whole) - KEPT * machine.cache_bytes[1], 0)
     return TRANSFERS * beyond / machine.cache_bandwidth[2]

@@ -17,6 +17,11 @@ def test_what_the_second_cache_does_not_keep_moves_several_times():
     assert outgrown_cycles([small, input_tensor("y", (1000,), "float32")], SERVER) == expected
 
 
+def test_what_leaves_the_third_cache_is_not_counted_twice():
+    whole, more = (input_tensor("x", (count << 20,), "float32") for count in (64, 128))
+    assert outgrown_cycles([more], SERVER) == outgrown_cycles([whole], SERVER)
+
+
 def test_many_rows_are_multiplied_directly():
     chosen = [
         plan_program(dense(rows, 256, 1024)).default_schedule(SERVER, 1).algorithm
