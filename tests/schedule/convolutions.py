@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 
 from relay_tune.op.lower import TensorProgram
@@ -19,7 +21,8 @@ from relay_tune.tensor.expression import (
 )
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.machines import SERVER
-from tests.schedule.running import run_schedule
+from tests.schedule.random_choices import any_choice
+from tests.schedule.running import run_schedule, runnable_targets
 
 EPILOGUES = ("none", "bias and relu", "residual", "pad", "sigmoid times itself")
 POOLINGS = (
@@ -124,6 +127,17 @@ def relative_error(program: TensorProgram, algorithm: str, target: object, threa
     schedule = plan_schedule(plan)
     constants = dict(plan.program.constants)
     (found,) = run_schedule(plan, schedule, target, {**feeds, **constants}, threads=threads)
+    return float(np.abs(found - expected).max() / np.abs(expected).max())
+
+
+def error_of_any_schedule(program: TensorProgram, algorithm: str, rng: random.Random) -> float:
+    """The same of a random schedule, on a random target."""
+    plan = plan_program(program, algorithm)
+    schedule = Schedule(tuple(any_choice(rng, nest) for nest in plan.nests), plan.algorithm)
+    feeds, constants = feeds_of(program), dict(plan.program.constants)
+    (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
+    target = rng.choice(runnable_targets())
+    (found,) = run_schedule(plan, schedule, target, {**feeds, **constants}, threads=2)
     return float(np.abs(found - expected).max() / np.abs(expected).max())
 
 
