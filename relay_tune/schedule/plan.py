@@ -41,8 +41,8 @@ from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.size import UndecidedSizeError
 from relay_tune.tensor.tensor import Input, ProcedureOutput, compute
 
-HIDDEN_SHARE = 0.6
-"""How much of the time in which weights come from memory is hidden if they are fetched ahead."""
+ARRIVAL_SHARE = 0.1
+"""How much of the time in which weights come from memory no schedule hides."""
 
 KERNEL_CYCLES = 1000.0
 """What a kernel costs that does nothing: its call, and the others' waiting for it."""
@@ -203,14 +203,15 @@ class Plan:
     def fixed_cycles(self, machine: Machine) -> float:
         """The estimated cycles that depend on the algorithm alone: kernels, and waiting.
 
-        Weights are charged as in the run of a whole network, where they come from memory.
+        Weights are charged as in the run of a whole network, where they come from memory; what a
+        choice leaves of that time is part of the estimate of its nest.
         """
         groups = [step for step in self.steps if isinstance(step, RowBlocks)]
         weights = sum(data.nbytes for _, data in self.program.constants)
         return (
             KERNEL_CYCLES * len(self.steps)
             + sum(waiting_cycles(group) for group in groups)
-            + (1 - HIDDEN_SHARE) * weights / machine.cache_bandwidth[-1]
+            + ARRIVAL_SHARE * weights / machine.cache_bandwidth[-1]
             + (outgrown_cycles(self._between, machine) if self.algorithm == STRASSEN else 0.0)
         )
 

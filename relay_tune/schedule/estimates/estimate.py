@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import product
 from math import inf, prod
 
 from relay_tune.schedule.analysis import NestAnalysis
@@ -19,6 +18,7 @@ from relay_tune.schedule.estimates.load_count import (
     body_loads,
     load_count,
     neighbours,
+    tile_variants,
     tiled_axes,
     vector_axis,
     vector_count,
@@ -131,14 +131,11 @@ def _all_tiles(
 ) -> tuple[float, int, int]:
     """Cycles of arithmetic, tiles, and computed points; only what is `innermost` matters."""
     nest = analysis.nest
-    variants = [_axis_variants(axis.extent, tile) for axis, tile in tiled_axes(nest, choice)]
     compute, tiles, points = 0.0, 0, 0
-    for variant in product(*variants):
-        count = prod(times for times, _ in variant)
-        sizes = tuple(size for _, size in variant)
+    for count, extents in tile_variants(tiled_axes(nest, choice)):
+        sizes = tuple(extents.values())
         compute += count * _tile_cycles(analysis, innermost(choice, sizes), machine)
         tiles += count
-        extents = dict(zip(nest.axes, sizes, strict=True))
         points += count * _computed_points(nest, choice, extents)
     return compute, tiles, points
 
@@ -157,12 +154,6 @@ def _computed_points(nest: Nest, choice: TileChoice, extents: dict[Axis, int]) -
     rows = extents[product.row]
     registers = -(-rows // product.register_rows)
     return points // rows * registers * product.register_rows
-
-
-def _axis_variants(extent: int, tile: int) -> list[tuple[int, int]]:
-    """(how many tiles, their extent): the full ones and the one at the edge."""
-    full, rest = divmod(extent, tile)
-    return [(full, tile)] * bool(full) + [(1, rest)] * bool(rest)
 
 
 @lru_cache(maxsize=REMEMBERED)

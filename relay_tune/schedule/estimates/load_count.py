@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 from types import MappingProxyType
 
@@ -60,6 +61,24 @@ class BodyLoads:
 def tiled_axes(nest: Nest, choice: TileChoice) -> list[tuple[Axis, int]]:
     """Each axis with its extent in the tile."""
     return list(zip(nest.axes, choice.tile, strict=True))
+
+
+def tile_variants(tiles: Iterable[tuple[Axis, int]]) -> list[tuple[int, dict[Axis, int]]]:
+    """How many tiles there are of each shape, the whole ones first, others at the edges."""
+    variants = [(axis, _extents(axis.extent, tile)) for axis, tile in tiles]
+    return [
+        (
+            prod(count for count, _ in found),
+            {a: n for (a, _), (_, n) in zip(variants, found, strict=True)},
+        )
+        for found in product(*(extents for _, extents in variants))
+    ]
+
+
+def _extents(extent: int, tile: int) -> list[tuple[int, int]]:
+    """(how many tiles, their extent): the full ones and the one at the edge."""
+    full, rest = divmod(extent, tile)
+    return [(full, tile)] * bool(full) + [(1, rest)] * bool(rest)
 
 
 def vector_axis(nest: Nest, choice: TileChoice) -> Axis | None:

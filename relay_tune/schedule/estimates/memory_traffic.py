@@ -12,6 +12,7 @@ from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.estimates.crowded_places import crowded_bytes
 from relay_tune.schedule.estimates.crowding import crowding
 from relay_tune.schedule.estimates.fetched_operands import fetched_ahead
+from relay_tune.schedule.estimates.late_panels import late_cycles
 from relay_tune.schedule.estimates.line_conflicts import reloaded_bytes
 from relay_tune.schedule.estimates.load_count import (
     distinct_places,
@@ -34,6 +35,9 @@ EXPOSED_SHARE = 0.5
 
 PREFETCH_COST = 0.05
 """What asking for weights early costs, relative to their transfer."""
+
+UNFETCHED_SHARE = 0.3
+"""The part of the time in which weights come from memory that is only hidden by asking for them."""
 
 WAIT_SHARE = 0.2
 """How much longer weights of a network take if nothing asks for them early, as a part of the time
@@ -97,10 +101,10 @@ def memory_cycles(
     cycles, exposed = 0.0, 0.0
     for access, touched in zip(accesses, zip(*boxes, strict=True), strict=True):
         again, first, waited = _access_cycles(
-            access, touched, loops, working_sets, analysis, machine
+            access, touched, loops, working_sets, analysis, machine, is_fetched=access in fetched
         )
-        if access.constant and choice.vector >= 0 and _is_far(access, machine):
-            first *= ONE_STREAM
+        if access.constant and access not in fetched and choice.vector >= 0:
+            first *= ONE_STREAM if _is_far(access, machine) else 1.0
         if not access.constant:
             first *= outgrown
         scattered = scattering(access, analysis, choice, loops, machine)
@@ -110,15 +114,16 @@ def memory_cycles(
             exposed += EXPOSED_PARTS * (moved - moved / scattered)
         if access in fetched:
             exposed += PREFETCH_COST * (waited if access.constant else first)
+            exposed += _late(analysis, choice, access, machine)
         elif access.constant:
             exposed += EXPOSED_SHARE * waited
         elif access in analysis.body_accesses and not access.is_near and _is_reused(access, loops):
             exposed += first * _unhidden(analysis, choice, access, touched[0], machine)
         if access.constant:
             uses = points / access.elements
-            if not is_streamed(uses) and access not in fetched:
-                whole = access.elements * access.bytes / machine.cache_bandwidth[-1]
-                exposed += WAIT_SHARE * whole / analysis.near.repeats
+            if access not in fetched:
+                share = UNFETCHED_SHARE + (0.0 if is_streamed(uses) else WAIT_SHARE)
+                exposed += share * _arrival(access, analysis, machine)
             exposed += swept_cycles(access.elements * access.bytes, touched[0], uses, machine)
             in_body = _body_bytes(access, nest, choice, tile)
             exposed += stride_cycles(access.elements * access.bytes, in_body, uses, machine)
@@ -128,6 +133,21 @@ def memory_cycles(
     wasted = torn_bytes(analysis, tile, _stored_bytes(analysis)) + reloaded_bytes(analysis, choice)
     wasted += crowded_bytes(analysis, choice, machine)
     return cycles + wasted / machine.cache_bandwidth[1], exposed
+
+
+def _arrival(access: Access, analysis: NestAnalysis, machine: Machine) -> float:
+    """The time in which a constant comes from memory, in cycles of one run of the nest."""
+    whole = access.elements * access.bytes / machine.cache_bandwidth[-1]
+    return whole / analysis.near.repeats
+
+
+def _late(analysis: NestAnalysis, choice: TileChoice, access: Access, machine: Machine) -> float:
+    """What of an operand that is fetched ahead comes too late, beyond what the plan charges."""
+    if not access.constant:
+        return 0.0
+    if nest_product(analysis.nest) is not None:
+        return UNFETCHED_SHARE * _arrival(access, analysis, machine)
+    return late_cycles(analysis, choice, access, machine) / analysis.near.repeats
 
 
 def _outgrown(
@@ -232,6 +252,8 @@ def _access_cycles(
     working_sets: list[float],
     analysis: NestAnalysis,
     machine: Machine,
+    *,
+    is_fetched: bool,
 ) -> tuple[float, float, float]:
     """Cycles for one access: reading again, reading first, and what of that may be waited for.
 
@@ -241,7 +263,8 @@ def _access_cycles(
     iteration, and costs its loads alone in the first one; where windows are used several times,
     arithmetic hides that. Weights are never in the second
     cache at first: a whole network has run since their last use. Where the nest is repeated, they
-    may be there from the second time on.
+    may be there from the second time on. Those that are fetched ahead are charged apart for coming
+    from memory (see `late_panels`).
     """
     near, moved, again, repeated, reused = analysis.near, touched[0], 0.0, 1.0, False
     everything = access.elements * access.bytes
@@ -268,7 +291,8 @@ def _access_cycles(
         first = access.fresh * moved * repeated / bandwidth(everything, machine)
         return again * repeated + known, first, 0.0
     beyond = machine.cache_bytes[1] + 1
-    cold = moved * repeated / _bandwidth(max(everything, beyond), machine) / near.repeats
+    source = min(everything, machine.cache_bytes[-1]) if is_fetched else everything
+    cold = moved * repeated / _bandwidth(max(source, beyond), machine) / near.repeats
     around = everything + near.bytes
     warm = moved * repeated / _kept_bandwidth(around, machine) * (1 - 1 / near.repeats)
     return again * repeated, cold + warm, cold + (warm if around >= beyond else 0.0)

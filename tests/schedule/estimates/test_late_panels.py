@@ -1,0 +1,51 @@
+"""What of the weights of the next tiles the estimate takes to come too late."""
+
+import numpy as np
+import pytest
+
+from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.estimates.late_panels import late_cycles
+from relay_tune.schedule.plan import plan_program
+from relay_tune.tensor.expression import Axis, reduce
+from relay_tune.tensor.tensor import compute, input_tensor
+from tests.schedule.machines import SERVER
+
+
+def late(rows: int, tile: tuple[int, int], unroll: int = 4, depth: int = 256, columns: int = 256):
+    """The share of the time of arithmetic that tiles of a product wait for packed weights."""
+    x = input_tensor("x", (rows, depth), "float32")
+    w = input_tensor("w", (columns, depth), "float32")
+    k = Axis("k", depth)
+    y = compute("y", (rows, columns), lambda i, j: reduce("sum", [k], x[i, k] * w[j, k]))
+    weights = np.broadcast_to(np.float32(0), (columns, depth))
+    space = plan_program(TensorProgram((x,), (y,), ((w, weights),))).spaces(SERVER, 1)[-1]
+    choice = TileChoice(1, 16, tile, (1, 0), (1, 1), (0,), unroll, 0, prefetch=True)
+    (constant,) = (a for a in space.analysis.body_accesses if a.constant)
+    found = late_cycles(space.analysis, choice, constant, SERVER)
+    return found / (rows * depth * columns / 16 / SERVER.fused_per_cycle)
+
+
+def test_panels_of_many_rows_come_in_time():
+    assert late(256, (8, 32)) == 0
+
+
+def test_panels_of_few_rows_are_late():
+    assert 0 < late(16, (8, 32)) < late(8, (8, 32))
+
+
+@pytest.mark.parametrize("tile", [(12, 32), (13, 32)])
+def test_a_tile_at_the_edge_has_less_time_for_the_same_part(tile):
+    assert late(16, tile) > 2 * late(16, (8, 32))
+
+
+def test_wide_panels_are_read_from_the_second_cache_by_each_tile():
+    assert late(16, (4, 64)) > 2 * late(16, (4, 32))
+
+
+def test_narrow_last_columns_fetch_a_whole_panel():
+    assert late(16, (8, 48), columns=256) > late(16, (8, 48), columns=240)
+
+
+def test_many_lines_at_once_are_waited_for():
+    assert late(16, (8, 32), unroll=8) > late(16, (8, 32), unroll=4) == late(16, (8, 32), unroll=2)
