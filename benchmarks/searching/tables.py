@@ -7,10 +7,11 @@
     python -m benchmarks.searching.tables describe tables/*.json
 
 The tasks are those of `table_tasks`. Each table has `rows` different schedules drawn uniformly from
-the task's whole space, each measured once on one thread, in random order; `--seconds` ends the
-measuring earlier, and another call goes on with it. The best of many noisy times is too good to be
-true: `confirm` measures the best rows of each table again, in turn, and puts the medians in their
-places, divided by how much slower the machine is now. Nothing else should run meanwhile.
+the task's whole space, each measured once on one thread, in random order, with weights that come
+from memory as in a network; `--seconds` ends the measuring earlier, and another call goes on with
+it. The best of many noisy times is too good to be true: `confirm` measures the best rows of each
+table again, in turn, and puts the medians in their places, divided by how much slower the machine
+is now. Nothing else should run meanwhile.
 
 `describe` computes the features of measured tables anew, for a version that describes schedules
 otherwise; nothing is measured.
@@ -29,6 +30,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.searching.described_tables import describe, described_rows, replayed_task_of
+from benchmarks.searching.network_around import network_bytes
 from benchmarks.searching.table_tasks import NETWORKS, largest_task
 from relay_tune.codegen.target import native_target
 from relay_tune.runtime.target_machine import machine_of
@@ -85,7 +87,7 @@ def measure(folder: Path, match: str, rows: int, seed: int, end: float) -> None:
     What the folder's tables hold counts as measured.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    runner = NativeRunner(native_target(), 1, seed)
+    runner = NativeRunner(native_target(), 1, seed, network_bytes=network_bytes)
     try:
         for name in NETWORKS:
             path = folder / f"{name}.json"
@@ -99,7 +101,7 @@ def measure(folder: Path, match: str, rows: int, seed: int, end: float) -> None:
 
 def confirm(paths: Sequence[Path]) -> None:
     """Measure the best rows of tables again; SearchError for a table of another task."""
-    runner = NativeRunner(native_target(), 1, 0)
+    runner = NativeRunner(native_target(), 1, 0, network_bytes=network_bytes)
     try:
         for path in paths:
             table = load_table(path)

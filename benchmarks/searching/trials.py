@@ -27,6 +27,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.searching.described_tables import replayed_task_of
+from benchmarks.searching.network_around import network_bytes
 from benchmarks.searching.tables import ROUNDS, measured_in_turn
 from relay_tune.codegen.target import native_target
 from relay_tune.runtime.measuring.measurement import Measurement
@@ -46,7 +47,7 @@ class NotingRunner(NativeRunner):
     """
 
     def __init__(self, seed: int) -> None:
-        super().__init__(native_target(), 1, seed)
+        super().__init__(native_target(), 1, seed, network_bytes=network_bytes)
         self.trials: dict[Schedule, float | None] = {}
 
     def measure(self, task: Task, prepared: Prepared, best: float | None) -> Measurement:

@@ -12,7 +12,6 @@ from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.estimates.crowded_places import crowded_bytes
 from relay_tune.schedule.estimates.crowding import crowding
 from relay_tune.schedule.estimates.fetched_operands import fetched_ahead
-from relay_tune.schedule.estimates.late_panels import late_cycles
 from relay_tune.schedule.estimates.line_conflicts import reloaded_bytes
 from relay_tune.schedule.estimates.load_count import (
     distinct_places,
@@ -23,29 +22,16 @@ from relay_tune.schedule.estimates.outgrown_runs import TILE_WAIT, outgrown_fact
 from relay_tune.schedule.estimates.partial_rows import lies_in_panels, scattering, torn_bytes
 from relay_tune.schedule.estimates.stream_strides import stride_cycles
 from relay_tune.schedule.estimates.swept_weights import swept_cycles
+from relay_tune.schedule.estimates.waiting_weights import (
+    PREFETCH_COST,
+    is_far,
+    waiting_cycles,
+)
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.matrix_tiles.nest_product import nest_product
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.tensor.expression import Axis
-from relay_tune.tensor.streamed import is_streamed
-
-EXPOSED_SHARE = 0.5
-"""How much of the transfer of weights no arithmetic hides, unless it is asked for early."""
-
-PREFETCH_COST = 0.05
-"""What asking for weights early costs, relative to their transfer."""
-
-UNFETCHED_SHARE = 0.3
-"""The part of the time in which weights come from memory that is only hidden by asking for them."""
-
-WAIT_SHARE = 0.2
-"""How much longer weights of a network take if nothing asks for them early, as a part of the time
-in which they come from memory. What all of them take longer is charged by the plan.
-
-Measured with 3x3 convolutions of 512 channels on 7x7 by Winograd's F(2x2), 16.8 MB of weights each:
-1.1 ms if these lie in the third cache, 2.2 ms from memory, 1.4 ms from memory and fetched ahead.
-"""
 
 ONE_STREAM = 1.15
 """How much longer weights take from memory if all are read in the order in which they lie.
@@ -93,6 +79,7 @@ def memory_cycles(
     tile = {axis: min(extent, axis.extent) for axis, extent in tiled_axes(nest, choice)}
     loops, boxes = _touched_by_loops(nest, choice, accesses, tile)
     fetched = _fetched(analysis, choice)
+    awaited = fetched if nest_product(nest) is None else frozenset()
     places = [2 if access in fetched else 1 for access in accesses]  # the next comes meanwhile
     working_sets = [sum(map(mul, box, places)) for box in boxes]
     crowded = crowding(analysis, tile, machine)
@@ -101,10 +88,10 @@ def memory_cycles(
     cycles, exposed = 0.0, 0.0
     for access, touched in zip(accesses, zip(*boxes, strict=True), strict=True):
         again, first, waited = _access_cycles(
-            access, touched, loops, working_sets, analysis, machine, is_fetched=access in fetched
+            access, touched, loops, working_sets, analysis, machine, is_awaited=access in awaited
         )
-        if access.constant and access not in fetched and choice.vector >= 0:
-            first *= ONE_STREAM if _is_far(access, machine) else 1.0
+        if access.constant and access not in awaited and choice.vector >= 0:
+            first *= ONE_STREAM if is_far(access, machine) else 1.0
         if not access.constant:
             first *= outgrown
         scattered = scattering(access, analysis, choice, loops, machine)
@@ -112,18 +99,17 @@ def memory_cycles(
         cycles += moved
         if lies_in_panels(analysis, choice, access):
             exposed += EXPOSED_PARTS * (moved - moved / scattered)
-        if access in fetched:
-            exposed += PREFETCH_COST * (waited if access.constant else first)
-            exposed += _late(analysis, choice, access, machine)
-        elif access.constant:
-            exposed += EXPOSED_SHARE * waited
-        elif access in analysis.body_accesses and not access.is_near and _is_reused(access, loops):
-            exposed += first * _unhidden(analysis, choice, access, touched[0], machine)
-        if access.constant:
+        if not access.constant:
+            if access in fetched:
+                exposed += PREFETCH_COST * first
+            elif access in analysis.body_accesses and _is_read_again(access, loops):
+                exposed += first * _unhidden(analysis, choice, access, touched[0], machine)
+        else:
+            is_fetched = access in fetched
+            exposed += waiting_cycles(
+                analysis, choice, access, waited, machine, is_fetched=is_fetched
+            )
             uses = points / access.elements
-            if access not in fetched:
-                share = UNFETCHED_SHARE + (0.0 if is_streamed(uses) else WAIT_SHARE)
-                exposed += share * _arrival(access, analysis, machine)
             exposed += swept_cycles(access.elements * access.bytes, touched[0], uses, machine)
             in_body = _body_bytes(access, nest, choice, tile)
             exposed += stride_cycles(access.elements * access.bytes, in_body, uses, machine)
@@ -133,21 +119,6 @@ def memory_cycles(
     wasted = torn_bytes(analysis, tile, _stored_bytes(analysis)) + reloaded_bytes(analysis, choice)
     wasted += crowded_bytes(analysis, choice, machine)
     return cycles + wasted / machine.cache_bandwidth[1], exposed
-
-
-def _arrival(access: Access, analysis: NestAnalysis, machine: Machine) -> float:
-    """The time in which a constant comes from memory, in cycles of one run of the nest."""
-    whole = access.elements * access.bytes / machine.cache_bandwidth[-1]
-    return whole / analysis.near.repeats
-
-
-def _late(analysis: NestAnalysis, choice: TileChoice, access: Access, machine: Machine) -> float:
-    """What of an operand that is fetched ahead comes too late, beyond what the plan charges."""
-    if not access.constant:
-        return 0.0
-    if nest_product(analysis.nest) is not None:
-        return UNFETCHED_SHARE * _arrival(access, analysis, machine)
-    return late_cycles(analysis, choice, access, machine) / analysis.near.repeats
 
 
 def _outgrown(
@@ -209,15 +180,11 @@ def _touched_by_loops(
     return loops, boxes
 
 
-def _is_far(access: Access, machine: Machine) -> bool:
-    """Whether no cache holds an operand."""
-    return access.elements * access.bytes > machine.cache_bytes[-1]
-
-
-def _is_reused(access: Access, loops: Sequence[tuple[Axis, int]]) -> bool:
-    """Whether several tiles read the same elements."""
+def _is_read_again(access: Access, loops: Sequence[tuple[Axis, int]]) -> bool:
+    """Whether several tiles read the same elements of what comes from afar."""
     form = access.form
-    return form is not None and any(n > 1 and not form.coefficient(axis) for axis, n in loops)
+    reused = form is not None and any(n > 1 and not form.coefficient(axis) for axis, n in loops)
+    return reused and not access.is_near
 
 
 def _unhidden(
@@ -253,7 +220,7 @@ def _access_cycles(
     analysis: NestAnalysis,
     machine: Machine,
     *,
-    is_fetched: bool,
+    is_awaited: bool,
 ) -> tuple[float, float, float]:
     """Cycles for one access: reading again, reading first, and what of that may be waited for.
 
@@ -263,8 +230,8 @@ def _access_cycles(
     iteration, and costs its loads alone in the first one; where windows are used several times,
     arithmetic hides that. Weights are never in the second
     cache at first: a whole network has run since their last use. Where the nest is repeated, they
-    may be there from the second time on. Those that are fetched ahead are charged apart for coming
-    from memory (see `late_panels`).
+    may be there from the second time on. What is `awaited` is charged apart for coming from memory
+    (see `late_panels`).
     """
     near, moved, again, repeated, reused = analysis.near, touched[0], 0.0, 1.0, False
     everything = access.elements * access.bytes
@@ -291,7 +258,7 @@ def _access_cycles(
         first = access.fresh * moved * repeated / bandwidth(everything, machine)
         return again * repeated + known, first, 0.0
     beyond = machine.cache_bytes[1] + 1
-    source = min(everything, machine.cache_bytes[-1]) if is_fetched else everything
+    source = min(everything, machine.cache_bytes[-1]) if is_awaited else everything
     cold = moved * repeated / _bandwidth(max(source, beyond), machine) / near.repeats
     around = everything + near.bytes
     warm = moved * repeated / _kept_bandwidth(around, machine) * (1 - 1 / near.repeats)

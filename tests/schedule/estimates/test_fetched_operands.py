@@ -8,7 +8,7 @@ import pytest
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.fetched_operands import fetched_ahead
-from relay_tune.schedule.estimates.memory_traffic import WAIT_SHARE
+from relay_tune.schedule.estimates.waiting_weights import WAIT_SHARE
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.expression import Axis, reduce
 from relay_tune.tensor.tensor import compute, input_tensor
