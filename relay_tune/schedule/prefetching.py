@@ -113,11 +113,9 @@ def panel_prefetch(
 
     `packed` are the loads that read packed constants: these go before others.
     """
+    if not has_whole_groups(reduction, choice.unroll) or len(packed) > 1:
+        return None
     unrolled = unrolled_extents(reduction, choice.unroll)
-    if not reduction or any(unrolled[axis] > 1 for axis in reduction[:-1]):
-        return None
-    if any(is_symbolic(axis.extent) for axis in reduction) or len(packed) > 1:
-        return None
     loops = outer_loops(nest.axes, choice)
     operands = _operands(nest, choice, loops, packed)
     for panels in operands:
@@ -128,6 +126,17 @@ def panel_prefetch(
         if panels.is_packed and panels.pieces.size <= MOST_ELEMENTS:
             return _fetched(panels, nest, loops, unrolled[reduction[-1]], 1)
     return None
+
+
+def has_whole_groups(reduction: Sequence[Axis], unroll: int) -> bool:
+    """Whether steps along the innermost axis alone are written out, so that each group can fetch.
+
+    `reduction` are the axes of known extents in the order of their loops.
+    """
+    if not reduction or any(is_symbolic(axis.extent) for axis in reduction):
+        return False
+    unrolled = unrolled_extents(reduction, unroll)
+    return all(unrolled[axis] == 1 for axis in reduction[:-1])
 
 
 def _operands(

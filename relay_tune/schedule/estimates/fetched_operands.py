@@ -11,7 +11,7 @@ from relay_tune.schedule.estimates.load_count import distinct_places, tiled_axes
 from relay_tune.schedule.matrix_tiles.fetching import sharing_tiles
 from relay_tune.schedule.matrix_tiles.nest_product import NestProduct, nest_product
 from relay_tune.schedule.outer_loops import outer_loops
-from relay_tune.schedule.prefetching import MOST_ELEMENTS, pieces_of
+from relay_tune.schedule.prefetching import MOST_ELEMENTS, has_whole_groups, pieces_of
 from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.index import is_injective
 from relay_tune.tensor.size import is_symbolic
@@ -51,7 +51,11 @@ def fetched_ahead(analysis: NestAnalysis, choice: TileChoice) -> Access | None:
     product = nest_product(analysis.nest)
     if product is not None:
         return _fetched_blocks(analysis, choice, product)
-    tile = dict(tiled_axes(analysis.nest, choice))
+    nest = analysis.nest
+    order = [nest.reduction[place] for place in choice.reduction_order]
+    if not has_whole_groups(order, choice.unroll):
+        return None
+    tile = dict(tiled_axes(nest, choice))
     shared = sorted(_shared(analysis, choice), key=lambda access: not access.constant)
     for access in (*shared, *_read_once(analysis, choice, tile)):
         if not may_be_fetched(analysis, access) or not _has_several(analysis, access, tile):

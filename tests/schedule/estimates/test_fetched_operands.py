@@ -65,3 +65,15 @@ def test_weights_that_nothing_asks_for_are_waited_for():
     weights = 4 * 512 * 512 / SERVER.cache_bandwidth[-1]
     saved = space.estimate(choice).cycles - space.estimate(fetched).cycles
     assert WAIT_SHARE * weights < saved < weights
+
+
+def test_steps_of_two_axes_written_out_together_fetch_nothing():
+    x = input_tensor("x", (16, 2, 256), "float32")
+    w = input_tensor("w", (256, 256, 2), "float32")
+    k, tap = Axis("k", 256), Axis("tap", 2)
+    y = compute("y", (16, 256), lambda i, j: reduce("sum", [k, tap], x[i, tap, k] * w[j, k, tap]))
+    weights = np.broadcast_to(np.float32(0), (256, 256, 2))
+    space = plan_program(TensorProgram((x,), (y,), ((w, weights),))).spaces(SERVER, 1)[-1]
+    choice = TileChoice(1, 16, (16, 16), (1, 0), (1, 1), (1, 0), 2, 0, prefetch=True)
+    assert fetched_ahead(space.analysis, choice) is not None
+    assert fetched_ahead(space.analysis, replace(choice, unroll=4)) is None

@@ -49,3 +49,24 @@ def test_narrow_last_columns_fetch_a_whole_panel():
 
 def test_many_lines_at_once_are_waited_for():
     assert late(16, (8, 32), unroll=8) > late(16, (8, 32), unroll=4) == late(16, (8, 32), unroll=2)
+
+
+def test_blocks_of_panels_that_leave_their_order_come_unasked():
+    x = input_tensor("x", (16, 256), "float32")
+    w = input_tensor("w", (4, 256, 256), "float32")
+    k = Axis("k", 256)
+    y = compute("y", (4, 16, 256), lambda n, i, j: reduce("sum", [k], x[i, k] * w[n, j, k]))
+    weights = np.broadcast_to(np.float32(0), (4, 256, 256))
+    space = plan_program(TensorProgram((x,), (y,), ((w, weights),))).spaces(SERVER, 1)[-1]
+    (constant,) = (a for a in space.analysis.body_accesses if a.constant)
+
+    def cycles(blocks: tuple[int, int, int]) -> float:
+        choice = TileChoice(2, 16, (1, 8, 32), (0, 2, 1), blocks, (0,), 4, 0, prefetch=True)
+        return late_cycles(space.analysis, choice, constant, SERVER)
+
+    in_order, turning = cycles((2, 1, 1)), cycles((1, 1, 2))
+    assert in_order == cycles((1, 1, 1))
+    panel = 4 * 256 * 32 / SERVER.cache_bandwidth[-1]
+    assert (
+        turning - in_order == 2 * 4 * panel
+    )  # two blocks of columns, in each of them four matrices
