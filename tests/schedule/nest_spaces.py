@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.analysis import Access
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.space import NestSpace, nest_space
 from relay_tune.tensor.expression import Axis, Tensor, reduce
-from relay_tune.tensor.tensor import compute, input_tensor
+from relay_tune.tensor.tensor import Computed, Input, compute, input_tensor
+from tests.schedule.machines import SERVER
 from tests.schedule.running import program_of
 
 AVX512, AVX2, NEON = Machine(64, 32), Machine(32, 16), Machine(16, 32)
@@ -17,6 +22,27 @@ MACHINES = {"avx512": AVX512, "avx2": AVX2, "neon": NEON}
 def only_nest(output: Tensor) -> Nest:
     (nest,) = plan_program(program_of([output], {})).nests
     return nest
+
+
+def weighted_product(rows: int, depth: int, columns: int) -> NestSpace:
+    """The space of x w^T with constant weights, on a server."""
+    x = input_tensor("x", (rows, depth), "float32")
+    w = input_tensor("w", (columns, depth), "float32")
+    k = Axis("k", depth)
+    y = compute("y", (rows, columns), lambda i, j: reduce("sum", [k], x[i, k] * w[j, k]))
+    return weighted_space(x, w, y)
+
+
+def weighted_space(x: Input, w: Input, y: Computed) -> NestSpace:
+    """The space of the last nest of a program with an input and constant weights, on a server."""
+    weights = np.broadcast_to(np.float32(0), w.shape)
+    return plan_program(TensorProgram((x,), (y,), ((w, weights),))).spaces(SERVER, 1)[-1]
+
+
+def only_constant(space: NestSpace) -> Access:
+    """The one constant that a nest's reduction reads."""
+    (constant,) = (access for access in space.analysis.body_accesses if access.constant)
+    return constant
 
 
 def depthwise(channels: int, size: int, stride: int = 1) -> Nest:

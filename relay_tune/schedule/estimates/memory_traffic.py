@@ -90,8 +90,9 @@ def memory_cycles(
         again, first, waited = _access_cycles(
             access, touched, loops, working_sets, analysis, machine, is_awaited=access in awaited
         )
-        if access.constant and access not in awaited and choice.vector >= 0:
-            first *= ONE_STREAM if is_far(access, machine) else 1.0
+        in_order = access.constant and access not in awaited and choice.vector >= 0
+        if in_order and is_far(access, machine):
+            first *= ONE_STREAM
         if not access.constant:
             first *= outgrown
         scattered = scattering(access, analysis, choice, loops, machine)

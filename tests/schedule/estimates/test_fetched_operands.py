@@ -2,26 +2,15 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.fetched_operands import fetched_ahead
 from relay_tune.schedule.estimates.waiting_weights import WAIT_SHARE
-from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.expression import Axis, reduce
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.machines import SERVER
-
-
-def product_space(rows: int, depth: int, columns: int):
-    x = input_tensor("x", (rows, depth), "float32")
-    w = input_tensor("w", (columns, depth), "float32")
-    k = Axis("k", depth)
-    y = compute("y", (rows, columns), lambda i, j: reduce("sum", [k], x[i, k] * w[j, k]))
-    weights = np.broadcast_to(np.float32(0), (columns, depth))
-    return plan_program(TensorProgram((x,), (y,), ((w, weights),))).spaces(SERVER, 1)[-1]
+from tests.schedule.nest_spaces import weighted_product, weighted_space
 
 
 @pytest.mark.parametrize(
@@ -34,20 +23,20 @@ def product_space(rows: int, depth: int, columns: int):
     ],
 )
 def test_packed_weights_are_fetched_where_it_pays(rows, tile, order, is_fetched):
-    space = product_space(rows, 512, 512)
+    space = weighted_product(rows, 512, 512)
     choice = TileChoice(1, 16, tile, order, (1, 1), (0,), 8, 0, prefetch=True)
     assert (fetched_ahead(space.analysis, choice) is not None) is is_fetched
 
 
 def test_panels_that_leave_no_room_for_the_next_one_are_not_fetched():
-    space = product_space(16, 8192, 512)
+    space = weighted_product(16, 8192, 512)
     choice = TileChoice(1, 16, (16, 16), (0, 1), (1, 1), (0,), 8, 0, prefetch=True)
     assert fetched_ahead(space.analysis, choice) is None
 
 
 def cycles_by_vector(columns: int):
     """The estimates of a matrix-vector product, in packed columns and with rows side by side."""
-    space = product_space(1, 4096, columns)
+    space = weighted_product(1, 4096, columns)
     packed = TileChoice(0, 16, (64,), (0,), (1,), (0,), 1, 0)
     rows = replace(packed, vector=-2, tile=(4,))
     return [space.estimate(choice).cycles for choice in (packed, rows)]
@@ -59,7 +48,7 @@ def test_a_matrix_from_memory_is_read_in_several_rows():
 
 
 def test_weights_that_nothing_asks_for_are_waited_for():
-    space = product_space(16, 512, 512)
+    space = weighted_product(16, 512, 512)
     choice = TileChoice(1, 16, (16, 16), (0, 1), (1, 1), (0,), 8, 0)
     fetched = replace(choice, prefetch=True)
     weights = 4 * 512 * 512 / SERVER.cache_bandwidth[-1]
@@ -72,8 +61,7 @@ def test_steps_of_two_axes_written_out_together_fetch_nothing():
     w = input_tensor("w", (256, 256, 2), "float32")
     k, tap = Axis("k", 256), Axis("tap", 2)
     y = compute("y", (16, 256), lambda i, j: reduce("sum", [k, tap], x[i, tap, k] * w[j, k, tap]))
-    weights = np.broadcast_to(np.float32(0), (256, 256, 2))
-    space = plan_program(TensorProgram((x,), (y,), ((w, weights),))).spaces(SERVER, 1)[-1]
+    space = weighted_space(x, w, y)
     choice = TileChoice(1, 16, (16, 16), (1, 0), (1, 1), (1, 0), 2, 0, prefetch=True)
     assert fetched_ahead(space.analysis, choice) is not None
     assert fetched_ahead(space.analysis, replace(choice, unroll=4)) is None

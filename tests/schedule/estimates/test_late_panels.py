@@ -1,27 +1,20 @@
 """What of the weights of the next tiles the estimate takes to come too late."""
 
-import numpy as np
 import pytest
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.late_panels import late_cycles
-from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.expression import Axis, reduce
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.machines import SERVER
+from tests.schedule.nest_spaces import only_constant, weighted_product, weighted_space
 
 
 def late(rows: int, tile: tuple[int, int], unroll: int = 4, depth: int = 256, columns: int = 256):
     """The share of the time of arithmetic that tiles of a product wait for packed weights."""
-    x = input_tensor("x", (rows, depth), "float32")
-    w = input_tensor("w", (columns, depth), "float32")
-    k = Axis("k", depth)
-    y = compute("y", (rows, columns), lambda i, j: reduce("sum", [k], x[i, k] * w[j, k]))
-    weights = np.broadcast_to(np.float32(0), (columns, depth))
-    space = plan_program(TensorProgram((x,), (y,), ((w, weights),))).spaces(SERVER, 1)[-1]
+    space = weighted_product(rows, depth, columns)
     choice = TileChoice(1, 16, tile, (1, 0), (1, 1), (0,), unroll, 0, prefetch=True)
-    (constant,) = (a for a in space.analysis.body_accesses if a.constant)
+    constant = only_constant(space)
     found = late_cycles(space.analysis, choice, constant, SERVER)
     return found / (rows * depth * columns / 16 / SERVER.fused_per_cycle)
 
@@ -56,9 +49,8 @@ def test_blocks_of_panels_that_leave_their_order_come_unasked():
     w = input_tensor("w", (4, 256, 256), "float32")
     k = Axis("k", 256)
     y = compute("y", (4, 16, 256), lambda n, i, j: reduce("sum", [k], x[i, k] * w[n, j, k]))
-    weights = np.broadcast_to(np.float32(0), (4, 256, 256))
-    space = plan_program(TensorProgram((x,), (y,), ((w, weights),))).spaces(SERVER, 1)[-1]
-    (constant,) = (a for a in space.analysis.body_accesses if a.constant)
+    space = weighted_space(x, w, y)
+    constant = only_constant(space)
 
     def cycles(blocks: tuple[int, int, int]) -> float:
         choice = TileChoice(2, 16, (1, 8, 32), (0, 2, 1), blocks, (0,), 4, 0, prefetch=True)
