@@ -1,10 +1,11 @@
 """Single operators: GFLOP/s beside the measured limit of the machine and other systems.
 
-    python -m benchmarks.kernels --threads 1 --log tuning.db
+    python -m benchmarks.kernels --threads 1 --log tuning.db --direct
 
 The limit is measured in the same run and takes turns with the kernels. Convolutions count the taps
 on the padding too, as is usual, so a kernel that skips them can pass the limit, which is that of
-float32 in vector registers: kernels on matrix registers pass it, too.
+float32 in vector registers: kernels on matrix registers pass it, too. So do algorithms with fewer
+multiplications; `--direct` measures our kernels without them as well.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from benchmarks.interleave import interleaved_medians
 from benchmarks.machine import machine_description
 from benchmarks.models import Inputs
 from benchmarks.peak import operations, peak_run
-from benchmarks.systems import Run, System, systems
+from benchmarks.systems import DIRECT_SYSTEM, Run, System, systems
 from benchmarks.tile_peak import operations as tile_operations
 from benchmarks.tile_peak import tile_peak_run
 from relay_tune import zoo
@@ -86,9 +87,17 @@ RESNET_CONVOLUTIONS = (
     Convolution(1024, 256, 1, 14),
     Convolution(2048, 512, 1, 7),
 )
+ODD_CONVOLUTIONS = (
+    Convolution(3, 64, 3, 224),
+    Convolution(3, 32, 3, 224, 2),
+    Convolution(37, 75, 3, 29),
+    Convolution(127, 333, 1, 13),
+)
 SQUARE_SIZES = (512, 1024, 2048)
+ODD_SIZES = (127, 333, 1000)
 BERT_SHAPES = ((128, 768, 768), (128, 768, 3072), (128, 3072, 768))
 """(rows, depth, columns)"""
+ODD_SHAPES = ((127, 333, 1000), (50, 1000, 333))
 
 
 def kernels() -> list[Kernel]:
@@ -97,6 +106,9 @@ def kernels() -> list[Kernel]:
         *(square_matmul(size) for size in SQUARE_SIZES),
         *(dense_kernel(*shape) for shape in BERT_SHAPES),
         *(convolution_kernel(shape) for shape in RESNET_CONVOLUTIONS),
+        *(square_matmul(size) for size in ODD_SIZES),
+        *(dense_kernel(*shape) for shape in ODD_SHAPES),
+        *(convolution_kernel(shape) for shape in ODD_CONVOLUTIONS),
     ]
 
 
@@ -176,6 +188,9 @@ def parse_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--match", default="", help="only kernels whose name has this in it")
     parser.add_argument("--log", help="a tuning log; without it only untuned builds are measured")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument(
+        "--direct", action="store_true", help="ours computed directly, too: no Winograd, no halves"
+    )
     parser.add_argument("--json", type=Path, help="file for the results")
     return parser.parse_args(arguments)
 
@@ -183,9 +198,11 @@ def parse_options(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table in GFLOP/s."""
     options = parse_options(arguments)
-    candidates = systems(options.log)
+    candidates = [*systems(options.log), *([DIRECT_SYSTEM] if options.direct else [])]
     names = [*(system.name for system in candidates), "numpy", LIMIT, TILE_LIMIT]
     titles = ["kernel", *names, "share of the limit"]
+    if options.direct:
+        titles.append("direct share")
     print(table_line(titles), table_line(["---"] * len(titles)), sep="\n", flush=True)
     results: dict[str, Any] = {}
     peak, tile_peak = peak_run(options.threads), tile_peak_run(options.threads)
@@ -201,10 +218,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _cells(name: str, rates: dict[str, float], names: Sequence[str]) -> list[str]:
-    """One line of the table; the share is that of our best build."""
-    ours = max(rate for system, rate in rates.items() if system.startswith("relay_tune"))
+    """One line of the table; the share is that of our best build, that of direct code follows."""
+    ours = [rate for system, rate in rates.items() if system.startswith("relay_tune")]
+    direct = [rates[DIRECT_SYSTEM.name]] if DIRECT_SYSTEM.name in rates else []
     values = [f"{rates[each]:.0f}" if each in rates else "-" for each in names]
-    return [name, *values, f"{ours / rates[LIMIT]:.0%}"]
+    return [name, *values, *(f"{rate / rates[LIMIT]:.0%}" for rate in (max(ours), *direct))]
 
 
 def limit_numpy(threads: int) -> None:

@@ -18,7 +18,13 @@ import numpy as np
 
 import relay_tune
 from benchmarks.models import Inputs
+from relay_tune.building.build import build
+from relay_tune.codegen.target import native_target
 from relay_tune.errors import RelayError
+from relay_tune.op.primitive_key import PrimitiveKey
+from relay_tune.runtime.target_machine import machine_of
+from relay_tune.schedule.plan import Plan
+from relay_tune.schedule.schedule import DIRECT, Schedule
 
 Array = np.ndarray[Any, Any]
 Run = Callable[[], Sequence[Array]]
@@ -85,6 +91,20 @@ def prepare_ours(log: str | None) -> Callable[[Path, Inputs, int], Run]:
         return lambda: model.run(inputs)
 
     return prepare
+
+
+def prepare_direct(path: Path, inputs: Inputs, threads: int) -> Run:
+    """This project, with the default schedules of direct computation."""
+    machine = machine_of(native_target())
+
+    def direct(_: PrimitiveKey, plan: Plan) -> Schedule:
+        return plan.with_algorithm(DIRECT).default_under_algorithm(machine, threads)[1]
+
+    model = build(relay_tune.from_onnx(path), threads=threads, schedules=direct)
+    return lambda: model.run(inputs)
+
+
+DIRECT_SYSTEM = System("relay_tune direct", "relay_tune", prepare_direct)
 
 
 def prepare_onnxruntime(path: Path, inputs: Inputs, threads: int) -> Run:
