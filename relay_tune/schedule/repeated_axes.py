@@ -23,7 +23,9 @@ def fuse_repeated(nest: Nest) -> Nest:
     """The nest with its last two axes as one, if the inner one is short and some loads ignore it.
 
     What is stored must lie along both, and all loads must use both as one, the outer one alone, or
-    neither.
+    neither. What they read along the outer one alone must lie in as few vectors: elements of an
+    image with channels first would be gathered one by one (128 channels of 56x56 in groups of 4,
+    written channels last, took 2200 us so, and 196 with neighbours in a row along the lanes).
     """
     if nest.body is None or len(nest.axes) < 2:
         return nest
@@ -38,7 +40,7 @@ def fuse_repeated(nest: Nest) -> Nest:
         for load in loads(root):
             if _is_as_one(load, outer, inner):
                 replaced[load] = substitute(load, as_one)
-            elif inner not in axes_of(load):
+            elif inner not in axes_of(load) and _lies_in_vectors(load, outer, inner):
                 replaced[load] = substitute(load, repeated)
             else:
                 return nest
@@ -61,3 +63,9 @@ def _is_as_one(load: Load, outer: Axis, inner: Axis) -> bool:
         form is not None and form.coefficient(outer) == form.coefficient(inner) * inner.extent
         for form in forms
     )
+
+
+def _lies_in_vectors(load: Load, outer: Axis, inner: Axis) -> bool:
+    """Whether the elements that a load reads along the outer axis fit between those stored."""
+    forms = [axis_affine(index) for index in load.indices]
+    return all(form is None or form.coefficient(outer) <= inner.extent for form in forms)

@@ -81,3 +81,17 @@ def test_a_step_shuffles_and_written_out_steps_share_what_they_shuffle():
         for unroll in (1, 3)
     ]
     assert costs[1] < 0.8 * costs[0]
+
+
+def test_images_with_channels_first_keep_the_axis_of_groups():
+    """Lanes over several groups would gather their elements from as many planes."""
+    x = input_tensor("x", (32 * 4, SIZE, SIZE), "float32")
+    w = input_tensor("w", (4, 32 * 4), "float32")
+    c = Axis("c", 4)
+
+    def element(i, j, g, r):
+        return reduce("sum", [c], x[g * 4 + c, i, j] * w[c, g * 4 + r])
+
+    total = compute("total", (SIZE, SIZE, 32, 4), element)
+    plan = plan_program(TensorProgram((x,), (total,), ((w, np.zeros(w.shape, np.float32)),)))
+    assert [axis.extent for axis in plan.nests[0].axes] == [SIZE * SIZE, 32, 4]

@@ -7,6 +7,9 @@ choice; both forms are estimated as kernels, conversions included:
     NCHW      read by another   conv(data_layout=NCHW, out_layout=NHWC), or conv(convert(data))
     NCHW      read as NCHW      the convolution as it is, or convert(conv(convert(data)))
     NHWC      read as NCHW      conv(convert(data)), or convert(conv(data))
+
+A transpose of the program from NHWC to NCHW is no conversion before it is chosen: its argument is
+the data channels last. What the program itself transposes to NHWC is read as NHWC.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from relay_tune.ir.expr import Call, Constant, Expr, Tuple, Var
 from relay_tune.ir.types import Type
 from relay_tune.transform.layout.kernel_cost import kernel_cycles
-from relay_tune.transform.layout.movement_rules import REDUCTIONS
+from relay_tune.transform.layout.movement_rules import REDUCTIONS, is_to_channels_last
 from relay_tune.transform.layout.versions import (
     CHANNELS_FIRST,
     CHANNELS_LAST,
@@ -52,7 +55,8 @@ def convolution(call_: Call, versions: Versions) -> dict[Version, Expr] | None:
     if attribute(call_, "out_layout", "") not in ("", data_layout):
         return None
     is_last = call_ not in versions.wanted_channels_last
-    is_border = is_last or not versions.has(data, Version.CHANNELS_LAST)
+    is_inside = versions.has(data, Version.CHANNELS_LAST) and operator_name(data) != "transpose"
+    is_border = is_last or not is_inside
     if is_border and _costs_less_channels_first(call_, versions):
         if is_last:
             return None
@@ -65,16 +69,21 @@ def convolution(call_: Call, versions: Versions) -> dict[Version, Expr] | None:
 def read_by_convolutions(nodes: Sequence[Expr], follows: Callable[[Call], bool]) -> frozenset[Expr]:
     """The values of `nodes`, producers first, that reach a convolution as its data, or a pool.
 
-    What is behind a pool is too small to matter. On the way are operators that work in either
-    layout: those that `follows` holds for.
+    So do those that the program itself makes channels last. What is behind a pool is too small to
+    matter. On the way are operators that work in either layout: those that `follows` holds for.
     """
     wanted: set[Expr] = set()
     for node in reversed(nodes):
-        if operator_name(node) in READERS and isinstance(node, Call):
+        if isinstance(node, Call) and _reads_channels_last(node):
             wanted.add(node.arguments[0])
         elif node in wanted:
             wanted.update(_passed_on(node, follows))
     return frozenset(wanted)
+
+
+def _reads_channels_last(call_: Call) -> bool:
+    name = operator_name(call_)
+    return name in READERS or (name == "transpose" and is_to_channels_last(call_))
 
 
 def _passed_on(node: Expr, follows: Callable[[Call], bool]) -> Iterable[Expr]:

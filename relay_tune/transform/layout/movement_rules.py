@@ -14,6 +14,7 @@ from relay_tune.transform.layout.versions import (
     CHANNELS_FIRST,
     Version,
     Versions,
+    first_order,
     last_order,
     last_position,
 )
@@ -76,7 +77,12 @@ def take(call_: Call, versions: Versions) -> dict[Version, Expr] | None:
 
 
 def transpose(call_: Call, versions: Versions) -> dict[Version, Expr] | None:
-    """A transpose reads the channels-last value in another order."""
+    """A transpose reads the channels-last value in another order.
+
+    The argument of one that puts the last axis first is what a convolution reads instead.
+    """
+    if call_ in versions.wanted_channels_last and is_to_channels_first(call_):
+        return {Version.CHANNELS_LAST: versions.original(call_.arguments[0])}
     dims = _channels_last_rank(call_, versions)
     if dims is None or versions.has(call_.arguments[0], Version.ORIGINAL):
         return None
@@ -84,6 +90,18 @@ def transpose(call_: Call, versions: Versions) -> dict[Version, Expr] | None:
     data = versions.channels_last(call_.arguments[0])
     is_identity = axes == tuple(range(dims))
     return {Version.ORIGINAL: data if is_identity else call("transpose", data, axes=axes)}
+
+
+def is_to_channels_first(call_: Call) -> bool:
+    """Whether a transpose makes a channels-last value channels first."""
+    dims = rank(call_.arguments[0])
+    return dims in CHANNELS_FIRST and transpose_axes(call_) == first_order(dims)
+
+
+def is_to_channels_last(call_: Call) -> bool:
+    """Whether a transpose makes a channels-first value channels last."""
+    dims = rank(call_.arguments[0])
+    return dims in CHANNELS_FIRST and transpose_axes(call_) == last_order(dims)
 
 
 def flatten(call_: Call, versions: Versions) -> dict[Version, Expr] | None:

@@ -93,6 +93,11 @@ def last_order(dims: int) -> tuple[int, ...]:
     return (0, *range(2, dims), 1)
 
 
+def first_order(dims: int) -> tuple[int, ...]:
+    """The axes of a channels-last tensor in channels-first order."""
+    return (0, dims - 1, *range(1, dims - 1))
+
+
 def to_channels_last(expr: Expr) -> Expr:
     """`expr` with axis 1 at the end."""
     dims = rank(expr) or 0
@@ -102,8 +107,7 @@ def to_channels_last(expr: Expr) -> Expr:
 def to_channels_first(expr: Expr) -> Expr:
     """`expr` with its last axis as axis 1."""
     dims = rank(expr) or 0
-    order = (0, dims - 1, *range(1, dims - 1))
-    return _moved(expr, order, CHANNELS_LAST[dims], CHANNELS_FIRST[dims])
+    return _moved(expr, first_order(dims), CHANNELS_LAST[dims], CHANNELS_FIRST[dims])
 
 
 def relayout(expr: Expr, source: str, target: str) -> Expr:

@@ -71,6 +71,28 @@ NETWORKS = {
         f"({IMAGE}, %w: Tensor[(4, 1, 3, 3), float32]) {{ nn.conv2d(%x, %w, groups=4) }}",
         2,
     ),
+    "channels last in the program": (
+        "(%x: Tensor[(1, 8, 8, 4), float32], %w: Tensor[(4, 4, 3, 3), float32]) { "
+        "%0 = nn.conv2d(transpose(%x, axes=[0, 3, 1, 2]), %w); "
+        "transpose(nn.relu(%0), axes=[0, 2, 3, 1]) }",
+        0,
+    ),
+    "sequences with channels last in the program": (
+        "(%x: Tensor[(1, 8, 4), float32], %w: Tensor[(4, 4, 3), float32]) { "
+        "transpose(nn.conv1d(transpose(%x, axes=[0, 2, 1]), %w), axes=[0, 2, 1]) }",
+        0,
+    ),
+    "a transposed image with another reader": (
+        "(%x: Tensor[(1, 8, 8, 4), float32], %w: Tensor[(4, 4, 1, 1), float32]) { "
+        "%0 = transpose(%x, axes=[0, 3, 1, 2]); (nn.conv2d(%0, %w), reverse(%0, axis=1)) }",
+        2,
+    ),
+    "a transpose that is no change of layout": (
+        "(%x: Tensor[(1, 8, 8, 4), float32], %w: Tensor[(4, 8, 3, 3), float32]) { "
+        "%0 = nn.conv2d(transpose(%x, axes=[0, 2, 1, 3]), %w, padding=[1, 1]); "
+        "transpose(%0, axes=[0, 3, 2, 1]) }",
+        1,
+    ),
     "transposed": (
         f"({IMAGE}, %w: Tensor[(4, 3, 2, 2), float32]) {{ "
         "nn.conv2d_transpose(%x, %w, strides=[2, 2]) }",
@@ -155,6 +177,22 @@ def test_deep_convolution_pays_for_its_conversions(typed: Any, calls: Any) -> No
     names, layouts = by_cost(module, calls)
     assert names.count("layout_transform") == 2
     assert layouts == {("NHWC", "NHWC")}
+
+
+def test_few_channels_are_transposed_where_the_program_transposes_them(
+    typed: Any, calls: Any, assert_same_meaning: Any
+) -> None:
+    text = """(%x: Tensor[(1, 64, 64, CHANNELS), float32],
+               %w: Tensor[(CHANNELS, CHANNELS, 3, 3), float32]) {
+      %0 = nn.conv2d(transpose(%x, axes=[0, 3, 1, 2]), %w, padding=[1, 1]);
+      transpose(nn.relu(%0), axes=[0, 2, 3, 1]) }"""
+    few, many = (typed(text.replace("CHANNELS", count), "w") for count in ("4", "64"))
+    assert by_cost(few, calls) == (
+        ["layout_transform", "nn.conv2d", "nn.relu"],
+        {("NCHW", "NHWC")},
+    )
+    assert by_cost(many, calls) == (["nn.conv2d", "nn.relu"], {("NHWC", "NHWC")})
+    assert_same_meaning(few, ChooseLayout("cost")(few))
 
 
 NETWORK = """(%x: Tensor[(BATCH, 3, 16, 16), float32], %w: Tensor[(32, 3, 3, 3), float32],
