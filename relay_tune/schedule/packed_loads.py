@@ -1,7 +1,10 @@
 """Which loads of a tiled nest read packed constants, and where they find their elements.
 
-A constant is packed if the reduction reads it along the vector axis; its tiles then follow each
-other in memory in the order in which the loops consume them.
+A constant is packed if the reduction reads it along an output axis; its tiles then follow each
+other in memory in the order in which the loops consume them. What is spread over the lanes is
+packed, too: compilers load neighbours together, and neighbours have to be those of one step. With
+the taps of a row beside each other (3 to 64 channels of 64x64, 9x9 taps, channels first) they
+loaded so many that sums went to the stack: 820 us instead of 525.
 """
 
 from __future__ import annotations
@@ -29,7 +32,8 @@ class PackedLoad:
 
     Attributes:
         constant: the packed constant.
-        tiled: the output axes that it depends on, in loop order, the vector axis last.
+        tiled: the output axes that it depends on, in loop order, the vector axis last if it is
+            among them.
         plain: the reduction axes that it depends on, in loop order.
     """
 
@@ -51,11 +55,11 @@ def packed_loads(
         return {}
     found: dict[Load, PackedLoad] = {}
     for load in loads(nest.body):
-        form = _packable(load, nest, constants, vector)
+        form = _packable(load, nest, constants)
         if form is None:
             continue
         tiled = tuple(a for a in order if form.coefficient(a) and a is not vector)
-        tiled = (*tiled, vector)
+        tiled = (*tiled, vector) if form.coefficient(vector) else tiled
         plain = tuple(axis for axis in reduction if form.coefficient(axis))
         recipe = PackRecipe(
             form.constant,
@@ -67,8 +71,8 @@ def packed_loads(
     return found
 
 
-def _packable(load: Load, nest: Nest, constants: frozenset[Tensor], vector: Axis) -> Affine | None:
-    """The index of a load of a constant along the vector axis, or None for any other load.
+def _packable(load: Load, nest: Nest, constants: frozenset[Tensor]) -> Affine | None:
+    """The index of a load of a constant along output axes, or None for any other load.
 
     An index may also depend on loops around the nest; its constant stays as it is.
     """
@@ -81,7 +85,7 @@ def _packable(load: Load, nest: Nest, constants: frozenset[Tensor], vector: Axis
         return None
     if any(isinstance(axis, Axis) and is_symbolic(axis.extent) for axis in form.terms):
         return None
-    return form if form.coefficient(vector) else None
+    return form if any(form.coefficient(axis) for axis in nest.axes) else None
 
 
 def _packed_constant(load: Load, recipe: PackRecipe) -> PackedConstant:

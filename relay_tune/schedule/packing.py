@@ -1,8 +1,8 @@
 """Constants in the order in which a kernel consumes them.
 
 A packed constant has one dimension for each loop that an access depends on: tile numbers outside,
-then reduction loops, then positions in the register tile, the vector axis last. Tiles at the edge
-are filled up with zeros, so that the kernel reads whole vectors everywhere.
+then reduction loops, then positions in the register tile, the vector axis last if it is among them.
+Tiles at the edge are filled up with zeros, so that the kernel reads whole vectors everywhere.
 """
 
 from __future__ import annotations

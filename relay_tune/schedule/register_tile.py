@@ -57,7 +57,7 @@ NOTHING_KNOWN: Mapping[Axis, Scalar] = MappingProxyType({})
 class RegisterTile:
     """Writes the register tiles of a nest under a choice.
 
-    Constants read along the vector axis are packed in the order of consumption; `packed` has them.
+    Constants are packed in the order of consumption; `packed` has them.
     """
 
     def __init__(

@@ -37,7 +37,6 @@ class Point:
 
     def packed(self, load: PackedLoad) -> Scalar:
         """The element of a packed constant at this point."""
-        assert self.place is not None
         numbers = [self.bindings[axis].number for axis in load.tiled]
-        inside: list[Scalar] = [self.inner[axis] for axis in load.tiled[:-1]]
-        return load.constant.tensor[(*numbers, *load.plain, *inside, self.place)]
+        inside = [self.inner.get(axis, self.place) for axis in load.tiled]
+        return load.constant.tensor[(*numbers, *load.plain, *inside)]
