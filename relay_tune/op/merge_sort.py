@@ -55,12 +55,12 @@ def sorted_tensors(
                 for n, extent in enumerate(values.shape)
             ]
             with builder.loop("read", size) as place:
-                builder.store(work.keys, (0, place), values[_at(outer, axis, place)])
+                builder.store(work.keys, (0, place), values[at(outer, axis, place)])
                 builder.store(work.places, (0, place), place)
             _sort_row(builder, work, size, ascending)
             with builder.loop("write", kept) as place:
                 source = work.source[()]
-                position = _at(outer, axis, place)
+                position = at(outer, axis, place)
                 builder.store(found, position, work.keys[source, place])
                 builder.store(places, position, cast(work.places[source, place], index_dtype))
 
@@ -79,7 +79,8 @@ def _workspace(builder: LoopBuilder, size: int, dtype: str) -> _Workspace:
     )
 
 
-def _at(outer: Sequence[Scalar], axis: int, place: Scalar) -> tuple[Scalar, ...]:
+def at(outer: Sequence[Scalar], axis: int, place: Scalar) -> tuple[Scalar, ...]:
+    """The indices `outer`, with `place` along an axis."""
     return (*outer[:axis], place, *outer[axis + 1 :])
 
 

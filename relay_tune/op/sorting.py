@@ -11,10 +11,12 @@ from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.ir.types import TensorType
 from relay_tune.op.elements import Array, integer_shape
+from relay_tune.op.heap_selection import LEAST_PASSED_OVER, selected_tensors
 from relay_tune.op.merge_sort import sorted_tensors
-from relay_tune.tensor.expression import INDEX, Axis, Scalar, binary, cast, reduce
+from relay_tune.tensor.expression import INDEX, Axis, Scalar, Tensor, binary, cast, reduce
 from relay_tune.tensor.scalar_semantics import is_float, numpy_dtype
-from relay_tune.tensor.tensor import compute
+from relay_tune.tensor.size import is_symbolic
+from relay_tune.tensor.tensor import ProcedureOutput, compute
 from relay_tune.typing.relations.sorting import argsort as argsort_relation
 from relay_tune.typing.relations.sorting import searchsorted as searchsorted_relation
 from relay_tune.typing.relations.sorting import sort as sort_relation
@@ -121,11 +123,21 @@ def topk_elements(attributes: Any, inputs: Any, types: Any) -> list[Any]:
     axis = attributes.axis % data.rank
     ascending, dtype = bool(attributes.is_ascend), attributes.dtype
     found = [
-        sorted_tensors("topk", data, axis, integer_shape(type_)[axis], ascending, dtype)
+        _first_sorted(data, axis, integer_shape(type_)[axis], ascending, dtype)
         for type_ in dict.fromkeys(TensorType(type_.shape, data.dtype) for type_ in types)
     ]
     # sizes that are found when the program runs have a name for each result
     return _asked_for(attributes, (found[0][0], found[-1][1]))
+
+
+def _first_sorted(
+    data: Tensor, axis: int, kept: int, ascending: bool, dtype: str
+) -> tuple[ProcedureOutput, ...]:
+    """The first `kept` elements of a sorted axis, and where they stood."""
+    is_known = not is_symbolic(kept) and not is_symbolic(data.shape[axis])
+    if is_known and 0 < kept * LEAST_PASSED_OVER <= data.shape[axis]:
+        return selected_tensors("topk", data, axis, kept, ascending, dtype)
+    return sorted_tensors("topk", data, axis, kept, ascending, dtype)
 
 
 def _asked_for(attributes: Any, both: Any) -> list[Any]:

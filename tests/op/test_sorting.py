@@ -3,8 +3,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import relay_tune as rt
 from relay_tune.ir.operator import find_operator
+from relay_tune.op.heap_selection import selected_tensors
 from relay_tune.op.merge_sort import sorted_tensors
+from relay_tune.op.sorting import stable_order
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.tensor import input_tensor
 
@@ -35,6 +38,37 @@ def test_merge_sort_of_any_length(values):
     found, places = evaluate(outputs, {tensor: data})
     np.testing.assert_array_equal(found, np.sort(data))
     np.testing.assert_array_equal(places, np.argsort(data, kind="stable"))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.sampled_from([-2.0, 0.0, -0.0, 1.0, 3.0, np.inf, -np.inf, np.nan]), min_size=1),
+    st.booleans(),
+    st.data(),
+)
+def test_a_heap_keeps_what_sorting_puts_first(values, ascending, data):
+    row = np.array([values, values[::-1]], "float32")
+    kept = data.draw(st.integers(1, len(values)))
+    tensor = input_tensor("x", row.shape, "float32")
+    found, places = evaluate(
+        selected_tensors("topk", tensor, 1, kept, ascending, "int32"), {tensor: row}
+    )
+    order = stable_order(row, 1, ascending)[:, :kept]
+    np.testing.assert_array_equal(places, order)
+    np.testing.assert_array_equal(found, np.take_along_axis(row, order, 1))
+
+
+@pytest.mark.parametrize("k", [1, 7, 250, 300])
+@pytest.mark.parametrize("ascending", [True, False])
+def test_compiled_topk_is_that_of_the_interpreter(k, ascending):
+    module = rt.parse(
+        "def @main(%x: Tensor[(2, 1000, 3), float32]) "
+        f"{{ topk(%x, k={k}, axis=1, is_ascend={ascending}) }}"
+    )
+    x = np.random.default_rng(k).integers(0, 200, (2, 1000, 3)).astype("float32")
+    x[0, ::7, 1] = np.nan
+    for found, expected in zip(rt.build(module)(x), rt.interpret(module, x), strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("ret_type", ["both", "values", "indices"])
