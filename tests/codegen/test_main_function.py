@@ -1,0 +1,64 @@
+"""In which order the kernels of a program run, and where threads wait for each other."""
+
+import ctypes
+
+import pytest
+
+from relay_tune.codegen.compiler import LoadedCode, compile_text
+from relay_tune.codegen.main_function import LONGEST_BLOCK, KernelCall, Place, main_text
+from relay_tune.codegen.target import native_target
+from relay_tune.runtime.threads import thread_pool
+
+NOTE = """
+@count = internal global i64 0
+define void @note(ptr %log, ptr %argument, i64 %share, i64 %shares) nounwind {
+  %from = ptrtoint ptr %log to i64
+  %to = ptrtoint ptr %argument to i64
+  %number = sub i64 %to, %from
+  %place = atomicrmw add ptr @count, i64 1 seq_cst
+  %at = getelementptr i64, ptr %log, i64 %place
+  store i64 %number, ptr %at
+  ret void
+}
+"""
+
+
+def call(number: int, grain: int) -> KernelCall:
+    """A kernel that writes its number into the log."""
+    return KernelCall("note", (Place(0), Place(0, number)), grain)
+
+
+def noted(calls: list[KernelCall], threads: int) -> list[int]:
+    """The numbers of the kernels in the order in which they ran."""
+    target = native_target()
+    triple = f'target triple = "{target.triple}"\n'
+    texts = [main_text("main_run", calls, target.triple), triple + NOTE]
+    pool = thread_pool()
+    code = LoadedCode([compile_text(text, target) for text in texts], ["main_run"], pool.imports)
+    log = (ctypes.c_int64 * 4096)(*[-1] * 4096)
+    table = (ctypes.c_void_p * 1)(ctypes.addressof(log))
+    pool.run(code.address("main_run"), table, threads)
+    return log[: log[:].index(-1)]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("count", [1, LONGEST_BLOCK - 1, LONGEST_BLOCK, 3 * LONGEST_BLOCK + 5])
+def test_kernels_for_one_thread_run_in_order(count: int, threads: int) -> None:
+    calls = [call(number, 0) for number in range(count)]
+    assert noted(calls, threads) == list(range(count))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_kernels_for_all_threads_stand_between(threads: int) -> None:
+    calls = [call(0, 0), call(1, 0), call(2, 1), call(3, 0), call(4, 0), call(5, 0)]
+    assert noted(calls, threads) == [0, 1, *[2] * threads, 3, 4, 5]
+
+
+def test_threads_meet_once_for_kernels_of_one_thread() -> None:
+    def meetings(grains: list[int]) -> int:
+        calls = [call(number, grain) for number, grain in enumerate(grains)]
+        return main_text("main_run", calls, native_target().triple).count("call void @relay_tune_c")
+
+    assert meetings([0] * 5) == 1
+    assert meetings([0, 0, 1, 1, 0]) == 4
+    assert meetings([0] * (LONGEST_BLOCK + 1)) == 2
