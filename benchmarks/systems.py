@@ -85,12 +85,16 @@ def prepare_ours(log: str | None) -> Callable[[Path, Inputs, int], Run]:
 
     def prepare(path: Path, inputs: Inputs, threads: int) -> Run:
         module = relay_tune.from_onnx(path)
-        model = relay_tune.build(module, log=log, threads=threads)
-        if not isinstance(model, relay_tune.Model):
-            raise RelayError(f"{path.name} is no network of operators, which is compared here.")
+        model = _network(path, relay_tune.build(module, log=log, threads=threads))
         return lambda: model.run(inputs)
 
     return prepare
+
+
+def _network(path: Path, model: object) -> relay_tune.Model:
+    if not isinstance(model, relay_tune.Model):
+        raise RelayError(f"{path.name} is no network of operators, which is compared here.")
+    return model
 
 
 def prepare_direct(path: Path, inputs: Inputs, threads: int) -> Run:
@@ -100,7 +104,8 @@ def prepare_direct(path: Path, inputs: Inputs, threads: int) -> Run:
     def direct(_: PrimitiveKey, plan: Plan) -> Schedule:
         return plan.with_algorithm(DIRECT).default_under_algorithm(machine, threads)[1]
 
-    model = build(relay_tune.from_onnx(path), threads=threads, schedules=direct)
+    module = relay_tune.from_onnx(path)
+    model = _network(path, build(module, threads=threads, schedules=direct))
     return lambda: model.run(inputs)
 
 

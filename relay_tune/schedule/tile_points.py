@@ -38,5 +38,8 @@ class Point:
     def packed(self, load: PackedLoad) -> Scalar:
         """The element of a packed constant at this point."""
         numbers = [self.bindings[axis].number for axis in load.tiled]
-        inside = [self.inner.get(axis, self.place) for axis in load.tiled]
+        inside: list[Scalar] = [self.inner[a] for a in load.tiled if a in self.inner]
+        if len(inside) < len(load.tiled):  # the last one is the vector axis
+            assert self.place is not None
+            inside.append(self.place)
         return load.constant.tensor[(*numbers, *load.plain, *inside)]
