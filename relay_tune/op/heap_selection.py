@@ -7,13 +7,12 @@ in the end the root is taken away again and again (heapsort: Williams, Communica
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import dataclass
 
-from relay_tune.op.merge_sort import at, goes_before
-from relay_tune.tensor.expression import INDEX, Scalar, Tensor, binary, cast, literal, select, unary
+from relay_tune.op.ordered_rows import Row, goes_before, ordered_rows
+from relay_tune.tensor.expression import INDEX, Scalar, Tensor, binary, literal, select, unary
 from relay_tune.tensor.loops import Buffer, LoopBuilder
-from relay_tune.tensor.tensor import ProcedureOutput, procedure
+from relay_tune.tensor.tensor import ProcedureOutput
 
 LEAST_PASSED_OVER = 4
 """A heap is used where at most one element in so many is kept.
@@ -45,33 +44,25 @@ def selected_tensors(
 
     Equal elements keep their order; NaN comes last in either direction.
     """
-    shape = (*data.shape[:axis], kept, *data.shape[axis + 1 :])
 
-    def write(builder: LoopBuilder, values: Buffer, found: Buffer, places: Buffer) -> None:
-        heap = _heap(builder, kept, values.dtype)
-        with ExitStack() as stack:
-            outer = [
-                stack.enter_context(builder.loop(f"i{n}", extent if n != axis else 1))
-                for n, extent in enumerate(values.shape)
-            ]
-            with builder.loop("first", kept) as place:
-                builder.store(heap.keys, (place,), values[at(outer, axis, place)])
-                builder.store(heap.places, (place,), place)
-            with builder.loop("root", kept // 2) as number:
-                root = binary("sub", kept // 2 - 1, number)
-                _place(builder, heap, _element(heap, root), root, kept, ascending)
-            with builder.loop("later", values.shape[axis], begin=kept) as place:
-                value = values[at(outer, axis, place)]
-                with builder.when(goes_before(value, heap.keys[0], ascending)):
-                    _place(builder, heap, (value, place), literal(0, INDEX), kept, ascending)
-            with builder.loop("taken", kept) as number:
-                last = binary("sub", kept - 1, number)
-                position = at(outer, axis, last)
-                builder.store(found, position, heap.keys[0])
-                builder.store(places, position, cast(heap.places[0], index_dtype))
-                _place(builder, heap, _element(heap, last), literal(0, INDEX), last, ascending)
+    def write_row(builder: LoopBuilder, row: Row) -> None:
+        heap = _heap(builder, kept, data.dtype)
+        with builder.loop("first", kept) as place:
+            builder.store(heap.keys, (place,), row.element(place))
+            builder.store(heap.places, (place,), place)
+        with builder.loop("root", kept // 2) as number:
+            root = binary("sub", kept // 2 - 1, number)
+            _place(builder, heap, _element(heap, root), root, kept, ascending)
+        with builder.loop("later", row.size, begin=kept) as place:
+            value = row.element(place)
+            with builder.when(goes_before(value, heap.keys[0], ascending)):
+                _place(builder, heap, (value, place), literal(0, INDEX), kept, ascending)
+        with builder.loop("taken", kept) as number:
+            last = binary("sub", kept - 1, number)
+            row.write(last, heap.keys[0], heap.places[0])
+            _place(builder, heap, _element(heap, last), literal(0, INDEX), last, ascending)
 
-    return procedure(name, [data], [(shape, data.dtype), (shape, index_dtype)], write)
+    return ordered_rows(name, data, axis, kept, index_dtype, write_row)
 
 
 def _heap(builder: LoopBuilder, kept: int, dtype: str) -> _Heap:

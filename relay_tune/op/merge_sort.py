@@ -5,23 +5,12 @@ Runs of 1, 2, 4, ... elements are merged from one half of a local buffer into th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 
-from relay_tune.tensor.expression import (
-    INDEX,
-    Scalar,
-    Tensor,
-    binary,
-    cast,
-    literal,
-    select,
-    unary,
-)
+from relay_tune.op.ordered_rows import Row, goes_before, ordered_rows
+from relay_tune.tensor.expression import INDEX, Scalar, Tensor, binary, cast, literal, select
 from relay_tune.tensor.loops import Buffer, LoopBuilder
-from relay_tune.tensor.scalar_semantics import is_float
-from relay_tune.tensor.tensor import ProcedureOutput, procedure
+from relay_tune.tensor.tensor import ProcedureOutput
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,27 +33,18 @@ def sorted_tensors(
 
     Equal elements keep their order; NaN comes last in either direction.
     """
-    shape = (*data.shape[:axis], kept, *data.shape[axis + 1 :])
 
-    def write(builder: LoopBuilder, values: Buffer, found: Buffer, places: Buffer) -> None:
-        size = values.shape[axis]
-        work = _workspace(builder, size, values.dtype)
-        with ExitStack() as stack:
-            outer = [
-                stack.enter_context(builder.loop(f"i{n}", extent if n != axis else 1))
-                for n, extent in enumerate(values.shape)
-            ]
-            with builder.loop("read", size) as place:
-                builder.store(work.keys, (0, place), values[at(outer, axis, place)])
-                builder.store(work.places, (0, place), place)
-            _sort_row(builder, work, size, ascending)
-            with builder.loop("write", kept) as place:
-                source = work.source[()]
-                position = at(outer, axis, place)
-                builder.store(found, position, work.keys[source, place])
-                builder.store(places, position, cast(work.places[source, place], index_dtype))
+    def write_row(builder: LoopBuilder, row: Row) -> None:
+        work = _workspace(builder, row.size, data.dtype)
+        with builder.loop("read", row.size) as place:
+            builder.store(work.keys, (0, place), row.element(place))
+            builder.store(work.places, (0, place), place)
+        _sort_row(builder, work, row.size, ascending)
+        with builder.loop("write", kept) as place:
+            source = work.source[()]
+            row.write(place, work.keys[source, place], work.places[source, place])
 
-    return procedure(name, [data], [(shape, data.dtype), (shape, index_dtype)], write)
+    return ordered_rows(name, data, axis, kept, index_dtype, write_row)
 
 
 def _workspace(builder: LoopBuilder, size: int, dtype: str) -> _Workspace:
@@ -77,11 +57,6 @@ def _workspace(builder: LoopBuilder, size: int, dtype: str) -> _Workspace:
         right=builder.local("right", (), INDEX),
         taken=builder.local("taken", (), INDEX),
     )
-
-
-def at(outer: Sequence[Scalar], axis: int, place: Scalar) -> tuple[Scalar, ...]:
-    """The indices `outer`, with `place` along an axis."""
-    return (*outer[:axis], place, *outer[axis + 1 :])
 
 
 def _sort_row(builder: LoopBuilder, work: _Workspace, size: int, ascending: bool) -> None:
@@ -123,12 +98,3 @@ def _merge(
         target = binary("sub", 1, source)
         builder.store(work.keys, (target, place), work.keys[source, work.taken[()]])
         builder.store(work.places, (target, place), work.places[source, work.taken[()]])
-
-
-def goes_before(first: Scalar, second: Scalar, ascending: bool) -> Scalar:
-    """Whether `first` must stand before `second`; nothing stands before its equal."""
-    before = binary("lt" if ascending else "gt", first, second)
-    if not is_float(first.dtype):
-        return before
-    only_second = binary("and", unary("isnan", second), unary("not", unary("isnan", first)))
-    return binary("or", before, only_second)

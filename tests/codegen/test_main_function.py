@@ -1,13 +1,10 @@
 """In which order the kernels of a program run, and where threads wait for each other."""
 
-import ctypes
-
 import pytest
 
-from relay_tune.codegen.compiler import LoadedCode, compile_text
 from relay_tune.codegen.main_function import LONGEST_BLOCK, KernelCall, Place, main_text
 from relay_tune.codegen.target import native_target
-from relay_tune.runtime.threads import thread_pool
+from tests.codegen.logged_runs import logged_runs
 
 NOTE = """
 @count = internal global i64 0
@@ -30,15 +27,8 @@ def call(number: int, grain: int) -> KernelCall:
 
 def noted(calls: list[KernelCall], threads: int) -> list[int]:
     """The numbers of the kernels in the order in which they ran."""
-    target = native_target()
-    triple = f'target triple = "{target.triple}"\n'
-    texts = [main_text("main_run", calls, target.triple), triple + NOTE]
-    pool = thread_pool()
-    code = LoadedCode([compile_text(text, target) for text in texts], ["main_run"], pool.imports)
-    log = (ctypes.c_int64 * 4096)(*[-1] * 4096)
-    table = (ctypes.c_void_p * 1)(ctypes.addressof(log))
-    pool.run(code.address("main_run"), table, threads)
-    return log[: log[:].index(-1)]
+    (log,) = logged_runs(calls, NOTE, threads, runs=1)
+    return log
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

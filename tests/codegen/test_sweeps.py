@@ -1,12 +1,8 @@
-import ctypes
-
 import pytest
 
-from relay_tune.codegen.compiler import LoadedCode, compile_text
-from relay_tune.codegen.main_function import KernelCall, Place, main_text
+from relay_tune.codegen.main_function import LONGEST_BLOCK, KernelCall, Place
 from relay_tune.codegen.sweeps import Direction, directions, sweep_shares
-from relay_tune.codegen.target import native_target
-from relay_tune.runtime.threads import thread_pool
+from tests.codegen.logged_runs import logged_runs
 
 RECORD = """
 @count = internal global i64 0
@@ -23,20 +19,8 @@ define void @record(ptr %log, i64 %share, i64 %shares) nounwind {
 
 def recorded(calls: list[KernelCall], threads: int, runs: int) -> list[list[tuple[int, int]]]:
     """(share, shares) of each kernel call, for each run."""
-    target = native_target()
-    triple = f'target triple = "{target.triple}"\n'
-    texts = [main_text("main_run", calls, target.triple), triple + RECORD]
-    pool = thread_pool()
-    code = LoadedCode([compile_text(text, target) for text in texts], ["main_run"], pool.imports)
-    log = (ctypes.c_int64 * 4096)(*[-1] * 4096)
-    table = (ctypes.c_void_p * 1)(ctypes.addressof(log))
-    found, begin = [], 0
-    for _ in range(runs):
-        pool.run(code.address("main_run"), table, threads)
-        end = log[:].index(-1)
-        found.append(list(zip(log[begin:end:2], log[begin + 1 : end : 2], strict=True)))
-        begin = end
-    return found
+    logs = logged_runs(calls, RECORD, threads, runs)
+    return [list(zip(log[::2], log[1::2], strict=True)) for log in logs]
 
 
 def sweep(shares: int, offset: int = 0) -> KernelCall:
@@ -58,6 +42,16 @@ def test_runs_alternate_where_the_last_call_went_forward() -> None:
 def test_other_weights_are_walked_on_their_own() -> None:
     (run,) = recorded([sweep(2), sweep(4, 64), sweep(2)], threads=1, runs=1)
     assert run == [(0, 2), (1, 2), (0, 4), (1, 4), (2, 4), (3, 4), (1, 2), (0, 2)]
+
+
+@pytest.mark.parametrize("before", [LONGEST_BLOCK - 2, LONGEST_BLOCK - 1, LONGEST_BLOCK])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_sweeps_at_the_end_of_a_block_of_calls(before: int, threads: int) -> None:
+    serial = [KernelCall("record", (Place(0),), 0)] * before
+    (run,) = recorded([*serial, sweep(2), sweep(4, 64), *serial], threads, runs=1)
+    assert run[:before] == run[-before:] == [(0, 1)] * before
+    assert sorted(run[before:-before][:2]) == [(0, 2), (1, 2)]
+    assert sorted(run[before:-before][2:]) == [(share, 4) for share in range(4)]
 
 
 @pytest.mark.parametrize("threads", [2, 3, 5])
