@@ -2,8 +2,10 @@
 
     python -m benchmarks.onnx_backend_report [--kind KIND] [--match REGEX] [--workers N]
 
-A wrong answer is the failure that counts: unsupported models must say so. Tests run in worker
-processes, so that a crash or a hang costs one test only.
+A wrong answer is the failure that counts: unsupported models must say so. What passes only after
+values of inputs became constants of the model is counted by itself: whoever brings such a model
+has to give these values before it is compiled. Tests run in worker processes, so that a crash or a
+hang costs one test only.
 """
 
 from __future__ import annotations
@@ -13,26 +15,25 @@ import multiprocessing
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-import onnx
-from onnx import numpy_helper
-from onnx.backend.test.loader import load_model_tests
-from onnx.backend.test.runner import Runner
-
+from benchmarks.onnx_suite_cases import KINDS, data_sets, difference, load_cases, model_of
 from relay_tune.errors import RelayError, UnsupportedOperatorError
 from relay_tune.onnx_backend import Backend
 
-STATUSES = (
-    *("pass native", "pass interpreted", "unsupported"),
-    *("wrong", "error", "crash", "timeout"),
+PASSES = (
+    *("pass native", "pass native, constants"),
+    *("pass interpreted", "pass interpreted, constants"),
 )
+"""With `constants`: after values of inputs became constants."""
+
+FAILURES = ("wrong", "error", "crash", "timeout")
+STATUSES = (*PASSES, "unsupported", *FAILURES)
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,11 @@ class Outcome:
 
 def run_case(case: Any) -> Outcome:
     """Run one test of ONNX's suite with all of its data sets."""
-    model = case.model
-    if model is None:
-        model = onnx.load(str(Path(case.model_dir) / "model.onnx"))
+    model = model_of(case)
     try:
         representation = Backend.prepare(model)
-        for inputs, outputs in data_sets(case):
-            problem = compare(representation.run(inputs), outputs, case)
+        for inputs, outputs in data_sets(case, model):
+            problem = difference(representation.run(inputs), outputs, case)
             if problem:
                 return Outcome(case.name, "wrong", problem)
     except UnsupportedOperatorError as error:
@@ -61,42 +60,9 @@ def run_case(case: Any) -> Outcome:
         return Outcome(case.name, "error", str(error))
     except Exception as error:  # noqa: BLE001  (a report must go on)
         return Outcome(case.name, "crash", f"{type(error).__name__}: {error}")
-    return Outcome(case.name, "pass native" if representation.native else "pass interpreted")
-
-
-def data_sets(case: Any) -> Iterator[tuple[Sequence[Any], Sequence[Any]]]:
-    """Inputs and expected outputs."""
-    if case.data_sets is not None:
-        for inputs, outputs in case.data_sets:
-            yield [as_array(each) for each in inputs], [as_array(each) for each in outputs]
-        return
-    for folder in sorted(Path(case.model_dir).glob("test_data_set_*")):
-        yield read_arrays(folder, "input"), read_arrays(folder, "output")
-
-
-def as_array(value: Any) -> Any:
-    """A tensor as an array, where it is not one already."""
-    return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
-
-
-def read_arrays(folder: Path, kind: str) -> list[Any]:
-    """The tensors of one data set, in order."""
-    count = len(list(folder.glob(f"{kind}_*.pb")))
-    arrays = []
-    for number in range(count):
-        tensor = onnx.TensorProto()
-        tensor.ParseFromString((folder / f"{kind}_{number}.pb").read_bytes())
-        arrays.append(numpy_helper.to_array(tensor))
-    return arrays
-
-
-def compare(actual: Sequence[Any], expected: Sequence[Any], case: Any) -> str:
-    """What is wrong, or nothing; with the tolerances of ONNX's own runner."""
-    try:
-        Runner.assert_similar_outputs(expected, actual, case.rtol, case.atol)
-    except AssertionError as error:
-        return " ".join(str(error).split())[:300]
-    return ""
+    made = "native" if representation.native else "interpreted"
+    named = representation.constants
+    return Outcome(case.name, f"pass {made}{', constants' if named else ''}", ", ".join(named))
 
 
 def serve(cases: Sequence[Any], channel: Connection) -> None:
@@ -144,15 +110,19 @@ class Worker:
 def report(outcomes: Sequence[Outcome], verbose: bool) -> None:
     """Counts, and the tests behind them."""
     counts = Counter(outcome.status for outcome in outcomes)
-    for status in ("wrong", "crash", "timeout", "error", "unsupported"):
+    for status in reversed(STATUSES):
         for outcome in sorted(outcomes, key=lambda each: each.name):
-            if outcome.status == status and (verbose or status != "unsupported"):
-                print(f"{status}: {outcome.name}: {outcome.detail.splitlines()[0][:200]}")
+            if outcome.status == status and (status in FAILURES or (verbose and outcome.detail)):
+                print(f"{status}: {outcome.name}: {_first_line(outcome.detail)}")
     total = len(outcomes)
     for status in STATUSES:
         count = counts[status]
-        print(f"{status:16} {count:5}  {100 * count / max(total, 1):5.1f} %")
-    print(f"{'total':16} {total:5}")
+        print(f"{status:27} {count:5}  {100 * count / max(total, 1):5.1f} %")
+    print(f"{'total':27} {total:5}")
+
+
+def _first_line(detail: str) -> str:
+    return next(iter(detail.splitlines()), "")[:200]
 
 
 def run_all(cases: Sequence[Any], workers: int, timeout: float) -> list[Outcome]:
@@ -181,14 +151,14 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--match", default="", help="run only tests whose name matches")
-    parser.add_argument("--kind", default="node", help="node, simple, pytorch-operator, ...")
-    parser.add_argument("--timeout", type=float, default=20.0, help="seconds a test")
+    parser.add_argument("--kind", default="all", choices=("all", *KINDS), help="which cases")
+    parser.add_argument("--timeout", type=float, default=300.0, help="seconds a test")
     parser.add_argument("--workers", type=int, default=1, help="processes that run tests")
-    parser.add_argument("--verbose", action="store_true", help="list unsupported tests too")
+    parser.add_argument(
+        "--verbose", action="store_true", help="list every test but the plain passes"
+    )
     options = parser.parse_args()
-    cases = [
-        case for case in load_model_tests(kind=options.kind) if re.search(options.match, case.name)
-    ]
+    cases = [case for case in load_cases(options.kind) if re.search(options.match, case.name)]
     outcomes = run_all(cases, options.workers, options.timeout)
     report(outcomes, options.verbose)
     return int(any(outcome.status in ("wrong", "crash") for outcome in outcomes))

@@ -107,6 +107,11 @@ class Representation(BackendRep):  # type: ignore[misc]
         """Whether the last run, or else the next one, uses native code."""
         return self._executable is not None and self._executable.native
 
+    @property
+    def constants(self) -> tuple[str, ...]:
+        """The inputs whose values became constants, in the order of the graph."""
+        return tuple(each.name for each in self._model.graph.input if each.name in self._needed)
+
     def run(
         self, inputs: Sequence[Any] | Mapping[str, Any] | np.ndarray, **kwargs: Any
     ) -> tuple[np.ndarray, ...]:

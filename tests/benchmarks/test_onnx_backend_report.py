@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx.backend.test.case.test_case import TestCase
+
+from benchmarks.onnx_backend_report import report, run_case
+from benchmarks.onnx_suite_cases import data_sets, load_cases, model_of
+
+
+def case_called(kind: str, name: str) -> Any:
+    return next(case for case in load_cases(kind) if case.name == name)
+
+
+def test_light_models_are_cases_with_data() -> None:
+    cases = load_cases("real")
+    assert len(cases) == 9
+    case = next(case for case in cases if case.name == "test_squeezenet")
+    ((inputs, outputs),) = data_sets(case, model_of(case))
+    assert inputs[0].shape == (1, 3, 224, 224)
+    assert outputs[0].shape == (1, 1000, 1, 1)
+
+
+def test_sequences_among_the_outputs_are_read() -> None:
+    case = case_called("simple", "test_sequence_model1")
+    ((inputs, outputs),) = data_sets(case, model_of(case))
+    assert all(isinstance(each, np.ndarray) for each in (*inputs, *outputs))
+
+
+CHOICE = onnx.parser.parse_model(
+    """<ir_version: 8, opset_import: ["": 13]>
+    g (float[2] x, int64 position) => (float[n] y) {
+        longer = Concat<axis = 0>(x, x)
+        both = SequenceConstruct(x, longer)
+        y = SequenceAt(both, position)
+    }"""
+)
+"""Which tensor it is, and so its size, is known only when the position is."""
+
+
+def test_what_needs_the_values_of_inputs_is_told_apart() -> None:
+    data = np.array([1, 2], np.float32)
+    sets = [([data, np.array(1)], [np.array([1, 2, 1, 2], np.float32)])]
+    case = TestCase("choice", "", None, None, CHOICE, sets, "node", 1e-3, 1e-7)
+    outcome = run_case(case)
+    assert (outcome.status, outcome.detail) == ("pass native, constants", "position")
+    assert run_case(case_called("node", "test_add")).status == "pass native"
+
+
+def test_other_numbers_are_wrong() -> None:
+    case = case_called("node", "test_neg_example")
+    ((inputs, outputs),) = data_sets(case, case.model)
+    case = replace(case, data_sets=[(inputs, [outputs[0] + 1])])
+    assert run_case(case).status == "wrong"
+
+
+def test_the_report_counts_them(capsys: pytest.CaptureFixture[str]) -> None:
+    report([], verbose=False)
+    assert "pass native, constants" in capsys.readouterr().out
