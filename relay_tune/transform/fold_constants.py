@@ -7,13 +7,17 @@ after:  add(%x, meta[Constant][0])        the product
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
 import numpy as np
 
+from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Call, Constant, Expr, If, Tuple, TupleGetItem
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
+from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.op.elements import integer_shape
 from relay_tune.transform.matching import attribute, operator_name, static_shape
 from relay_tune.transform.module_pass import rewrite_calls
 from relay_tune.transform.typed import constant_of, resolved_item, tuple_of
@@ -26,7 +30,8 @@ class FoldConstants:
     """Folds calls of operators on constants, shapes of static types, and decided branches.
 
     Fields:
-        maximum_growth: a result may be larger than what it is computed from by so many MiB.
+        maximum_growth: a result may be larger than what it is computed from by so many MiB,
+            each in bytes of its own element type.
         keep: operators that are never folded.
     """
 
@@ -65,12 +70,9 @@ class FoldConstants:
         return _as_expression(operator.reference(attributes, *known))
 
     def _grows_too_much(self, node: Call) -> bool:
-        shape = static_shape(node)
-        if shape is None:
-            return False
         inputs = sum(_bytes_of(argument) for argument in node.arguments)
-        elements = int(np.prod(shape, dtype=np.int64))
-        return elements * 8 - inputs > self.maximum_growth * BYTES_IN_A_MEBIBYTE
+        result = 0 if node.type is None else _bytes_of_type(node.type)
+        return result - inputs > self.maximum_growth * BYTES_IN_A_MEBIBYTE
 
 
 _Folded = np.ndarray | tuple["_Folded", ...]
@@ -105,6 +107,17 @@ def _as_expression(value: object) -> Expr:
     if isinstance(value, tuple | list):
         return tuple_of([_as_expression(part) for part in value])
     return constant_of(np.asarray(value))
+
+
+def _bytes_of_type(type_: Type) -> int:
+    """The bytes of a value of a type; 0 where they are not known before it is computed."""
+    match type_:
+        case TupleType():
+            return sum(_bytes_of_type(field) for field in type_.fields)
+        case TensorType() if all(isinstance(dim, int) for dim in type_.shape):
+            return prod(integer_shape(type_)) * DTYPES[type_.dtype].itemsize
+        case _:
+            return 0
 
 
 def _bytes_of(expr: Expr) -> int:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from relay_tune.transform.fold_constants import FoldConstants
 
 V = "%x: Tensor[(4,), float32]"
@@ -22,3 +24,23 @@ def test_decided_branch_is_taken(typed: Any, calls: Any) -> None:
 def test_large_results_are_not_folded(typed: Any) -> None:
     module = typed("(%c: Tensor[(1, 1), float32]) { broadcast_to(%c, shape=[5000, 5000]) }", "c")
     assert FoldConstants()(module) is module
+
+
+@pytest.mark.parametrize(("dtype", "mebibytes"), [("float16", 1), ("float32", 2), ("float64", 4)])
+def test_growth_counts_bytes_of_the_element_type(
+    typed: Any, calls: Any, dtype: str, mebibytes: int
+) -> None:
+    """What does not grow folds however large it is, and 2^19 elements take so many MiB."""
+    moved = typed(f"(%c: Tensor[(512, 1024), {dtype}]) {{ transpose(%c) }}", "c")
+    assert calls(FoldConstants(maximum_growth=0)(moved)) == []
+    text = f"(%c: Tensor[(1, 1), {dtype}]) {{ broadcast_to(%c, shape=[512, 1024]) }}"
+    assert calls(FoldConstants(mebibytes)(typed(text, "c"))) == []
+    assert calls(FoldConstants(mebibytes - 1)(typed(text, "c"))) == ["broadcast_to"]
+
+
+def test_parts_of_constants_fold(typed: Any, calls: Any) -> None:
+    """What has several results counts as all of them."""
+    module = typed(
+        "(%c: Tensor[(4, 6), float32]) { split(%c, indices_or_sections=2, axis=1).1 }", "c"
+    )
+    assert calls(FoldConstants(maximum_growth=0)(module)) == []
