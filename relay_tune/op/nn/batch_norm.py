@@ -11,6 +11,7 @@ from relay_tune.ir.expr import Attributes, Expr, Tuple, constant
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.op.arithmetic import add, multiply, subtract
+from relay_tune.op.cast import cast
 from relay_tune.op.elements import Array, normalized_axis, wide_dtype
 from relay_tune.op.math import rsqrt
 from relay_tune.op.rounding import negative
@@ -39,11 +40,18 @@ class BatchNormAttributes(Attributes):
 def _scale_and_shift(
     attributes: BatchNormAttributes, arguments: Sequence[Expr], types: Sequence[Type]
 ) -> Expr:
-    """data * (gamma / sqrt(variance + epsilon)) + (beta - mean * that), and the two statistics."""
-    data, gamma, beta, mean, variance = arguments
+    """data * (gamma / sqrt(variance + epsilon)) + (beta - mean * that), and the two statistics.
+
+    Short floats are widened first: both products may be far larger than their difference.
+    """
     (data_type,) = types[:1]
     assert isinstance(data_type, TensorType)
-    epsilon = constant(np.asarray(attributes.epsilon, numpy_dtype(data_type.dtype)))
+    wide = wide_dtype(data_type.dtype)
+    is_short = wide != data_type.dtype
+    data, gamma, beta, mean, variance = (
+        cast(each, dtype=wide) if is_short else each for each in arguments
+    )
+    epsilon = constant(np.asarray(attributes.epsilon, numpy_dtype(wide)))
     factor: Expr = rsqrt(add(variance, epsilon))
     if attributes.scale:
         factor = multiply(gamma, factor)
@@ -54,7 +62,8 @@ def _scale_and_shift(
     if trailing:
         factor = expand_dims(factor, axis=1, num_newaxis=trailing)
         shift = expand_dims(shift, axis=1, num_newaxis=trailing)
-    return Tuple((add(multiply(data, factor), shift), mean, variance))
+    result = add(multiply(data, factor), shift)
+    return Tuple((cast(result, dtype=data_type.dtype) if is_short else result, *arguments[3:]))
 
 
 def _reference(

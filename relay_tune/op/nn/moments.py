@@ -1,16 +1,17 @@
-"""Mean and deviation over blocks of a tensor, in one pass, and normalisation by them.
+"""Mean and deviation over blocks of a tensor, in two passes, and normalisation by them.
 
 A block is described by how many blocks there are along each axis: as many as elements where the
 axis is kept apart, 1 where all of it is summed, and the number of groups in between.
 
-The sums are those of the distances d from the first element of the block, and of their squares:
+The sums are those of the distances d from the first element of the block, and of their squared
+distances from the mean of d:
 
-    mean = first + sum(d) / n        variance = sum(d * d) / n - (sum(d) / n) ** 2
+    center = sum(d) / n        mean = first + center        variance = sum((d - center) ** 2) / n
 
-Neither sum waits for the other. What the subtraction loses is at most (first - mean) ** 2 by the
-variance, times the rounding of a sum: little, unless the first element is far from all others, and
-then at most n (Chan, Golub and LeVeque, "Algorithms for Computing the Sample Variance", 1983,
-section 2). Without a shift it would be mean ** 2 by the variance, which has no bound.
+The shift keeps the digits of elements that are close to each other and far from zero; the second
+pass keeps those of the variance wherever the first element lies (Chan, Golub and LeVeque,
+"Algorithms for Computing the Sample Variance", 1983, sections 1 and 2). One pass over shifted data
+would lose up to n roundings where the first element is far from all others.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ import numpy as np
 
 from relay_tune.op.elements import Array, divided, wide_dtype
 from relay_tune.op.layout_indices import ReductionAxes, compute_elements, quotient
-from relay_tune.tensor.expression import Scalar, Tensor, binary, cast, reduce, unary
-from relay_tune.tensor.scalar_semantics import numpy_dtype
+from relay_tune.tensor.expression import Scalar, Tensor, cast, reduce, unary
+from relay_tune.tensor.scalar_semantics import convert
 
 
 def sum_over_blocks(
@@ -71,17 +72,16 @@ def normalized(
         return cast(data[places], wide)
 
     def squared_distance(value: Scalar, block: Sequence[Scalar]) -> Scalar:
-        distance = value - first[tuple(block)]
+        distance = value - first[tuple(block)] - center[tuple(block)]
         return distance * distance
 
     first = compute_elements("first", blocks, at_first)
     total = sum_over_blocks("total", data, blocks, lambda value, block: value - first[tuple(block)])
-    squares = sum_over_blocks("squares", data, blocks, squared_distance)
     center = compute_elements("center", blocks, lambda *block: divided(total[block], count))
+    squares = sum_over_blocks("squares", data, blocks, squared_distance)
 
     def inverse_deviation(*block: Scalar) -> Scalar:
-        variance = divided(squares[block], count) - center[block] * center[block]
-        return unary("rsqrt", binary("max", variance, 0.0) + epsilon)
+        return unary("rsqrt", divided(squares[block], count) + epsilon)
 
     factor = compute_elements("inverse_deviation", blocks, inverse_deviation)
     offset = compute_elements("offset", blocks, lambda *block: -center[block] * factor[block])
@@ -101,9 +101,9 @@ def normalized_array(data: Array, blocks: Sequence[int], epsilon: float) -> Arra
         for extent, number in zip(data.shape, blocks, strict=True)
         for size in (number, extent // number)
     ]
-    wide = data.astype(numpy_dtype(wide_dtype(data.dtype.name))).reshape(split)
+    exact = data.astype(np.float64).reshape(split)
     inner = tuple(range(1, 2 * data.ndim, 2))
-    distance = wide - wide.mean(axis=inner, keepdims=True)
+    distance = exact - exact.mean(axis=inner, keepdims=True)
     variance = np.square(distance).mean(axis=inner, keepdims=True)
-    result = distance / np.sqrt(variance + np.asarray(epsilon, wide.dtype))
-    return np.asarray(result).reshape(data.shape)
+    result = distance / np.sqrt(variance + epsilon)
+    return convert(np.asarray(result).reshape(data.shape), wide_dtype(data.dtype.name))

@@ -66,11 +66,11 @@ def test_a_first_element_far_from_the_others_does_not_spoil_the_variance(
     data = random_array((4, 1000))
     data[:, 0] += np.float32(first)
     arrays = [data, np.ones(1000, "float32"), np.zeros(1000, "float32")]
-    found = check_record(layer_norm, arrays, {}, 1e-3)
+    found = check_record(layer_norm, arrays, {}, 1e-5)
     wide = data.astype("float64")
     distance = wide - wide.mean(-1, keepdims=True)
     expected = distance / np.sqrt(np.square(distance).mean(-1, keepdims=True) + 1e-5)
-    np.testing.assert_allclose(found, expected, 2e-4, 2e-4)
+    np.testing.assert_allclose(found, expected, 1e-5, 1e-5)
 
 
 def test_short_floats_are_summed_in_float32(check_record, random_array):

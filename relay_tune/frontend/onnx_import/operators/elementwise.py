@@ -16,6 +16,7 @@ from relay_tune.frontend.onnx_import.build import (
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.frontend.onnx_import.operators.wide import OneOutput, in_wide
 from relay_tune.frontend.onnx_import.types import (
     dtype_name,
     integer_range,
@@ -92,7 +93,7 @@ def _operands(node: OnnxNode, build: Builder) -> tuple[Expr, Expr]:
     return left, build.call("expand_dims", right, axis=rank_of(right), num_newaxis=behind)
 
 
-def _variadic(name: str) -> Translator:
+def _variadic(name: str) -> OneOutput:
     def translate(node: OnnxNode, build: Builder) -> Expr:
         return reduce(lambda left, right: build.call(name, left, right), node.all_inputs())
 
@@ -232,10 +233,10 @@ def translate_dropout(node: OnnxNode, build: Builder) -> list[Expr | None]:
 ELEMENTWISE: Mapping[str, Translator] = {
     **{onnx: _unary(relay) for onnx, relay in _UNARY.items()},
     **{onnx: _binary(relay) for onnx, relay in _BINARY.items()},
-    "Sum": _variadic("add"),
+    "Sum": in_wide(_variadic("add")),
     "Max": _variadic("maximum"),
     "Min": _variadic("minimum"),
-    "Mean": translate_mean,
+    "Mean": in_wide(translate_mean),
     "Identity": translate_identity,
     "Div": translate_div,
     "Mod": translate_mod,

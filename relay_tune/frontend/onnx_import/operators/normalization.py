@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from relay_tune.errors import ModelError, UnsupportedOperatorError
@@ -22,8 +23,10 @@ from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.pooling import powers_of, root_of
 from relay_tune.frontend.onnx_import.operators.reshape import reshape_like_source, reshape_to
 from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.frontend.onnx_import.operators.wide import in_wide, widened_input
 from relay_tune.frontend.onnx_import.types import dtype_name
 from relay_tune.ir.expr import Expr
+from relay_tune.op.elements import wide_dtype
 
 
 def translate_batch_normalization(node: OnnxNode, build: Builder) -> list[Expr | None]:
@@ -48,7 +51,7 @@ def translate_batch_normalization(node: OnnxNode, build: Builder) -> list[Expr |
 
 def _normalized(build: Builder, data: Expr, parameters: Sequence[Expr], epsilon: float) -> Expr:
     """(x - mean) / sqrt(variance + epsilon) * scale + bias, in the type of the statistics."""
-    dtype, rank = dtype_of(parameters[2]), rank_of(data)
+    dtype, rank = wide_dtype(dtype_of(parameters[2])), rank_of(data)
     vectors = [cast_to(build, each, dtype) for each in parameters]
     scale, bias, mean, variance = (along_axis(build, each, rank, 1) for each in vectors)
     centred = build.call("subtract", cast_to(build, data, dtype), mean)
@@ -61,6 +64,7 @@ def _normalized(build: Builder, data: Expr, parameters: Sequence[Expr], epsilon:
 def _train(node: OnnxNode, build: Builder, epsilon: float) -> list[Expr | None]:
     """The result, the running mean, and the running variance."""
     data, scale, bias, mean, variance = (node.input(place) for place in range(5))
+    result_dtype, data = dtype_of(data), widened_input(build, data)
     axes = tuple(axis for axis in range(rank_of(data)) if axis != 1)
     mean_kept = build.call("mean", data, axis=axes, keepdims=True)
     distance = build.call("subtract", data, mean_kept)
@@ -70,14 +74,17 @@ def _train(node: OnnxNode, build: Builder, epsilon: float) -> list[Expr | None]:
     result = _normalized(build, data, (scale, bias, batch_mean, batch_variance), epsilon)
     momentum = node.number("momentum", 0.9)
     running = [
-        build.call(
-            "add",
-            scaled(build, old, momentum),
-            scaled(build, cast_to(build, new, dtype_of(old)), 1 - momentum),
-        )
+        _running(build, old, new, momentum)
         for old, new in ((mean, batch_mean), (variance, batch_variance))
     ]
-    return [result, *running]
+    return [cast_to(build, result, result_dtype), *running]
+
+
+def _running(build: Builder, old: Expr, new: Expr, momentum: float) -> Expr:
+    """momentum * old + (1 - momentum) * new, in the type of the old statistic."""
+    old_part = scaled(build, widened_input(build, old), momentum)
+    new_part = scaled(build, cast_to(build, new, dtype_of(old_part)), 1 - momentum)
+    return cast_to(build, build.call("add", old_part, new_part), dtype_of(old))
 
 
 def translate_instance_normalization(node: OnnxNode, build: Builder) -> Expr:
@@ -115,13 +122,35 @@ def translate_layer_normalization(node: OnnxNode, build: Builder) -> list[Expr |
     axis = checked_axis(node.integer("axis", -1), rank_of(data))
     epsilon, dtype = node.number("epsilon", 1e-5), dtype_of(data)
     stash = dtype_name(node.integer("stash_type", 1), "the intermediate result")
-    one_axis = axis == rank_of(data) - 1 and rank_of(scale) == 1
-    if one_axis and bias is not None and stash == dtype and not _wants_statistics(node):
-        return [build.call("nn.layer_norm", data, scale, bias, axis=axis, epsilon=epsilon)]
+    if stash == wide_dtype(dtype) and not _wants_statistics(node):
+        whole = _flat_layer_norm(build, (data, scale, bias), axis, epsilon)
+        if whole is not None:
+            return [whole]
     axes = tuple(range(axis, rank_of(data)))
     normal, mean, inverse = _standardized(build, cast_to(build, data, stash), axes, epsilon)
     result = _affine(build, cast_to(build, normal, dtype), scale, bias)
     return [result, mean, inverse]
+
+
+def _flat_layer_norm(
+    build: Builder, inputs: tuple[Expr, Expr, Expr | None], axis: int, epsilon: float
+) -> Expr | None:
+    """nn.layer_norm over the axes from `axis` on as one; None if scale and bias broadcast."""
+    data, scale, bias = inputs
+    shape = shape_of(data)
+    given = scale if bias is None else bias
+    if shape_of(scale) != shape[axis:] or shape_of(given) != shape[axis:]:
+        return None
+    vectors = [scale, given]
+    if axis < len(shape) - 1:
+        sizes = [dim for dim in shape if isinstance(dim, int) and dim > 0]
+        if len(sizes) < len(shape):
+            return None
+        data = reshape_to(build, data, (*shape[:axis], math.prod(sizes[axis:])))
+        vectors = [reshape_to(build, each, (math.prod(sizes[axis:]),)) for each in vectors]
+    center = bias is not None
+    result = build.call("nn.layer_norm", data, *vectors, axis=axis, epsilon=epsilon, center=center)
+    return reshape_to(build, result, shape)
 
 
 def _wants_statistics(node: OnnxNode) -> bool:
@@ -210,11 +239,11 @@ def translate_lp_normalization(node: OnnxNode, build: Builder) -> Expr:
 
 NORMALIZATIONS: Mapping[str, Translator] = {
     "BatchNormalization": translate_batch_normalization,
-    "InstanceNormalization": translate_instance_normalization,
+    "InstanceNormalization": in_wide(translate_instance_normalization),
     "LayerNormalization": translate_layer_normalization,
-    "RMSNormalization": translate_rms_normalization,
-    "GroupNormalization": translate_group_normalization,
+    "RMSNormalization": in_wide(translate_rms_normalization),
+    "GroupNormalization": in_wide(translate_group_normalization),
     "LRN": translate_lrn,
-    "MeanVarianceNormalization": translate_mean_variance_normalization,
-    "LpNormalization": translate_lp_normalization,
+    "MeanVarianceNormalization": in_wide(translate_mean_variance_normalization),
+    "LpNormalization": in_wide(translate_lp_normalization),
 }

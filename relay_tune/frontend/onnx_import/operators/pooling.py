@@ -19,6 +19,7 @@ from relay_tune.frontend.onnx_import.build import (
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.activation import scaled
 from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.frontend.onnx_import.operators.wide import in_wide
 from relay_tune.frontend.onnx_import.operators.windows import Windows, spatial_rank, windows_of
 from relay_tune.ir.expr import Expr
 
@@ -140,8 +141,8 @@ def translate_global_lp_pool(node: OnnxNode, build: Builder) -> Expr:
 POOLS: Mapping[str, Translator] = {
     "MaxPool": translate_max_pool,
     "AveragePool": translate_average_pool,
-    "LpPool": translate_lp_pool,
+    "LpPool": in_wide(translate_lp_pool),
     "GlobalAveragePool": _global("mean"),
     "GlobalMaxPool": _global("max"),
-    "GlobalLpPool": translate_global_lp_pool,
+    "GlobalLpPool": in_wide(translate_global_lp_pool),
 }

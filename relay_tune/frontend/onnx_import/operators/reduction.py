@@ -20,6 +20,7 @@ from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.reshape import flatten_to_matrix, reshape_like_source
 from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.frontend.onnx_import.operators.wide import in_wide
 from relay_tune.frontend.onnx_import.types import integer_range, is_float
 from relay_tune.ir.expr import Expr
 
@@ -28,6 +29,8 @@ Reduction = Callable[[Builder, Expr, tuple[int, ...], bool], Expr]
 
 _AXES_ARE_INPUT_SINCE = {"ReduceSum": 13}
 _ATTRIBUTES_BECAME_INPUTS = 18
+_FLOAT16_SUM = 1 << 15
+"""So many powers of at most 1 add up to a number that float16 holds."""
 
 
 def reduce_axes(node: OnnxNode, rank: int) -> tuple[int, ...] | None:
@@ -127,6 +130,9 @@ _REDUCTIONS: Mapping[str, tuple[Reduction, Callable[[str], float]]] = {
 }
 """Each reduction, and what it gives for no elements."""
 
+_COMPOSED_REDUCTIONS = ("ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp")
+"""Those of several operators, between which nothing may be rounded."""
+
 
 def translate_reduce(node: OnnxNode, build: Builder) -> Expr:
     """One of the Reduce... operators."""
@@ -198,8 +204,12 @@ def _along_axis(apply: Callable[[Builder, Expr, int], Expr]) -> Translator:
 
 
 def _softmax(build: Builder, data: Expr, axis: int) -> Expr:
-    """exp(x) / sum(exp(x)); half precision is rounded after each step, as the standard has it."""
-    if dtype_of(data) not in ("float16", "bfloat16"):
+    """exp(x) / sum(exp(x)); of float16 each step is rounded, as the standard's formula has it.
+
+    Where the sum of the powers could be larger than float16 holds, it is not.
+    """
+    size = shape_of(data)[axis]
+    if dtype_of(data) != "float16" or not isinstance(size, int) or size > _FLOAT16_SUM:
         return build.call("nn.softmax", data, axis=axis)
     largest = build.call("max", data, axis=(axis,), keepdims=True)
     terms = build.call("exp", build.call("subtract", data, largest))
@@ -220,6 +230,7 @@ def _hardmax(build: Builder, data: Expr, axis: int) -> Expr:
 
 REDUCTIONS: Mapping[str, Translator] = {
     **dict.fromkeys(_REDUCTIONS, translate_reduce),
+    **dict.fromkeys(_COMPOSED_REDUCTIONS, in_wide(translate_reduce)),
     "ArgMax": _arg_reduction("argmax"),
     "ArgMin": _arg_reduction("argmin"),
     "Softmax": _along_axis(_softmax),
