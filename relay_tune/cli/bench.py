@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from relay_tune.cli.bench_onnxruntime import onnxruntime_call
-from relay_tune.cli.model_file import load_model
+from relay_tune.cli.model_file import constant_inputs, load_argument
 from relay_tune.cli.options import (
     add_accuracy,
     add_json,
@@ -17,7 +17,6 @@ from relay_tune.cli.options import (
     add_machine,
     add_model,
     positive,
-    shapes_of,
 )
 from relay_tune.cli.turns import Turns, time_in_turns
 from relay_tune.cli.units import table_text, time_text
@@ -85,7 +84,7 @@ def results(turns: Turns) -> list[Line]:
 
 def _variants(arguments: argparse.Namespace) -> dict[str, Call]:
     """What is timed, by name."""
-    module = load_model(arguments.model, shapes_of(arguments))
+    module = load_argument(arguments)
     inputs = example_inputs(module)
     threads = thread_count(arguments.threads)
     built = partial(
@@ -96,7 +95,9 @@ def _variants(arguments: argparse.Namespace) -> dict[str, Call]:
         tuned = built(log=arguments.log)
         variants["tuned"] = partial(tuned.run, inputs)
     if arguments.against == "onnxruntime":
-        variants["onnxruntime"] = onnxruntime_call(arguments.model, module, inputs, threads)
+        variants["onnxruntime"] = onnxruntime_call(
+            arguments.model, module, {**inputs, **constant_inputs(arguments)}, threads
+        )
     return variants
 
 

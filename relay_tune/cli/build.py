@@ -6,14 +6,13 @@ import argparse
 import json
 from pathlib import Path
 
-from relay_tune.cli.model_file import load_model
+from relay_tune.cli.model_file import load_argument
 from relay_tune.cli.options import (
     add_accuracy,
     add_json,
     add_log,
     add_machine,
     add_model,
-    shapes_of,
 )
 from relay_tune.cli.output_file import require_library
 from relay_tune.codegen.export import header_of
@@ -46,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     require_library(output, arguments.model, arguments.log)
     linker_command(parse_target(arguments.target).triple)
     coverage = Coverage()
-    module = load_model(arguments.model, shapes_of(arguments))
+    module = load_argument(arguments)
     model = build(
         module,
         log=arguments.log,

@@ -1,4 +1,8 @@
-"""Say whether a model is supported: all operators that are missing, or what it consists of."""
+"""Say whether a model is supported: all operators that are missing, or what it consists of.
+
+A model with inputs of dynamic size, or with an input whose value decides what runs, also gets the
+command line with likely sizes and values with which it can be tuned.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,14 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
-from relay_tune.cli.model_file import load_model
+from relay_tune.cli.model_file import load_model, onnx_graph
 from relay_tune.cli.native_form import kernel_count
-from relay_tune.cli.options import add_json, add_model, shapes_of
+from relay_tune.cli.options import add_json, add_model, constants_of, shapes_of
+from relay_tune.cli.working_options import ModelOptions, command_line, working_options
 from relay_tune.errors import BuildError, ModelError, TypeInferenceError, UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.dynamic_inputs import declared_inputs
 from relay_tune.ir.expr import Call
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
@@ -27,7 +33,8 @@ class Findings:
     """What was found out about a model; `problem` is empty where it is supported.
 
     `details` are the lines below the problem, such as one for each missing operator; `kernels` is
-    None where they depend on shapes that only a call fixes.
+    None where they depend on shapes that only a call fixes. `dynamic_inputs` are those whose sizes
+    the file leaves open, and `command` is a line with sizes and values that work.
     """
 
     model: str
@@ -36,6 +43,8 @@ class Findings:
     inputs: Mapping[str, str] | None = None
     operators: Mapping[str, int] | None = None
     kernels: int | None = None
+    dynamic_inputs: tuple[str, ...] = ()
+    command: str = ""
 
     @property
     def supported(self) -> bool:
@@ -51,7 +60,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the findings; 1 where the model is not supported."""
-    findings = examine(arguments.model, shapes_of(arguments))
+    given = ModelOptions(shapes_of(arguments), constants_of(arguments))
+    findings = with_command(examine(arguments.model, given), given)
     if arguments.json:
         print(json.dumps({"supported": findings.supported, **asdict(findings)}, indent=2))
     else:
@@ -59,10 +69,10 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if findings.supported else 1
 
 
-def examine(model: str, shapes: Mapping[str, tuple[int, ...]]) -> Findings:
+def examine(model: str, options: ModelOptions) -> Findings:
     """Import, type, and fuse a model; raises InputError where there is no such model."""
     try:
-        module = infer_types(load_model(model, shapes))
+        module = infer_types(load_model(model, options.shapes, options.constants))
         kernels = kernel_count(module)
     except (BuildError, ModelError, TypeInferenceError, UnsupportedOperatorError) as error:
         place = f"{error.where}: " if error.where else ""
@@ -71,6 +81,21 @@ def examine(model: str, shapes: Mapping[str, tuple[int, ...]]) -> Findings:
     return Findings(
         model, inputs=_inputs(module), operators=_operator_counts(module), kernels=kernels
     )
+
+
+def with_command(findings: Findings, given: ModelOptions) -> Findings:
+    """Findings with the dynamic inputs of an ONNX file, and options that make it work."""
+    graph = onnx_graph(findings.model)
+    if graph is None:
+        return findings
+    inputs = declared_inputs(graph)
+    known = {*given.shapes, *given.constants}
+    dynamic = tuple(str(each) for each in inputs.dynamic if each.name not in known)
+    if findings.supported and not dynamic:
+        return findings
+    options = working_options(inputs, given, lambda found: examine(findings.model, found).supported)
+    line = "" if options is None else command_line(findings.model, options)
+    return replace(findings, dynamic_inputs=dynamic, command=line)
 
 
 def _inputs(module: Module) -> dict[str, str]:
@@ -85,12 +110,30 @@ def _operator_counts(module: Module) -> dict[str, int]:
 
 
 def _text(findings: Findings) -> str:
+    return "\n".join([*_dynamic_lines(findings), *_lines(findings), *_command_lines(findings)])
+
+
+def _dynamic_lines(findings: Findings) -> list[str]:
+    if not findings.dynamic_inputs:
+        return []
+    lines = [f"{findings.model} has inputs of dynamic size:"]
+    return [*lines, *(f"  {text}" for text in findings.dynamic_inputs)]
+
+
+def _command_lines(findings: Findings) -> list[str]:
+    if not findings.command:
+        return []
+    what = "kernels are tuned for fixed sizes" if findings.supported else "this works"
+    return [f"{what}, for example:", f"  {findings.command}"]
+
+
+def _lines(findings: Findings) -> list[str]:
     if not findings.supported:
         lines = [f"{findings.model} is not supported: {findings.problem}"]
-        return "\n".join([*lines, *(f"  {detail}" for detail in findings.details)])
+        return [*lines, *(f"  {detail}" for detail in findings.details)]
     open_shapes = "its kernels depend on the shapes of a call"
     kernels = f"{findings.kernels} kernels" if findings.kernels is not None else open_shapes
     lines = [f"{findings.model} is supported: {kernels}"]
     lines += [f"  input {name}: {text}" for name, text in (findings.inputs or {}).items()]
     lines += [f"  {count:>5} x {name}" for name, count in (findings.operators or {}).items()]
-    return "\n".join(lines)
+    return lines

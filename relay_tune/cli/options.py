@@ -11,7 +11,7 @@ MODEL_HELP = "a .onnx, .relay or .json file, or zoo:NAME for a built-in network"
 
 
 def add_model(parser: ArgumentParser) -> None:
-    """MODEL and --shape."""
+    """MODEL, --shape and --constant."""
     parser.add_argument("model", metavar="MODEL", help=MODEL_HELP)
     parser.add_argument(
         "--shape",
@@ -20,6 +20,14 @@ def add_model(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         help="the size of an input that the file leaves open; may be repeated",
+    )
+    parser.add_argument(
+        "--constant",
+        metavar="NAME=VALUE",
+        type=constant,
+        action="append",
+        default=[],
+        help="the value of an input that becomes a constant, such as sr=16000; may be repeated",
     )
 
 
@@ -100,6 +108,35 @@ def shape(text: str) -> tuple[str, tuple[int, ...]]:
     if not equals or not name or any(value < 0 for value in values):
         raise ArgumentTypeError(f"{text!r} does not read like NAME=1,3,224,224")
     return name, values
+
+
+Values = bool | float | list[bool | float]
+
+
+def constant(text: str) -> tuple[str, Values]:
+    """NAME=VALUE as a pair: true, false, a number, or several of them between commas."""
+    name, _, values = text.partition("=")
+    try:
+        found = [_number(each.strip()) for each in values.split(",")]
+    except ValueError:
+        found = []
+    if not name or not found:
+        raise ArgumentTypeError(f"{text!r} does not read like NAME=16000")
+    return name, found[0] if len(found) == 1 else found
+
+
+def _number(text: str) -> bool | float:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def constants_of(arguments: argparse.Namespace) -> dict[str, Values]:
+    """The values that were given by --constant, by name."""
+    return dict(arguments.constant)
 
 
 def shapes_of(arguments: argparse.Namespace) -> dict[str, tuple[int, ...]]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 
-from relay_tune.cli.model_file import load_model
+from relay_tune.cli.model_file import load_argument
 from relay_tune.cli.options import (
     add_accuracy,
     add_json,
     add_log,
     add_machine,
     add_model,
-    shapes_of,
 )
 from relay_tune.codegen.target import parse_target
 from relay_tune.errors import BuildError
@@ -38,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Build, run on random inputs, and print one line for each kernel."""
-    module = load_model(arguments.model, shapes_of(arguments))
+    module = load_argument(arguments)
     model = build(
         module,
         log=arguments.log,

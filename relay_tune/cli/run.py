@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from relay_tune.cli.exit_codes import INTERRUPTED
-from relay_tune.cli.model_file import load_model, stem
+from relay_tune.cli.model_file import load_argument, stem
 from relay_tune.cli.native_form import require_fixed_kernels
 from relay_tune.cli.options import (
     add_accuracy,
@@ -21,7 +21,6 @@ from relay_tune.cli.options import (
     positive,
     positive_real,
     seed,
-    shapes_of,
 )
 from relay_tune.cli.output_file import require_library
 from relay_tune.cli.progress import shown_progress
@@ -72,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     require_library(output, arguments.model, arguments.log)
     if arguments.output is not None:  # without a linker, better fail before the work than after
         linker_command(parse_target(arguments.target).triple)
-    module = load_model(arguments.model, shapes_of(arguments))
+    module = load_argument(arguments)
     require_fixed_kernels(module)
     result = _tuned(module, arguments)
     if result.interrupted:

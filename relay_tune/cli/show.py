@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from relay_tune.cli.model_file import load_model
-from relay_tune.cli.options import add_machine, add_model, shapes_of
+from relay_tune.cli.model_file import load_argument
+from relay_tune.cli.options import add_machine, add_model
 from relay_tune.cli.show_kernels import STEPS, kernels_text
 from relay_tune.codegen.target import parse_target
 from relay_tune.ir.module import Module
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the text."""
-    module = load_model(arguments.model, shapes_of(arguments))
+    module = load_argument(arguments)
     if arguments.kernels is not None:
         machine = parse_target(arguments.target), thread_count(arguments.threads)
         for text in kernels_text(module, arguments.kernels, *machine):

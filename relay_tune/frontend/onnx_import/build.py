@@ -47,7 +47,8 @@ class RunTimeValueError(UnsupportedOperatorError):
         super().__init__(
             f"{what} is computed at run time; it is supported only if it is constant.",
             notes=(f"It depends on the input(s) {', '.join(inputs)}.",) if inputs else (),
-            remedy=f"{FIX_SIZES} Values are bound with from_onnx(model, constants=...).",
+            remedy=f"{FIX_SIZES} Values are given with --constant NAME=VALUE, or "
+            "from_onnx(model, constants={'name': value}).",
         )
         self.inputs = inputs
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from relay_tune.arguments import by_name, instance_of
-from relay_tune.errors import InputError, ModelError
+from relay_tune.errors import ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import tensor_type, type_of, weight
+from relay_tune.frontend.onnx_import.given_constants import given_constants
 from relay_tune.frontend.onnx_import.graph import GraphTranslator
+from relay_tune.frontend.onnx_import.input_hints import add_input_hint
 from relay_tune.frontend.onnx_import.inputs import Shapes, parameters
 from relay_tune.frontend.onnx_import.model import ModelSource, OnnxModel, checked_text, read_model
 from relay_tune.frontend.onnx_import.scope import Scope
 from relay_tune.frontend.onnx_import.support import check_supported
-from relay_tune.frontend.onnx_import.types import dtype_name, numpy_dtype
+from relay_tune.frontend.onnx_import.types import dtype_name
 from relay_tune.ir.expr import Expr, Function, Tuple
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TupleType
@@ -24,7 +27,7 @@ def from_onnx(
     model: ModelSource,
     *,
     shapes: Shapes | None = None,
-    constants: Mapping[str, np.ndarray] | None = None,
+    constants: Mapping[str, np.ndarray | bool | float | Sequence[Any]] | None = None,
     name: str = "main",
 ) -> Module:
     """Import an ONNX model of operator sets 6 to the newest.
@@ -32,7 +35,8 @@ def from_onnx(
     Args:
         model: a path, the bytes of a file, or a parsed ModelProto.
         shapes: sizes for inputs by name; a symbolic size that is bound is bound in all inputs.
-        constants: values for inputs by name; such an input is no parameter any more.
+        constants: values for inputs by name: arrays, numbers or lists of them. Such an input is no
+            parameter any more, and what it decides is decided at import.
         name: what the function is called in the module.
 
     Returns:
@@ -41,7 +45,7 @@ def from_onnx(
         of the outputs.
 
     Raises:
-        InputError: the file cannot be read, or `shapes` does not fit the inputs.
+        InputError: the file cannot be read, or `shapes` or `constants` do not fit the inputs.
         ModelError: the model is malformed; says at which node.
         UnsupportedOperatorError: lists all operators of the model that have no translation.
     """
@@ -50,10 +54,22 @@ def from_onnx(
     instance_of(str, name, "The name of the function", "Leave it away for main.")
     content = read_model(model)
     check_supported(content)
+    try:
+        return _translated(content, wanted, given, name)
+    except (ModelError, UnsupportedOperatorError) as error:
+        if error.where is not None:
+            add_input_hint(error, content.graph, {*wanted, *given})
+        raise
+
+
+def _translated(
+    content: OnnxModel, wanted: Mapping[str, object], given: Mapping[str, object], name: str
+) -> Module:
     translator = GraphTranslator(content.functions, content.folder)
     scope = Scope(content.opsets)
     translator.define_weights(content.graph, scope)
-    _define_constants(content, scope, given)
+    for label, array in given_constants(content.graph, scope.values, given).items():
+        scope.define(label, weight(array))
     params = parameters(content.graph, scope.values, wanted)
     for param in params:
         scope.define(param.name, param)
@@ -63,25 +79,6 @@ def from_onnx(
     body = outputs[0] if len(outputs) == 1 else _tuple(outputs)
     function = Function(params, body, result_type=type_of(body))
     return Module({name: function}, attributes={"outputs": names})
-
-
-def _define_constants(model: OnnxModel, scope: Scope, constants: Mapping[str, object]) -> None:
-    """Name the inputs that the user gives values."""
-    declared = {value.name: value for value in model.graph.input}
-    for name, value in constants.items():
-        if name not in declared:
-            raise InputError(
-                f"A value is given for {name!r}, which is not an input of the model.",
-                remedy="Give values for inputs of the model only; `tune check MODEL` lists them.",
-            )
-        dtype = dtype_name(declared[name].type.tensor_type.elem_type, f"The input {name!r}")
-        array = np.asarray(value)
-        if array.dtype != numpy_dtype(dtype):
-            raise InputError(
-                f"The value for {name!r} is {array.dtype}, but must be {dtype}.",
-                remedy=f'Convert it: np.asarray(value, "{dtype}").',
-            )
-        scope.define(name, weight(array))
 
 
 def _outputs(model: OnnxModel, scope: Scope) -> tuple[tuple[str, ...], list[Expr]]:

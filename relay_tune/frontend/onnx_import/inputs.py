@@ -22,6 +22,9 @@ Shapes = Mapping[str, Sequence[int]]
 
 MAXIMUM_DIM = 2**62
 
+_NO_NAMES = ("None", "none", "unknown", "dynamic")
+"""What exporters call any dynamic size, so that equal names do not mean equal sizes."""
+
 
 def parameters(
     graph: GraphProto, constant_names: Collection[str], shapes: Mapping[str, object]
@@ -94,6 +97,22 @@ def _declared_type(
     return TensorType(tuple(given), dtype)
 
 
+def declared_size(dim: Any, what: str) -> int | str:
+    """The size of a dimension of an ONNX shape, or its name ("" where it has none).
+
+    Exporters write a dynamic size as a name, as nothing, as -1, or as 0 with a denotation. A name
+    without a letter, such as "?", names nothing. Raises ModelError for a size that no tensor has.
+    """
+    if dim.WhichOneof("value") == "dim_value":
+        size = int(dim.dim_value)
+        if size > MAXIMUM_DIM:
+            raise ModelError(f"The size of {what} is {size}.")
+        return "" if size < 0 or (size == 0 and dim.denotation) else size
+    label = checked_text(dim.dim_param, "dimension name")
+    is_name = any(letter.isalpha() for letter in label) and label not in _NO_NAMES
+    return label if is_name else ""
+
+
 @dataclass
 class _Bindings:
     """Names and sizes of symbols."""
@@ -104,16 +123,14 @@ class _Bindings:
 
     def declared_dim(self, name: str, axis: int, dim: Any) -> Dim:
         """A dimension as the file declares it."""
-        if dim.WhichOneof("value") == "dim_value":
-            if not 0 <= dim.dim_value <= MAXIMUM_DIM:
-                raise ModelError(f"The input {name!r} has the size {dim.dim_value} at axis {axis}.")
-            return int(dim.dim_value)
-        label = checked_text(dim.dim_param, "dimension name")
-        if not label:
+        declared = declared_size(dim, f"axis {axis} of the input {name!r}")
+        if isinstance(declared, int):
+            return declared
+        if not declared:
             return Symbol(self._fresh_name(f"{name}_{axis}"))
-        if label not in self.symbols:
-            self.symbols[label] = Symbol(self._fresh_name(label))
-        return self.symbols[label]
+        if declared not in self.symbols:
+            self.symbols[declared] = Symbol(self._fresh_name(declared))
+        return self.symbols[declared]
 
     def bind(self, name: str, type_: TensorType, shape: Sequence[int]) -> None:
         """Give the symbols of one input their sizes; InputError if they do not fit."""

@@ -1,0 +1,53 @@
+"""What to give where a model does not work as it comes, in the names of its own inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from onnx import GraphProto
+
+from relay_tune.errors import RelayError
+from relay_tune.frontend.onnx_import.dynamic_inputs import GUESSES, DeclaredInputs, declared_inputs
+
+
+def add_input_hint(error: RelayError, graph: GraphProto, given: Collection[str]) -> None:
+    """Let the remedy of an error at a node name the inputs whose sizes or values may be its cause.
+
+    A model whose inputs, but for those `given`, are all fixed keeps its remedy.
+    """
+    inputs = declared_inputs(graph)
+    shapes, values = _shapes_text(inputs, given), _values_text(inputs, given)
+    if not shapes and not values:
+        return
+    parts = [shapes, values]
+    error.notes = (*error.notes, *_notes(inputs, given))
+    error.remedy = " ".join(part for part in parts if part)
+
+
+def _notes(inputs: DeclaredInputs, given: Collection[str]) -> tuple[str, ...]:
+    dynamic = "; ".join(str(each) for each in inputs.dynamic if each.name not in given)
+    return (f"Inputs of dynamic size: {dynamic}.",) if dynamic else ()
+
+
+def _shapes_text(inputs: DeclaredInputs, given: Collection[str]) -> str:
+    likely = inputs.likely_shapes(GUESSES[0])
+    shapes = {name: shape for name, shape in likely.items() if name not in given}
+    if not shapes:
+        return ""
+    options = " ".join(f"--shape {n}={','.join(map(str, s))}" for n, s in shapes.items())
+    return (
+        f"Give the inputs fixed sizes, such as {options} on the command line, or "
+        f"from_onnx(model, shapes={shapes}); `tune check` looks for sizes that work."
+    )
+
+
+def _values_text(inputs: DeclaredInputs, given: Collection[str]) -> str:
+    values = {name: v[0] for name, v in inputs.deciding.items() if name not in given}
+    if not values:
+        return ""
+    names = ", ".join(values)
+    options = " ".join(f"--constant {name}={value}" for name, value in values.items())
+    return (
+        f"What runs is decided by {names}; give a value, such as {options} on the command line, "
+        f"or from_onnx(model, constants={values})."
+    )
