@@ -214,10 +214,18 @@ def static_dim(dim: Dim) -> int:
     )
 
 
+def is_known(expr: Expr) -> bool:
+    """Whether `known_array` has a value."""
+    return isinstance(expr, Constant) or 0 in shape_of(expr)
+
+
 def known_array(expr: Expr, what: str) -> np.ndarray:
-    """The value of an input that must be constant; raises RunTimeValueError otherwise."""
+    """The value of an input that is constant or empty; raises RunTimeValueError otherwise."""
     if isinstance(expr, Constant):
         return expr.data
+    if is_known(expr):
+        sizes = [dim if isinstance(dim, int) else 1 for dim in shape_of(expr)]
+        return np.zeros(sizes, numpy_dtype(dtype_of(expr)))
     raise RunTimeValueError(what, tuple(var.name for var in free_vars(expr)))
 
 

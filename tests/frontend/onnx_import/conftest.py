@@ -10,6 +10,7 @@ import pytest
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from relay_tune.building.build import build
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.typing.infer import infer_types
@@ -69,13 +70,22 @@ def check_model(
     feeds: Mapping[str, np.ndarray],
     rtol: float = 1e-4,
     against: str = "reference",
+    native: bool = False,
 ) -> None:
-    """The imported model gives what another evaluator gives, with the same types."""
+    """The imported model gives what another evaluator gives, with the same types.
+
+    With `native` its native code does so, too.
+    """
     module = from_onnx(model)
     assert infer_types(module).main.body.type == module.main.body.type
-    actual = interpret(module, **feeds)
-    actual = actual if isinstance(actual, tuple) else (actual,)
     expected = EVALUATORS[against](model, feeds)
+    _compare(interpret(module, **feeds), expected, rtol)
+    if native:
+        _compare(build(module)(**feeds), expected, rtol)
+
+
+def _compare(actual: Any, expected: Sequence[Any], rtol: float) -> None:
+    actual = actual if isinstance(actual, tuple) else (actual,)
     assert len(actual) == len(expected)
     for found, wanted in zip(actual, expected, strict=True):
         wanted = np.asarray(wanted)
@@ -98,6 +108,7 @@ def check() -> Check:
 def check_node() -> Check:
     def run(operator: str, *inputs: np.ndarray | None, **options: Any) -> None:
         rtol, against = options.pop("rtol", 1e-4), options.pop("against", "reference")
+        native = options.pop("native", False)
         model = make_node_model(operator, inputs, **options)
         constants = options.get("constants") or {}
         feeds = {
@@ -105,7 +116,7 @@ def check_node() -> Check:
             for n, value in enumerate(inputs)
             if value is not None and n not in constants
         }
-        check_model(model, feeds, rtol, against)
+        check_model(model, feeds, rtol, against, native)
 
     return run
 

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from relay_tune.errors import ModelError, UnsupportedOperatorError
+from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.build import (
     Builder,
     check_size,
+    checked_axis,
     dtype_of,
+    is_known,
     known_integers,
     known_scalar,
     rank_of,
@@ -24,6 +26,7 @@ from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.open_sizes import numbers_below
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time
 from relay_tune.frontend.onnx_import.symbolic import dimensions, elements_of
 from relay_tune.frontend.onnx_import.tensor import unsupported_strings
 from relay_tune.frontend.onnx_import.types import dtype_name, numpy_dtype
@@ -154,20 +157,28 @@ def translate_eye_like(node: OnnxNode, build: Builder) -> Expr:
 def translate_one_hot(node: OnnxNode, build: Builder) -> Expr:
     """For each index a vector with one element on and the others off."""
     indices, values = cast_to(build, node.input(0), "int64"), node.input(2)
-    depth = int(known_scalar(node.input(1), "the depth"))
     rank = rank_of(indices)
-    axis = node.integer("axis", -1)
-    if not -rank - 1 <= axis <= rank or depth < 1:
-        raise ModelError(f"axis {axis} or depth {depth} does not fit indices of {rank} axes.")
-    axis %= rank + 1
-    check_size(depth, "int64")
-    zero, size = build.like(0, indices), build.like(depth, indices)
-    wrapped = build.call("add", indices, size)
+    axis = checked_axis(node.integer("axis", -1), rank + 1)
+    depth, places = _depth(build, node.input(1))
+    zero, wrapped = build.like(0, indices), build.call("add", indices, depth)
     indices = build.call("where", build.call("less", indices, zero), wrapped, indices)
-    places = build.constant(np.arange(depth).reshape((depth,) + (1,) * (rank - axis)), "int64")
+    if axis < rank:
+        places = build.call("expand_dims", places, axis=1, num_newaxis=rank - axis)
     chosen = build.call("equal", build.call("expand_dims", indices, axis=axis), places)
     off, on = (_element(build, values, place) for place in (0, 1))
     return build.call("where", chosen, on, off)
+
+
+def _depth(build: Builder, given: Expr) -> tuple[Expr, Expr]:
+    """How long the vectors are, and the positions in them."""
+    if not is_known(given):
+        depth = cast_to(build, build.call("reshape", given, newshape=()), "int64")
+        return depth, range_at_run_time(build, build.constant(0), depth)
+    count = int(known_scalar(given, "the depth"))
+    if count < 1:
+        raise ModelError(f"the depth {count} is not positive.")
+    check_size(count, "int64")
+    return build.constant(count, "int64"), build.constant(np.arange(count), "int64")
 
 
 def _element(build: Builder, values: Expr, place: int) -> Expr:
@@ -176,25 +187,46 @@ def _element(build: Builder, values: Expr, place: int) -> Expr:
     return build.call("take", values, build.constant(place, "int64"), axis=0)
 
 
+_WINDOWS: Mapping[str, tuple[float, ...]] = {
+    "HannWindow": (0.5, -0.5),
+    "HammingWindow": (25 / 46, -21 / 46),
+    "BlackmanWindow": (0.42, -0.5, 0.08),
+}
+"""The amplitudes of cosines of 0, 1 and 2 turns."""
+
+
 def translate_window(node: OnnxNode, build: Builder) -> Expr:
-    """Hann, Hamming and Blackman windows of known size."""
-    size = int(known_scalar(node.input(0), "the size"))
-    if size < 1:
-        raise ModelError(f"a window needs a positive size, not {size}.")
+    """Hann, Hamming and Blackman windows: sums of cosines."""
     dtype = dtype_name(node.integer("output_datatype", 1), "the result")
-    check_size(size, "float64")
-    periodic = node.flag("periodic", 1)
-    angle = 2 * np.pi * np.arange(size) / max(size if periodic else size - 1, 1)
-    match node.operator:
-        case "HannWindow":
-            window = 0.5 - 0.5 * np.cos(angle)
-        case "HammingWindow":
-            window = 25 / 46 - 21 / 46 * np.cos(angle)
-        case "BlackmanWindow":
-            window = 0.42 - 0.5 * np.cos(angle) + 0.08 * np.cos(2 * angle)
-        case other:
-            raise UnsupportedOperatorError(f"the window {other} is not supported.")
-    return build.constant(window.astype(numpy_dtype(dtype)))
+    size, places = _window_places(build, node.input(0))
+    if not node.flag("periodic", 1):
+        size = build.call("maximum", build.call("subtract", size, build.like(1, size)), _one(build))
+    turns = build.call("divide", places, size)
+    angle = build.call("multiply", turns, build.like(2 * np.pi, turns))
+    window: Expr = build.call("zeros_like", angle)
+    for turn, amplitude in enumerate(_WINDOWS[node.operator]):
+        wave = build.call("cos", build.call("multiply", angle, build.like(turn, angle)))
+        window = build.call(
+            "add", window, build.call("multiply", wave, build.like(amplitude, wave))
+        )
+    return cast_to(build, window, dtype)
+
+
+def _one(build: Builder) -> Expr:
+    return build.constant(1, "float64")
+
+
+def _window_places(build: Builder, given: Expr) -> tuple[Expr, Expr]:
+    """How many elements a window has, and 0, 1, ... for them, both float64."""
+    if not is_known(given):
+        size = cast_to(build, build.call("reshape", given, newshape=()), "int64")
+        places = range_at_run_time(build, build.constant(0), size)
+        return cast_to(build, size, "float64"), cast_to(build, places, "float64")
+    count = int(known_scalar(given, "the size"))
+    if count < 1:
+        raise ModelError(f"a window needs a positive size, not {count}.")
+    check_size(count, "float64")
+    return build.constant(count, "float64"), build.constant(np.arange(count), "float64")
 
 
 CONSTANTS: Mapping[str, Translator] = {

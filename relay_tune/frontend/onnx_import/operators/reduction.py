@@ -11,6 +11,7 @@ from relay_tune.frontend.onnx_import.build import (
     checked_axes,
     checked_axis,
     dtype_of,
+    is_known,
     known_integers,
     rank_of,
     shape_of,
@@ -21,6 +22,15 @@ from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.reshape import flatten_to_matrix, reshape_like_source
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.operators.wide import in_wide
+from relay_tune.frontend.onnx_import.run_time_axes import (
+    other_sizes,
+    reshaped_at_run_time,
+    selected_as_columns,
+    selected_axes,
+    sizes_of,
+    sizes_with_ones,
+    vector_length,
+)
 from relay_tune.frontend.onnx_import.types import integer_range, is_float
 from relay_tune.ir.expr import Expr
 
@@ -137,6 +147,9 @@ _COMPOSED_REDUCTIONS = ("ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLo
 def translate_reduce(node: OnnxNode, build: Builder) -> Expr:
     """One of the Reduce... operators."""
     data = node.input(0)
+    run_time_axes = _run_time_axes(node)
+    if run_time_axes is not None:
+        return _reduced_at_run_time(node, build, data, run_time_axes)
     axes = reduce_axes(node, rank_of(data))
     reduction, of_nothing = _REDUCTIONS[node.operator]
     if axes is None:
@@ -149,6 +162,33 @@ def translate_reduce(node: OnnxNode, build: Builder) -> Expr:
     if not axes:
         return _applied_to_elements(node, build, data)
     return reduction(build, data, axes, keep)
+
+
+def _run_time_axes(node: OnnxNode) -> Expr | None:
+    """The axes, where they are computed; None if they are known."""
+    since = _AXES_ARE_INPUT_SINCE.get(node.operator, _ATTRIBUTES_BECAME_INPUTS)
+    axes = None if node.opset < since else node.optional(1)
+    return None if axes is None or is_known(axes) else axes
+
+
+def _reduced_at_run_time(node: OnnxNode, build: Builder, data: Expr, axes: Expr) -> Expr:
+    """The tensor is seen as a matrix whose rows are reduced."""
+    rank = rank_of(data)
+    reduction, of_nothing = _REDUCTIONS[node.operator]
+    selected = selected_axes(build, axes, rank)
+    if not node.flag("noop_with_empty_axes", 0):
+        none = build.call("logical_not", build.call("any", selected))
+        selected = build.call("logical_or", selected, none)
+    sizes = sizes_of(build, data)
+    if node.flag("keepdims", 1):
+        sizes = sizes_with_ones(build, sizes, selected)
+    else:
+        sizes = other_sizes(build, sizes, selected, max(rank - vector_length(axes), 0))
+    if 0 in shape_of(data):
+        nothing = build.constant(of_nothing(dtype_of(data)), dtype_of(data))
+        return build.call("dyn.full", nothing, sizes, dtype=dtype_of(data))
+    rows = reduction(build, selected_as_columns(build, data, selected), (1,), False)
+    return reshaped_at_run_time(build, rows, sizes)
 
 
 def _applied_to_elements(node: OnnxNode, build: Builder, data: Expr) -> Expr:

@@ -12,6 +12,7 @@ from relay_tune.frontend.onnx_import.build import (
     checked_axes,
     checked_axis,
     dtype_of,
+    is_known,
     known_integer,
     known_integers,
     rank_of,
@@ -27,6 +28,16 @@ from relay_tune.frontend.onnx_import.operators.reshape import (
     reshape_with_rest,
 )
 from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.frontend.onnx_import.run_time_axes import (
+    int64_vector,
+    other_sizes,
+    range_at_run_time,
+    reshaped_at_run_time,
+    selected_axes,
+    sizes_between_ones,
+    sizes_of,
+    vector_length,
+)
 from relay_tune.frontend.onnx_import.symbolic import known_dims
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.expr import Expr
@@ -36,6 +47,8 @@ def translate_reshape(node: OnnxNode, build: Builder) -> Expr:
     """New sizes; 0 copies a size (unless `allowzero`), -1 is what is left of the elements."""
     data, shape = node.input(0), node.input(1)
     target = known_dims(build, shape)
+    if target is None and not is_known(shape):
+        return _reshaped_by_value(build, data, shape, node.flag("allowzero", 0))
     if target is None:
         target = known_integers(shape, "the new shape")
     source = shape_of(data)
@@ -47,6 +60,12 @@ def translate_reshape(node: OnnxNode, build: Builder) -> Expr:
     if sizes.count(-1) > 1 or any(isinstance(size, int) and size < -1 for size in sizes):
         raise ModelError(f"the new shape {tuple(map(str, target))} is not a shape.")
     return _reshape_with_rest(build, data, sizes)
+
+
+def _reshaped_by_value(build: Builder, data: Expr, shape: Expr, allow_zero: bool) -> Expr:
+    vector_length(shape)
+    shape = int64_vector(build, shape)
+    return build.call("dyn.reshape", data, shape, allowzero=allow_zero)
 
 
 def _copied(source: Sequence[Dim], place: int) -> Dim:
@@ -92,6 +111,12 @@ def translate_transpose(node: OnnxNode, build: Builder) -> Expr:
     return data if order == tuple(range(rank)) else build.call("transpose", data, axes=order)
 
 
+def _run_time_axes(node: OnnxNode) -> Expr | None:
+    """The axes of Squeeze and Unsqueeze where a run computes them."""
+    axes = None if node.opset < 13 else node.optional(1)
+    return None if axes is None or is_known(axes) else axes
+
+
 def _axes(node: OnnxNode) -> tuple[int, ...] | None:
     """The axes of Squeeze and Unsqueeze, an input since version 13."""
     if node.opset < 13:
@@ -102,7 +127,9 @@ def _axes(node: OnnxNode) -> tuple[int, ...] | None:
 
 def translate_squeeze(node: OnnxNode, build: Builder) -> Expr:
     """Without axes of size 1."""
-    data = node.input(0)
+    data, run_time_axes = node.input(0), _run_time_axes(node)
+    if run_time_axes is not None:
+        return _squeezed_at_run_time(build, data, run_time_axes)
     given, shape = _axes(node), shape_of(data)
     if given is None:
         axes = tuple(place for place, dim in enumerate(static_shape(data)) if dim == 1)
@@ -114,9 +141,21 @@ def translate_squeeze(node: OnnxNode, build: Builder) -> Expr:
     return build.call("squeeze", data, axis=axes) if axes else data
 
 
+def _squeezed_at_run_time(build: Builder, data: Expr, axes: Expr) -> Expr:
+    """Reshaped to the sizes of the axes that are left."""
+    count = max(rank_of(data) - vector_length(axes), 0)
+    selected = selected_axes(build, axes, rank_of(data))
+    sizes = other_sizes(build, sizes_of(build, data), selected, count)
+    return reshaped_at_run_time(build, data, sizes)
+
+
 def translate_unsqueeze(node: OnnxNode, build: Builder) -> Expr:
     """With new axes of size 1, at the given places of the result."""
-    data = node.input(0)
+    data, run_time_axes = node.input(0), _run_time_axes(node)
+    if run_time_axes is not None:
+        selected = selected_axes(build, run_time_axes, rank_of(data) + vector_length(run_time_axes))
+        sizes = sizes_between_ones(build, sizes_of(build, data), selected)
+        return reshaped_at_run_time(build, data, sizes)
     given = _axes(node)
     if given is None:
         raise ModelError("the axes are missing.")
@@ -138,12 +177,26 @@ def translate_split(node: OnnxNode, build: Builder) -> list[Expr]:
     """Parts along an axis: of given sizes, or as equal as can be."""
     data = node.input(0)
     axis = checked_axis(node.integer("axis", 0), rank_of(data))
+    computed = None if node.opset < 13 else node.optional(1)
+    if computed is not None and not is_known(computed):
+        return _split_at_run_time(build, data, axis, computed)
     sizes = _split_sizes(node, static_dim(shape_of(data)[axis]))
     if len(sizes) == 1:
         return [data]
     starts = [sum(sizes[:place]) for place in range(1, len(sizes))]
     parts = build.call("split", data, indices_or_sections=tuple(starts), axis=axis)
     return [build.item(parts, place) for place in range(len(sizes))]
+
+
+def _split_at_run_time(build: Builder, data: Expr, axis: int, sizes: Expr) -> list[Expr]:
+    """Parts whose sizes are computed; how many there are is known."""
+    count = vector_length(sizes)
+    ends = build.call("cumsum", int64_vector(build, sizes), axis=0)
+    bounds: list[Expr] = [build.constant(0)]
+    bounds += [build.call("take", ends, build.constant(place), axis=0) for place in range(count)]
+    pairs = zip(bounds[:-1], bounds[1:], strict=True)
+    ranges = [range_at_run_time(build, begin, end) for begin, end in pairs]
+    return [build.call("take", data, each, axis=axis) for each in ranges]
 
 
 def _split_sizes(node: OnnxNode, total: int) -> tuple[int, ...]:
@@ -167,6 +220,8 @@ def _split_sizes(node: OnnxNode, total: int) -> tuple[int, ...]:
 def translate_tile(node: OnnxNode, build: Builder) -> Expr:
     """Repetitions along each axis."""
     data = node.input(0)
+    if not is_known(node.input(1)):
+        return build.call("dyn.tile", data, int64_vector(build, node.input(1)))
     repeats = known_integers(node.input(1), "the input repeats")
     if len(repeats) != rank_of(data) or any(number < 0 for number in repeats):
         raise ModelError(f"{repeats} are no repetitions of a tensor of {rank_of(data)} axes.")

@@ -8,13 +8,16 @@ from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.build import (
     Builder,
     checked_axis,
+    is_known,
     known_integer,
     rank_of,
     shape_of,
     static_dim,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.operators.reshape import reshape_like_source
 from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.frontend.onnx_import.run_time_axes import axis_in_the_middle
 from relay_tune.ir.expr import Expr
 
 
@@ -43,8 +46,14 @@ def _nothing(build: Builder, data: Expr, axis: int) -> list[Expr | None]:
 
 def _cumulative(name: str) -> Translator:
     def translate(node: OnnxNode, build: Builder) -> Expr:
-        data = node.input(0)
-        axis = checked_axis(known_integer(node.input(1), "the input axis"), rank_of(data))
+        data, axis = node.input(0), node.input(1)
+        if not is_known(axis):
+            seen = axis_in_the_middle(build, data, axis)
+            return reshape_like_source(build, accumulated(node, build, seen, 1), data)
+        place = checked_axis(known_integer(axis, "the input axis"), rank_of(data))
+        return accumulated(node, build, data, place)
+
+    def accumulated(node: OnnxNode, build: Builder, data: Expr, axis: int) -> Expr:
         backwards = node.flag("reverse", 0)
         exclusive = node.flag("exclusive", 0)
         if backwards:
