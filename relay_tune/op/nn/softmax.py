@@ -1,8 +1,9 @@
 """nn.softmax, nn.log_softmax: maximum, exponential, sum, share of it.
 
-The exponential of a distance d is computed as 2^(d log2(e)): powers of two take fewer instructions,
-and the product with log2(e) and the subtraction of the maximum are one. The maximum passes NaN
-over: its exponential is NaN, and so is the sum.
+The exponential of a difference d is computed as 2^(d log2(e)): powers of two take fewer
+instructions. The difference is taken first: products of large logits with log2(e) overflow, and
+round by more than 1 from 2^24 on. The maximum ignores NaN: its exponential is NaN, and so is the
+sum.
 """
 
 from __future__ import annotations
@@ -53,22 +54,31 @@ def _reduce_along(name: str, operation: str, data: Tensor, axis: int, dtype: str
     return compute_elements(name, _without(data.shape, axis), element)
 
 
+def _differences(data: Tensor, axis: int) -> Tensor:
+    """Each element less the largest one of its row along `axis`, in float32 or wider."""
+    dtype = wide_dtype(data.dtype)
+    highest = _reduce_along("softmax_max", "fmax", data, axis, dtype)
+    return compute_elements(
+        "softmax_shifted",
+        data.shape,
+        lambda *axes: cast(data[axes], dtype) - highest[_without(axes, axis)],
+    )
+
+
+def _exponentials(differences: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+    """e to the power of each difference, and the sums of these along `axis`."""
+    exponential = compute_elements(
+        "softmax_exp", differences.shape, lambda *axes: unary("exp2", differences[axes] * LOG2_E)
+    )
+    total = _reduce_along("softmax_sum", "sum", exponential, axis, differences.dtype)
+    return exponential, total
+
+
 def _softmax(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -> list[Tensor]:
     (data,) = inputs
     axis = normalized_axis(attributes.axis, data.rank)
     dtype = wide_dtype(data.dtype)
-    highest = _reduce_along("softmax_max", "fmax", data, axis, dtype)
-    lowered = compute_elements(
-        "softmax_lowered", highest.shape, lambda *axes: highest[axes] * -LOG2_E
-    )
-    exponential = compute_elements(
-        "softmax_exp",
-        data.shape,
-        lambda *axes: unary(
-            "exp2", cast(data[axes], dtype) * LOG2_E + lowered[_without(axes, axis)]
-        ),
-    )
-    total = _reduce_along("softmax_sum", "sum", exponential, axis, dtype)
+    exponential, total = _exponentials(_differences(data, axis), axis)
     share = compute_elements(  # one division for each row: they are slower than products
         "softmax_share", total.shape, lambda *axes: literal(1.0, dtype) / total[axes]
     )
@@ -84,17 +94,8 @@ def _softmax(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -> li
 def _log_softmax(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -> list[Tensor]:
     (data,) = inputs
     axis = normalized_axis(attributes.axis, data.rank)
-    dtype = wide_dtype(data.dtype)
-    highest = _reduce_along("softmax_max", "fmax", data, axis, dtype)
-    shifted = compute_elements(
-        "softmax_shifted",
-        data.shape,
-        lambda *axes: cast(data[axes], dtype) - highest[_without(axes, axis)],
-    )
-    exponential = compute_elements(
-        "softmax_exp", data.shape, lambda *axes: unary("exp2", shifted[axes] * LOG2_E)
-    )
-    total = _reduce_along("softmax_sum", "sum", exponential, axis, dtype)
+    differences = _differences(data, axis)
+    _, total = _exponentials(differences, axis)
     logarithm = compute_elements(
         "softmax_log", total.shape, lambda *axes: unary("log", total[axes])
     )
@@ -102,7 +103,7 @@ def _log_softmax(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -
         compute_elements(
             "log_softmax",
             data.shape,
-            lambda *axes: cast(shifted[axes] - logarithm[_without(axes, axis)], data.dtype),
+            lambda *axes: cast(differences[axes] - logarithm[_without(axes, axis)], data.dtype),
         )
     ]
 
