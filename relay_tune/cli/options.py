@@ -53,7 +53,8 @@ def add_accuracy(parser: ArgumentParser) -> None:
         "--accuracy",
         choices=[str(each) for each in Accuracy],
         default=str(Accuracy.FAST),
-        help="exact rules out algorithms that round more than direct ones (default: fast)",
+        help="exact: as direct sums; fast: no value reaches results that do not depend on it, but "
+        "for tiles of Winograd convolutions; relaxed: all algorithms (default: fast)",
     )
 
 

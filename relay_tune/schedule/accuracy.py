@@ -1,60 +1,78 @@
-"""How near results have to come to those of the computation as it is written."""
+"""How near results have to come to those of direct sums, and what algorithms say of theirs."""
 
 from __future__ import annotations
 
-from enum import StrEnum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from types import MappingProxyType
 
 from relay_tune.errors import InputError
 
 
 class Accuracy(StrEnum):
-    """Which algorithms may be chosen.
+    """Which algorithms may be chosen; each level allows those of the ones before it.
 
     Attributes:
-        EXACT: those whose rounding errors are about as large as those of direct computation.
-        FAST: all of them; outputs of networks stay within 1e-4 of direct computation.
+        EXACT: those that round as direct sums in float32 do, and depend on the same values.
+        FAST: also those with results within 1e-5 of the largest of their row or tile. A result
+            depends on no value that it does not depend on mathematically, save on those in its tile
+            of a Winograd convolution, which is part of one sample.
+        RELAXED: all of them; the values of a sample may cost others digits, or all digits if they
+            are infinite or NaN.
     """
 
     EXACT = "exact"
     FAST = "fast"
+    RELAXED = "relaxed"
 
 
-INEXACT_ALGORITHMS = frozenset({"winograd4", "bf16x3", "strassen"})
-"""Two bfloat16 parts of each factor leave out 2^-17 of a product.
+class Mixing(IntEnum):
+    """Which values a result depends on beside those that it depends on mathematically.
 
-The constants of F(4x4, 3x3) reach from 1/24 to 8: sums lose about two more bits than F(2x2, 3x3)
-(B. Barabasz et al., Error analysis and improving the accuracy of Winograd convolution, 2018)."""
-
-
-EXACT_STAND_INS = {"bf16x6": "bf16x3"}
-"""Algorithms with an inexact one beside them that takes half the time."""
-
-LARGE_PRODUCTS = 32_000_000
-"""Multiplications from which on a product is worth the rounding of an inexact algorithm.
-
-Those of small products would add up in networks of many: all of mobilenet_v2's with three products
-of bfloat16 moved its outputs by 2e-4, those of resnet50 and bert_base, which are large, by 2e-5 and
-4e-5.
-"""
-
-
-def is_offered(algorithm: str, accuracy: Accuracy, multiplications: int) -> bool:
-    """Whether an algorithm, in whatever form, is worth a look under an accuracy.
-
-    `multiplications` are those of the products that matrix registers can compute.
+    Attributes:
+        NOTHING: none.
+        TILE: those that the other results of its tile of a Winograd convolution depend on.
+        SAMPLES: any, those of other samples too.
     """
-    if not is_allowed(algorithm, accuracy):
-        return False
-    name = algorithm.split("_")[0]
-    may_be_inexact = accuracy is Accuracy.FAST and multiplications >= LARGE_PRODUCTS
-    if name in EXACT_STAND_INS:
-        return not may_be_inexact
-    return name not in EXACT_STAND_INS.values() or may_be_inexact
+
+    NOTHING = 0
+    TILE = 1
+    SAMPLES = 2
 
 
-def is_allowed(algorithm: str, accuracy: Accuracy) -> bool:
-    """Whether an algorithm, in whatever blocks ("winograd4_tiles28"), may be chosen."""
-    return accuracy is Accuracy.FAST or algorithm.split("_")[0] not in INEXACT_ALGORITHMS
+@dataclass(frozen=True, slots=True)
+class Exactness:
+    """What an algorithm keeps of direct sums.
+
+    Attributes:
+        mixing: which values a result depends on beside its own.
+        rounds_more: whether rounding errors are larger than those of direct sums in float32.
+    """
+
+    mixing: Mixing = Mixing.NOTHING
+    rounds_more: bool = False
+
+
+_LIMITS: Mapping[Accuracy, Exactness] = MappingProxyType(
+    {
+        Accuracy.EXACT: Exactness(),
+        Accuracy.FAST: Exactness(Mixing.TILE, rounds_more=True),
+        Accuracy.RELAXED: Exactness(Mixing.SAMPLES, rounds_more=True),
+    }
+)
+"""What each level allows at most."""
+
+
+def is_allowed(exactness: Exactness, accuracy: Accuracy) -> bool:
+    """Whether an algorithm of this exactness may be chosen."""
+    limit = _LIMITS[accuracy]
+    return exactness.mixing <= limit.mixing and exactness.rounds_more <= limit.rounds_more
+
+
+def least_accuracy(exactness: Exactness) -> Accuracy:
+    """The strictest level that allows an exactness."""
+    return next(accuracy for accuracy in Accuracy if is_allowed(exactness, accuracy))
 
 
 def parse_accuracy(text: str) -> Accuracy:

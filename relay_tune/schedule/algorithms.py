@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
 from relay_tune.errors import InputError
 from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.accuracy import Accuracy, Exactness, Mixing, is_allowed
 from relay_tune.schedule.constant_stages import fold_constant_stages
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.matrix_tiles.stages import matrix_program, ways_to_gather
@@ -27,14 +29,16 @@ from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Tensor
 
 WINOGRAD: Mapping[str, int] = MappingProxyType({"winograd2": 2, "winograd4": 4})
-"""Winograd's filtering, by the extent of the output tiles."""
+"""Winograd convolutions, by the extent of the output tiles."""
 
 SPLITS: Mapping[str, int] = MappingProxyType({"split4": 4})
 """Long sums over weights, by the number of their parts; 2 parts were never faster than 4."""
 
-
 STRASSEN = "strassen"
 """Large products with seven multiplications of halves instead of eight."""
+
+ROWS = "rows"
+"""The direct algorithm in blocks of rows: "rows8" has blocks of 8."""
 
 MATRIX_PRODUCTS: Mapping[str, tuple[int, bool]] = MappingProxyType(
     {
@@ -46,6 +50,88 @@ MATRIX_PRODUCTS: Mapping[str, tuple[int, bool]] = MappingProxyType(
 )
 """Sums of 3 or 6 products of bfloat16 on matrix registers: the parts of each factor, and whether
 what a row reads is copied to one place."""
+
+LARGE_PRODUCTS = 32_000_000
+"""Multiplications from which on a product is worth the rounding of two parts.
+
+Those of small products would add up in networks of many: all of mobilenet_v2's with three products
+of bfloat16 moved its outputs by 2e-4, those of resnet50 and bert_base, which are large, by 2e-5 and
+4e-5.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """What a user's choice of accuracy, a machine and the size of a program decide about.
+
+    Attributes:
+        name: its name without the size of blocks.
+        exactness: what it keeps of direct sums.
+        least_multiplications: with fewer, in products for matrix registers, it is not offered.
+        unless_offered: the algorithm that it is not worth a look beside.
+    """
+
+    name: str
+    exactness: Exactness = Exactness()
+    least_multiplications: int = 0
+    unless_offered: str | None = None
+
+
+_TILED = Exactness(Mixing.TILE, rounds_more=True)
+_TWO_PARTS = Exactness(rounds_more=True)
+
+ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
+    {
+        found.name: found
+        for found in (
+            Algorithm(DIRECT),
+            Algorithm(ROWS),
+            *(Algorithm(name) for name in SPLITS),
+            Algorithm(STRASSEN, Exactness(Mixing.SAMPLES, rounds_more=True)),
+            Algorithm("bf16x3", _TWO_PARTS, LARGE_PRODUCTS),
+            Algorithm("bf16x3_gathered", _TWO_PARTS, LARGE_PRODUCTS),
+            Algorithm("bf16x6", unless_offered="bf16x3"),
+            Algorithm("bf16x6_gathered", unless_offered="bf16x3_gathered"),
+            *(Algorithm(name, _TILED) for name in WINOGRAD),
+        )
+    }
+)
+"""All algorithms by name.
+
+Two bfloat16 parts of each factor leave out 2^-17 of a product. The constants of F(4x4, 3x3) reach
+from 1/24 to 8: sums lose about two more bits than F(2x2, 3x3) (B. Barabasz et al., Error analysis
+and improving the accuracy of Winograd convolution, 2018).
+"""
+
+
+def algorithm_named(name: str) -> Algorithm:
+    """The algorithm of a name with or without the size of blocks ("winograd4_tiles28", "rows8").
+
+    Raises InputError if there is none.
+    """
+    base = ROWS if rows_of(name) is not None else _name_and_tiles(name)[0]
+    if base in ALGORITHMS and name != ROWS:
+        return ALGORITHMS[base]
+    known = [each for each in ALGORITHMS if each != ROWS]
+    raise InputError(
+        f"There is no algorithm {name!r}.",
+        notes=(f"Known: {', '.join(known)}, winograd4_tiles28, rows1 and the like.",),
+        remedy="Use one of these, or omit the schedule.",
+    )
+
+
+def is_offered(name: str, accuracy: Accuracy, multiplications: int) -> bool:
+    """Whether an algorithm, in whatever blocks, is worth a look under an accuracy.
+
+    `multiplications` are those of the products that matrix registers can compute.
+    """
+    algorithm = algorithm_named(name)
+    if not is_allowed(algorithm.exactness, accuracy):
+        return False
+    if multiplications < algorithm.least_multiplications:
+        return False
+    better = algorithm.unless_offered
+    return better is None or not is_offered(better, accuracy, multiplications)
 
 
 def algorithms(program: TensorProgram) -> tuple[str, ...]:
@@ -108,23 +194,8 @@ def _changed(program: TensorProgram, algorithm: str) -> TensorProgram | None:
     if algorithm in MATRIX_PRODUCTS:
         parts, gathers = MATRIX_PRODUCTS[algorithm]
         return matrix_program(program, parts, gathers)
-    name, tiles = _name_and_tiles(algorithm)
-    if name in WINOGRAD:
-        return winograd_program(program, WINOGRAD[name], tiles)
-    known = (
-        DIRECT,
-        *SPLITS,
-        STRASSEN,
-        *MATRIX_PRODUCTS,
-        *WINOGRAD,
-        "winograd4_tiles28",
-        "rows1 and the like",
-    )
-    raise InputError(
-        f"There is no algorithm {algorithm!r}.",
-        notes=(f"Known: {', '.join(known)}.",),
-        remedy="Use one of these, or leave the schedule away.",
-    )
+    name = algorithm_named(algorithm).name
+    return winograd_program(program, WINOGRAD[name], _name_and_tiles(algorithm)[1])
 
 
 def in_steps(
@@ -144,5 +215,5 @@ def in_steps(
 
 def _name_and_tiles(algorithm: str) -> tuple[str, int | None]:
     """The name of an algorithm without its blocks, and the tiles of each block."""
-    found = re.fullmatch(r"(.+)_tiles([1-9][0-9]{0,3})", algorithm)
+    found = re.fullmatch(rf"({'|'.join(WINOGRAD)})_tiles([1-9][0-9]{{0,3}})", algorithm)
     return (algorithm, None) if found is None else (found[1], int(found[2]))

@@ -7,13 +7,15 @@ from dataclasses import dataclass, field, replace
 
 from relay_tune.errors import InputError
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.accuracy import Accuracy, is_allowed, is_offered
+from relay_tune.schedule.accuracy import Accuracy, is_allowed, least_accuracy
 from relay_tune.schedule.algorithms import (
     MATRIX_PRODUCTS,
     STRASSEN,
+    algorithm_named,
     algorithms,
     can_run,
     in_steps,
+    is_offered,
     prepared_program,
 )
 from relay_tune.schedule.build_nests import build_nests
@@ -168,10 +170,12 @@ class Plan:
         """
         if algorithm == self.algorithm:
             return self
-        if not is_allowed(algorithm, self.accuracy):
+        exactness = algorithm_named(algorithm).exactness
+        if not is_allowed(exactness, self.accuracy):
             raise InputError(
                 f"The algorithm {algorithm} is not {self.accuracy}.",
-                remedy="Allow it with --accuracy fast, or use another schedule.",
+                remedy=f"Allow it with --accuracy {least_accuracy(exactness)}, "
+                "or use another schedule.",
             )
         if algorithm not in self._others:
             self._others[self.algorithm] = self

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import logs
+from relay_tune.errors import InputError
+from relay_tune.schedule.accuracy import Accuracy, is_allowed
+from relay_tune.schedule.algorithms import algorithm_named
+from relay_tune.schedule.schedule import algorithm_of
 from relay_tune.tuning.marks import MarkKind
 from relay_tune.tuning.result import TaskResult
 from relay_tune.tuning.scope import Scope
 from relay_tune.tuning.tasks import Task
+
+UNNAMED = Accuracy.RELAXED
+"""The accuracy of marks without one: what was `fast` then allowed all algorithms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,22 +27,35 @@ class FinishedMark:
         scope: what it was measured for.
         share: the budget of the run, in candidates for each task.
         default: the JSON text of the default schedule; empty where there is nothing to choose.
+        accuracy: the accuracy whose algorithms were searched.
     """
 
     scope: Scope
     share: float
     default: str
+    accuracy: Accuracy = Accuracy.FAST
 
     def to_json(self) -> object:
         """See `Mark.to_json`."""
         scope = self.scope
-        return [scope.target, scope.threads, scope.code_version, self.share, self.default]
+        return [
+            scope.target,
+            scope.threads,
+            scope.code_version,
+            self.share,
+            self.default,
+            str(self.accuracy),
+        ]
 
 
 def _read(mark: object) -> FinishedMark | None:
     match mark:
-        case [str(target), int(threads), str(version), (int() | float()) as share, str(default)]:
-            return FinishedMark(Scope(target, threads, version), float(share), default)
+        case [str(target), int(threads), str(version), int() | float() as share, str(default)]:
+            scope = Scope(target, threads, version)
+            return FinishedMark(scope, float(share), default, UNNAMED)
+        case [*earlier, str(accuracy)] if accuracy in list(Accuracy):
+            found = _read(earlier)
+            return None if found is None else replace(found, accuracy=Accuracy(accuracy))
     return None
 
 
@@ -49,7 +69,11 @@ def earlier_result(
     """What earlier runs made of a task; None where there was nothing to choose."""
     if not mark.default:
         return None
-    times = {record.schedule: record.seconds for record in records if record.status == "ok"}
+    times = {
+        record.schedule: record.seconds
+        for record in records
+        if record.status == "ok" and _is_allowed(record.schedule, mark.accuracy)
+    }
     correct = [seconds for seconds in times.values() if seconds is not None]
     return TaskResult(
         title=task.key.title,
@@ -62,3 +86,12 @@ def earlier_result(
         operations=task.operations,
         reason=FINISHED_EARLIER,
     )
+
+
+def _is_allowed(schedule: str, accuracy: Accuracy) -> bool:
+    """Whether a schedule's JSON text has an algorithm that exists and that an accuracy allows."""
+    try:
+        algorithm = algorithm_named(algorithm_of(schedule))
+    except InputError:
+        return False
+    return is_allowed(algorithm.exactness, accuracy)

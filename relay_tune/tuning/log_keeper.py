@@ -117,9 +117,10 @@ class LogKeeper:
             )
 
     def finished(self, task: Task) -> FinishedMark | None:
-        """The mark of a task that came to an end in an earlier run."""
+        """The mark of a task that came to an end in an earlier run with the same accuracy."""
+        wanted = self.scope, task.plan.accuracy
         marks = FINISHED.of(self._description(task))
-        return next((mark for mark in marks if mark.scope == self.scope), None)
+        return next((mark for mark in marks if (mark.scope, mark.accuracy) == wanted), None)
 
     def finish(self, task: Task, share: float, default: Schedule | None) -> None:
         """Mark a task that came to an end with a budget of so many candidates for each task.
@@ -128,7 +129,7 @@ class LogKeeper:
         """
         known = self._description(task)
         text = "" if default is None else default.to_json()
-        mark = FinishedMark(self.scope, share, text)
+        mark = FinishedMark(self.scope, share, text, task.plan.accuracy)
         self._put_description(task, known, FINISHED.added(known, mark))
 
     def describe(self, task: Task, works: Iterable[KernelWork]) -> None:

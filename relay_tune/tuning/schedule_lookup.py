@@ -30,11 +30,15 @@ from relay_tune.tuning.log_keeper import description_of
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A schedule that the log offers; `seconds` decides between those of as many threads."""
+    """A schedule that the log offers; `seconds` decides between those of as many threads.
+
+    Those that are older than a mark serve where the schedule of the mark does not fit.
+    """
 
     threads: int
     seconds: float
     schedule: str
+    is_older: bool = False
 
 
 class ScheduleLookup:
@@ -66,16 +70,16 @@ class ScheduleLookup:
                 known = _Known(mark.scope.threads, mark.seconds, mark.schedule)
                 self._known.setdefault(digest, []).append(known)
         for record in records:
-            is_newer = record.created > since.get((record.workload, record.threads), -math.inf)
-            if record.status is logs.Status.OK and record.seconds is not None and is_newer:
-                known = _Known(record.threads, record.seconds, record.schedule)
+            is_older = record.created <= since.get((record.workload, record.threads), -math.inf)
+            if record.status is logs.Status.OK and record.seconds is not None:
+                known = _Known(record.threads, record.seconds, record.schedule, is_older)
                 self._known.setdefault(record.workload, []).append(known)
 
     def __call__(self, key: PrimitiveKey, plan: Plan) -> Schedule | None:
         """The fastest schedule that fits a primitive, or None if the log knows none.
 
-        Schedules for as many threads come first. One that held in a network stands for all that
-        were measured before.
+        Schedules for as many threads come first. One that held in a network comes before all that
+        were measured earlier.
         """
         for known in sorted(self._known.get(key.digest, []), key=self._preference):
             try:
@@ -89,8 +93,8 @@ class ScheduleLookup:
             return schedule
         return None
 
-    def _preference(self, known: _Known) -> tuple[int, float]:
-        return abs(known.threads - self._threads), known.seconds
+    def _preference(self, known: _Known) -> tuple[bool, int, float]:
+        return known.is_older, abs(known.threads - self._threads), known.seconds
 
 
 def schedule_lookup(

@@ -67,7 +67,8 @@ def tune(
         minutes: time to spend; by default 3.
         target: `native`; kernels for other machines cannot be measured here.
         threads: how many threads the kernels run on; by default all processors of this process.
-        accuracy: `fast`, or `exact` to rule out algorithms that round more than direct ones.
+        accuracy: `exact` (as direct sums), `fast` (values reach no results that do not depend on
+            them, but for tiles of Winograd convolutions) or `relaxed` (all algorithms).
         seed: of all random choices.
         progress: is called with each event (`relay_tune.tuning.events`).
 

@@ -70,7 +70,8 @@ def build(
         log: a tuning log; primitives that it does not know get good default schedules.
         target: `native`, or `TRIPLE[:CPU[:+feature,...]]`.
         threads: how many threads the code is made for; by default all processors of this process.
-        accuracy: `fast`, or `exact` to rule out algorithms that round more than direct ones.
+        accuracy: `exact` (as direct sums), `fast` (values reach no results that do not depend on
+            them, but for tiles of Winograd convolutions) or `relaxed` (all algorithms).
         report: is told, line by line, what is being compiled.
         coverage: is told which primitives were found in the log.
         sizes: sizes of open dimensions for which products with weights get code of their own, with

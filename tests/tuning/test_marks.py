@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.tuning.finished_tasks import FINISHED, FinishedMark
 from relay_tune.tuning.kept_schedules import KEPT, KeptSchedule
 from relay_tune.tuning.scope import Scope
@@ -22,6 +23,18 @@ def test_marks_survive_the_log() -> None:
     assert read["title"] == "dense"
     assert FINISHED.of(read) == [FINISHED_MARK]
     assert KEPT.of(read) == [KEPT_MARK]
+
+
+@pytest.mark.parametrize("accuracy", Accuracy)
+def test_marks_know_the_accuracy_of_the_search(accuracy: Accuracy) -> None:
+    mark = replace(FINISHED_MARK, accuracy=accuracy)
+    assert FINISHED.of(json.loads(json.dumps(FINISHED.added({}, mark)))) == [mark]
+
+
+def test_marks_without_an_accuracy_are_of_searches_under_all_algorithms() -> None:
+    (mark,) = FINISHED.of({"finished": [["machine", 2, "5", 64.0, "{}"]]})
+    assert mark == replace(FINISHED_MARK, accuracy=Accuracy.RELAXED)
+    assert FINISHED.of({"finished": [["machine", 2, "5", 64.0, "{}", "perfect"]]}) == []
 
 
 def test_the_last_mark_of_a_scope_counts() -> None:

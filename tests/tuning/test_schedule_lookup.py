@@ -20,6 +20,7 @@ from relay_tune.ir.operator import find_operator
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.runtime.target_machine import machine_of
+from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.log_keeper import LogKeeper
@@ -27,6 +28,13 @@ from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.schedule_lookup import schedule_lookup
 from relay_tune.tuning.scope import Scope
 from relay_tune.tuning.tasks import Task, extract_tasks
+
+CONVOLUTION = """
+#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 32, 26, 26), float32]) {
+  nn.conv2d(%x, ones(shape=(32, 32, 3, 3), dtype="float32"), channels=32, kernel_size=(3, 3))
+}
+"""
 
 
 def record(task: Task, target: Target, schedule: str, seconds: float, threads: int) -> logs.Record:
@@ -111,13 +119,7 @@ def test_a_missing_log_is_an_input_error(target: Target, tmp_path: Path) -> None
 
 
 def test_a_schedule_under_another_algorithm_is_found(target: Target, tmp_path: Path) -> None:
-    convolution = parse("""
-#[version = "0.0.5"]
-def @main(%x: Tensor[(1, 32, 26, 26), float32]) {
-  nn.conv2d(%x, ones(shape=(32, 32, 3, 3), dtype="float32"), channels=32, kernel_size=(3, 3))
-}
-""")
-    tasks = extract_tasks(default_pipeline()(convolution))
+    tasks = extract_tasks(default_pipeline()(parse(CONVOLUTION)))
     task = next(task for task in tasks if "conv2d" in task.key.title)
     plan = task.plan.with_algorithm("winograd2")
     schedule = ProgramSpace(plan, machine_of(target), 2).default
@@ -150,6 +152,27 @@ def test_what_held_in_a_network_stands_for_all_that_was_measured_before(
     keeper.keep(tasks[0], early, 1e-6, 2)
     assert chosen() == early and len(keeper.kept(tasks[0])) == 1
     keeper.close()
+
+
+def test_where_what_held_is_ruled_out_the_best_of_the_others_is_taken(
+    target: Target, tmp_path: Path
+) -> None:
+    tasks = extract_tasks(default_pipeline()(parse(CONVOLUTION)), Accuracy.EXACT)
+    task = next(task for task in tasks if "conv2d" in task.key.title)
+    machine = machine_of(target)
+    fast = task.plan.with_accuracy(Accuracy.FAST).with_algorithm("winograd2")
+    held = fast.default_under_algorithm(machine, 2)[1]
+    space = ProgramSpace(task.plan, machine, 2)
+    slow, quick = (space.schedule(space.space.random(Random(seed))) for seed in (1, 2))
+    keeper = LogKeeper(tmp_path / "log.db", Scope(target.key, 2, CODE_VERSION))
+    keeper.append(task, slow, Measurement(Outcome.OK, 3e-6), [])
+    keeper.append(task, quick, Measurement(Outcome.OK, 2e-6), [])
+    keeper.keep(task, held, 1e-6, 2)
+    keeper.close()
+    lookup = schedule_lookup(tmp_path / "log.db", target, 2, CODE_VERSION)
+    assert lookup(task.key, fast) == held
+    assert lookup(task.key, task.plan) == quick
+    assert lookup.skipped == {"The algorithm winograd2 is not exact": 1}
 
 
 def matrix_schedule(task: Task) -> str:

@@ -4,6 +4,10 @@ A float32 is the sum of two or three bfloat16, each of which has 8 bits: what on
 the next one holds (G. Henry, P. Tang and A. Heinecke, Leveraging the bfloat16 artificial
 intelligence datatype for higher-precision computations, ARITH 2019, section II).
 
+Of an infinite float32, the last part alone is infinite, and the others have its sign. It meets the
+other factor's first part only, which has the sign of that factor: so sums
+of products are infinite or NaN where sums of float32 are.
+
     parts[p, .., i]        part p of the data, rows of which are read 32 elements at a time
     pairs[o // 16, .., k // 32, p, (k % 32) // 2, o % 16, k % 2]        part p of the constants
 """
@@ -19,12 +23,15 @@ import numpy as np
 
 from relay_tune.schedule.products import Product
 from relay_tune.tensor.affine import axis_affine
-from relay_tune.tensor.expression import Axis, Scalar, Tensor, binary, cast, literal, select
+from relay_tune.tensor.expression import Axis, Scalar, Tensor, binary, cast, literal, select, unary
 from relay_tune.tensor.matrix_registers import COLUMNS, STEPS
 from relay_tune.tensor.tensor import compute
 from relay_tune.tensor.walk import substitute
 
 PAIR = 2
+
+LARGEST = np.float32(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
+"""The largest bfloat16; somewhat larger float32 round to an infinity."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -45,7 +52,8 @@ class LeftOperand:
 def steps_in_place(product: Product) -> int:
     """How many of the last reduction axes run over data that lie beside each other.
 
-    Such are the channels, and with them the columns of a window that moves over them.
+    Such are the channels, and with them the columns of a window that moves over them, if these fill
+    registers: else what follows the window would be multiplied by zeros, and its NaN would spread.
     """
     *upper, channel = product.data.indices
     if channel is not product.steps[-1] or channel.extent != product.data.tensor.shape[-1]:
@@ -66,14 +74,12 @@ def rows_in_place(product: Product, data: Tensor, parts: int) -> LeftOperand | N
     column, start = window
     channels = data.shape[-1]
     whole = data.shape[-2] * channels
-    last = sum(form * (axis.extent - 1) for axis, form in start.items()) * channels
-    width = max(whole, last + _rounded(column.extent * channels))
 
     def element(*at: Scalar) -> Scalar:
         *lead, i = at
         return data[(*lead, i // channels, i % channels)]
 
-    stored = _parts(parts, (*data.shape[:-2], width), whole, element)
+    stored = _parts(parts, (*data.shape[:-2], whole), whole, element)
     first: Scalar = literal(0, channel.dtype)
     for axis, factor in start.items():
         first = first + axis * (factor * channels)
@@ -155,11 +161,13 @@ def stored_pairs(product: Product, weight: Tensor, inner: int, parts: int) -> Te
 def split_floats(values: np.ndarray, parts: int) -> list[np.ndarray]:
     """The bfloat16 parts of float32 values, the largest first."""
     found, rest = [], values
-    for _ in range(parts):
-        part = rest.astype(ml_dtypes.bfloat16)
+    for _ in range(parts - 1):
+        is_large = np.abs(rest) > LARGEST
+        bound = np.where(np.isinf(rest), np.float32(1), LARGEST)
+        part = np.where(is_large, np.copysign(bound, rest), rest).astype(ml_dtypes.bfloat16)
         found.append(part)
         rest = rest - part.astype(np.float32)
-    return found
+    return [*found, rest.astype(ml_dtypes.bfloat16)]
 
 
 def _channels_in_place(product: Product, data: Tensor, parts: int) -> LeftOperand:
@@ -176,7 +184,9 @@ def _window(product: Product, upper: Sequence[Scalar]) -> tuple[Axis, dict[Axis,
     if not upper or len(product.steps) < 2:
         return None
     form = axis_affine(upper[-1])
-    column = product.steps[-2]
+    column, channel = product.steps[-2:]
+    if column.extent * channel.extent % STEPS:
+        return None
     if form is None or form.constant or form.coefficient(column) != 1:
         return None
     if any(column in _axes(index) for index in upper[:-1]):
@@ -213,10 +223,12 @@ def _part(number: Scalar, value: Scalar, parts: int) -> Scalar:
 def _pieces(value: Scalar, parts: int) -> list[Scalar]:
     found: list[Scalar] = []
     rest = value
-    for _ in range(parts):
-        found.append(cast(rest, "bfloat16"))
+    for _ in range(parts - 1):
+        is_large = binary("gt", unary("abs", rest), float(LARGEST))
+        bound = select(unary("isinf", rest), literal(1.0, rest.dtype), float(LARGEST))
+        found.append(cast(select(is_large, unary("sign", rest) * bound, rest), "bfloat16"))
         rest = rest - cast(found[-1], "float32")
-    return found
+    return [*found, cast(rest, "bfloat16")]
 
 
 def _digits(number: Scalar, extents: Sequence[int]) -> list[Scalar]:

@@ -7,9 +7,8 @@
 Two parts with three products leave out about 2^-17 of the largest summand, three parts with six
 about as much as float32 rounds anyway (Henry, Tang and Heinecke, ARITH 2019, section III).
 
-A NaN, an infinity, or more than 3.39e38, which rounds to an infinity, gives NaN. Where a window is
-read in place and does not fill its registers, zeros multiply what follows it in its line: it gets a
-NaN from there, too. Parts below 2^-126 count as zero, so that numbers below 2^-110 lose bits.
+Infinities and NaN come out where sums of float32 put them (see `operands`). Parts below 2^-126
+count as zero, so that numbers below 2^-110 lose bits.
 
 Matrix registers multiply bfloat16 some fifteen times as fast as vector registers multiply float32.
 """

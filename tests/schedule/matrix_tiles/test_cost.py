@@ -51,8 +51,8 @@ def test_more_of_anything_takes_longer() -> None:
 
 
 def test_rows_that_begin_within_a_line_take_longer() -> None:
-    aligned, aligned_product = matrix_nest(convolution_program((1, 16, 16, 32, 16)))
-    torn, torn_product = matrix_nest(convolution_program((1, 16, 16, 31, 16)))
+    aligned, aligned_product = matrix_nest(convolution_program((1, 16, 16, 32, 16), kernel=(3, 1)))
+    torn, torn_product = matrix_nest(convolution_program((1, 16, 16, 8, 16), kernel=(3, 4)))
     assert len(aligned.reduction) == len(torn.reduction)
     whole = tile_cycles(aligned, aligned_product, 16, 1)
     assert whole < tile_cycles(torn, torn_product, 16, 1)

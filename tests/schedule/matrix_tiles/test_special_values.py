@@ -50,34 +50,25 @@ def test_a_row_that_reads_no_such_number_is_not_touched(
     (x,) = program.inputs
     feeds[x][10, 5] = value
     found = result(program, algorithm, feeds, way)
-    assert np.isnan(found[10]).all()
+    (direct,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
+    np.testing.assert_allclose(found[10], direct[10], 2e-5)
     others = np.arange(21) != 10
     np.testing.assert_array_equal(found[others], expected[others])
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("algorithm", ["bf16x3", "bf16x3_gathered", "bf16x6"])
-def test_windows_that_fill_registers_see_their_own_elements_only(algorithm: str, way: str) -> None:
-    program = convolution_program((1, 4, 6, 32, 16))
-    bad = spoilt(program, algorithm, way, at=(2, 4))
-    assert bad == windows_around(2, 4)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_other_windows_see_what_follows_them_in_their_line(way: str) -> None:
-    """Three pixels of three channels are 9 of 32 steps; zeros multiply those behind them."""
-    program = convolution_program((1, 4, 6, 3, 16))
-    own = windows_around(2, 4)
-    assert spoilt(program, "bf16x3", way, at=(2, 4)) == own | {
-        (line, column) for line in (0, 1, 2) for column in (0, 1)
-    }
-    assert spoilt(program, "bf16x3_gathered", way, at=(2, 4)) == own
+@pytest.mark.parametrize("channels", [3, 16, 32])
+def test_windows_see_their_own_elements_only(channels: int, algorithm: str, way: str) -> None:
+    """Three pixels of three channels are 9 of 32 steps, three of 32 channels fill registers."""
+    program = convolution_program((1, 4, 6, channels, 16))
+    assert spoilt(program, algorithm, way, at=(2, 4)) == windows_around(2, 4)
 
 
 def spoilt(
     program: TensorProgram, algorithm: str, way: str, at: tuple[int, int]
 ) -> set[tuple[int, int]]:
-    """The places of a 3x3 convolution's result that an infinity at a place of the data makes NaN.
+    """The places of a 3x3 convolution's result that an infinity at a place of the data reaches.
 
     All others are as without it.
     """
@@ -85,7 +76,7 @@ def spoilt(
     expected = result(program, algorithm, feeds, way)[0]
     feeds[program.inputs[0]][0, *at, 1] = np.inf
     found = result(program, algorithm, feeds, way)[0]
-    bad = np.isnan(found).all(axis=-1)
+    bad = (~np.isfinite(found)).all(axis=-1)
     np.testing.assert_array_equal(found[~bad], expected[~bad])
     return {(int(line), int(column)) for line, column in np.argwhere(bad)}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.algorithms import MATRIX_PRODUCTS, prepared_program
+from relay_tune.schedule.matrix_tiles.operands import LARGEST
 from relay_tune.schedule.matrix_tiles.stages import TERMS, matrix_program
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, Scalar, reduce
@@ -151,3 +153,33 @@ def test_six_products_are_about_as_exact_as_float32() -> None:
         errors[parts] = np.abs(found - expected).max() / np.abs(expected).max()
     assert errors[3] <= 4e-7
     assert errors[3] < errors[2] / 2
+
+
+ODD = [np.inf, -np.inf, np.nan, 3.4e38, -3.4e38, 1e30, 1e4]
+"""In data, in weights, and in both where they meet."""
+
+
+@pytest.mark.filterwarnings("ignore:(overflow|invalid value)")
+@pytest.mark.parametrize("gathers", [False, True])
+@pytest.mark.parametrize("parts", TERMS)
+@pytest.mark.parametrize("case", sorted(PROGRAMS))
+def test_what_is_not_finite_comes_out_where_direct_sums_put_it(
+    case: str, parts: int, gathers: bool
+) -> None:
+    program = PROGRAMS[case]
+    rng = np.random.default_rng(11)
+    feeds = {tensor: array.copy() for tensor, array in feeds_of(program).items()}
+    weights = dict(program.constants)
+    for arrays in ([*feeds], [*weights], [*feeds, *weights]):
+        for odd in ODD:
+            known = {tensor: array.copy() for tensor, array in {**feeds, **weights}.items()}
+            for tensor in arrays:
+                known[tensor].reshape(-1)[rng.integers(known[tensor].size)] = odd
+            constants = tuple((tensor, known[tensor]) for tensor in weights)
+            changed = matrix_program(replace(program, constants=constants), parts, gathers)
+            assert changed is not None
+            (found,) = evaluate(changed.outputs, {**known, **dict(changed.constants)})
+            (expected,) = evaluate(program.outputs, known)
+            share = BOUNDS[parts] * (2 if np.abs(odd) > LARGEST else 1)
+            bound = share * np.abs(expected[np.isfinite(expected)]).max()
+            np.testing.assert_allclose(found, expected, 0, bound)

@@ -71,13 +71,14 @@ def test_does_not_apply(case: str) -> None:
     assert STRASSEN not in algorithms(program)
 
 
-def test_it_is_not_exact():
+def test_it_is_relaxed():
     plan = plan_program(dense(64, 256, 256))
-    assert STRASSEN in plan.algorithms
-    assert STRASSEN not in plan.with_accuracy(Accuracy.EXACT).algorithms
+    offered = [STRASSEN in plan.with_accuracy(accuracy).algorithms for accuracy in Accuracy]
+    assert offered == [False, False, True]
 
 
 def test_the_default_follows_the_work():
-    large, small = plan_program(dense(128, 1024, 1024)), plan_program(dense(16, 256, 256))
+    programs = dense(128, 1024, 1024), dense(16, 256, 256)
+    large, small = (plan_program(each).with_accuracy(Accuracy.RELAXED) for each in programs)
     assert large.default_schedule(SERVER, 1).algorithm == STRASSEN
     assert small.default_schedule(SERVER, 1).algorithm != STRASSEN

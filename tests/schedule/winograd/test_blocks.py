@@ -77,8 +77,7 @@ def test_blocks_are_algorithms():
         "winograd4_tiles18",
     ]
     exact = plan_program(program).with_accuracy(Accuracy.EXACT).algorithms
-    assert not any(name.startswith("winograd4") for name in exact)
-    assert "winograd2_tiles24" in exact
+    assert not any(name.startswith("winograd") for name in exact)
 
 
 def test_what_stages_leave_each_other_is_local():
