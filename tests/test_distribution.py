@@ -48,7 +48,7 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 def sources() -> set[str]:
     """All files of the packages that git would have: code, types, and data."""
-    endings = {".py", ".pyi", ".relay", ".json", ".typed"}
+    endings = {".py", ".pyi", ".relay", ".json", ".typed", ".jinja", ".css", ".js"}
     files = (path for name in PACKAGES for path in (ROOT / name).rglob("*"))
     return {
         str(path.relative_to(ROOT))

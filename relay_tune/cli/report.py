@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 
-from logs import Record, TuningLog
 from relay_tune.cli.log_file import opened
 from relay_tune.cli.output_file import require_writable, write_text
-from relay_tune.cli.report_page import TaskReport, page
-from relay_tune.cli.task_description import task_description
-from relay_tune.runtime.machine_limits import MachineLimits
+from relay_tune.cli.page.network import NetworkReport
+from relay_tune.cli.page.read_log import network_reports
+from relay_tune.errors import InputError
 
 EXAMPLE = "tune report tuning.db -o tuning.html"
 
@@ -28,50 +28,24 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the page."""
     default = Path(arguments.log).with_suffix(".html").name
     output = Path(arguments.output or default)
+    draw = _page()
     require_writable(output, arguments.log)
     with opened(arguments.log) as log:
-        text = page(Path(arguments.log).name, task_reports(log))
+        text = draw(Path(arguments.log).name, network_reports(log))
     write_text(output, text)
     print(output)
     return 0
 
 
-def task_reports(log: TuningLog) -> list[TaskReport]:
-    """One report for each task, the one with the slowest best schedule first."""
-    groups: dict[tuple[str, str, int, str], list[Record]] = {}
-    for record in log.history():
-        key = (record.workload, record.target, record.threads, record.code_version)
-        groups.setdefault(key, []).append(record)
-    reports = [_task_report(log, *key, records) for key, records in groups.items()]
-    return sorted(reports, key=lambda report: -(report.best or 0.0))
-
-
-def _task_report(
-    log: TuningLog,
-    workload: str,
-    target: str,
-    threads: int,
-    version: str,
-    records: Sequence[Record],
-) -> TaskReport:
-    described = task_description(log.task(workload), workload)
-    limits = MachineLimits.from_entries(log.limits(target), threads)
-    return TaskReport(
-        title=described.title,
-        target=target,
-        threads=threads,
-        code_version=version,
-        operations=described.operations,
-        bytes=described.bytes,
-        bound=None if limits is None else described.bound(limits),
-        failures=_failures(records),
-        seconds=tuple(record.seconds if record.status == "ok" else None for record in records),
-    )
-
-
-def _failures(records: Iterable[Record]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for record in records:
-        if record.status != "ok":
-            counts[record.status] = counts.get(record.status, 0) + 1
-    return counts
+def _page() -> Callable[[str, Sequence[NetworkReport]], str]:
+    """What makes the page; InputError where the libraries of the extra `report` are missing."""
+    try:
+        found: Callable[[str, Sequence[NetworkReport]], str]
+        found = import_module("relay_tune.cli.page.render").page
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"A report needs the library {error.name}, which is not installed.",
+            remedy="Install the extra: pip install 'relay-tune[report]', "
+            "or pip install jinja2 matplotlib.",
+        ) from error
+    return found

@@ -93,6 +93,7 @@ def _tuned(module: Module, arguments: argparse.Namespace) -> TuningResult:
             accuracy=arguments.accuracy,
             seed=arguments.seed,
             progress=progress,
+            name=stem(arguments.model),
         )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.runtime.machine_limits import Bound, MachineLimits
+from relay_tune.schedule.schedule import DIRECT
 
 _LONGEST = 72
 
@@ -21,12 +22,24 @@ class TaskDescription:
         operations: arithmetic operations of one run; 0 if not known.
         bytes: what one run reads and writes at least; 0 if not known.
         works: what the algorithms of the task have to do; none if not known.
+        fields: all that the log says.
     """
 
     title: str
     operations: float = 0.0
     bytes: float = 0.0
     works: tuple[KernelWork, ...] = ()
+    fields: Mapping[str, object] = field(default_factory=dict)
+
+    def operations_of(self, schedule: str) -> float | None:
+        """The operations of one run under a schedule (JSON); None where they are not known."""
+        chosen = _fields(schedule).get("algorithm", DIRECT)
+        ways = self.fields.get("algorithms")
+        for way in ways if isinstance(ways, list) else ():
+            match way:
+                case {"names": list(names), "operations": dict(operations)} if chosen in names:
+                    return sum(map(_number, operations.values()))
+        return None
 
     def bound(self, limits: MachineLimits) -> Bound | None:
         """The least time on a machine with these limits; None where no work is known."""
@@ -45,6 +58,7 @@ def task_description(text: str | None, workload: str) -> TaskDescription:
         written,
         _number(fields.get("bytes")),
         tuple(work for work in works if work is not None),
+        fields,
     )
 
 

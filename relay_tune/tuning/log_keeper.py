@@ -134,13 +134,12 @@ class LogKeeper:
 
     def describe(self, task: Task, works: Iterable[KernelWork]) -> None:
         """Store what a task is, with its work under each algorithm."""
-        found = [{"operations": dict(work.operations), "bytes": work.bytes} for work in works]
         known = self._description(task)
         described = {
             "title": task.key.title,
             "operations": task.operations,
             "bytes": task.bytes,
-            "algorithms": [way for n, way in enumerate(found) if way not in found[:n]],
+            "algorithms": _algorithms(works),
         }
         self._put_description(task, known, {**known, **described})
 
@@ -193,6 +192,19 @@ class LogKeeper:
         with log_errors():
             text = self._log.task(task.key.digest)
         return {} if text is None else description_of(text)
+
+
+def _algorithms(works: Iterable[KernelWork]) -> list[dict[str, Any]]:
+    """The work of algorithms; those with the same work are one entry, with the names of all."""
+    found: list[dict[str, Any]] = []
+    for work in works:
+        own = {"operations": dict(work.operations), "bytes": work.bytes}
+        same = next((each for each in found if own.items() <= each.items()), None)
+        if same is None:
+            found.append({**own, "names": [work.algorithm]})
+        else:
+            same["names"].append(work.algorithm)
+    return found
 
 
 def description_of(text: str) -> dict[str, Any]:

@@ -19,12 +19,14 @@ class TuningOptions:
         minutes: time to spend; None for 3.
         seed: of all random choices; InputError unless it is from 0 to 2**31 - 1.
         batch: candidates of one task that are compiled together.
+        name: of the network, for the log.
     """
 
     trials: int | None = None
     minutes: float | None = None
     seed: int = 0
     batch: int = 8
+    name: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.seed, Integral) or not 0 <= self.seed < SEEDS:

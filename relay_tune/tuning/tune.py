@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 from os import PathLike
 
-from relay_tune.arguments import function_argument, path_argument
+from relay_tune.arguments import function_argument, instance_of, path_argument
 from relay_tune.building.program_form import fused_module
 from relay_tune.codegen.target import Target, native_target, target_argument
 from relay_tune.codegen.version import CODE_VERSION
@@ -32,6 +32,7 @@ from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.result import NetworkTimes, TaskResult, TuningResult
 from relay_tune.tuning.run import TuningRun
+from relay_tune.tuning.run_record import RunRecord
 from relay_tune.tuning.runner import NativeRunner, Runner
 from relay_tune.tuning.scope import Scope
 from relay_tune.tuning.session import Session
@@ -54,6 +55,7 @@ def tune(
     accuracy: str = "fast",
     seed: int = 0,
     progress: Progress | None = None,
+    name: str = "",
 ) -> TuningResult:
     """Tune a model as the user gave it; every measurement is in the log at once.
 
@@ -71,6 +73,7 @@ def tune(
             them, but for tiles of Winograd convolutions) or `relaxed` (all algorithms).
         seed: of all random choices.
         progress: is called with each event (`relay_tune.tuning.events`).
+        name: of the model, for reports about the log.
 
     Raises RelayError for an ill-typed model, InputError for a target, log, budget or seed that
     cannot be used, TuningError if nothing could be measured.
@@ -79,7 +82,7 @@ def tune(
     _check_native(chosen)
     log = path_argument(log, "log", "Leave it away for tuning.db.")
     count = thread_count(threads)
-    options = TuningOptions(trials, minutes, seed)
+    options = TuningOptions(trials, minutes, seed, name=_name(name))
     fused = fused_module(infer_types(module))
     tasks = extract_tasks(fused, parse_accuracy(accuracy))
     touched = cache(lambda: network_bytes(tasks, chosen))
@@ -154,9 +157,10 @@ def _run(
     progress: Progress,
 ) -> TuningResult:
     budget = make_budget(options.trials, options.minutes, len(tasks), used=0)
-    number = keeper.begin_run(
-        {"trials": budget.trials, "seconds": budget.seconds, "seed": options.seed}
-    )
+    kernels = tuple((task.key.digest, task.weight) for task in tasks)
+    about = RunRecord(options.name, keeper.scope, kernels).to_json()
+    spent = {"trials": budget.trials, "seconds": budget.seconds, "seed": options.seed}
+    number = keeper.begin_run({**about, **spent})
     ending = "failed"
     share = budget.trials / max(len(tasks), 1)
     try:
@@ -173,6 +177,11 @@ def _run(
         raise
     finally:
         keeper.end_run(number, ending)
+
+
+def _name(name: str) -> str:
+    """The name of a model; InputError where it is no text."""
+    return instance_of(str, name, "name", "Omit it, or give a text such as resnet18.")
 
 
 def _earlier_result(

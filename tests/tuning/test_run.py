@@ -24,6 +24,7 @@ from relay_tune.tuning.log_keeper import LogKeeper
 from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.result import TuningResult
+from relay_tune.tuning.run_record import read_run
 from relay_tune.tuning.runner import Prepared, Runner
 from relay_tune.tuning.tasks import Task
 from relay_tune.tuning.tune import tune_tasks
@@ -69,7 +70,11 @@ def test_the_budget_is_kept_and_nothing_is_tried_twice(
     with logs.open_log(tmp_path / "log.db") as log:
         records = list(log.history())
         assert log.claims() == []
-        assert [run.state for run in log.runs()] == [logs.RunState.FINISHED]
+        (run,) = log.runs()
+    assert run.state is logs.RunState.FINISHED
+    told = read_run(run.arguments)
+    assert told is not None
+    assert dict(told.kernels) == {task.key.digest: task.weight for task in tasks}
     assert len(records) == 24
     assert sum(isinstance(event, Measured) for event in events) == 24
 
@@ -93,7 +98,9 @@ def test_the_log_tells_what_each_algorithm_has_to_do(
         described = json.loads(log.task(convolution_task.key.digest) or "")
     told = described["algorithms"]
     works = ProgramSpace(convolution_task.plan, machine_of(target), 2).works
-    assert all({"operations": w.operations, "bytes": w.bytes} in told for w in works)
+    for work in works:
+        (own,) = (each for each in told if work.algorithm in each["names"])
+        assert (own["operations"], own["bytes"]) == (work.operations, work.bytes)
     assert len(told) == len({(*w.operations.items(), w.bytes) for w in works})
     limits = SimulatedRunner().limits()
     assert result.tasks[0].limit_seconds == limits.least_bound(works).seconds

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log
 
-WIDTH = 200.0
-HEIGHT = 40.0
+WIDTH = 300.0
+HEIGHT = 80.0
 MARGIN = 3.0
 
 
@@ -31,8 +31,9 @@ def curve(seconds: Sequence[float | None]) -> str:
     circles = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="1.5"/>' for x, y in dots)
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in best)
     return (
-        f'<svg viewBox="0 0 {WIDTH:g} {HEIGHT:g}" preserveAspectRatio="none" role="img" '
-        f'aria-label="best time after each measurement">{circles}<polyline points="{line}"/></svg>'
+        f'<svg class="spark" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" preserveAspectRatio="none" '
+        f'role="img" aria-label="best time after each measurement">{circles}'
+        f'<polyline points="{line}"/></svg>'
     )
 
 

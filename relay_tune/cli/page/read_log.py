@@ -1,0 +1,136 @@
+"""What a tuning log says of the networks that it was made for, read with care."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from logs import Record, TuningLog
+from relay_tune.cli.page.kernel import KernelReport, Sample
+from relay_tune.cli.page.network import NetworkReport
+from relay_tune.cli.task_description import TaskDescription, task_description
+from relay_tune.runtime.machine_limits import MachineLimits
+from relay_tune.tuning.kept_schedules import KEPT
+from relay_tune.tuning.run_record import RunRecord, read_run
+from relay_tune.tuning.scope import Scope
+
+Groups = Mapping[Scope, Mapping[str, Sequence[Record]]]
+"""The records of each kernel, by what they were measured for."""
+
+
+def network_reports(log: TuningLog) -> list[NetworkReport]:
+    """One report for each network and scope, the one that was tuned last first.
+
+    Kernels that no run counts to a network come last, as if a network without a name ran each once.
+    """
+    reader = _Reader(log, _grouped(log))
+    runs = [read_run(run.arguments) for run in reversed(log.runs())]
+    named = dict.fromkeys(run for run in runs if run is not None and run.kernels)
+    found = [reader.network(run) for run in _latest(list(named))]
+    found += [reader.others(scope, list(named)) for scope in reader.groups]
+    return [report for report in found if report.kernels]
+
+
+def _latest(runs: Sequence[RunRecord]) -> list[RunRecord]:
+    """The first of the runs of the same kernels under one name; runs come latest first."""
+    found: dict[tuple[str, Scope, tuple[str, ...]], RunRecord] = {}
+    for run in runs:
+        digests = tuple(sorted(digest for digest, _ in run.kernels))
+        found.setdefault((run.model, run.scope, digests), run)
+    return list(found.values())
+
+
+def _grouped(log: TuningLog) -> Groups:
+    groups: dict[Scope, dict[str, list[Record]]] = {}
+    for record in log.history():
+        scope = Scope(record.target, record.threads, record.code_version)
+        groups.setdefault(scope, {}).setdefault(record.workload, []).append(record)
+    return groups
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """A log and its records."""
+
+    log: TuningLog
+    groups: Groups
+
+    def network(self, run: RunRecord) -> NetworkReport:
+        """The report on the kernels that a run tuned."""
+        return self._report(run.model or "a network", run.scope, dict(run.kernels))
+
+    def others(self, scope: Scope, runs: Sequence[RunRecord]) -> NetworkReport:
+        """The report on the kernels of a scope that no run counts to a network."""
+        taken = {digest for run in runs if run.scope == scope for digest, _ in run.kernels}
+        left = dict.fromkeys((each for each in self.groups[scope] if each not in taken), 1)
+        return self._report("", scope, left)
+
+    def _report(self, name: str, scope: Scope, kernels: Mapping[str, int]) -> NetworkReport:
+        limits = MachineLimits.from_entries(self.log.limits(scope.target), scope.threads)
+        records = self.groups.get(scope, {})
+        found = [
+            self._kernel(digest, runs, scope, records[digest], limits)
+            for digest, runs in kernels.items()
+            if digest in records
+        ]
+        found.sort(key=lambda kernel: (-kernel.total, kernel.digest))
+        return NetworkReport(
+            name, scope.target, scope.threads, scope.code_version, limits, tuple(found)
+        )
+
+    def _kernel(
+        self,
+        digest: str,
+        runs: int,
+        scope: Scope,
+        records: Sequence[Record],
+        limits: MachineLimits | None,
+    ) -> KernelReport:
+        described = task_description(self.log.task(digest), digest)
+        correct = [record for record in records if record.status == "ok"]
+        chosen = _chosen(described, scope, correct)
+        schedule = "" if chosen is None else chosen.schedule
+        own = described.operations_of(schedule)
+        return KernelReport(
+            title=described.title,
+            digest=digest,
+            runs=runs,
+            seconds=None if chosen is None else chosen.seconds,
+            untuned=correct[0].seconds if correct else None,
+            schedule=schedule,
+            operations=described.operations if own is None else own,
+            bytes=described.bytes,
+            bound=None if limits is None else described.bound(limits),
+            samples=_samples(records),
+            failures=Counter(str(each.status) for each in records if each.status != "ok"),
+        )
+
+
+def _chosen(described: TaskDescription, scope: Scope, correct: Sequence[Record]) -> Record | None:
+    """The record of the schedule that a build takes: the fastest one that holds in the network."""
+    kept = next((mark for mark in KEPT.of(described.fields) if mark.scope == scope), None)
+    if kept is None:
+        return min(correct, key=_seconds, default=None)
+    times = {
+        record.schedule: kept.seconds for record in correct if record.schedule == kept.schedule
+    }
+    times |= {each.schedule: _seconds(each) for each in correct if each.created > kept.time}
+    offered = [record for record in correct if record.schedule in times]
+    return min(offered or correct, key=lambda each: times.get(each.schedule, 0.0), default=None)
+
+
+def _seconds(record: Record) -> float:
+    return record.seconds or 0.0
+
+
+def _samples(records: Sequence[Record]) -> tuple[Sample, ...]:
+    """The measured schedules; a record has the time of its last measurement, so the first one is
+    taken to be no later than those of the records after it."""
+    found: list[Sample] = []
+    at = inf
+    for record in reversed(records):
+        at = min(at, record.created)
+        found.append(Sample(at, record.seconds if record.status == "ok" else None))
+    return tuple(reversed(found))

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import logs
+from relay_tune.cli.page.best_so_far import best_so_far, clock
+from relay_tune.cli.page.read_log import network_reports
+from relay_tune.tuning.kept_schedules import KEPT, KeptSchedule
+from relay_tune.tuning.log_keeper import description_of
+from relay_tune.tuning.run_record import read_run
+from tests.cli.page.conftest import SCOPE
+
+
+def test_a_network_counts_its_kernels_as_often_as_it_runs_them(network_log: Path) -> None:
+    with logs.open_log(network_log, readonly=True) as log:
+        (report,) = network_reports(log)
+    assert (report.name, report.threads, report.measured, report.failed) == ("small_net", 2, 7, 1)
+    assert [kernel.digest for kernel in report.kernels] == ["conv", "pool", "move"]
+    assert report.seconds == pytest.approx(3 * 1e-3 + 5e-4 + 2e-6)
+    assert report.untuned == pytest.approx(3 * 4e-3 + 5e-4 + 4e-6)
+    conv = report.kernels[0]
+    assert conv.gain == pytest.approx(4.0)
+    assert report.share(conv) == pytest.approx(3e-3 / report.seconds)
+    assert conv.operations == 100_000_000, "those of the algorithm of the chosen schedule"
+    assert conv.limit_share == pytest.approx(100_000_000 / 4e11 / 1e-3)
+
+
+def test_the_schedule_that_holds_in_the_network_is_shown(network_log: Path) -> None:
+    with logs.open_log(network_log) as log:
+        slower = list(log.history("conv"))[3]
+        mark = KeptSchedule(SCOPE, slower.schedule, 1.9e-3, time.time())
+        text = log.task("conv")
+        assert text is not None
+        log.put_task("conv", logs.canonical_json(KEPT.added(description_of(text), mark)))
+        assert network_reports(log)[0].kernels[0].schedule == slower.schedule
+        newer = replace(slower, schedule='{"nests":[]}', seconds=8e-4, created=time.time() + 9)
+        log.append(newer)
+        assert network_reports(log)[0].kernels[0].schedule == newer.schedule
+
+
+def test_a_schedule_measured_again_keeps_its_first_time(network_log: Path) -> None:
+    with logs.open_log(network_log) as log:
+        first = next(iter(log.history("conv")))
+        log.append(replace(first, created=first.created + 3600.0))
+        samples = network_reports(log)[0].kernels[0].samples
+    assert [sample.at for sample in samples] == sorted(sample.at for sample in samples)
+    assert samples[0].at < first.created + 60.0
+
+
+def test_the_sum_falls_from_when_all_kernels_are_known(network_log: Path) -> None:
+    with logs.open_log(network_log, readonly=True) as log:
+        (report,) = network_reports(log)
+    minutes = clock(report.kernels)
+    total = best_so_far(report.kernels, minutes)
+    assert total.seconds == pytest.approx((3e-3 + 5e-4 + 4e-6, 3e-3 + 5e-4 + 2e-6))
+    assert total.minutes == pytest.approx((35 / 60, 42 / 60))
+    conv = best_so_far(report.kernels[:1], minutes)
+    assert conv.seconds == pytest.approx((12e-3, 3e-3, 3e-3))
+
+
+def test_a_long_pause_is_left_out(network_log: Path) -> None:
+    with logs.open_log(network_log) as log:
+        last = list(log.history("move"))[-1]
+        log.append(replace(last, schedule='{"nests":[]}', created=last.created + 1e6))
+        kernels = network_reports(log)[0].kernels
+    assert max(clock(kernels).values()) == pytest.approx(42 / 60 + 1)
+
+
+def test_runs_that_tell_no_kernels_are_passed_over() -> None:
+    assert read_run('{"seconds":60,"seed":0,"trials":3}') is None
+    assert read_run("[1]") is None
+    text = '{"model":"m","target":"t","threads":1,"code_version":"1","kernels":{"a":-1,"b":2}}'
+    run = read_run(text)
+    assert run is not None
+    assert run.kernels == (("b", 2),)
