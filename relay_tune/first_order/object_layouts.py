@@ -10,9 +10,23 @@ from relay_tune.first_order.layouts import MAXIMUM_LAYOUTS, ObjectLayout
 from relay_tune.first_order.program import ConstructorLayout
 from relay_tune.ir.expr import Constructor
 from relay_tune.ir.module import Module
-from relay_tune.ir.types import FuncType, GlobalTypeVar, RefType, TupleType, Type, TypeCall
-from relay_tune.typing.type_terms import substitute_vars
+from relay_tune.ir.types import (
+    FuncType,
+    GlobalTypeVar,
+    RefType,
+    TensorType,
+    TupleType,
+    Type,
+    TypeCall,
+)
+from relay_tune.typing.type_terms import is_larger, substitute_vars
 from relay_tune.typing.type_text import type_text
+
+LARGEST_TYPE = 10_000
+"""Parts of the largest type that takes part in an input or output of a native program."""
+
+DEEPEST_TYPE = 100
+"""How deep it may be nested."""
 
 
 class ObjectLayouts:
@@ -53,13 +67,18 @@ class ObjectLayouts:
     ) -> tuple[dict[Type, tuple[ConstructorLayout, ...]], dict[RefType, ObjectLayout]]:
         """The data types and cells that values of these types consist of.
 
-        Raises NoNativeCodeError where there is a function among them.
+        Raises NoNativeCodeError where there is a function among them, or no end of data types.
         """
         found: dict[Type, tuple[ConstructorLayout, ...]] = {}
         cells: dict[RefType, ObjectLayout] = {}
         pending = list(types)
         while pending:
             type_ = pending.pop()
+            if is_larger(type_, LARGEST_TYPE, DEEPEST_TYPE):
+                raise NoNativeCodeError(
+                    "A value of the program's inputs or outputs may consist of ever larger types.",
+                    notes=(_growing(types),),
+                )
             match type_:
                 case TupleType():
                     pending += type_.fields
@@ -109,3 +128,9 @@ def _applied(type_: Type) -> tuple[GlobalTypeVar, tuple[Type, ...]]:
             return header, type_.arguments
         case _:
             raise NoNativeCodeError(f"{type_text(type_)} is no data type.")
+
+
+def _growing(types: Sequence[Type]) -> str:
+    """Where the types without end come from."""
+    named = ", ".join(type_text(type_) for type_ in types if not isinstance(type_, TensorType))
+    return f"Data types hold themselves at other types: look at {named}."

@@ -31,7 +31,7 @@ def sorted_tensors(
 ) -> tuple[ProcedureOutput, ...]:
     """The first `kept` elements of `data` sorted along `axis`, and where they stood.
 
-    Equal elements keep their order; NaN comes last in either direction.
+    Equal elements keep their order; NaN counts as greater than all else.
     """
 
     def write_row(builder: LoopBuilder, row: Row) -> None:

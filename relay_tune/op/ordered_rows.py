@@ -67,9 +67,13 @@ def ordered_rows(
 
 
 def goes_before(first: Scalar, second: Scalar, ascending: bool) -> Scalar:
-    """Whether `first` must stand before `second`; nothing stands before its equal."""
-    before = binary("lt" if ascending else "gt", first, second)
+    """Whether `first` must stand before `second`; nothing stands before its equal.
+
+    NaN is greater than all other elements, and equal to itself.
+    """
+    lesser, greater = (first, second) if ascending else (second, first)
+    before = binary("lt", lesser, greater)
     if not is_float(first.dtype):
         return before
-    only_second = binary("and", unary("isnan", second), unary("not", unary("isnan", first)))
-    return binary("or", before, only_second)
+    only_greater = binary("and", unary("isnan", greater), unary("not", unary("isnan", lesser)))
+    return binary("or", before, only_greater)

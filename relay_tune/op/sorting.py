@@ -13,8 +13,9 @@ from relay_tune.ir.types import TensorType
 from relay_tune.op.elements import Array, integer_shape
 from relay_tune.op.heap_selection import LEAST_PASSED_OVER, selected_tensors
 from relay_tune.op.merge_sort import sorted_tensors
+from relay_tune.op.reduction_axes import wide_array
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, Tensor, binary, cast, reduce
-from relay_tune.tensor.scalar_semantics import is_float, numpy_dtype
+from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import ProcedureOutput, compute
 from relay_tune.typing.relations.sorting import argsort as argsort_relation
@@ -80,17 +81,12 @@ class SearchsortedAttributes(Attributes):
 
 
 def stable_order(data: Array, axis: int, ascending: bool) -> Array:
-    """The positions that sort `data`: equal elements in their order, NaN last."""
-    size = data.shape[axis]
+    """The positions that sort `data`: equal elements in their order, NaN as the greatest."""
+    keys = wide_array(data)  # numpy knows where NaN of its own types belongs
     if ascending:
-        order = np.argsort(data, axis=axis, kind="stable")
-    else:
-        mirrored = np.argsort(np.flip(data, axis), axis=axis, kind="stable")
-        order = np.flip(size - 1 - mirrored, axis)
-    if not is_float(data.dtype.name):
-        return order
-    is_nan = np.isnan(np.take_along_axis(data, order, axis))
-    return np.take_along_axis(order, np.argsort(is_nan, axis=axis, kind="stable"), axis)
+        return np.argsort(keys, axis=axis, kind="stable")
+    mirrored = np.argsort(np.flip(keys, axis), axis=axis, kind="stable")
+    return np.flip(data.shape[axis] - 1 - mirrored, axis)
 
 
 def _sort(attributes: SortAttributes, inputs: Any, types: Any) -> list[Any]:
@@ -197,7 +193,7 @@ sort = register(
         attributes=SortAttributes,
         compute=_sort,
         reference=_sort_reference,
-        documentation="The data sorted along an axis; NaN comes last.",
+        documentation="The data sorted along an axis; NaN counts as greater than all else.",
     )
 )
 argsort = register(
@@ -223,7 +219,7 @@ topk = register(
         reference=_topk_reference,
         documentation=(
             "The k greatest (or least) elements along an axis in order, and their positions; "
-            "of equal elements the first ones; NaN comes last."
+            "of equal elements the first ones; NaN counts as greater than all else."
         ),
     )
 )

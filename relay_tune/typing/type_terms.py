@@ -70,6 +70,23 @@ def leaves(type_: Type) -> Iterator[Type]:
             yield current
 
 
+def is_larger(type_: Type, nodes: int, depth: int) -> bool:
+    """Whether a type has more parts than `nodes`, or is nested deeper than `depth`.
+
+    It looks at no more of the type than that: what a program makes of types may double in each
+    step (`(A, A)`), and functions on types recurse as deep as they are nested.
+    """
+    pending = [(type_, 1)]
+    seen = 0
+    while pending:
+        current, level = pending.pop()
+        seen += 1
+        if seen > nodes or level > depth:
+            return True
+        pending += [(part, level + 1) for part in parts(current)]
+    return False
+
+
 def holes(type_: Type) -> Iterator[IncompleteType]:
     """The holes in a type, left to right, with repetitions."""
     return (leaf for leaf in leaves(type_) if isinstance(leaf, IncompleteType))

@@ -23,10 +23,10 @@ def test_sort_and_argsort(check_record, random_array, axis, ascending):
         check_record(find_operator("argsort"), [data], attributes | {"dtype": "int64"})
 
 
-def test_nan_is_last_and_equal_elements_keep_their_order(check_record):
+def test_nan_is_greatest_and_equal_elements_keep_their_order(check_record):
     descending = {"is_ascend": False}
     found = check_record(find_operator("argsort"), [WITH_NAN], descending)
-    assert found.tolist() == [[4, 0, 3, 2, 1], [2, 0, 1, 3, 4]]
+    assert found.tolist() == [[1, 4, 0, 3, 2], [3, 4, 2, 0, 1]]
 
 
 @settings(max_examples=25, deadline=None)

@@ -35,6 +35,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, free_vars, post_order, rewrite_with_original
 from relay_tune.ir.types import FuncType
 from relay_tune.transform.language.basic_block_normal_form import ToBasicBlockNormalForm
+from relay_tune.transform.language.fresh_copy import fresh_copy
 from relay_tune.transform.language.inline import inlined_call
 from relay_tune.transform.matching import is_opaque_function
 from relay_tune.transform.module_pass import map_functions
@@ -65,6 +66,7 @@ class InlineLocal:
                 var = names.get(original)
                 if var is not None and self._is_small(node.body):
                     known[var] = node
+                    return _annotated(node)
             elif isinstance(original, Call) and isinstance(node, Call):
                 function = known.get(node.callee) if isinstance(node.callee, Var) else None
                 if function is not None and _keeps_types(function, original):
@@ -100,6 +102,15 @@ class InlineLocal:
                 seen.add(node)
                 pending += children(node)
         return len(seen) <= self.maximum_size
+
+
+def _annotated(function: Function) -> Function:
+    """The function with its parameters' types written out: no call may be left to tell them."""
+    if all(param.annotation is not None for param in function.params):
+        return function
+    copy = fresh_copy(function)
+    assert isinstance(copy, Function)
+    return copy
 
 
 def _keeps_types(function: Function, call: Call) -> bool:

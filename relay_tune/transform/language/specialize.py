@@ -44,6 +44,7 @@ from relay_tune.transform.effects import closure_makers, effectful_nodes, module
 from relay_tune.transform.language.instances import Instance, InstanceCopy
 from relay_tune.transform.language.polymorphism import is_polymorphic
 from relay_tune.typing.infer import infer_types
+from relay_tune.typing.type_terms import is_larger
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,16 @@ class Specialize:
     """Makes every function monomorphic.
 
     Fields:
-        maximum_instances: how many copies of one function there may be, since a function that
-            calls itself at ever larger types would need endlessly many.
+        maximum_instances: how many copies of one function there may be.
+        maximum_nodes: how many parts the types may have at which a function is used.
+        maximum_depth: how deep these may be nested. A function that calls itself at ever larger
+            types would need endlessly many copies.
     """
 
     name: ClassVar[str] = "specialize"
     maximum_instances: int = 1000
+    maximum_nodes: int = 10_000
+    maximum_depth: int = 100
 
     def __call__(self, module: Module) -> Module:
         """The typed module without type parameters of functions.
@@ -70,16 +75,16 @@ class Specialize:
                 where=module.main.span,
                 remedy="Annotate its parameters with concrete types.",
             )
-        instances = _Instances(module, self.maximum_instances)
+        instances = _Instances(module, self)
         return infer_types(replace(module, functions=instances.all()))
 
 
 class _Instances:
     """The copies that are needed, found from the functions that are not polymorphic."""
 
-    def __init__(self, module: Module, maximum: int) -> None:
+    def __init__(self, module: Module, limits: Specialize) -> None:
         self._module = module
-        self._maximum = maximum
+        self._limits = limits
         self._names: dict[str, dict[Instance, str]] = {name: {} for name in module.functions}
         self._has_effects = module_has_effects(module)
         self._harmless = closure_makers(module)
@@ -108,18 +113,21 @@ class _Instances:
 
     def use(self, var: GlobalVar, instance: Instance) -> GlobalVar:
         """The name of the copy of a function for these types."""
+        if self._is_too_large(instance):
+            raise _without_end(f"@{var.name} is used at ever larger types.", var)
         copies = self._names[var.name]
         if instance not in copies:
-            if len(copies) >= self._maximum:
-                raise BuildError(
-                    f"@{var.name} is used at more than {self._maximum} types.",
-                    where=var.span,
-                    notes=("A function that calls itself at ever larger types has no last copy.",),
-                    remedy="Write the recursion so that it calls itself at one type.",
-                )
+            if len(copies) >= self._limits.maximum_instances:
+                most = self._limits.maximum_instances
+                raise _without_end(f"@{var.name} is used at more than {most} types.", var)
             copies[instance] = self._free_name(var.name, len(copies))
             self._pending.append((var.name, instance))
         return GlobalVar(copies[instance], span=var.span)
+
+    def _is_too_large(self, instance: Instance) -> bool:
+        nodes, depth = self._limits.maximum_nodes, self._limits.maximum_depth
+        result = () if instance.result is None else (instance.result,)
+        return any(is_larger(type_, nodes, depth) for type_ in (*instance.arguments, *result))
 
     def _free_name(self, name: str, count: int) -> str:
         if count == 0:
@@ -131,3 +139,13 @@ class _Instances:
             for number in itertools.count(count)
             if (candidate := f"{name}_{number}") not in taken
         )
+
+
+def _without_end(message: str, var: GlobalVar) -> BuildError:
+    return BuildError(
+        message,
+        where=var.span,
+        notes=("A function that calls itself at ever larger types has no last copy.",),
+        remedy="Write the recursion so that it calls itself at one type, or run the program with "
+        "rt.interpret, which makes no copies.",
+    )

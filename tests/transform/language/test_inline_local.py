@@ -1,5 +1,8 @@
 """Small functions that a let names are inlined."""
 
+import numpy as np
+import pytest
+
 from relay_tune.transform.eliminate_dead_code import EliminateDeadCode
 from relay_tune.transform.language.inline_local import InlineLocal
 from tests.transform.language.conftest import Check
@@ -55,6 +58,21 @@ def test_recursive_large_and_loosely_typed_functions_stay(answer_kept: Check) ->
         "let %r = %f(ones(shape=[2])); ref_write(%r, ones(shape=[3])); ref_read(%r) }"
     )
     assert "%f(" in answer_kept(InlineLocal(), loose)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "let %c = fn (%a, %b) { %a + %b }; %c(1f, %x)",
+        "let %c = fn (%a, %b) { (%a, %b) }; %c(1f, %x).1",
+        "let %c = fn (%a) { %a * 2f }; let %d = fn (%b) { %c(%b) + 1f }; %d(%c(%x))",
+        "let %c = fn (%t) { %t.0 + %t.1 }; %c((1f, %x))",
+    ],
+)
+def test_parameters_that_only_calls_gave_types_keep_them(answer_kept: Check, body: str) -> None:
+    text = f"def @main(%x: float32) {{ {body} }}"
+    after = answer_kept(InlineLocal(), text, np.float32(4))
+    assert "%c(" not in after
 
 
 def test_growth_is_limited(answer_kept: Check) -> None:

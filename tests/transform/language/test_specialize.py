@@ -1,5 +1,6 @@
 """Copies of polymorphic functions for the types at which they are used."""
 
+import numpy as np
 import pytest
 
 from relay_tune.errors import BuildError
@@ -79,6 +80,23 @@ def test_ever_larger_types_end_in_an_error() -> None:
     )
     with pytest.raises(BuildError, match="more than 12 types"):
         Specialize(maximum_instances=12)(infer_types(parse(text)))
+
+
+NESTED = "type Nested[A] { Flat(A), Deeper(Nested[%s]) }\n"
+DEPTH = (
+    "def @depth[A](%n: Nested[A]) -> int32 {"
+    " match (%n) { Flat(%x) => 0, Deeper(%m) => @depth(%m) + 1 } }\n"
+    "def @main(%x: int32) -> int32 { @depth(Flat(%x)) }"
+)
+
+
+@pytest.mark.parametrize("inner", ["(A, A)", "List[A]", "ref(A)", "fn (A) -> A"])
+def test_recursion_at_types_that_grow_ends_at_once(inner: str) -> None:
+    """Types that double take no time and no memory, and those that nest no stack."""
+    module = infer_types(parse(LIST + NESTED % inner + DEPTH))
+    with pytest.raises(BuildError, match="@depth is used at ever larger types"):
+        Specialize()(module)
+    assert interpret(module, np.int32(3)) == 0
 
 
 def test_new_names_do_not_clash() -> None:

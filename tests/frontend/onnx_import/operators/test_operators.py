@@ -3,7 +3,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import onnx
 import pytest
+from onnx.reference import ReferenceEvaluator
+
+from relay_tune.building.build import build
+from relay_tune.frontend.onnx_import.from_onnx import from_onnx
+from relay_tune.runtime.interpreter.interpret import interpret
 
 Check = Callable[..., None]
 
@@ -343,3 +349,19 @@ def test_recurrent_network(check_node: Check, operator: str, direction: str) -> 
 @pytest.mark.parametrize("shape", [(3, 4), (5,)])
 def test_nonzero_of_a_computed_tensor(check_node: Check, shape: tuple[int, ...]) -> None:
     check_node("NonZero", np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(np.float32))
+
+
+@pytest.mark.parametrize("count", [1, 3, 16])
+@pytest.mark.parametrize("largest", [0, 1])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_top_k_takes_nan_as_the_greatest(
+    node_model: Callable[..., onnx.ModelProto], dtype: str, largest: int, count: int
+) -> None:
+    """By a heap and by sorting; equal elements keep their order."""
+    data = np.array([1, np.nan, 3, 2, np.nan, -0.0, 0, -np.inf, np.inf, 3] + [2] * 6, dtype)
+    model = node_model("TopK", [data], constants={1: ints(count)}, outputs=2, largest=largest)
+    expected = ReferenceEvaluator(model).run(None, {"x0": data})
+    module = from_onnx(model)
+    for found in (interpret(module, data), build(module, threads=1)(data)):
+        for ours, theirs in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
