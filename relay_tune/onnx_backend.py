@@ -12,7 +12,7 @@ from typing import Any
 from unittest import SkipTest
 
 import numpy as np
-from onnx import ModelProto
+from onnx import ModelProto, ValueInfoProto
 from onnx.backend.base import Backend as OnnxBackend
 from onnx.backend.base import BackendRep
 
@@ -20,6 +20,7 @@ from relay_tune.building.build import build
 from relay_tune.errors import InputError, NoNativeCodeError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import RunTimeValueError
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
+from relay_tune.frontend.onnx_import.narrow_types import NARROW_TYPES, restored, stored
 from relay_tune.ir.module import Module
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.model import Model
@@ -119,13 +120,19 @@ class Representation(BackendRep):  # type: ignore[misc]
 
         Raises InputError if the number of inputs or a name is wrong.
         """
-        named = self._named(inputs)
-        if not self._needed:
-            assert self._executable is not None
-            return self._executable(named)
-        with _refusing():
-            self._executable = make_executable(self._specialized(named))
-        return self._executable(named)
+        named = {name: self._as_stored(name, each) for name, each in self._named(inputs).items()}
+        if self._needed:
+            with _refusing():
+                self._executable = make_executable(self._specialized(named))
+        assert self._executable is not None
+        results = zip(self._model.graph.output, self._executable(named), strict=True)
+        return tuple(_restored(declared, each) for declared, each in results)
+
+    def _as_stored(self, name: str, value: Any) -> Any:
+        """A value of a type of at most 8 bits as programs take it."""
+        declared = next(each for each in self._model.graph.input if each.name == name)
+        kind = NARROW_TYPES.get(declared.type.tensor_type.elem_type)
+        return value if kind is None else stored(np.asarray(value, kind.dtype), kind)
 
     def _specialized(self, inputs: Mapping[str, np.ndarray]) -> Module:
         """The model for these very values of the inputs that it needs to know at import."""
@@ -157,6 +164,12 @@ class Representation(BackendRep):  # type: ignore[misc]
                 remedy="Give one array for each input of the model.",
             )
         return dict(zip(names, given, strict=True))
+
+
+def _restored(declared: ValueInfoProto, value: Any) -> Any:
+    """An output in the element type that the model declares."""
+    kind = NARROW_TYPES.get(declared.type.tensor_type.elem_type)
+    return value if kind is None else restored(value, kind)
 
 
 class Backend(OnnxBackend):  # type: ignore[misc]

@@ -15,6 +15,7 @@ import numpy as np
 
 import relay_tune.op  # noqa: F401  (enters all operators into the table)
 from relay_tune.errors import FIX_SIZES, ModelError, UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.narrow_types import NARROW_TYPES, NarrowType
 from relay_tune.frontend.onnx_import.types import numpy_dtype
 from relay_tune.ir.dim import Dim, Polynomial, Symbol
 from relay_tune.ir.expr import Call, Constant, Expr, Tuple, TupleGetItem
@@ -76,12 +77,14 @@ class Builder:
     Attributes:
         symbolic: for integer tensors that are made from shapes, what is known of their elements: an
             array of dimensions (numbers and symbols).
+        narrow: what the elements of tensors stand for that store a type of at most 8 bits.
         sized: for symbolic sizes, the first tensor that has one, and its axis.
     """
 
     def __init__(self) -> None:
         self.symbolic: dict[Expr, np.ndarray] = {}
         self.sized: dict[Dim, tuple[Expr, int]] = {}
+        self.narrow: dict[Expr, NarrowType] = {}
         self._constant_bytes = 0
 
     def note_sizes(self, value: Expr | None) -> None:
@@ -91,6 +94,11 @@ class Builder:
         for axis, dim in enumerate(value.type.shape):
             if isinstance(dim, Symbol | Polynomial):
                 self.sized.setdefault(dim, (value, axis))
+
+    def note_element_type(self, value: Expr, number: int) -> None:
+        """Remember what the elements of a tensor stand for, by ONNX's number of their type."""
+        if number in NARROW_TYPES:
+            self.narrow[value] = NARROW_TYPES[number]
 
     def call(self, name: str, *arguments: Expr, **attributes: Any) -> Expr:
         """A typed call of a Relay operator, or its value if all arguments are small constants.

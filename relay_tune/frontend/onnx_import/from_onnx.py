@@ -9,12 +9,13 @@ import numpy as np
 
 from relay_tune.arguments import by_name, instance_of
 from relay_tune.errors import ModelError, UnsupportedOperatorError
-from relay_tune.frontend.onnx_import.build import tensor_type, type_of, weight
+from relay_tune.frontend.onnx_import.build import Builder, tensor_type, type_of, weight
 from relay_tune.frontend.onnx_import.given_constants import given_constants
 from relay_tune.frontend.onnx_import.graph import GraphTranslator
 from relay_tune.frontend.onnx_import.input_hints import add_input_hint
 from relay_tune.frontend.onnx_import.inputs import Shapes, parameters
 from relay_tune.frontend.onnx_import.model import ModelSource, OnnxModel, checked_text, read_model
+from relay_tune.frontend.onnx_import.narrow_types import NARROW_TYPES
 from relay_tune.frontend.onnx_import.scope import Scope
 from relay_tune.frontend.onnx_import.support import check_supported
 from relay_tune.frontend.onnx_import.types import dtype_name
@@ -42,7 +43,8 @@ def from_onnx(
     Returns:
         A typed module. The parameters are the inputs of the graph, in order and by name; weights
         are constants; several outputs are a tuple. `module.attributes["outputs"]` holds the names
-        of the outputs.
+        of the outputs. Integers of 2 and 4 bits are int8 or uint8 tensors with their values, and
+        floats of 4 and 8 bits uint8 tensors with their bits.
 
     Raises:
         InputError: the file cannot be read, or `shapes` or `constants` do not fit the inputs.
@@ -67,21 +69,25 @@ def _translated(
 ) -> Module:
     translator = GraphTranslator(content.functions, content.folder)
     scope = Scope(content.opsets)
+    element_types = {each.name: each.type.tensor_type.elem_type for each in content.graph.input}
     translator.define_weights(content.graph, scope)
     for label, array in given_constants(content.graph, scope.values, given).items():
-        scope.define(label, weight(array))
+        value = weight(array)
+        translator.build.note_element_type(value, element_types[label])
+        scope.define(label, value)
     params = parameters(content.graph, scope.values, wanted)
     for param in params:
         scope.define(param.name, param)
+        translator.build.note_element_type(param, element_types[param.name])
         translator.build.note_sizes(param)
     translator.run(content.graph.node, scope)
-    names, outputs = _outputs(content, scope)
+    names, outputs = _outputs(content, scope, translator.build)
     body = outputs[0] if len(outputs) == 1 else _tuple(outputs)
     function = Function(params, body, result_type=type_of(body))
     return Module({name: function}, attributes={"outputs": names})
 
 
-def _outputs(model: OnnxModel, scope: Scope) -> tuple[tuple[str, ...], list[Expr]]:
+def _outputs(model: OnnxModel, scope: Scope, build: Builder) -> tuple[tuple[str, ...], list[Expr]]:
     names: list[str] = []
     outputs: list[Expr] = []
     for declared in model.graph.output:
@@ -89,7 +95,7 @@ def _outputs(model: OnnxModel, scope: Scope) -> tuple[tuple[str, ...], list[Expr
         value = scope.values.get(name)
         if value is None:
             raise ModelError(f"The output {name!r} of the model is computed by no node.")
-        _check_dtype(name, declared, value)
+        _check_dtype(name, declared, value, build)
         names.append(name)
         outputs.append(value)
     if not outputs:
@@ -97,16 +103,18 @@ def _outputs(model: OnnxModel, scope: Scope) -> tuple[tuple[str, ...], list[Expr
     return tuple(names), outputs
 
 
-def _check_dtype(name: str, declared: object, value: Expr) -> None:
+def _check_dtype(name: str, declared: object, value: Expr, build: Builder) -> None:
     tensor = getattr(declared, "type", None)
     kind = tensor.tensor_type.elem_type if tensor is not None else 0
     if not kind or isinstance(value.type, TupleType):
         return
-    wanted = dtype_name(kind, f"The output {name!r}")
-    if tensor_type(value).dtype != wanted:
+    narrow = NARROW_TYPES.get(kind)
+    wanted = narrow.name if narrow is not None else dtype_name(kind, f"The output {name!r}")
+    stored = build.narrow.get(value)
+    found = tensor_type(value).dtype if stored is None else stored.name
+    if found != wanted:
         raise ModelError(
-            f"The output {name!r} is declared as {wanted}, but is computed as "
-            f"{tensor_type(value).dtype}."
+            f"The output {name!r} is declared as {wanted}, but is computed as {found}."
         )
 
 

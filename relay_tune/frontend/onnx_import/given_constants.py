@@ -10,7 +10,7 @@ from onnx import GraphProto
 
 from relay_tune.errors import InputError
 from relay_tune.frontend.onnx_import.inputs import declared_size
-from relay_tune.frontend.onnx_import.types import dtype_name, is_float, numpy_dtype
+from relay_tune.frontend.onnx_import.types import is_float, numpy_dtype, storage_name
 
 
 def given_constants(
@@ -34,7 +34,7 @@ def given_constants(
 
 def _converted(name: str, value: object, declared: Any) -> np.ndarray:
     tensor = declared.type.tensor_type
-    dtype = dtype_name(tensor.elem_type, f"The input {name!r}")
+    dtype = storage_name(tensor.elem_type, f"The input {name!r}")
     array = _of_dtype(name, value, dtype)
     if not tensor.HasField("shape"):
         return array

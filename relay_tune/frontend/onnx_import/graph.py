@@ -19,6 +19,7 @@ from relay_tune.frontend.onnx_import.model import (
     opset_versions,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.operators.narrow import note_narrow_results
 from relay_tune.frontend.onnx_import.operators.table import find_translator
 from relay_tune.frontend.onnx_import.scope import Scope, located, node_label
 from relay_tune.frontend.onnx_import.symbolic import with_known_elements
@@ -42,7 +43,9 @@ class GraphTranslator:
         for tensor in graph.initializer:
             name = checked_text(tensor.name, "initializer name")
             what = f"The initializer {name!r}"
-            scope.define(name, weight(tensor_array(tensor, self._folder, what)))
+            value = weight(tensor_array(tensor, self._folder, what))
+            self.build.note_element_type(value, tensor.data_type)
+            scope.define(name, value)
         for sparse in graph.sparse_initializer:
             name = checked_text(sparse.values.name, "initializer name")
             what = f"The initializer {name!r}"
@@ -90,6 +93,7 @@ class GraphTranslator:
             return self._expand_standard(node, domain, opset, inputs, attributes, scope)
         result = translate(view, self.build)
         results = (result,) if isinstance(result, Expr) else result
+        note_narrow_results(self.build, view, results)
         return with_known_elements(self.build, view, results) if domain == "" else results
 
     def _view(

@@ -13,7 +13,7 @@ from relay_tune.arguments import wrong_type
 from relay_tune.errors import FIX_SIZES, InputError, ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.model import checked_text
 from relay_tune.frontend.onnx_import.tensor import MAXIMUM_RANK
-from relay_tune.frontend.onnx_import.types import dtype_name
+from relay_tune.frontend.onnx_import.types import storage_name
 from relay_tune.ir.dim import Dim, Symbol
 from relay_tune.ir.expr import Var
 from relay_tune.ir.types import TensorType
@@ -81,7 +81,7 @@ def _declared_type(
             f"The input {name!r} is a {kind.removesuffix('_type')}; only tensors are supported."
         )
     tensor = value.type.tensor_type
-    dtype = dtype_name(tensor.elem_type, f"The input {name!r}")
+    dtype = storage_name(tensor.elem_type, f"The input {name!r}")
     if tensor.HasField("shape"):
         dims = tensor.shape.dim
         if len(dims) > MAXIMUM_RANK:

@@ -102,6 +102,10 @@ class OnnxNode:
         value = self._value(name, AttributeProto.TENSOR, "t", None)
         return tensor_array(value, self.folder, f"attribute {name}")
 
+    def element_type(self, name: str) -> int:
+        """ONNX's number of the element type of an attribute of type TENSOR."""
+        return int(self._value(name, AttributeProto.TENSOR, "t", None).data_type)
+
     def sparse_tensor(self, name: str) -> np.ndarray:
         """An attribute of type SPARSE_TENSOR, with its zeros written out."""
         value = self._value(name, AttributeProto.SPARSE_TENSOR, "sparse_tensor", None)

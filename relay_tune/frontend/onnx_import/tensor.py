@@ -10,6 +10,7 @@ import numpy as np
 from onnx import SparseTensorProto, TensorProto
 
 from relay_tune.errors import ModelError, UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.narrow_types import NARROW_TYPES, NarrowType, unpacked
 from relay_tune.frontend.onnx_import.types import dtype_name, numpy_dtype
 
 MAXIMUM_RANK = 32
@@ -32,8 +33,11 @@ def tensor_array(tensor: TensorProto, folder: Path | None, what: str) -> np.ndar
     them. Raises ModelError if sizes or types contradict each other, UnsupportedOperatorError for
     an element type that has no counterpart.
     """
-    dtype = dtype_name(tensor.data_type, what)
     shape = _checked_shape(tensor.dims, what)
+    narrow = NARROW_TYPES.get(tensor.data_type)
+    if narrow is not None:
+        return _narrow_array(tensor, narrow, shape, folder, what)
+    dtype = dtype_name(tensor.data_type, what)
     count = math.prod(shape)
     if tensor.data_location == TensorProto.EXTERNAL:
         raw = _external_bytes(tensor, count * numpy_dtype(dtype).itemsize, folder, what)
@@ -86,6 +90,27 @@ def _from_bytes(raw: bytes, dtype: str, shape: tuple[int, ...], what: str) -> np
     if dtype != "bfloat16":
         stored = stored.newbyteorder("<")
     return np.frombuffer(raw, stored).reshape(shape).astype(numpy_dtype(dtype), copy=False)
+
+
+def _narrow_array(
+    tensor: TensorProto, type_: NarrowType, shape: tuple[int, ...], folder: Path | None, what: str
+) -> np.ndarray:
+    """The elements of a type of at most 8 bits, one a byte."""
+    count = math.prod(shape)
+    size = -(-count * type_.bits // 8)
+    if tensor.data_location == TensorProto.EXTERNAL:
+        raw = _external_bytes(tensor, size, folder, what)
+    elif tensor.HasField("raw_data"):
+        raw = tensor.raw_data
+    else:
+        raw = np.array(tensor.int32_data, np.int64).astype(np.uint8).tobytes()
+    if len(raw) != size:
+        raise ModelError(
+            f"{what} of shape {shape} and type {type_.name} needs {size} bytes, but has "
+            f"{len(raw)}.",
+            remedy="The file is damaged or was written wrongly; export it again.",
+        )
+    return unpacked(raw, type_, count).reshape(shape)
 
 
 def _from_numbers(tensor: TensorProto, dtype: str, shape: tuple[int, ...], what: str) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 from onnx import TensorProto
 
 from relay_tune.errors import ModelError, UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.narrow_types import NARROW_TYPES
 
 DTYPE_NAMES: Mapping[int, str] = MappingProxyType(
     {
@@ -50,6 +51,15 @@ def dtype_name(element_type: int, what: str) -> str:
         f"{what} has the element type {_NAMES_OF_OTHERS[element_type]}, which is not supported.",
         remedy=f"Supported are {', '.join(DTYPE_NAMES.values())}.",
     )
+
+
+def storage_name(element_type: int, what: str) -> str:
+    """The dtype of the tensors that hold an ONNX element type, also one that is only stored.
+
+    Raises UnsupportedOperatorError or ModelError as `dtype_name` does.
+    """
+    narrow = NARROW_TYPES.get(element_type)
+    return dtype_name(element_type, what) if narrow is None else narrow.storage
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:

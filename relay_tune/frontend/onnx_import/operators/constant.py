@@ -41,7 +41,9 @@ def translate_constant(node: OnnxNode, build: Builder) -> Expr:
         raise ModelError(f"a constant has {len(node.attributes)} values instead of one.")
     match next(iter(node.attributes)):
         case "value":
-            return weight(node.tensor("value"))
+            value = weight(node.tensor("value"))
+            build.note_element_type(value, node.element_type("value"))
+            return value
         case "sparse_value":
             return weight(node.sparse_tensor("sparse_value"))
         case "value_int":

@@ -14,11 +14,14 @@ from relay_tune.frontend.onnx_import.build import (
     rank_of,
     shape_of,
 )
+from relay_tune.frontend.onnx_import.narrow_types import number_of
 from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.operators.narrow import cast_element_type, checked_rounding
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.operators.wide import OneOutput, in_wide
 from relay_tune.frontend.onnx_import.types import (
     dtype_name,
+    element_type,
     integer_range,
     is_float,
     is_integer,
@@ -200,12 +203,17 @@ def cast_to(build: Builder, data: Expr, dtype: str) -> Expr:
 
 def translate_cast(node: OnnxNode, build: Builder) -> Expr:
     """Conversion to the element type of attribute `to`."""
-    return cast_to(build, node.input(0), dtype_name(node.integer("to"), "the result"))
+    saturate = node.flag("saturate", 1)
+    mode = checked_rounding(node)
+    return cast_element_type(build, node.input(0), node.integer("to"), saturate, mode)
 
 
 def translate_cast_like(node: OnnxNode, build: Builder) -> Expr:
     """Conversion to the element type of the second input."""
-    return cast_to(build, node.input(0), dtype_of(node.input(1)))
+    saturate, mode = node.flag("saturate", 1), checked_rounding(node)
+    kind = build.narrow.get(node.input(1))
+    to = element_type(dtype_of(node.input(1))) if kind is None else number_of(kind)
+    return cast_element_type(build, node.input(0), to, saturate, mode)
 
 
 def translate_bit_cast(node: OnnxNode, build: Builder) -> Expr:

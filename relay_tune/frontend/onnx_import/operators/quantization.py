@@ -13,10 +13,12 @@ from relay_tune.frontend.onnx_import.build import (
     shape_of,
     static_shape,
 )
+from relay_tune.frontend.onnx_import.narrow_types import NARROW_TYPES, NarrowType, number_of
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.convolution import along_axis, centred, convolution
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.matmul import matrix_product
+from relay_tune.frontend.onnx_import.operators.narrow import cast_element_type, noted, widened
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.types import dtype_name, integer_range, is_float
 from relay_tune.ir.expr import Expr
@@ -44,33 +46,55 @@ def _parameter(node: OnnxNode, build: Builder, data: Expr, parameter: Expr) -> E
 
 def saturated(build: Builder, data: Expr, dtype: str) -> Expr:
     """Rounded numbers limited to the range of an integer type, and of that type."""
-    low, high = integer_range(dtype)
+    return limited(build, data, integer_range(dtype), dtype)
+
+
+def limited(build: Builder, data: Expr, bounds: tuple[int, int], dtype: str) -> Expr:
+    """Rounded numbers limited to bounds, as an integer type that has them."""
+    low, high = bounds
     data = build.call("maximum", data, build.like(low, data))
     return cast_to(build, build.call("minimum", data, build.like(high, data)), dtype)
 
 
 def quantized(build: Builder, data: Expr, scale: Expr, zero: Expr | None, dtype: str) -> Expr:
     """round(x / scale) + zero point, half to even, limited to the range of `dtype`."""
-    rounded = build.call("round", build.call("divide", data, scale))
+    return _rounded(build, build.call("divide", data, scale), zero, dtype)
+
+
+def _rounded(build: Builder, ratio: Expr, zero: Expr | None, target: str | NarrowType) -> Expr:
+    rounded = build.call("round", ratio)
     if zero is not None:
         rounded = build.call("add", rounded, cast_to(build, zero, dtype_of(rounded)))
-    return saturated(build, rounded, dtype)
+    if isinstance(target, str):
+        return saturated(build, rounded, target)
+    return noted(build, limited(build, rounded, target.range, target.storage), target)
 
 
 def translate_quantize(node: OnnxNode, build: Builder) -> Expr:
     """Numbers as integers: a scale and a zero point for all, for each place, or for blocks."""
     data, scale, zero = node.input(0), node.input(1), node.optional(2)
-    asked = node.integer("output_dtype", 0)
-    if zero is not None:
-        dtype = dtype_of(zero)
-    else:
-        dtype = dtype_name(asked, "the result") if asked else "uint8"
     precision = node.integer("precision", 0)
     wide = dtype_name(precision, "the division") if precision else _widest(data, scale)
     scale = cast_to(build, _parameter(node, build, data, scale), wide)
+    target = _quantized_type(node, build, zero)
+    ratio = build.call("divide", cast_to(build, data, wide), scale)
+    offset = None if zero is None else _parameter(node, build, data, widened(build, zero))
+    if isinstance(target, NarrowType) and target.is_float:
+        if offset is not None:
+            ratio = build.call("add", ratio, cast_to(build, offset, dtype_of(ratio)))
+        saturate = node.flag("saturate", 1)
+        return cast_element_type(build, ratio, number_of(target), saturate)
+    return _rounded(build, ratio, offset, target)
+
+
+def _quantized_type(node: OnnxNode, build: Builder, zero: Expr | None) -> str | NarrowType:
+    """The element type of the result: that of the zero point, or of an attribute."""
     if zero is not None:
-        zero = _parameter(node, build, data, zero)
-    return quantized(build, cast_to(build, data, wide), scale, zero, dtype)
+        return build.narrow.get(zero, dtype_of(zero))
+    asked = node.integer("output_dtype", 0)
+    if asked in NARROW_TYPES:
+        return NARROW_TYPES[asked]
+    return dtype_name(asked, "the result") if asked else "uint8"
 
 
 def _widest(data: Expr, scale: Expr) -> str:
@@ -82,13 +106,15 @@ def _widest(data: Expr, scale: Expr) -> str:
 
 def translate_dequantize(node: OnnxNode, build: Builder) -> Expr:
     """(x - zero point) * scale."""
-    data, scale, zero = node.input(0), node.input(1), node.optional(2)
+    data, scale, zero = widened(build, node.input(0)), node.input(1), node.optional(2)
     asked = node.integer("output_dtype", 0)
     dtype = dtype_name(asked, "the result") if asked else dtype_of(scale)
     scale = _parameter(node, build, data, scale)
-    wide = cast_to(build, data, "int32") if dtype_of(data) != "uint32" else data
+    wide = data
+    if not is_float(dtype_of(data)) and dtype_of(data) != "uint32":
+        wide = cast_to(build, data, "int32")
     if zero is not None:
-        zero = _parameter(node, build, data, zero)
+        zero = _parameter(node, build, data, widened(build, zero))
         wide = build.call("subtract", wide, cast_to(build, zero, dtype_of(wide)))
     if dtype_of(scale) in ("float16", "bfloat16"):
         product = build.call(
