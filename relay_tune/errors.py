@@ -30,6 +30,27 @@ class Span:
         return f"{self.source}:{self.line}:{self.column}"
 
 
+@dataclass(frozen=True, slots=True)
+class NodeSpan(Span):
+    """A node of an ONNX file, which has no lines.
+
+    Attributes:
+        name: the node's name, or that of its first output.
+        operator: its operator type, such as Conv.
+    """
+
+    name: str
+    operator: str
+
+    @staticmethod
+    def of(name: str, operator: str) -> NodeSpan:
+        """The span of a node."""
+        return NodeSpan("", 0, 0, 0, 0, name, operator)
+
+    def __str__(self) -> str:
+        return f"node '{self.name}' ({self.operator})"
+
+
 class RelayError(Exception):
     """An error that a user can cause.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from relay_tune.codegen.target import Target
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Function
 from relay_tune.op.lower import TensorProgram
+from relay_tune.op.node_names import kernel_title, node_names, unique_titles
 from relay_tune.runtime.memory_plan import Lifetime, plan_memory
 from relay_tune.schedule.algorithms import prepared_program
 from relay_tune.tensor.expression import Tensor
@@ -34,10 +36,10 @@ def assemble(
 ) -> CompiledProgram:
     """The compiled program of a network whose primitives are compiled."""
     layout = _Layout(network, [codes[primitives[s.function].key.digest] for s in network.steps])
-    steps = [
+    steps = _with_unique_titles(
         _program_step(number, step, primitives[step.function], layout)
         for number, step in enumerate(network.steps)
-    ]
+    )
     calls = [call for step in steps for call in step.calls]
     storages = [*network.inputs.values(), *network.outputs.values()]
     held = sum(storage.size for storage in storages) + layout.constants.size
@@ -131,7 +133,15 @@ def _program_step(number: int, step: Step, primitive: Primitive, layout: _Layout
         )
         for kernel in code.scheduled.kernels
     )
-    return ProgramStep(code.key.title, code.key.digest, calls, code.work)
+    nodes = node_names(step.function)
+    title = kernel_title(code.key.title, nodes[:1])
+    return ProgramStep(title, code.key.digest, calls, code.work, nodes)
+
+
+def _with_unique_titles(steps: Iterable[ProgramStep]) -> list[ProgramStep]:
+    given = list(steps)
+    titles = unique_titles(step.title for step in given)
+    return [replace(step, title=title) for step, title in zip(given, titles, strict=True)]
 
 
 class _StepPlaces:

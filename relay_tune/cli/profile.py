@@ -71,6 +71,7 @@ def _limits(arguments: argparse.Namespace) -> MachineLimits | None:
 def _fields(row: ProfileRow) -> dict[str, object]:
     return {
         "title": row.title,
+        "nodes": list(row.nodes),
         "digest": row.digest,
         "seconds": row.seconds,
         "share": row.share,

@@ -10,6 +10,7 @@ from relay_tune.building.primitives import PrimitiveCode, primitives_of, write_p
 from relay_tune.building.program_form import fused_module, kernel_functions
 from relay_tune.codegen.target import Target
 from relay_tune.ir.module import Module
+from relay_tune.op.node_names import kernel_title, node_names, unique_titles
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.dependencies import tensors_in_order
@@ -23,10 +24,17 @@ Describe = Callable[[Primitive, Target, int], str]
 def kernels_text(module: Module, step: str, target: Target, threads: int) -> Iterator[str]:
     """One text for each distinct primitive of a model; `step` is one of STEPS."""
     describe = STEPS[step]
-    functions = kernel_functions(fused_module(infer_types(module)))
-    primitives = primitives_of(functions).values()
-    for primitive in {each.key.digest: each for each in primitives}.values():
-        yield f"// {primitive.key.title}\n{describe(primitive, target, threads)}"
+    primitives = primitives_of(kernel_functions(fused_module(infer_types(module))))
+    distinct = {primitive.key.digest: primitive for primitive in primitives.values()}
+    nodes: dict[str, dict[str, None]] = {digest: {} for digest in distinct}
+    for function, primitive in primitives.items():
+        nodes[primitive.key.digest] |= dict.fromkeys(node_names(function)[:1])
+    titles = unique_titles(
+        kernel_title(primitive.key.title, list(nodes[digest]))
+        for digest, primitive in distinct.items()
+    )
+    for title, primitive in zip(titles, distinct.values(), strict=True):
+        yield f"// {title}\n{describe(primitive, target, threads)}"
 
 
 def _tensors(primitive: Primitive, target: Target, threads: int) -> str:

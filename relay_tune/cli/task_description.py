@@ -10,7 +10,7 @@ from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.runtime.machine_limits import Bound, MachineLimits
 from relay_tune.schedule.schedule import DIRECT
 
-_LONGEST = 72
+_LONGEST = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,7 @@ class TaskDescription:
         bytes: what one run reads and writes at least; 0 if not known.
         works: what the algorithms of the task have to do; none if not known.
         fields: all that the log says.
+        nodes: the names of the user's nodes that run it.
     """
 
     title: str
@@ -30,6 +31,7 @@ class TaskDescription:
     bytes: float = 0.0
     works: tuple[KernelWork, ...] = ()
     fields: Mapping[str, object] = field(default_factory=dict)
+    nodes: tuple[str, ...] = ()
 
     def operations_of(self, schedule: str) -> float | None:
         """The operations of one run under a schedule (JSON); None where they are not known."""
@@ -59,6 +61,7 @@ def task_description(text: str | None, workload: str) -> TaskDescription:
         _number(fields.get("bytes")),
         tuple(work for work in works if work is not None),
         fields,
+        _names(fields.get("nodes")),
     )
 
 
@@ -77,6 +80,10 @@ def _work(way: object, written: float) -> KernelWork | None:
     operations = {str(unit): int(_number(n)) for unit, n in way["operations"].items()}
     moved = int(_number(way.get("bytes")))
     return KernelWork(int(written), operations, moved) if sum(operations.values()) + moved else None
+
+
+def _names(value: object) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
 def _number(value: object) -> float:

@@ -23,16 +23,18 @@ class ProgramStep:
     """The kernels of one primitive in the program.
 
     Attributes:
-        title: the primitive in words.
+        title: the primitive in words, that of no other step.
         digest: the digest of its key.
         calls: its kernels with their arguments.
         work: what one run has to do.
+        nodes: the names of the user's nodes that it computes, the main one first.
     """
 
     title: str
     digest: str
     calls: tuple[KernelCall, ...]
     work: KernelWork
+    nodes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)

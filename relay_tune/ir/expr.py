@@ -9,7 +9,8 @@
 A program is a graph with sharing and may be very deep, so nodes are compared and hashed by
 identity; `relay_tune.ir.structural` compares by structure up to renaming. Nodes are frozen: `type`
 (filled by inference, which builds a new graph) and `span` say something about a node and are part
-of no comparison.
+of no comparison. A node that is made in place of another one inherits its span
+(`relay_tune.ir.provenance`).
 
 Expressions can be written with Python's operators, `x + 1`, `-x`, `x < y`, `f(x)`; a Python number
 is a float32, int32 or bool scalar. `==` stays what Python makes of objects: identity.
@@ -26,6 +27,7 @@ import numpy as np
 
 from relay_tune.errors import InputError, Span
 from relay_tune.ir.operator_table import OPERATORS
+from relay_tune.ir.provenance import inherited_span
 from relay_tune.ir.types import GlobalTypeVar, Type, TypeVar
 
 AttributeValue = (
@@ -58,7 +60,7 @@ class Expr:
     """Base of all expressions."""
 
     type: Type | None = field(default=None)
-    span: Span | None = field(default=None)
+    span: Span | None = field(default_factory=inherited_span)
 
     __array_ufunc__ = None  # numpy leaves `array + expr` to the expression
 

@@ -33,6 +33,7 @@ from relay_tune.ir.expr import (
     Var,
     VarPattern,
 )
+from relay_tune.ir.provenance import made_for
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
@@ -136,14 +137,18 @@ def rewrite_with_original(
     *,
     enter: Callable[[Expr], bool] | None = None,
 ) -> Expr:
-    """Like `rewrite`, but `visit(original, rebuilt)` also sees the node as it was (its type)."""
+    """Like `rewrite`, but `visit(original, rebuilt)` also sees the node as it was (its type).
+
+    Nodes that `visit` makes inherit the span of the node.
+    """
     done: dict[Expr, Expr] = {}
     for node in post_order(root, enter=enter):
         if enter is None or enter(node):
             rebuilt = rebuild(node, [done[child] for child in children(node)])
         else:
             rebuilt = node
-        done[node] = visit(node, rebuilt)
+        with made_for(node.span):
+            done[node] = visit(node, rebuilt)
     return done[root]
 
 

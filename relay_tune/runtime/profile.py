@@ -21,12 +21,13 @@ class ProfileRow:
     """One primitive of a program.
 
     Attributes:
-        title: the primitive in words.
+        title: the primitive in words, that of no other row.
         digest: the digest of its key.
         seconds: the median time of one run.
         work: its operations and bytes.
         bound: the least time that the machine needs for them, and what takes it.
         share: its part of the sum of all times, 0 to 1.
+        nodes: the names of the user's nodes that it computes, the main one first.
     """
 
     title: str
@@ -35,6 +36,7 @@ class ProfileRow:
     work: KernelWork
     bound: Bound
     share: float
+    nodes: tuple[str, ...] = ()
 
     @property
     def gflops(self) -> float:
@@ -94,7 +96,13 @@ def profile_report(
     total = sum(seconds) or 1.0
     rows = [
         ProfileRow(
-            step.title, step.digest, spent, step.work, limits.bound(step.work), spent / total
+            title=step.title,
+            digest=step.digest,
+            seconds=spent,
+            work=step.work,
+            bound=limits.bound(step.work),
+            share=spent / total,
+            nodes=step.nodes,
         )
         for step, spent in zip(steps, seconds, strict=True)
     ]

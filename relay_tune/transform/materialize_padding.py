@@ -16,11 +16,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from relay_tune.errors import Span
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.dim_arithmetic import add
 from relay_tune.ir.expr import Call, Constant, Expr
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import find_operator
+from relay_tune.ir.provenance import made_for
 from relay_tune.ir.traversal import children, post_order, rebuild
 from relay_tune.transform.matching import (
     attribute,
@@ -52,11 +54,15 @@ class MaterializePadding:
 
 @dataclass
 class _Padded:
-    """What is known of the padding of one value: who wants how much, and what stands for it."""
+    """What is known of the padding of one value: who wants how much, and what stands for it.
+
+    `span` is that of the first consumer.
+    """
 
     widths: Widths
     value: float
     consumers: set[Expr] = field(default_factory=set)
+    span: Span | None = None
     padded: Expr | None = None
     inner: Expr | None = None
 
@@ -69,12 +75,13 @@ def _materialized(body: Expr) -> Expr:
     done: dict[Expr, Expr] = {}
     for node in nodes:
         parts = [done[child] for child in children(node)] if same_scope(node) else []
-        new = rebuild(node, parts) if parts else node
-        for source, padding in _padding_read_by(node, wanted):
-            new = _reading_padded(node, new, source, padding)
-        done[node] = new
+        done[node] = rebuild(node, parts) if parts else node
+        with made_for(node.span):
+            for source, padding in _padding_read_by(node, wanted):
+                done[node] = _reading_padded(node, done[node], source, padding)
         if node in wanted:
-            done[node] = _padded(wanted[node], new)
+            with made_for(node.span or wanted[node].span):
+                done[node] = _padded(wanted[node], done[node])
     return done[body]
 
 
@@ -88,12 +95,12 @@ def _wanted_padding(nodes: list[Expr]) -> dict[Expr, _Padded]:
         source, widths, value = need
         known = wanted.get(source)
         if known is None:
-            wanted[source] = _Padded(widths, value, {node})
+            wanted[source] = _Padded(widths, value, {node}, node.span)
         elif known.value == value == 0.0:
             known.widths = _largest(known.widths, widths)
             known.consumers.add(node)
         elif value == 0.0:
-            wanted[source] = _Padded(widths, value, {node})
+            wanted[source] = _Padded(widths, value, {node}, node.span)
     return wanted
 
 

@@ -76,7 +76,7 @@ def earlier_result(
     }
     correct = [seconds for seconds in times.values() if seconds is not None]
     return TaskResult(
-        title=task.key.title,
+        title=task.title,
         digest=task.key.digest,
         weight=task.weight,
         trials=len(records),
@@ -84,6 +84,7 @@ def earlier_result(
         best_seconds=min(correct, default=None),
         limit_seconds=None,
         operations=task.operations,
+        nodes=task.nodes,
         reason=FINISHED_EARLIER,
     )
 

@@ -136,7 +136,8 @@ class LogKeeper:
         """Store what a task is, with its work under each algorithm."""
         known = self._description(task)
         described = {
-            "title": task.key.title,
+            "title": task.title,
+            "nodes": list(task.nodes),
             "operations": task.operations,
             "bytes": task.bytes,
             "algorithms": _algorithms(works),

@@ -134,14 +134,14 @@ class Recorder:
         self._budget.spend()
         self.outcomes[measurement.outcome.value] += 1
         if measurement.outcome is not Outcome.OK and len(self.messages) < KEPT_MESSAGES:
-            title = state.task.key.title
+            title = state.task.title
             self.messages.append(f"{title}: {measurement.outcome}: {measurement.message}")
 
     def _report(self, state: TaskState, measurement: Measurement) -> None:
         budget, key = self._budget, state.task.key
         self._progress(
             Measured(
-                title=key.title,
+                title=state.task.title,
                 digest=key.digest,
                 outcome=measurement.outcome,
                 seconds=measurement.seconds,

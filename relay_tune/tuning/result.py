@@ -20,6 +20,7 @@ class TaskResult:
         best_seconds: time of the best schedule.
         limit_seconds: what the machine can reach at most, None if not known.
         operations: arithmetic operations.
+        nodes: the main node of each place where the model runs it, by name, each once.
         reason: why no more candidates were measured; empty if the budget ended.
     """
 
@@ -32,6 +33,7 @@ class TaskResult:
     limit_seconds: float | None
     operations: int
     reason: str = ""
+    nodes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,7 +173,7 @@ class TuningRun:
         state = ready.state
         key = state.task.key
         number = self._states.index(state) + 1
-        self._progress(TaskStarted(key.title, key.digest, number, len(self._states)))
+        self._progress(TaskStarted(state.task.title, key.digest, number, len(self._states)))
         self._ranking.learn(self._recorder.finish(ready))
         self._end_round(state, ready.known)
 
@@ -194,7 +194,7 @@ class TuningRun:
         state.finished = reason
         self._keeper.finish(state.task, self._share, state.space.default)
         key = state.task.key
-        self._progress(TaskFinished(key.title, key.digest, reason, state.best_seconds))
+        self._progress(TaskFinished(state.task.title, key.digest, reason, state.best_seconds))
 
     def _confirm_winners(self) -> None:
         for state in self._states:

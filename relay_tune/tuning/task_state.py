@@ -135,7 +135,7 @@ class TaskState:
         """The state as a result."""
         default = self.default_tried
         return TaskResult(
-            title=self.task.key.title,
+            title=self.task.title,
             digest=self.task.key.digest,
             weight=self.task.weight,
             trials=len(self.tried),
@@ -143,6 +143,7 @@ class TaskState:
             best_seconds=self.best_seconds,
             limit_seconds=self.limit_seconds,
             operations=self.task.operations,
+            nodes=self.task.nodes,
             reason=self.finished,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from relay_tune.building.work import plan_bytes, plan_operations
 from relay_tune.codegen.target import Target
@@ -14,6 +14,7 @@ from relay_tune.ir.expr import Call, Expr, Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
 from relay_tune.op.lower import lower_function
+from relay_tune.op.node_names import kernel_title, node_names, unique_titles
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
 from relay_tune.op.primitive_views import computes_nothing
 from relay_tune.runtime.target_machine import general_machine
@@ -29,6 +30,8 @@ class Task:
         key: what makes it the same as that of another model.
         function: the typed primitive function; the first of those with this key.
         plan: its nests, before any choice.
+        nodes: the main node of each place where the model runs it, by name, each once.
+        title: the task in words, with the first of its nodes; that of no other task of the model.
         weight: how often the model runs it.
         operations: arithmetic operations of one run, as the program is written.
         bytes: what one run reads and writes at least once, as the program is written.
@@ -40,6 +43,8 @@ class Task:
     weight: int
     operations: int
     bytes: int
+    nodes: tuple[str, ...] = ()
+    title: str = ""
 
     def plans_for(self, target: Target) -> Sequence[Plan]:
         """The plans under all algorithms that a target can run."""
@@ -61,17 +66,29 @@ def extract_tasks(module: Module, accuracy: Accuracy = Accuracy.FAST) -> list[Ta
     Primitives that only reshape, those of scalars alone, and those without a static tensor
     computation are no tasks.
     """
+    nodes: dict[str, list[str]] = {}
     counts: Counter[str] = Counter()
     first: dict[str, tuple[PrimitiveKey, Function]] = {}
     for function in _primitive_calls(module):
         key = primitive_key(function)
         counts[key.digest] += 1
         first.setdefault(key.digest, (key, function))
+        nodes.setdefault(key.digest, []).extend(node_names(function)[:1])
     found = [
         _task(key, function, counts[digest], accuracy) for digest, (key, function) in first.items()
     ]
-    tasks = [task for task in found if task is not None]
-    return sorted(tasks, key=lambda task: (-task.operations * task.weight, task.key.digest))
+    tasks = sorted(
+        (task for task in found if task is not None),
+        key=lambda task: (-task.operations * task.weight, task.key.digest),
+    )
+    named = [tuple(dict.fromkeys(nodes[task.key.digest])) for task in tasks]
+    titles = unique_titles(
+        kernel_title(task.key.title, names) for task, names in zip(tasks, named, strict=True)
+    )
+    return [
+        replace(task, nodes=names, title=title)
+        for task, names, title in zip(tasks, named, titles, strict=True)
+    ]
 
 
 def _primitive_calls(module: Module) -> Iterator[Function]:

@@ -9,7 +9,7 @@ from tests.cli.conftest import Tune
 def test_profile_has_one_line_for_each_kernel(tune: Tune, model: Path) -> None:
     outcome = tune("profile", model, "--threads", 1)
     assert outcome.code == 0, outcome.err
-    assert outcome.out.splitlines()[1].startswith("dense+relu 4x16")
+    assert outcome.out.splitlines()[1].startswith("small.relay:3:11: dense+relu 4x16")
 
 
 def test_profile_of_an_exact_build(tune: Tune, tmp_path: Path) -> None:
@@ -30,7 +30,8 @@ def test_profile_of_an_exact_build(tune: Tune, tmp_path: Path) -> None:
 def test_profile_as_json(tune: Tune, model: Path, log: Path) -> None:
     report = json.loads(tune("profile", model, "--threads", 1, "--log", log, "--json").out)
     (kernel,) = report["kernels"]
-    assert kernel["title"] == "dense+relu 4x16"
+    assert kernel["title"] == "small.relay:3:11: dense+relu 4x16"
+    assert kernel["nodes"] == ["small.relay:3:11", "small.relay:3:3"]
     assert kernel["operations"] >= 2 * 4 * 16 * 8
     assert report["seconds"] == kernel["seconds"]
     assert kernel["bound_by"] in ("compute", "L1")

@@ -14,8 +14,8 @@ def test_a_task_without_title_is_called_by_its_key(description: str | None) -> N
 
 
 def test_long_titles_are_cut_and_stay_on_one_line() -> None:
-    title = task_description('{"title": "a\\n' + "b" * 100 + '"}', "key").title
-    assert len(title) == 72
+    title = task_description('{"title": "a\\n' + "b" * 200 + '"}', "key").title
+    assert len(title) == 120
     assert title.startswith("a b")
 
 

@@ -54,7 +54,7 @@ class GraphTranslator:
     def run(self, nodes: Sequence[NodeProto], scope: Scope) -> None:
         """Translate nodes in order and name their outputs."""
         for node in nodes:
-            with located(node):
+            with located(node, scope.span(node)):
                 self._run_node(node, scope)
 
     def _run_node(self, node: NodeProto, scope: Scope) -> None:
@@ -80,7 +80,7 @@ class GraphTranslator:
         domain = normal_domain(node.domain)
         function = local_function(self._functions, domain, node.op_type, node.overload)
         if function is not None:
-            return self._call_function(function, inputs, attributes, scope)
+            return self._call_function(node, function, inputs, attributes, scope)
         opset = scope.opsets.get(domain)
         if opset is None:
             raise ModelError(f"the operator set {domain or 'ai.onnx'!r} is not imported.")
@@ -148,14 +148,17 @@ class GraphTranslator:
         function = standard_body(domain, opset, plain, inputs)
         if function is None:
             raise UnsupportedOperatorError(f"the operator {node.op_type} is not supported.")
-        return self._call_function(function, inputs, attributes, scope)
+        return self._call_function(node, function, inputs, attributes, scope, is_standard=True)
 
     def _call_function(
         self,
+        node: NodeProto,
         function: FunctionProto,
         inputs: tuple[Expr | None, ...],
         attributes: Mapping[str, AttributeProto],
         scope: Scope,
+        *,
+        is_standard: bool = False,
     ) -> Sequence[Expr | None]:
         self._charge(len(function.node))
         if len(inputs) > len(function.input):
@@ -164,7 +167,7 @@ class GraphTranslator:
             )
         given = {each.name: each for each in function.attribute_proto} | dict(attributes)
         opsets = {**scope.opsets, **opset_versions(function.opset_import)}
-        inner = scope.function(opsets, given)
+        inner = scope.function(opsets, given, scope.span(node), is_standard=is_standard)
         padded = (*inputs, *(None,) * (len(function.input) - len(inputs)))
         for name, value in zip(function.input, padded, strict=True):
             inner.define(checked_text(name, "value name"), value)

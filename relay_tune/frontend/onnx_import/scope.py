@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from onnx import AttributeProto, NodeProto
 
-from relay_tune.errors import ModelError, RelayError, UnsupportedOperatorError
+from relay_tune.errors import ModelError, NodeSpan, RelayError, UnsupportedOperatorError
 from relay_tune.ir.expr import Expr
+from relay_tune.ir.provenance import made_for
 
 MAXIMUM_DEPTH = 48
 
@@ -24,6 +25,8 @@ class Scope:
         parent: the scope around a subgraph; None for a main graph or the body of a function.
         attributes: those of the function call whose body this is.
         depth: how many graphs and functions are around.
+        caller: the node whose function body this is.
+        is_standard: whether ONNX defines that function, so that its nodes are not the file's.
     """
 
     opsets: Mapping[str, int]
@@ -31,6 +34,8 @@ class Scope:
     parent: Scope | None = None
     attributes: Mapping[str, AttributeProto] = field(default_factory=dict)
     depth: int = 0
+    caller: NodeSpan | None = None
+    is_standard: bool = False
 
     def find(self, name: str) -> Expr | None:
         """The value called `name`, None for the empty name; raises ModelError if there is none."""
@@ -56,13 +61,28 @@ class Scope:
 
     def inner(self) -> Scope:
         """The scope of a subgraph."""
-        return Scope(self.opsets, {}, self, self.attributes, self._next_depth())
+        depth = self._next_depth()
+        return Scope(self.opsets, {}, self, self.attributes, depth, self.caller, self.is_standard)
 
     def function(
-        self, opsets: Mapping[str, int], attributes: Mapping[str, AttributeProto]
+        self,
+        opsets: Mapping[str, int],
+        attributes: Mapping[str, AttributeProto],
+        caller: NodeSpan,
+        *,
+        is_standard: bool,
     ) -> Scope:
-        """The scope of the body of a function that is called here."""
-        return Scope(opsets, {}, None, attributes, self._next_depth())
+        """The scope of the body of a function that a node calls here."""
+        depth = self._next_depth()
+        return Scope(opsets, {}, None, attributes, depth, caller, is_standard)
+
+    def span(self, node: NodeProto) -> NodeSpan:
+        """The span of a node: of what it stands for in the file."""
+        if self.caller is None:
+            return NodeSpan.of(node_label(node), node.op_type)
+        if self.is_standard:
+            return self.caller
+        return NodeSpan.of(f"{self.caller.name}/{node_label(node)}", node.op_type)
 
     def _next_depth(self) -> int:
         if self.depth >= MAXIMUM_DEPTH:
@@ -79,11 +99,12 @@ def node_label(node: NodeProto) -> str:
 
 
 @contextmanager
-def located(node: NodeProto) -> Iterator[None]:
-    """Turn whatever goes wrong with a node into one error that names the node."""
-    where = f"node '{node_label(node)}' ({node.op_type})"
+def located(node: NodeProto, span: NodeSpan) -> Iterator[None]:
+    """What is made inside has the node's span; whatever goes wrong is one error that names it."""
+    where = str(NodeSpan.of(node_label(node), node.op_type))
     try:
-        yield
+        with made_for(span):
+            yield
     except (ModelError, UnsupportedOperatorError) as error:
         if error.where is None:
             error.where = where

@@ -19,6 +19,7 @@ from typing import ClassVar
 from relay_tune.errors import InputError
 from relay_tune.ir.expr import Call, Expr, Tuple
 from relay_tune.ir.module import Module
+from relay_tune.ir.provenance import made_for
 from relay_tune.ir.traversal import children, post_order, rebuild
 from relay_tune.schedule.machine import Machine
 from relay_tune.transform.layout import (
@@ -86,8 +87,10 @@ class ChooseLayout:
             return body
         versions = Versions(self.machine if self.layout == "cost" else None, wanted)
         for node in nodes:
-            versions.existing[node] = _versions_of(node, versions)
-        return versions.original(body)
+            with made_for(node.span):
+                versions.existing[node] = _versions_of(node, versions)
+        with made_for(body.span):
+            return versions.original(body)
 
 
 def _is_convolution(node: Expr) -> bool:
