@@ -1,10 +1,13 @@
 """Kill a tuning process at random moments and look at what it leaves behind.
 
-    python -m benchmarks.kill_tuner [--rounds 30] [--seed 0]
+    python -m benchmarks.kill_tuner [--rounds 60] [--seed 0]
 
 All rounds share one log. The moments lie in the run itself, not in the start of Python before it,
-however slow the machine is. After each kill -9: no acknowledged record is missing, no schedule was
-measured twice, the log is sound, and no process of the run is left five seconds later.
+however slow the machine is. Every other process gets SIGTERM, the others kill -9. After each: no
+acknowledged record is missing, no schedule was measured twice, the log is sound, no candidate is
+called a crash (all of them are good), no process of the run is left five seconds later, and one
+that got SIGTERM has ended by it within ten seconds and holds no claims. In the end a run that is
+left alone goes on.
 """
 
 from __future__ import annotations
@@ -24,6 +27,9 @@ import logs
 
 PATIENCE_SECONDS = 5.0
 
+END_SECONDS = 10.0
+"""How long a process may take to end after SIGTERM."""
+
 SCRIPT = """
 import os, sys
 from relay_tune.tuning.events import Measured, RunStarted
@@ -36,32 +42,69 @@ def show(event):
     if isinstance(event, Measured):
         os.write(1, b".")
 
-tune(build("squeezenet1_1", small=True), log=sys.argv[1], trials=100000, minutes=60, progress=show)
+module = build("squeezenet1_1", small=True)
+tune(module, log=sys.argv[1], trials=int(sys.argv[2]), minutes=60, progress=show)
 """
 
 
-def kill_once(log: Path, seconds: float) -> list[str]:
-    """Start a tuner, kill it so many seconds after its run began; the faults that were found."""
-    before = _count(log)
-    tuner = subprocess.Popen([sys.executable, "-c", SCRIPT, str(log)], stdout=subprocess.PIPE)
+def started(log: Path, trials: int) -> subprocess.Popen[bytes]:
+    """A tuner that is to measure so many candidates in all, when its run has begun."""
+    words = [sys.executable, "-c", SCRIPT, str(log), str(trials)]
+    tuner = subprocess.Popen(words, stdout=subprocess.PIPE)
     assert tuner.stdout is not None
     tuner.stdout.read(1)
+    return tuner
+
+
+def kill_once(log: Path, seconds: float, number: signal.Signals) -> list[str]:
+    """Start a tuner, kill it so many seconds after its run began; the faults that were found."""
+    before = _count(log)
+    tuner = started(log, 100_000)
     time.sleep(seconds)
     workers = psutil.Process(tuner.pid).children(recursive=True)
-    tuner.send_signal(signal.SIGKILL)
+    tuner.send_signal(number)
+    begin = time.monotonic()
     output, _ = tuner.communicate()
+    took = time.monotonic() - begin
     _, alive = psutil.wait_procs(workers, timeout=PATIENCE_SECONDS)
-    return _faults(log, before + output.count(b"."), alive)
+    faults = _faults(log, before + output.count(b"."), alive)
+    if tuner.returncode != -number:
+        faults.append(f"it ended with {tuner.returncode} after {number.name}")
+    if number is signal.SIGTERM and took > END_SECONDS:
+        faults.append(f"it took {took:.1f} s to end")
+    if number is signal.SIGTERM and log.exists():
+        faults += _claims_of(log, tuner.pid)
+    return faults
+
+
+def go_on(log: Path, further: int) -> list[str]:
+    """Let a run measure so many more candidates; the faults that were found."""
+    wanted = _count(log) + further
+    tuner = started(log, wanted)
+    output, _ = tuner.communicate()
+    faults = _faults(log, wanted, [], repeats=True)
+    if tuner.returncode != 0 or output.count(b".") != further:
+        faults.append(f"the last run ended with {tuner.returncode} after {output.count(b'.')}")
+    return faults
+
+
+def _claims_of(log: Path, pid: int) -> list[str]:
+    with logs.open_log(log) as opened:
+        left = [claim for claim in opened.claims() if claim.process.pid == pid]
+    return [f"{len(left)} claims are left"] if left else []
 
 
 def _count(log: Path) -> int:
     if not log.exists():
         return 0
     with logs.open_log(log) as opened:
-        return sum(record.measurements for record in opened.history())
+        return len(list(opened.history()))
 
 
-def _faults(log: Path, acknowledged: int, alive: list[psutil.Process]) -> list[str]:
+def _faults(
+    log: Path, acknowledged: int, alive: list[psutil.Process], *, repeats: bool = False
+) -> list[str]:
+    """What is wrong; `repeats` where winners may have been measured again, as a run ends with."""
     faults = [f"process {process.pid} is still there" for process in alive]
     if not log.exists():
         return faults
@@ -72,8 +115,11 @@ def _faults(log: Path, acknowledged: int, alive: list[psutil.Process]) -> list[s
     if len(records) < acknowledged:
         faults.append(f"{acknowledged - len(records)} acknowledged records are lost")
     repeated = sum(record.measurements > 1 for record in records)
-    if repeated:
+    if repeated and not repeats:
         faults.append(f"{repeated} schedules were measured again")
+    crashes = sum(record.status is logs.Status.CRASH for record in records)
+    if crashes:
+        faults.append(f"{crashes} good schedules are called crashes")
     return faults
 
 
@@ -82,7 +128,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=30, help="processes to kill (default: 30)")
+    parser.add_argument("--rounds", type=int, default=60, help="processes to kill (default: 60)")
     parser.add_argument("--seed", type=int, default=0, help="of the moments (default: 0)")
     arguments = parser.parse_args()
     moments = random.Random(arguments.seed)
@@ -91,10 +137,15 @@ def main() -> int:
         log = Path(folder) / "tuning.db"
         for number in range(arguments.rounds):
             seconds = moments.uniform(0.0, 6.0)
-            found = kill_once(log, seconds)
+            kind = (signal.SIGKILL, signal.SIGTERM)[number % 2]
+            found = kill_once(log, seconds, kind)
             faults += len(found)
             state = "; ".join(found) or "ok"
-            print(f"{number + 1}: after {seconds:.2f} s, {_count(log)} records: {state}")
+            name = kind.name
+            print(f"{number + 1}: {name} after {seconds:.2f} s, {_count(log)} records: {state}")
+        found = go_on(log, 8)
+        print(f"a run that is left alone: {'; '.join(found) or 'ok'}")
+        faults += len(found)
     print(f"{arguments.rounds} kills, {faults} faults")
     return 1 if faults else 0
 

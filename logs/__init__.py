@@ -13,6 +13,7 @@ from logs.exchange import check_exported
 from logs.joining import MergeReport
 from logs.log import TuningLog, open_log
 from logs.measurements import WorkloadSummary
+from logs.plausibility import implausible_message, is_implausible, least_seconds
 from logs.process import ProcessIdentity
 from logs.record import Key, Record, Status
 from logs.runs import Run, RunState
@@ -34,5 +35,8 @@ __all__ = [
     "WorkloadSummary",
     "canonical_json",
     "check_exported",
+    "implausible_message",
+    "is_implausible",
+    "least_seconds",
     "open_log",
 ]

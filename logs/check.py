@@ -8,11 +8,13 @@ from sqlite_utils import Database
 
 from logs.errors import LogError
 from logs.failures import DATABASE_ERRORS, explained
-from logs.limits import limit_of
-from logs.rows import record_of
+from logs.limit_rows import limit_of
+from logs.plausibility import LeastTimes
+from logs.record import Status
+from logs.rows import matching_rows, record_of
 from logs.schema import SCHEMA_VERSION
 from logs.store import Store
-from logs.tasks import task_of
+from logs.task_rows import task_of
 
 _MOST_FAULTS = 100  # of SQLite's own check
 
@@ -23,7 +25,8 @@ class CheckReport:
 
     `schema_version` is that of the file, `current_version` the one that this program writes (they
     differ for an old log that was opened read-only); `records` counts the believable ones;
-    `damaged` names each row that is not; `faults` are what SQLite's own check found.
+    `damaged` names each row that is not; `faults` are what SQLite's own check found. `implausible`
+    names the rows whose times no machine can reach: they are kept, and never used.
     """
 
     path: str
@@ -32,6 +35,7 @@ class CheckReport:
     records: int
     damaged: tuple[str, ...]
     faults: tuple[str, ...]
+    implausible: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -48,12 +52,31 @@ def check_store(store: Store) -> CheckReport:
             rows = _examine(database, "records", record_of, damaged)
             _examine(database, "tasks", task_of, damaged)
             _examine(database, "limits", limit_of, damaged)
+            implausible = tuple(_implausible(database))
         except DATABASE_ERRORS as error:  # the pages are too damaged to read on
-            rows = 0
+            rows, implausible = 0, ()
             faults.append(explained(error, store.path).what)
     return CheckReport(
-        str(store.path), store.file_version, SCHEMA_VERSION, rows, tuple(damaged), tuple(faults)
+        str(store.path),
+        store.file_version,
+        SCHEMA_VERSION,
+        rows,
+        tuple(damaged),
+        tuple(faults),
+        implausible,
     )
+
+
+def _implausible(database: Database) -> Iterator[str]:
+    """A line for each record whose time cannot be."""
+    least = LeastTimes(database)
+    for row in matching_rows(database):
+        try:
+            record = least.judged(record_of(row))
+        except LogError:
+            continue  # among the damaged ones
+        if record.status is Status.IMPLAUSIBLE:
+            yield f"records, row {row['id']}: {record.message}"
 
 
 def _integrity_faults(database: Database) -> Iterator[str]:

@@ -13,12 +13,12 @@ from typing import Any
 from logs.digest import canonical_json, parse_json
 from logs.errors import LogError
 from logs.joining import MergeReport, join_limits, join_records, join_tasks
-from logs.limits import Limit, limit_of, row_of_limit
+from logs.limit_rows import Limit, limit_of, row_of_limit
 from logs.measurements import Measurements
 from logs.record import Record
 from logs.rows import record_of, row_of
 from logs.store import Store
-from logs.tasks import Task, row_of_task, task_of
+from logs.task_rows import Task, row_of_task, task_of
 
 FORMAT = "tuning-log"
 FORMAT_VERSION = 1

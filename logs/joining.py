@@ -15,11 +15,11 @@ from sqlite_utils import Database
 
 from logs.digest import canonical_json
 from logs.errors import LogError
-from logs.limits import Limit, believed_limits, write_limit
+from logs.limit_rows import Limit, believed_limits, write_limit
 from logs.record import Record
 from logs.rows import find_row, record_of, write_row
 from logs.store import Store
-from logs.tasks import Task, find_task, write_task
+from logs.task_rows import Task, find_task, write_task
 
 _BATCH = 200  # records in one transaction: few syncs, and others wait for milliseconds only
 

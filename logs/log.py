@@ -13,12 +13,14 @@ from logs.exchange import exported_lines, import_lines, write_lines
 from logs.joining import MergeReport, join_limits, join_records, join_tasks
 from logs.limits import Limits
 from logs.measurements import Measurements, WorkloadSummary, summaries
+from logs.plausibility import mark_implausible
 from logs.record import Key, Record
 from logs.runs import Run, Runs, RunState
 from logs.store import Store, open_store
 from logs.tasks import Tasks
 
-DAMAGED = "damaged rows"  # the reason in a merge report
+DAMAGED = "damaged rows"  # reasons in a merge report
+IMPLAUSIBLE = "times that no machine can reach"
 
 _LEASE_SECONDS = 600.0
 _MAX_ATTEMPTS = 2
@@ -120,14 +122,20 @@ class TuningLog:
         lease_seconds: float = _LEASE_SECONDS,
         max_attempts: int = _MAX_ATTEMPTS,
         again: bool = False,
+        running: bool = True,
     ) -> bool:
         """Note that this process is about to measure `key`; whether it may go ahead.
 
-        False if a record exists (unless `again`), if a living process is at it, or if
-        `max_attempts` processes have died at it. Claiming what one has renews the lease.
+        False if a record exists that can be believed (unless `again`), if a living process is at
+        it, or if `max_attempts` processes have died while they ran it. Claiming what one has renews
+        the lease. What is not `running` yet is only reserved, until `set_running`.
         """
-        return self._claims.claim(
-            [key], lease_seconds=lease_seconds, max_attempts=max_attempts, again=again
+        return self.claim_all(
+            [key],
+            lease_seconds=lease_seconds,
+            max_attempts=max_attempts,
+            again=again,
+            running=running,
         )[0]
 
     def claim_all(
@@ -137,11 +145,20 @@ class TuningLog:
         lease_seconds: float = _LEASE_SECONDS,
         max_attempts: int = _MAX_ATTEMPTS,
         again: bool = False,
+        running: bool = True,
     ) -> list[bool]:
         """`claim` for each of several keys, in one transaction."""
         return self._claims.claim(
-            keys, lease_seconds=lease_seconds, max_attempts=max_attempts, again=again
+            keys,
+            lease_seconds=lease_seconds,
+            max_attempts=max_attempts,
+            again=again,
+            running=running,
         )
+
+    def set_running(self, key: Key, running: bool) -> None:
+        """Note whether the code of a claimed key runs: who dies meanwhile may have died of it."""
+        self._claims.set_running(key, running)
 
     def release(self, *keys: Key) -> None:
         """Give up this process's claims on `keys` without results, as after Ctrl-C."""
@@ -201,7 +218,7 @@ class TuningLog:
             join_limits(self._store, source._limits.all())
             if source.damaged_rows:
                 report.skipped[DAMAGED] += source.damaged_rows
-        return report
+        return self._judged(report)
 
     def exported_lines(self) -> Iterator[str]:
         """The lines of the exchange file (JSON), without line ends."""
@@ -213,7 +230,15 @@ class TuningLog:
 
     def import_json(self, path: str | PathLike[str]) -> MergeReport:
         """Join a file that `export_json` wrote; unusable lines are skipped and counted."""
-        return import_lines(self._store, Path(path))
+        return self._judged(import_lines(self._store, Path(path)))
+
+    def _judged(self, report: MergeReport) -> MergeReport:
+        """Mark times that cannot be, which other logs may have brought, and count them."""
+        with self._store.writing() as database:
+            marked = mark_implausible(database)
+        if marked:
+            report.skipped[IMPLAUSIBLE] += marked
+        return report
 
     def check(self) -> CheckReport:
         """Examine the whole log: SQLite's integrity check, schema version, every digest."""

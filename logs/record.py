@@ -19,6 +19,7 @@ class Status(StrEnum):
     """How a measurement ended. Only `OK` has a time that may be compared."""
 
     OK = "ok"
+    IMPLAUSIBLE = "implausible"  # took less time than its work can take
     WRONG = "wrong"  # ran, but the answer differs from the reference
     CRASH = "crash"
     TIMEOUT = "timeout"

@@ -12,6 +12,7 @@ from sqlite_utils import Database
 
 from logs.connection import snapshot, transaction
 from logs.errors import LogError
+from logs.plausibility import mark_implausible
 
 APPLICATION_ID = 0x52544C47  # "RTLG": marks the file as a tuning log (PRAGMA application_id)
 
@@ -48,6 +49,7 @@ TABLES: dict[str, Columns] = {
         "claimed": float,
         "lease_until": float,
         **_PROCESS,
+        "running": int,
     },
     "tasks": {"workload": str, "description": str, "digest": str},
     "limits": {"target": str, "name": str, "value": float, "digest": str},
@@ -61,6 +63,9 @@ TABLES: dict[str, Columns] = {
     },
 }
 
+
+ADDED_COLUMNS: dict[tuple[str, str], int] = {("claims", "running"): 4}
+"""Columns that a table has since a version later than its own."""
 
 PRIMARY_KEYS: dict[str, tuple[str, ...]] = {
     "migrations": ("version",),
@@ -80,7 +85,7 @@ def create_records(database: Database) -> None:
 
 def create_claims(database: Database) -> None:
     """Version 2: what is being measured, and by which process."""
-    _create(database, "claims")
+    _create(database, "claims", version=2)
     database["claims"].create_index(list(_KEY), unique=True)
 
 
@@ -91,10 +96,20 @@ def create_tasks_limits_runs(database: Database) -> None:
     _create(database, "runs", optional=("ended",))
 
 
+def tell_running_claims(database: Database) -> None:
+    """Version 4: whether the code of a claimed schedule runs, so that a death can be blamed on it.
+
+    Times below what the work can take, which older programs could measure, are no longer `ok`.
+    """
+    database["claims"].add_column("running", int, not_null_default=1)
+    mark_implausible(database)
+
+
 MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     create_records,
     create_claims,
     create_tasks_limits_runs,
+    tell_running_claims,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 
@@ -157,8 +172,10 @@ def _create(
     database: Database,
     name: str,
     optional: tuple[str, ...] = (),
+    version: int = 1,
 ) -> None:
-    columns = TABLES[name]
+    """Create a table as `version` of the schema has it."""
+    columns = _columns(name, version)
     required = set(columns) - set(optional)
     keys = PRIMARY_KEYS[name]
     database[name].create(columns, pk=keys if len(keys) > 1 else keys[0], not_null=required)
@@ -173,8 +190,17 @@ def _refuse_strange_objects(database: Database, path: Path, version: int) -> Non
         raise _foreign(f"the log contains the strange object {strange[0]!r}", path)
     for name in _tables_of(version):
         table = database[name]
-        if table.columns_dict != TABLES[name] or tuple(table.pks) != PRIMARY_KEYS[name]:
+        if table.columns_dict != _columns(name, version) or tuple(table.pks) != PRIMARY_KEYS[name]:
             raise _foreign(f"the table {name!r} of the log is not as this program makes it", path)
+
+
+def _columns(name: str, version: int) -> Columns:
+    """The columns that a table has in a version."""
+    return {
+        column: type_
+        for column, type_ in TABLES[name].items()
+        if ADDED_COLUMNS.get((name, column), 0) <= version
+    }
 
 
 def _tables_of(version: int) -> tuple[str, ...]:

@@ -5,3 +5,4 @@ from __future__ import annotations
 FAILED = 1
 WRONG_USAGE = 2
 INTERRUPTED = 130
+TERMINATED = 143

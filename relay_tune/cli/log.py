@@ -141,8 +141,11 @@ def _check(arguments: argparse.Namespace) -> int:
     print(f"{report.path}: {report.records} sound records, schema {report.schema_version}")
     for fault in (*report.faults, *report.damaged):
         print(f"  damaged: {fault}")
+    for line in report.implausible:
+        print(f"  not believed: {line}")
     for claim in claims:
-        print(f"  the process that measured this died: {claim.key.workload}")
+        if claim.running:
+            print(f"  the process that measured this died: {claim.key.workload}")
     return 0 if report.ok else 1
 
 

@@ -1,6 +1,7 @@
 """The command `tune`: finds the verb, and turns failures into one message and an exit code.
 
-Exit codes: 0 all went well, 1 the work failed, 2 the command line is wrong, 130 interrupted.
+Exit codes: 0 all went well, 1 the work failed, 2 the command line is wrong, 130 interrupted,
+143 terminated.
 The module of a verb is imported when the verb is used: `tune --help` needs no compiler.
 """
 
@@ -8,13 +9,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
 from relay_tune import __version__
-from relay_tune.cli.exit_codes import FAILED, INTERRUPTED, WRONG_USAGE
+from relay_tune.cli.exit_codes import FAILED, INTERRUPTED, TERMINATED, WRONG_USAGE
+from relay_tune.ending_signals import ending_signals
 from relay_tune.errors import RelayError
 from relay_tune.own_packages import check_own_packages
 
@@ -42,8 +45,16 @@ class _Parser(argparse.ArgumentParser):
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run `tune` with these words (by default those of the command line); the exit code."""
-    given = sys.argv[1:] if words is None else list(words)
     _open_closed_streams()
+    with ending_signals(pass_on=False) as ending:
+        code = _run(sys.argv[1:] if words is None else list(words))
+    if ending.has_begun and words is None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the interpreter is about to end
+    return TERMINATED if ending.terminated and code == INTERRUPTED else code
+
+
+def _run(given: Sequence[str]) -> int:
+    """The exit code of a command; whatever ends it is told in one message."""
     try:
         check_own_packages()
         arguments, unknown = _parser(given).parse_known_args(given)

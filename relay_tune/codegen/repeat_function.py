@@ -4,7 +4,9 @@
 
 `context` holds tables of addresses, one beside the other, which the runs use in turn, how often to
 run, and room for the nanoseconds of all runs.
-It is meant to be a job of the thread pool: all threads have arrived before the clock starts.
+It is meant to be a job of the thread pool. All threads have arrived before the clock starts, and
+none begins to work before: between two barriers, the thread that reads the clock reads it. With one
+barrier, a thread that loses its processor before it has read the clock misses work of the others.
 """
 
 from __future__ import annotations
@@ -81,6 +83,7 @@ entry:
   %first_table = load i64, ptr %first_at, align 8
   call void @relay_tune_barrier(i64 %threads)
   %begin = call i64 @now()
+  call void @relay_tune_barrier(i64 %threads)
   br label %loop
 loop:
   %done = phi i64 [ 0, %entry ], [ %next, %again ]

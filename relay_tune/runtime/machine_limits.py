@@ -15,6 +15,9 @@ from relay_tune.codegen.kernel_work import MATRICES, KernelWork
 COMPUTE = "compute"
 MEMORY = "memory"
 
+LEAST, MOST = 1.0, 1e18
+"""Bytes of caches, and rates a second, are within these bounds on every machine."""
+
 
 @dataclass(frozen=True, slots=True)
 class CacheLimit:
@@ -105,14 +108,19 @@ class MachineLimits:
         return Bound(sum(bound.seconds for bound in spent), most.name)
 
     def joined(self, other: MachineLimits) -> MachineLimits:
-        """The higher rates of two measurements: disturbances only ever lower them."""
+        """The higher rates of two measurements: disturbances only ever lower them.
+
+        Where the other one knows another number of caches, which is of another machine, the caches
+        are those of this one.
+        """
+        others = other.caches if len(other.caches) == len(self.caches) else self.caches
         names = {**self.operations, **other.operations}
         return MachineLimits(
             self.threads,
             {n: max(self.operations.get(n, 0.0), other.operations.get(n, 0.0)) for n in names},
             tuple(
                 CacheLimit(own.bytes, max(own.rate, its.rate))
-                for own, its in zip(self.caches, other.caches, strict=True)
+                for own, its in zip(self.caches, others, strict=True)
             ),
             max(self.memory, other.memory),
         )
@@ -128,13 +136,15 @@ class MachineLimits:
 
     @staticmethod
     def from_entries(entries: Mapping[str, float], threads: int) -> MachineLimits | None:
-        """The limits of so many threads, or None where the rows do not tell all of them."""
+        """The limits of so many threads, or None where the rows do not tell all of them.
+
+        Rows that are of no machine, such as a rate of 5e-324, tell nothing.
+        """
+        entries = {name: value for name, value in entries.items() if LEAST <= value <= MOST}
         of = f"{threads} threads"
         end = f" operations/s, {of}"
         operations = {
-            name.removesuffix(end): rate
-            for name, rate in entries.items()
-            if name.endswith(end) and rate > 0
+            name.removesuffix(end): rate for name, rate in entries.items() if name.endswith(end)
         }
         caches: list[CacheLimit] = []
         while f"L{len(caches) + 1} bytes, {of}" in entries:

@@ -33,11 +33,14 @@ def machine_of(target: Target, limits: MachineLimits | None = None) -> Machine:
     """The figures of a target.
 
     Those of the native target are the limits of one thread: the ones that are given, or else what
-    is measured in this process. Targets that are named get general figures.
+    is measured in this process, also where they tell of fewer caches than estimates are about.
+    Targets that are named get general figures.
     """
     if target != native_target():
         return general_machine(target)
-    return measured_machine(target, limits if limits is not None else machine_limits(1))
+    if limits is None or len(limits.caches) < PRIVATE_CACHES:
+        limits = machine_limits(1)
+    return measured_machine(target, limits)
 
 
 def general_machine(target: Target) -> Machine:

@@ -6,7 +6,9 @@ run, rounds, session         one run: which task is next (scheduler), what to me
 program_space, plan_space    the schedules of a task as genomes
 ranking, pretrained          which of them look promising
 candidates, runner           from a schedule to a measured time
-recorder, log_keeper, marks  what the log is told and asked; finished_tasks, kept_schedules
+plausible_runner             times that no machine can reach are not believed
+recorder, log_keeper, marks  what the log is told and asked; finished_tasks, kept_schedules,
+                             running_marks
 confirm, settle              the winners once more, alone and in their network (network_check)
 budget, options, events      what a run may spend, what can be chosen, what it tells
 schedule_lookup              the best schedules of a log, for builds

@@ -47,7 +47,8 @@ class Measured:
         message: why it failed.
         best: the best time of the task so far.
         model_seconds: the sum over the model of the best times; None while a task has none.
-        limit_share: the best time as a share of what the machine can reach, between 0 and 1.
+        limit_share: the best time as a share of what the machine can reach; above 1 where data come
+            from nearer caches than they were measured in.
         limit_name: what limits the task: `compute`, a cache, or `memory`; empty if not known.
         operations: of one run, as the program is written.
         bytes: that one run reads or writes at least once.

@@ -1,4 +1,4 @@
-"""Steps that an interrupt must not divide: Ctrl-C waits until they are done."""
+"""Steps that a signal must not divide: Ctrl-C and SIGTERM wait until they are done."""
 
 from __future__ import annotations
 
@@ -8,23 +8,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+HELD = (signal.SIGINT, signal.SIGTERM)
+
 
 @contextmanager
 def held_interrupts() -> Iterator[None]:
-    """Ctrl-C within the block takes effect at its end, as if it had come just then.
+    """Signals within the block take effect at its end, as if they had come just then.
 
     Keep the block short. Only the main thread is ever interrupted, so that there is nothing to hold
-    in another one.
+    in another one; a signal without a handler in Python is not held.
     """
-    handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    arrived: list[FrameType | None] = []
-    signal.signal(signal.SIGINT, lambda _, frame: arrived.append(frame))
+    handlers = {number: signal.getsignal(number) for number in HELD}
+    held = {number: handler for number, handler in handlers.items() if callable(handler)}
+    arrived: list[tuple[int, FrameType | None]] = []
+    for number in held:
+        signal.signal(number, lambda came, frame: arrived.append((came, frame)))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, handler)
-        if arrived:
-            handler(signal.SIGINT, arrived[0])
+        for number, handler in held.items():
+            signal.signal(number, handler)
+        for came, frame in arrived[:1]:
+            held[signal.Signals(came)](came, frame)

@@ -21,9 +21,9 @@ from relay_tune.tuning.scope import Scope
 from relay_tune.tuning.tasks import Task
 
 GIVE_UP_ATTEMPTS = 4
-"""A candidate in whose round so many tuning processes have died is not tried again.
+"""A candidate is not tried again at whose running code so many tuning processes have died.
 
-A round has several candidates: a smaller number would too often blame one that only stood by."""
+They may have been killed for other reasons: a smaller number would too often blame it wrongly."""
 
 
 class LogKeeper:
@@ -73,7 +73,7 @@ class LogKeeper:
         """Note that candidates are about to run; False for each that another process is at."""
         keys = [self._key(task, schedule.to_json()) for schedule in schedules]
         with log_errors():
-            return self._log.claim_all(keys, max_attempts=GIVE_UP_ATTEMPTS)
+            return self._log.claim_all(keys, max_attempts=GIVE_UP_ATTEMPTS, running=False)
 
     def record(self, task: Task, schedule: Schedule) -> logs.Record | None:
         """The record of a schedule, which another process may just have written."""
@@ -86,7 +86,10 @@ class LogKeeper:
         key = self._key(task, schedule.to_json())
         with log_errors():
             stale = self._log.stale_claims()
-        return any(claim.key == key and claim.attempts >= GIVE_UP_ATTEMPTS for claim in stale)
+        return any(
+            claim.key == key and claim.attempts + claim.running > GIVE_UP_ATTEMPTS
+            for claim in stale
+        )
 
     def release(self, claimed: Iterable[tuple[Task, str]]) -> None:
         """Take back claims on schedules, which are given by their JSON texts."""
@@ -199,13 +202,18 @@ def _algorithms(works: Iterable[KernelWork]) -> list[dict[str, Any]]:
     """The work of algorithms; those with the same work are one entry, with the names of all."""
     found: list[dict[str, Any]] = []
     for work in works:
-        own = {"operations": dict(work.operations), "bytes": work.bytes}
+        own = work_as_json(work)
         same = next((each for each in found if own.items() <= each.items()), None)
         if same is None:
             found.append({**own, "names": [work.algorithm]})
         else:
             same["names"].append(work.algorithm)
     return found
+
+
+def work_as_json(work: KernelWork) -> dict[str, Any]:
+    """The work of an algorithm as the description of a task has it."""
+    return {"operations": dict(work.operations), "bytes": work.bytes}
 
 
 def description_of(text: str) -> dict[str, Any]:

@@ -3,8 +3,8 @@
     under_way = recorder.begin(state, drafts)  # compiling and checking go on by themselves
     rows = recorder.finish(under_way.ready())  # while nothing else runs
 
-All candidates of a round are claimed before any of their code runs. If the process dies, each of
-them may be to blame; what is to blame in truth is found in every such round.
+All candidates of a round are claimed before any of their code runs, so that other processes take
+others. If the process dies, the one whose code was running may be to blame.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ class Recorder:
             features = state.space.features(prepared.schedule)
             self._record(state, prepared.schedule, measurement, features)
             self._report(state, measurement)
-            rows.append(row_of(state.task.key.digest, features, measurement.seconds))
+            if measurement.outcome is not Outcome.IMPLAUSIBLE:  # that teaches nothing
+                rows.append(row_of(state.task.key.digest, features, measurement.seconds))
         return rows
 
     def release(self) -> None:
@@ -148,7 +149,7 @@ class Recorder:
                 message=measurement.message,
                 best=state.best_seconds,
                 model_seconds=self._model_seconds(),
-                limit_share=_at_most_one(state.limit_share),
+                limit_share=state.limit_share,
                 limit_name=state.limit_name,
                 operations=state.task.operations,
                 bytes=state.task.bytes,
@@ -165,9 +166,5 @@ class Recorder:
 
 
 _DEADLY = Measurement(
-    Outcome.CRASH, message=f"{GIVE_UP_ATTEMPTS} tuning processes died while they measured it"
+    Outcome.CRASH, message=f"{GIVE_UP_ATTEMPTS} tuning processes died while it ran"
 )
-
-
-def _at_most_one(share: float | None) -> float | None:
-    return None if share is None else min(share, 1.0)

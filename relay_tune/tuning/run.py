@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import logs
 from cost_model import CostModelError, Row
 from relay_tune.errors import InputError, TuningError
-from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.measuring.measurement import Outcome
 from relay_tune.schedule.features.names import FEATURE_NAMES
 from relay_tune.schedule.plan import read_schedule
@@ -22,6 +22,7 @@ from relay_tune.tuning.events import (
 from relay_tune.tuning.finished_tasks import FINISHED_EARLIER
 from relay_tune.tuning.held_interrupts import held_interrupts
 from relay_tune.tuning.options import TuningOptions
+from relay_tune.tuning.plausible_runner import PlausibleRunner
 from relay_tune.tuning.ranking import Ranking, row_of
 from relay_tune.tuning.recorder import Recorder, UnderWay
 from relay_tune.tuning.result import TuningResult
@@ -36,8 +37,6 @@ OTHER_ROWS = 2000
 IMPOSSIBLE_SHARE = 1.02
 """A kernel that is so much faster than the machine's limit proves that the limit is wrong."""
 
-LIMIT_CORRECTIONS = 3
-
 IDLE_ROUNDS = 3
 """So many rounds in which other processes had all candidates, and a task is left to them."""
 
@@ -48,15 +47,14 @@ class TuningRun:
     def __init__(self, session: Session, options: TuningOptions, share: float) -> None:
         """`share` is the budget in candidates for each task of the model."""
         self._states = session.states
-        self._runner = session.runner
+        self._runner = PlausibleRunner(session)
         self._keeper = session.keeper
         self._budget = session.budget
         self._progress = session.progress
         self._options = options
         self._share = share
         self._ranking = Ranking(options.seed, lambda text: session.progress(CostModelFailed(text)))
-        self._recorder = Recorder(session)
-        self._corrections = LIMIT_CORRECTIONS
+        self._recorder = Recorder(replace(session, runner=self._runner))
 
     def run(self) -> TuningResult:
         """Spend the budget. TuningError if nothing that was measured ran correctly."""
@@ -65,7 +63,7 @@ class TuningRun:
             self._learn_from_log()
             self._announce()
             if not self._is_satisfied():
-                self._set_limits()
+                self._runner.set_limits()
                 self._measure_defaults()
                 self._measure_rounds()
                 self._confirm_winners()
@@ -98,7 +96,12 @@ class TuningRun:
         self._budget.used = sum(len(state.tried) for state in self._states)
 
     def _enter(self, state: TaskState, record: logs.Record) -> list[Row]:
-        """Tell a state of a record; a schedule that does not fit the task is passed over."""
+        """Tell a state of a record; a schedule that does not fit the task is passed over.
+
+        So is a time that cannot be: it settles nothing, and the schedule may be measured again.
+        """
+        if record.status is logs.Status.IMPLAUSIBLE:
+            return []
         try:
             schedule = read_schedule(record.schedule, state.task.plan)
         except InputError:
@@ -106,7 +109,7 @@ class TuningRun:
         state.add(schedule, Outcome(record.status.value), record.seconds)
         if not state.space.describes(schedule):
             return []
-        return [_row(state, schedule, record.seconds if record.status == "ok" else None)]
+        return [_row(state, schedule, _seconds_of(record))]
 
     def _announce(self) -> None:
         budget = self._budget
@@ -118,17 +121,6 @@ class TuningRun:
         """Whether there is nothing left to measure."""
         measured = all(state.default_tried is not None for state in self._states)
         return self._budget.is_spent or (measured and next_task(self._states) is None)
-
-    def _set_limits(self, *, again: bool = False) -> None:
-        """Tell the states what the machine can reach: from the log, or measured now."""
-        limits = MachineLimits.from_entries(self._keeper.limits(), self._keeper.scope.threads)
-        if limits is None or again:
-            found = self._runner.limits()
-            limits = found if limits is None else found.joined(limits)
-            self._keeper.put_limits(limits.entries())
-        for state in self._states:
-            bound = limits.least_bound(state.space.works)
-            state.limit_seconds, state.limit_name = bound.seconds, bound.name
 
     def _measure_defaults(self) -> None:
         """The default schedule of every task comes first: a run can only improve on it."""
@@ -183,9 +175,8 @@ class TuningRun:
         state.idle_rounds = 0 if len(state.tried) > known_before else state.idle_rounds + 1
         if state.idle_rounds >= IDLE_ROUNDS:
             state.finished = "another process is tuning it"
-        if (state.limit_share or 0.0) > IMPOSSIBLE_SHARE and self._corrections:
-            self._corrections -= 1
-            self._set_limits(again=True)
+        if (state.limit_share or 0.0) > IMPOSSIBLE_SHARE:
+            self._runner.correct_limits()
         reason = reason_to_finish(state)
         if reason and not state.finished:
             self._finish(state, reason)
@@ -227,18 +218,23 @@ class TuningRun:
         )
 
 
+def _seconds_of(record: logs.Record) -> float | None:
+    """The time of a correct record."""
+    return record.seconds if record.status == "ok" else None
+
+
 def _row(state: TaskState, schedule: Schedule, seconds: float | None) -> Row:
     return row_of(state.task.key.digest, state.space.features(schedule), seconds)
 
 
 def _row_of(record: logs.Record) -> Row | None:
     """What a record of another model teaches, or None if it describes its schedule otherwise."""
-    if not record.features:
+    if not record.features or record.status is logs.Status.IMPLAUSIBLE:
         return None
     values = json.loads(record.features)
     if len(values) != len(FEATURE_NAMES):
         return None
-    seconds = record.seconds if record.status == "ok" else None
+    seconds = _seconds_of(record)
     try:
         return row_of(record.workload, values, seconds)
     except CostModelError:

@@ -11,7 +11,9 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from relay_tune.codegen.compiler_pool import CompilerPool
@@ -87,6 +89,11 @@ class Runner(Protocol):
         """End all processes."""
 
 
+def _nothing(task: Task, schedule: Schedule) -> AbstractContextManager[None]:
+    """A context in which nothing is noted."""
+    return nullcontext()
+
+
 class NativeRunner:
     """Compiles in worker processes and measures in another one, on this machine."""
 
@@ -98,12 +105,17 @@ class NativeRunner:
         limits: MeasureLimits | None = None,
         *,
         network_bytes: Callable[[], int] = lambda: 0,
+        running: Callable[[Task, Schedule], AbstractContextManager[None]] = _nothing,
     ) -> None:
-        """A runner for kernels of a network; it touches `network_bytes()` from run to run."""
+        """A runner for kernels of a network; it touches `network_bytes()` from run to run.
+
+        The context `running` is entered whenever the code of a candidate runs.
+        """
         self._target = target
         self._threads = threads
         self._seed = seed
         self._network_bytes = network_bytes
+        self._running = running
         self._measurer = Measurer(target, threads, limits)
         self._pool = CompilerPool(target, os.cpu_count() or 1, yields=True)
         self._checking = ThreadPoolExecutor(max_workers=1)
@@ -154,7 +166,7 @@ class NativeRunner:
     def _check(self, task: Task, compiling: _Compiling, best: float | None) -> Prepared:
         """Wait for a candidate's compilation and check its answer."""
         schedule = compiling.draft.schedule
-        candidate = self._compiled(compiling)
+        candidate = self._compiled(task, compiling)
         if isinstance(candidate, Measurement):
             return Prepared(schedule, failure=candidate)
         try:
@@ -165,7 +177,7 @@ class NativeRunner:
         checked = self._measurer.check(candidate, best)
         return Prepared(schedule, checked, checked.failure)
 
-    def _compiled(self, compiling: _Compiling) -> Candidate | Measurement:
+    def _compiled(self, task: Task, compiling: _Compiling) -> Candidate | Measurement:
         """The candidate, or why there is none."""
         text = compiling.draft.text
         if text is None:
@@ -178,7 +190,8 @@ class NativeRunner:
             self._pool.abort()
             reason = f"not compiled within {COMPILE_SECONDS:.0f} s"
         else:
-            return Candidate(objects, text.slots, text.is_serial)
+            running = partial(self._running, task, compiling.draft.schedule)
+            return Candidate(objects, text.slots, text.is_serial, running)
         return Measurement(Outcome.COMPILE_ERROR, message=reason)
 
     def _task_data(self, task: Task) -> MeasureInputs:

@@ -75,7 +75,7 @@ def reason_to_finish(state: TaskState) -> str:
     """Why a task needs no more rounds, in words; empty if it does."""
     share = state.limit_share
     if share is not None and share >= LIMIT_SHARE:
-        return f"at {min(share, 1.0):.0%} of what the machine can reach"
+        return f"at {share:.0%} of what the machine can reach"
     if state.best_seconds is None:
         has_failed = state.outcomes and len(state.rounds) >= FAILING_ROUNDS
         return "every candidate failed" if has_failed else ""

@@ -15,13 +15,14 @@ from relay_tune.arguments import function_argument, instance_of, path_argument
 from relay_tune.building.program_form import fused_module
 from relay_tune.codegen.target import Target, native_target, target_argument
 from relay_tune.codegen.version import CODE_VERSION
+from relay_tune.ending_signals import ending_signals
 from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.measure_limits import machine_limits
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import thread_count
-from relay_tune.schedule.accuracy import parse_accuracy
+from relay_tune.schedule.accuracy import Accuracy, parse_accuracy
 from relay_tune.schedule.machine import Machine
 from relay_tune.tuning.budget import Budget, make_budget
 from relay_tune.tuning.events import Progress, RunStarted, ignore
@@ -34,6 +35,7 @@ from relay_tune.tuning.result import NetworkTimes, TaskResult, TuningResult
 from relay_tune.tuning.run import TuningRun
 from relay_tune.tuning.run_record import RunRecord
 from relay_tune.tuning.runner import NativeRunner, Runner
+from relay_tune.tuning.running_marks import RunningMarks
 from relay_tune.tuning.scope import Scope
 from relay_tune.tuning.session import Session
 from relay_tune.tuning.settle import is_settled, settle
@@ -60,7 +62,8 @@ def tune(
     """Tune a model as the user gave it; every measurement is in the log at once.
 
     What the log holds for the model's kernels counts as measured. Ctrl-C ends the run early, with
-    `interrupted` set in the result.
+    `interrupted` set in the result. So does SIGTERM; where the caller has no handler of its own for
+    it, it ends the process once the run is in order.
 
     Args:
         module: the program, typed or not.
@@ -83,23 +86,44 @@ def tune(
     log = path_argument(log, "log", "Leave it away for tuning.db.")
     count = thread_count(threads)
     options = TuningOptions(trials, minutes, seed, name=_name(name))
+    report = function_argument(ignore if progress is None else progress, "progress")
+    with ending_signals():
+        return _tuned(module, log, options, chosen, count, parse_accuracy(accuracy), report)
+
+
+def _tuned(
+    module: Module,
+    log: str | PathLike[str],
+    options: TuningOptions,
+    target: Target,
+    threads: int,
+    accuracy: Accuracy,
+    progress: Progress,
+) -> TuningResult:
+    """The result of a run for checked arguments."""
     fused = fused_module(infer_types(module))
-    tasks = extract_tasks(fused, parse_accuracy(accuracy))
-    touched = cache(lambda: network_bytes(tasks, chosen))
-    runner = NativeRunner(chosen, count, seed, network_bytes=touched)
+    tasks = extract_tasks(fused, accuracy)
+    scope = Scope(target.key, threads, CODE_VERSION)
+    runner = NativeRunner(
+        target,
+        threads,
+        options.seed,
+        network_bytes=cache(lambda: network_bytes(tasks, target)),
+        running=RunningMarks(log, scope),
+    )
     try:
         result = tune_tasks(
             tasks,
             runner,
             log=log,
             options=options,
-            target=chosen,
-            threads=count,
-            progress=function_argument(ignore if progress is None else progress, "progress"),
+            target=target,
+            threads=threads,
+            progress=progress,
         )
     finally:
         runner.close()
-    return _settled(result, fused, tasks, log, Scope(chosen.key, count, CODE_VERSION), chosen)
+    return _settled(result, fused, tasks, log, scope, target)
 
 
 def _settled(

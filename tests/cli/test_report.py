@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import sys
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import logs
 from relay_tune.cli.page.curve import HEIGHT, MARGIN, curve
 from tests.cli.conftest import Tune
 
@@ -22,6 +24,15 @@ def test_the_page_shows_tasks_and_needs_nothing_else(tune: Tune, log: Path, tmp_
     assert ">0.001<" in text
     assert "http" not in text
     assert text.index("dense+relu") < text.index("unnamed")
+
+
+def test_a_time_beyond_the_limit_is_shown_as_it_is(
+    tune: Tune, log: Path, tmp_path: Path, record: Callable[..., logs.Record]
+) -> None:
+    with logs.open_log(log) as opened:
+        opened.append(record(5, 4e-4))
+    tune("report", log, "-o", tmp_path / "page.html")
+    assert ">125% <small" in (tmp_path / "page.html").read_text()
 
 
 def test_the_page_is_named_after_the_log(

@@ -115,7 +115,14 @@ def test_senseless_numbers_are_code_2(tune: Tune, words: tuple[object, ...]) -> 
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-def test_an_interrupt_ends_with_130_and_a_sound_log(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("signals", "code"),
+    [([signal.SIGINT], 130), ([signal.SIGTERM], 143), ([signal.SIGINT] * 3, 130)],
+    ids=["Ctrl-C", "SIGTERM", "three times Ctrl-C"],
+)
+def test_a_signal_ends_it_with_its_code_and_a_sound_log(
+    folder: Path, signals: list[signal.Signals], code: int
+) -> None:
     assert "mlp" in zoo.names()
     words = [sys.executable, "-m", "relay_tune", "run", "zoo:mlp", "--threads", "1"]
     process = subprocess.Popen(
@@ -130,11 +137,14 @@ def test_an_interrupt_ends_with_130_and_a_sound_log(folder: Path) -> None:
     while "candidates" not in process.stdout.readline() and process.poll() is None:
         time.sleep(0.01)
     process.stdout.readline()
-    process.send_signal(signal.SIGINT)
+    for number in signals:
+        process.send_signal(number)
+        time.sleep(0.02)
     out, err = process.communicate(timeout=30)
-    assert process.returncode == 130, err
+    assert process.returncode == code, err
     assert "Traceback" not in err
     assert "interrupted; the log tuning.db has all that was measured" in out
     with logs.open_log(folder / "tuning.db") as log:
         assert log.check().ok
+        assert log.claims() == []
         assert log.runs()[-1].state == logs.RunState.INTERRUPTED

@@ -69,6 +69,47 @@ def test_a_dead_process_leaves_a_stale_claim_and_attempts_end(path, start):
         assert log.claim(KEY, max_attempts=3)
 
 
+RESERVE_AND_RUN = """
+import os, sys, logs
+log = logs.open_log(sys.argv[1])
+keys = [logs.Key("w", "t", 1, "1", text) for text in sys.argv[2:]]
+print(log.claim_all(keys, running=False), flush=True)
+for key in keys[:-1]:
+    log.set_running(key, True)
+    log.set_running(key, False)
+log.set_running(keys[-1], True)
+os._exit(1)
+"""
+
+
+def test_only_what_was_running_is_blamed_for_a_death(path, start):
+    innocent, guilty = replace(KEY, schedule="[1]"), replace(KEY, schedule="[2]")
+    with logs.open_log(path) as log:
+        for death in (1, 2):
+            other = start(RESERVE_AND_RUN, path, innocent.schedule, guilty.schedule)
+            assert other.stdout.readline() == "[True, True]\n"
+            other.communicate()
+            stale = {claim.key: (claim.attempts, claim.running) for claim in log.stale_claims()}
+            assert stale == {innocent: (1, False), guilty: (death, True)}
+        assert log.claim_all([innocent, guilty], max_attempts=2, running=False) == [True, False]
+
+
+def test_what_others_claimed_is_not_set_running(path):
+    with logs.open_log(path) as log:
+        log.claim(KEY, running=False)
+        place(log, started="1")
+        log.set_running(KEY, True)
+        assert [claim.running for claim in log.claims()] == [False]
+
+
+def test_a_damaged_record_is_measured_again(path, record):
+    with logs.open_log(path) as log:
+        log.append(record())
+        with log._store.writing() as database:
+            database.execute("UPDATE records SET seconds = 1e-9")
+        assert log.claim(record().key)
+
+
 def test_a_killed_process_that_nobody_waited_for_is_dead(path, start):
     with logs.open_log(path) as log:
         other = start(DIE_MEASURING, path)

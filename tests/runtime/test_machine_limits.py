@@ -91,3 +91,19 @@ def test_incomplete_rows_tell_nothing(missing: str) -> None:
     entries = {n: value for n, value in LIMITS.entries().items() if not n.startswith(missing)}
     assert MachineLimits.from_entries(entries, 2) is None
     assert MachineLimits.from_entries({**LIMITS.entries(), f"{missing}, 2 threads": 0.0}, 2) is None
+
+
+@pytest.mark.parametrize("value", [5e-324, 1e-9, 1e300])
+@pytest.mark.parametrize(
+    "name", ["float32 operations/s", "L2 bytes", "L1 bytes/s", "memory bytes/s"]
+)
+def test_rows_of_no_machine_tell_nothing(name: str, value: float) -> None:
+    entries = {**LIMITS.entries(), f"{name}, 2 threads": value}
+    found = MachineLimits.from_entries(entries, 2)
+    assert found is None or found.caches == LIMITS.caches[:1]
+
+
+def test_limits_of_another_number_of_caches_are_joined() -> None:
+    other = replace(LIMITS, caches=(CacheLimit(1.0, 1.0),), memory=99.0)
+    assert LIMITS.joined(other) == replace(LIMITS, memory=99.0)
+    assert other.joined(LIMITS) == replace(other, memory=99.0)

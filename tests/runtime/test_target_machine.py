@@ -36,6 +36,12 @@ def test_noise_changes_nothing() -> None:
     assert measured_machine(HASWELL, limits()) != measured_machine(HASWELL, limits(0.5))
 
 
+@pytest.mark.parametrize("caches", [0, 1])
+def test_limits_of_too_few_caches_are_not_used(caches: int) -> None:
+    few = replace(limits(), caches=limits().caches[:caches])
+    assert machine_of(native_target(), few) == machine_of(native_target())
+
+
 def test_targets_that_are_named_have_general_figures() -> None:
     assert machine_of(HASWELL) == machine_of(HASWELL, limits()) == Machine(32, 16)
 

@@ -60,6 +60,32 @@ def test_ctrl_c_ends_promptly_with_everything_recorded(tmp_path: Path) -> None:
         assert log.claims() == []
 
 
+def test_sigterm_releases_everything_and_ends_the_process(tmp_path: Path) -> None:
+    tuner, workers = started(tmp_path / "log.db", 5)
+    tuner.send_signal(signal.SIGTERM)
+    output, _ = tuner.communicate(timeout=20)
+    assert tuner.returncode == -signal.SIGTERM
+    wait_until_gone(workers)
+    with logs.open_log(tmp_path / "log.db") as log:
+        assert len(list(log.history())) >= 5 + output.count(b"measured\n")
+        assert log.claims() == []
+        assert [run.state for run in log.runs()] == [logs.RunState.INTERRUPTED]
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.05])
+def test_interrupts_in_a_row_end_it_once(tmp_path: Path, pause: float) -> None:
+    tuner, workers = started(tmp_path / "log.db", 3)
+    for number in (signal.SIGINT, signal.SIGINT, signal.SIGTERM, signal.SIGINT):
+        tuner.send_signal(number)
+        time.sleep(pause)
+    output, _ = tuner.communicate(timeout=20)
+    assert tuner.returncode == -signal.SIGTERM  # what the caller may do about it comes later
+    wait_until_gone(workers)
+    with logs.open_log(tmp_path / "log.db") as log:
+        assert log.check().ok and log.claims() == []
+        assert len(list(log.history())) >= 3 + output.count(b"measured\n")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux kills the children of the dead")
 @pytest.mark.parametrize("measured", [1, 7])
 def test_kill_9_loses_nothing_and_leaves_no_process(tmp_path: Path, measured: int) -> None:
@@ -71,4 +97,5 @@ def test_kill_9_loses_nothing_and_leaves_no_process(tmp_path: Path, measured: in
     with logs.open_log(tmp_path / "log.db") as log:
         assert log.check().ok
         assert len(list(log.history())) >= acknowledged
+        assert sum(claim.running for claim in log.stale_claims()) <= 1
         assert [run.state for run in log.runs()] == [logs.RunState.INTERRUPTED]

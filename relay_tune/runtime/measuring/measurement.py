@@ -7,9 +7,13 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """How measuring a candidate ended; the values are those of a tuning log's statuses."""
+    """How measuring a candidate ended; the values are those of a tuning log's statuses.
+
+    One that is `IMPLAUSIBLE` gave right answers, in less time than its work can take.
+    """
 
     OK = "ok"
+    IMPLAUSIBLE = "implausible"
     WRONG = "wrong"
     CRASH = "crash"
     TIMEOUT = "timeout"

@@ -14,6 +14,8 @@ from __future__ import annotations
 import queue
 import signal
 import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import count
 from types import TracebackType
@@ -41,11 +43,13 @@ class Candidate:
         objects: object files; one of them defines `MEASURED_SYMBOL`.
         slots: what its table of addresses points to.
         is_serial: whether one thread does all of its work; it is then measured without others.
+        running: a context that is entered whenever the code runs.
     """
 
     objects: tuple[bytes, ...]
     slots: tuple[Slot, ...]
     is_serial: bool = False
+    running: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +192,9 @@ class Measurer:
             "slots": [slot.to_json() for slot in candidate.slots],
             "threads": 1 if candidate.is_serial else self._threads,
         }
-        worker.send(header, (*candidate.objects, *self._common))
-        found = self._outcome(worker, best)
+        with candidate.running():
+            worker.send(header, (*candidate.objects, *self._common))
+            found = self._outcome(worker, best)
         failure = None if found is not None and found.outcome is Outcome.OK else found
         return Checked(candidate, task, data, failure, number, worker)
 
@@ -197,8 +202,9 @@ class Measurer:
         """What timing gives; None if the worker does not hold the candidate."""
         if checked.worker is not self._worker:
             return None
-        checked.worker.send({"kind": "time", "number": checked.number, "best": best}, ())
-        return self._outcome(checked.worker, best)
+        with checked.candidate.running():
+            checked.worker.send({"kind": "time", "number": checked.number, "best": best}, ())
+            return self._outcome(checked.worker, best)
 
     def _outcome(self, worker: MeasuringProcess, best: float | None) -> Measurement | None:
         """What a worker answers about a candidate, or has died of; None if it does not hold it."""

@@ -1,0 +1,49 @@
+"""Which candidate's code is running, noted in the log: only that one is to blame for a death."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+
+import logs
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.tuning.log_errors import log_errors
+from relay_tune.tuning.scope import Scope
+from relay_tune.tuning.tasks import Task
+
+
+class RunningMarks:
+    """Marks of candidates that this process has claimed in a log.
+
+    Each thread that sets marks has a connection of its own, which ends with the thread.
+    """
+
+    def __init__(self, path: str | PathLike[str], scope: Scope) -> None:
+        self._path = path
+        self._scope = scope
+        self._local = threading.local()
+
+    @contextmanager
+    def __call__(self, task: Task, schedule: Schedule) -> Iterator[None]:
+        """Within the block the code of a candidate runs, and may take this machine down."""
+        scope = self._scope
+        key = logs.Key(
+            task.key.digest, scope.target, scope.threads, scope.code_version, schedule.to_json()
+        )
+        self._set(key, running=True)
+        try:
+            yield
+        finally:
+            self._set(key, running=False)
+
+    def _set(self, key: logs.Key, *, running: bool) -> None:
+        with log_errors():
+            self._log().set_running(key, running)
+
+    def _log(self) -> logs.TuningLog:
+        known: logs.TuningLog | None = getattr(self._local, "log", None)
+        if known is None:
+            known = self._local.log = logs.open_log(self._path, create=False)
+        return known
