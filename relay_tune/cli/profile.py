@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 
 from relay_tune.cli.model_file import load_argument
 from relay_tune.cli.options import (
@@ -13,6 +14,7 @@ from relay_tune.cli.options import (
     add_machine,
     add_model,
 )
+from relay_tune.cli.output_file import require_writable, write_text
 from relay_tune.codegen.target import parse_target
 from relay_tune.errors import BuildError
 from relay_tune.runtime.machine_limits import MachineLimits
@@ -32,11 +34,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_log(parser, "the tuning log to take schedules from")
     add_machine(parser)
     add_accuracy(parser)
+    parser.add_argument(
+        "--trace",
+        metavar="FILE",
+        help="also write a timeline of some runs, a row for each thread, for trace viewers such "
+        "as Perfetto",
+    )
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Build, run on random inputs, and print one line for each kernel."""
+    if arguments.trace is not None:
+        require_writable(Path(arguments.trace), arguments.model, arguments.log)
     module = load_argument(arguments)
     model = build(
         module,
@@ -50,9 +60,14 @@ def run(arguments: argparse.Namespace) -> int:
             "Profiles are made of networks; this program has control flow or data types.",
             remedy="tune bench measures it as a whole.",
         )
-    report = model.profile(*example_inputs(module).values(), limits=_limits(arguments))
+    inputs = example_inputs(module)
+    report = model.profile(*inputs.values(), limits=_limits(arguments))
+    if arguments.trace is not None:
+        write_text(Path(arguments.trace), json.dumps(model.trace(*inputs.values()).to_json()))
     if not arguments.json:
         print(report)
+        if arguments.trace is not None:
+            print(f"timeline: {arguments.trace}")
         return 0
     rows = [_fields(row) for row in report.rows]
     limits = report.limits.entries()

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import ctypes
 
+from relay_tune.codegen.clock import clock_text
+
 REPEAT_SYMBOL = "measure_repeat"
 MEASURED_SYMBOL = "measure_main"
 """The function that is repeated; it has the signature of a program's main function."""
-
-_MONOTONIC_CLOCK = {"darwin": 6, "macosx": 6}  # CLOCK_MONOTONIC of <time.h>; 1 on Linux
 
 
 class RepeatContext(ctypes.Structure):
@@ -44,32 +44,19 @@ class RepeatContext(ctypes.Structure):
 
 def repeat_text(triple: str) -> str:
     """The LLVM module of `measure_repeat`."""
-    clock = next((n for name, n in _MONOTONIC_CLOCK.items() if name in triple), 1)
     return _TEMPLATE.format(
-        triple=triple, clock=clock, repeat=REPEAT_SYMBOL, measured=MEASURED_SYMBOL
+        triple=triple, clock=clock_text(triple), repeat=REPEAT_SYMBOL, measured=MEASURED_SYMBOL
     )
 
 
 _TEMPLATE = """\
 target triple = "{triple}"
 
-declare i32 @clock_gettime(i32, ptr)
 declare void @{measured}(ptr, i64, i64)
 declare void @relay_tune_barrier(i64)
 declare void @relay_tune_next_round()
 
-define internal i64 @now() nounwind {{
-entry:
-  %time = alloca [2 x i64], align 8
-  %status = call i32 @clock_gettime(i32 {clock}, ptr %time)
-  %seconds = load i64, ptr %time, align 8
-  %rest = getelementptr i64, ptr %time, i64 1
-  %nanoseconds = load i64, ptr %rest, align 8
-  %whole = mul i64 %seconds, 1000000000
-  %sum = add i64 %whole, %nanoseconds
-  ret i64 %sum
-}}
-
+{clock}
 define void @{repeat}(ptr %context, i64 %thread, i64 %threads) nounwind {{
 entry:
   %tables = load ptr, ptr %context, align 8

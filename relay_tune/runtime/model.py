@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from relay_tune.arguments import instance_of, path_argument
+from relay_tune.arguments import instance_of, path_argument, whole_number
 from relay_tune.codegen.compiled_program import CompiledProgram
 from relay_tune.codegen.export import NAME_A_LIBRARY, export_library
 from relay_tune.codegen.programs.compiled import CompiledFunctions
@@ -22,6 +22,7 @@ from relay_tune.runtime.native_program import NativeProgram
 from relay_tune.runtime.open_network import OpenNetwork
 from relay_tune.runtime.profile import ProfileReport, profile_report
 from relay_tune.runtime.threads import thread_count
+from relay_tune.runtime.trace import Trace
 from relay_tune.typing.type_text import type_text
 
 Shapes = tuple[tuple[int, ...], ...]
@@ -90,6 +91,18 @@ class Model(Executable):
         known = machine_limits(count) if limits is None else limits
         instance_of(MachineLimits, known, "limits", "Leave it away to have them measured.")
         return profile_report(self.program(shapes).steps, times, known)
+
+    def trace(
+        self, *inputs: object, runs: int = 5, threads: int | None = None, **named: object
+    ) -> Trace:
+        """When each thread ran each kernel in so many whole runs, after some warm-up.
+
+        `json.dump(model.trace(x).to_json(), file)` writes a file that trace viewers open.
+        """
+        count = self._threads if threads is None else thread_count(threads)
+        arrays = self._call_inputs.bind(inputs, named)
+        native = self._native(tuple(array.shape for array in arrays))
+        return native.trace(arrays, count, whole_number(runs, "runs", 1))
 
     def repeat_seconds(self, *inputs: object, runs: int, threads: int | None = None) -> float:
         """The seconds of one of so many runs that follow each other without Python between them.

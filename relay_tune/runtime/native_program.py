@@ -20,6 +20,7 @@ from relay_tune.codegen.repeat_function import (
     RepeatContext,
     repeat_text,
 )
+from relay_tune.codegen.trace_function import TRACED_MAIN_SYMBOL, trace_text
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType, TupleType
 from relay_tune.runtime.aligned_memory import aligned_array, aligned_bytes
@@ -28,6 +29,10 @@ from relay_tune.runtime.direct.call import DirectCall, direct_call
 from relay_tune.runtime.direct.callee import network_callee
 from relay_tune.runtime.processor_check import check_features
 from relay_tune.runtime.threads import thread_pool
+from relay_tune.runtime.trace import EventBuffer, Trace
+
+TRACE_WARMUP = 3
+"""Runs before those that are traced."""
 
 Form = tuple[tuple[int, ...], np.dtype]
 """Shape and element type of an array."""
@@ -111,6 +116,44 @@ class NativeProgram:
             self._pool.run(address, ctypes.byref(context), threads)
         return float(context.nanoseconds) / runs / 1e9
 
+    def trace(self, inputs: Sequence[np.ndarray], threads: int, runs: int) -> Trace:
+        """When each thread ran each kernel, in so many runs of the whole program.
+
+        A note takes some tens of nanoseconds. The calling thread has to be the one that asks.
+        """
+        outputs = [aligned_array(shape, dtype) for shape, dtype in self._outputs]
+        steps = self._program.steps
+        buffer = EventBuffer(self._most_shares(threads) * (runs + TRACE_WARMUP))
+        code = self._traced_code(buffer)
+        address = code.address(TRACED_MAIN_SYMBOL)
+        with self._lock:
+            self._fill_table(inputs, outputs)
+            for _ in range(TRACE_WARMUP):
+                self._pool.run(address, self._table, threads)
+            buffer.clear()
+            for _ in range(runs):
+                buffer.begin_run()
+                self._pool.run(address, self._table, threads)
+        return buffer.trace([step.title for step in steps for _ in step.calls])
+
+    def _most_shares(self, threads: int) -> int:
+        """At most so many shares of kernels has a run."""
+        calls = (call for step in self._program.steps for call in step.calls)
+        return sum(threads + max(call.shares, call.grain * threads) for call in calls)
+
+    def _traced_code(self, buffer: EventBuffer) -> LoadedCode:
+        """The traced main function; it calls the kernels that are loaded."""
+        program = self._program
+        calls = [call for step in program.steps for call in step.calls]
+        text = trace_text(calls, program.target.triple, buffer.address, buffer.capacity)
+        image = compile_text(text, program.target)
+        imports = {**self._pool.imports, **self._kernel_addresses}
+        return LoadedCode([image], [TRACED_MAIN_SYMBOL], imports)
+
+    @property
+    def _kernel_addresses(self) -> dict[str, int]:
+        return {symbol: self._code.address(symbol) for symbol in self._program.kernel_symbols}
+
     @cached_property
     def _repeat_code(self) -> LoadedCode:
         target = self._program.target
@@ -132,8 +175,7 @@ class NativeProgram:
             compile_text(main_text(name, step.calls, program.target.triple), program.target)
             for name, step in zip(names, program.steps, strict=True)
         ]
-        kernels = {symbol: self._code.address(symbol) for symbol in program.kernel_symbols}
-        code = LoadedCode(objects, names, {**self._pool.imports, **kernels})
+        code = LoadedCode(objects, names, {**self._pool.imports, **self._kernel_addresses})
         return _StepFunctions(code, [code.address(name) for name in names])
 
 

@@ -37,3 +37,20 @@ def test_profile_as_json(tune: Tune, model: Path, log: Path) -> None:
     assert kernel["bound_by"] in ("compute", "L1")
     assert kernel["limit_share"] == kernel["limit_seconds"] / kernel["seconds"]
     assert report["limits"]["float32 operations/s, 1 threads"] > 0
+
+
+def test_a_trace_is_written_beside_the_profile(tune: Tune, model: Path, tmp_path: Path) -> None:
+    file = tmp_path / "trace.json"
+    outcome = tune("profile", model, "--threads", 2, "--trace", file)
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.splitlines()[-1] == f"timeline: {file}"
+    slices = [each for each in json.loads(file.read_text())["traceEvents"] if each["ph"] == "X"]
+    assert {each["name"] for each in slices} >= {"run 0", "run 4", "dense+relu 4x16"}
+
+
+def test_a_trace_is_not_written_over_the_model(tune: Tune, model: Path) -> None:
+    before = model.read_text()
+    outcome = tune("profile", model, "--trace", model)
+    assert outcome.code == 1
+    assert "this command also needs it as it is" in outcome.err
+    assert model.read_text() == before
