@@ -29,8 +29,10 @@ import numpy as np
 from benchmarks.interleave import interleaved_medians
 from benchmarks.machine import machine_description
 from benchmarks.models import Network, network
-from benchmarks.systems import USUAL_PEERS, Array, Run, System, peers, systems
+from benchmarks.systems import USUAL_PEERS, System, peers, systems
 from relay_tune import zoo
+from relay_tune.cli.difference import largest_difference
+from relay_tune.cli.peers.peer import Run
 from relay_tune.errors import RelayError
 
 TOLERANCE = 1e-3
@@ -70,18 +72,10 @@ def measure(
     errors = {}
     if others:
         reference = outputs[others[0]]
-        errors = {name: difference(values, reference) for name, values in outputs.items()}
+        errors = {name: largest_difference(values, reference) for name, values in outputs.items()}
     seconds = interleaved_medians(runs, rounds=rounds, burst_seconds=burst)
     times = {name: 1e3 * value for name, value in seconds.items()}
     return Row(model.name, threads, times, errors, failures)
-
-
-def difference(actual: Sequence[Array], expected: Sequence[Array]) -> float:
-    """The largest difference, divided by the largest expected number, over all outputs."""
-    return max(
-        float(np.abs(value - wanted).max() / max(np.abs(wanted).max(), 1e-30))
-        for value, wanted in zip(actual, expected, strict=True)
-    )
 
 
 def ratio_system(candidates: Sequence[System]) -> System:

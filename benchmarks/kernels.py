@@ -23,15 +23,17 @@ from typing import Any
 import numpy as np
 import onnx
 
-from benchmarks.compare import difference, table_line
+from benchmarks.compare import table_line
 from benchmarks.interleave import interleaved_medians
 from benchmarks.machine import machine_description
 from benchmarks.models import Inputs
 from benchmarks.peak import operations, peak_run
-from benchmarks.systems import DIRECT_SYSTEM, Run, System, systems
+from benchmarks.systems import DIRECT_SYSTEM, System, systems
 from benchmarks.tile_peak import operations as tile_operations
 from benchmarks.tile_peak import tile_peak_run
 from relay_tune import zoo
+from relay_tune.cli.difference import largest_difference
+from relay_tune.cli.peers.peer import Run
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import RelayError
 from relay_tune.frontend.onnx_export.to_onnx import to_onnx
@@ -178,7 +180,7 @@ def _require_agreement(kernel: str, runs: dict[str, Run]) -> None:
     outputs = {name: [np.array(value) for value in run()] for name, run in runs.items()}
     (first, expected), *others = outputs.items()
     for name, values in others:
-        if not difference(values, expected) <= TOLERANCE:
+        if not largest_difference(values, expected) <= TOLERANCE:
             raise RelayError(f"{name} and {first} give different results for {kernel}.")
 
 

@@ -1,34 +1,30 @@
 """The systems that are compared: each reads an ONNX file and gives a function that runs it.
 
-torch does not read ONNX files: `benchmarks/torch_peer` makes a module of the file's nodes, which
-torch.compile then compiles.
+torch does not read ONNX files: `relay_tune/cli/peers/torch_module` makes a module of the file's
+nodes, which torch.compile then compiles.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 import relay_tune
 from benchmarks.models import Inputs
 from relay_tune.building.build import build
+from relay_tune.cli.peers.onnx_runtime import prepare_onnxruntime
+from relay_tune.cli.peers.openvino_runtime import prepare_openvino
+from relay_tune.cli.peers.peer import Run
+from relay_tune.cli.peers.torch_compile import prepare_torch
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import RelayError
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import DIRECT, Schedule
-
-Array = np.ndarray[Any, Any]
-Run = Callable[[], Sequence[Array]]
-"""One inference; the outputs in order."""
 
 USUAL_PEERS = ("onnxruntime", "openvino")
 """Those that are ready in seconds; torch.compile needs a C++ compiler and up to a minute for each
@@ -110,49 +106,3 @@ def prepare_direct(path: Path, inputs: Inputs, threads: int) -> Run:
 
 
 DIRECT_SYSTEM = System("relay_tune direct", "relay_tune", prepare_direct)
-
-
-def prepare_onnxruntime(path: Path, inputs: Inputs, threads: int) -> Run:
-    """onnxruntime with all its graph optimisations, on the processor."""
-    runtime = import_module("onnxruntime")
-    options = runtime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    feeds = dict(inputs)
-    return lambda: session.run(None, feeds)
-
-
-def prepare_openvino(path: Path, inputs: Inputs, threads: int) -> Run:
-    """OpenVINO for short latency in float32, without copies of inputs and outputs."""
-    runtime = import_module("openvino")
-    settings = {
-        "INFERENCE_NUM_THREADS": threads,
-        "NUM_STREAMS": 1,
-        "PERFORMANCE_HINT": "LATENCY",
-        "INFERENCE_PRECISION_HINT": "f32",
-    }
-    compiled = runtime.Core().compile_model(str(path), "CPU", settings)
-    request = compiled.create_infer_request()
-    feeds = dict(inputs)
-
-    def run() -> list[Array]:
-        results = request.infer(feeds, share_inputs=True, share_outputs=True)
-        return [results[output] for output in compiled.outputs]
-
-    return run
-
-
-def prepare_torch(path: Path, inputs: Inputs, threads: int) -> Run:
-    """torch.compile with its default backend and frozen weights, without gradients."""
-    torch = import_module("torch")
-    function, arguments = import_module("benchmarks.torch_peer.module").compiled(
-        path, inputs, threads
-    )
-
-    def run() -> list[Array]:
-        with torch.no_grad():
-            return [output.numpy() for output in function(*arguments)]
-
-    return run

@@ -1,14 +1,20 @@
-"""Time a model: untuned, tuned, and in another runtime, in turns on the same random inputs."""
+"""Time a model: untuned, tuned, and in other runtimes, in turns on the same random inputs."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from functools import partial
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
 
-from relay_tune.cli.bench_onnxruntime import onnxruntime_call
+import numpy as np
+
+from relay_tune.cli.difference import largest_difference
 from relay_tune.cli.model_file import constant_inputs, load_argument
 from relay_tune.cli.options import (
     add_accuracy,
@@ -18,8 +24,11 @@ from relay_tune.cli.options import (
     add_model,
     positive,
 )
-from relay_tune.cli.turns import Turns, time_in_turns
+from relay_tune.cli.peers.catalogue import PEERS
+from relay_tune.cli.turns import Turns, median_interval, time_in_turns
 from relay_tune.cli.units import table_text, time_text
+from relay_tune.frontend.onnx_export.to_onnx import to_onnx
+from relay_tune.ir.module import Module
 from relay_tune.runtime.threads import thread_count
 from relay_tune.tuning.tuned_build import build
 from relay_tune.zoo import example_inputs
@@ -27,17 +36,31 @@ from relay_tune.zoo import example_inputs
 EXAMPLE = "tune bench model.onnx --log tuning.db --against onnxruntime"
 
 Call = Callable[[], object]
+"""Runs a model once; gives its outputs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The result of one variant; `ratio` is the median of the first one by that of this one."""
+    """The result of one variant.
+
+    Attributes:
+        variant: its name.
+        median_seconds: of all calls.
+        minimum_seconds: the shortest call.
+        maximum_seconds: the longest call.
+        ratio: the time of the first variant by that of this one: the median over the turns.
+        interval: the ratio lies in it with a probability of at least 0.9; None for few turns.
+        difference: the largest one to the first other runtime, by its largest number; None for
+            that runtime, and where there is none.
+    """
 
     variant: str
-    median: float
-    minimum: float
-    maximum: float
+    median_seconds: float
+    minimum_seconds: float
+    maximum_seconds: float
     ratio: float
+    interval: tuple[float, float] | None
+    difference: float | None
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -45,10 +68,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     add_log(parser, "the tuning log; without it only the untuned model is timed")
     parser.add_argument(
-        "--against", choices=["onnxruntime"], help="time another runtime too (an extra package)"
+        "--against",
+        choices=list(PEERS),
+        action="append",
+        default=[],
+        help="time another runtime too (an extra package); may be repeated",
     )
     parser.add_argument(
-        "--repeat", type=positive, default=5, metavar="N", help="turns of each variant (default: 5)"
+        "--repeat",
+        type=positive,
+        default=5,
+        metavar="N",
+        help="turns of each variant; an interval needs 5 (default: 5)",
     )
     add_machine(parser)
     add_accuracy(parser)
@@ -57,32 +88,55 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one line for each variant."""
-    turns = time_in_turns(_variants(arguments), arguments.repeat)
-    lines = results(turns)
+    with _variants(arguments) as variants:
+        turns = time_in_turns(variants, arguments.repeat)
+        lines = results(turns, _differences(variants))
     if arguments.json:
-        print(json.dumps([_fields(line) for line in lines], indent=2))
+        print(json.dumps([asdict(line) for line in lines], indent=2))
         return 0
-    rows: list[tuple[str, ...]] = [
-        ("variant", "median", "min", "max", f"against {lines[0].variant}")
-    ]
-    for line in lines:
-        times = tuple(time_text(each) for each in (line.median, line.minimum, line.maximum))
-        rows.append((line.variant, *times, f"{line.ratio:.2f}x"))
-    print(table_text(rows))
+    print(table_text(_table(lines, _reference(variants))))
     return 0
 
 
-def results(turns: Turns) -> list[Line]:
+def results(turns: Turns, differences: Mapping[str, float]) -> list[Line]:
     """One line for each variant, compared with the first."""
-    medians = {name: sorted(times)[len(times) // 2] for name, times in turns.items()}
+    medians = {name: [median(turn) for turn in own] for name, own in turns.items()}
     base = next(iter(medians.values()))
-    return [
-        Line(name, medians[name], min(times), max(times), base / medians[name])
-        for name, times in turns.items()
-    ]
+    lines = []
+    for name, own in turns.items():
+        ratios = [first / this for first, this in zip(base, medians[name], strict=True)]
+        times = [seconds for turn in own for seconds in turn]
+        lines.append(
+            Line(
+                name,
+                median(times),
+                min(times),
+                max(times),
+                median(ratios),
+                None if own is next(iter(turns.values())) else median_interval(ratios),
+                differences.get(name),
+            )
+        )
+    return lines
 
 
-def _variants(arguments: argparse.Namespace) -> dict[str, Call]:
+def _table(lines: Sequence[Line], reference: str | None) -> list[tuple[str, ...]]:
+    """The rows of the table, the head first."""
+    head = ("variant", "median", "min", "max", f"against {lines[0].variant}")
+    about = () if reference is None else (f"difference to {reference}",)
+    rows: list[tuple[str, ...]] = [(*head, *about)]
+    for line in lines:
+        seconds = (line.median_seconds, line.minimum_seconds, line.maximum_seconds)
+        ratio = f"{line.ratio:.2f}x"
+        if line.interval is not None:
+            ratio += f" ({line.interval[0]:.2f} to {line.interval[1]:.2f})"
+        apart = "-" if line.difference is None else f"{line.difference:.1e}"
+        rows.append((line.variant, *map(time_text, seconds), ratio, *([apart] if about else [])))
+    return rows
+
+
+@contextmanager
+def _variants(arguments: argparse.Namespace) -> Iterator[dict[str, Call]]:
     """What is timed, by name."""
     module = load_argument(arguments)
     inputs = example_inputs(module)
@@ -92,20 +146,46 @@ def _variants(arguments: argparse.Namespace) -> dict[str, Call]:
     )
     variants: dict[str, Call] = {"untuned": partial(built().run, inputs)}
     if arguments.log is not None:
-        tuned = built(log=arguments.log)
-        variants["tuned"] = partial(tuned.run, inputs)
-    if arguments.against == "onnxruntime":
-        variants["onnxruntime"] = onnxruntime_call(
-            arguments.model, module, {**inputs, **constant_inputs(arguments)}, threads
-        )
-    return variants
+        variants["tuned"] = partial(built(log=arguments.log).run, inputs)
+    with _onnx_file(arguments, module) as path:
+        given = {**inputs, **constant_inputs(arguments)}
+        for name in dict.fromkeys(arguments.against):
+            variants[name] = PEERS[name].checked(path, given, threads)
+        yield variants
 
 
-def _fields(line: Line) -> dict[str, object]:
+@contextmanager
+def _onnx_file(arguments: argparse.Namespace, module: Module) -> Iterator[Path]:
+    """The model as a file for other runtimes: an .onnx file as it is, any other is exported."""
+    given = Path(arguments.model)
+    if given.suffix.lower() == ".onnx" or not arguments.against:
+        yield given
+        return
+    with TemporaryDirectory(prefix="relay_tune_bench_") as folder:
+        path = Path(folder) / "model.onnx"
+        path.write_bytes(to_onnx(module).SerializeToString())
+        yield path
+
+
+def _reference(variants: Mapping[str, Call]) -> str | None:
+    """The first other runtime."""
+    return next((name for name in variants if name in PEERS), None)
+
+
+def _differences(variants: Mapping[str, Call]) -> dict[str, float]:
+    """For each variant how far its outputs are from those of the first other runtime."""
+    reference = _reference(variants)
+    if reference is None:
+        return {}
+    expected = _arrays(variants[reference]())
     return {
-        "variant": line.variant,
-        "median_seconds": line.median,
-        "minimum_seconds": line.minimum,
-        "maximum_seconds": line.maximum,
-        "ratio": line.ratio,
+        name: largest_difference(_arrays(call()), expected)
+        for name, call in variants.items()
+        if name != reference
     }
+
+
+def _arrays(outputs: object) -> list[np.ndarray]:
+    """Copies of the outputs: a runtime may use their memory again."""
+    parts = outputs if isinstance(outputs, list | tuple) else [outputs]
+    return [np.array(part) for part in parts]

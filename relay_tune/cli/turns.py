@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from math import comb
 
-Turns = Mapping[str, list[float]]
-"""The seconds of each timed call by the name of the variant."""
+Turns = Mapping[str, list[list[float]]]
+"""The seconds of each timed call, turn by turn, by the name of the variant."""
 
 FEWEST_CALLS = 3
 MOST_CALLS = 200
@@ -14,17 +15,20 @@ TURN_SECONDS = 0.1
 """A turn ends after this time, but has at least FEWEST_CALLS and at most MOST_CALLS calls."""
 
 WARM_UP_CALLS = 2
+MISSED = 0.1
+"""How often an interval may miss the median."""
+
 PAUSE_SECONDS = 0.05
 """Between turns: the waiting threads of the runtime before must have gone to sleep."""
 
 
 def time_in_turns(variants: Mapping[str, Callable[[], object]], turns: int) -> Turns:
     """Time each variant in `turns` turns of several calls; the first calls are not counted."""
-    times: dict[str, list[float]] = {name: [] for name in variants}
+    times: dict[str, list[list[float]]] = {name: [] for name in variants}
     for _ in range(turns):
         for name, call in variants.items():
             time.sleep(PAUSE_SECONDS)
-            times[name] += _turn(call)
+            times[name].append(_turn(call))
     return times
 
 
@@ -42,3 +46,17 @@ def _seconds(call: Callable[[], object]) -> float:
     start = time.perf_counter()
     call()
     return time.perf_counter() - start
+
+
+def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """An interval that has the median of what was sampled with a probability of at least 0.9.
+
+    From the k-th smallest to the k-th largest value, for the largest k that gives this probability
+    whatever the distribution is (Thompson, 1936). None for fewer than five values.
+    """
+    count, ordered = len(values), sorted(values)
+    outside, rank = 0.0, 0
+    while 2 * (outside + comb(count, rank) / 2**count) <= MISSED:
+        outside += comb(count, rank) / 2**count
+        rank += 1
+    return (ordered[rank - 1], ordered[-rank]) if rank else None

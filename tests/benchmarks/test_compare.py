@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.compare import Row, cells, difference, header, measure, problems, summary
+from benchmarks.compare import Row, cells, header, measure, problems, summary
 from benchmarks.interleave import interleaved_medians
 from benchmarks.models import Inputs, Network
 from benchmarks.systems import Run, System, systems
@@ -93,7 +93,3 @@ def test_summary_is_of_the_fastest_peer_of_each_network() -> None:
 
 def test_torch_is_a_peer_only_where_it_is_named() -> None:
     assert "torch.compile" not in [candidate.name for candidate in systems(None)]
-
-
-def test_difference_is_relative_to_the_largest_output() -> None:
-    assert difference([np.array([1.0, 5.5])], [np.array([1.0, 5.0])]) == pytest.approx(0.1)

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
 
 from relay_tune.cli import turns
+from relay_tune.cli.peers.catalogue import PEERS
+from relay_tune.errors import InputError
 from tests.cli.conftest import Tune
 
 
@@ -32,19 +37,50 @@ def test_the_table_has_one_line_for_each(tune: Tune, model: Path) -> None:
     assert len(lines) == 2
 
 
-def test_against_onnxruntime(tune: Tune, model: Path) -> None:
-    pytest.importorskip("onnxruntime")
-    words = ("bench", model, "--repeat", 1, "--threads", 1, "--against", "onnxruntime", "--json")
-    assert [line["variant"] for line in json.loads(tune(*words).out)] == ["untuned", "onnxruntime"]
+@pytest.mark.parametrize("peer", ["onnxruntime", "openvino"])
+def test_against_another_runtime(tune: Tune, model: Path, peer: str) -> None:
+    pytest.importorskip(peer)
+    words = ("bench", model, "--repeat", 5, "--threads", 1, "--against", peer, "--json")
+    own, other = json.loads(tune(*words).out)
+    assert (own["variant"], other["variant"]) == ("untuned", peer)
+    assert own["difference"] < 1e-5
+    assert other["difference"] is None
+    low, high = other["interval"]
+    assert low <= other["ratio"] <= high
+    assert own["interval"] is None
 
 
+def test_against_torch_and_another(tune: Tune, model: Path) -> None:
+    for package in ("torch", "onnxruntime"):
+        pytest.importorskip(package)
+    if shutil.which("g++") is None:
+        pytest.skip("torch.compile needs a C++ compiler")
+    against = ("--against", "onnxruntime", "--against", "torch")
+    head, *lines = tune("bench", model, "--repeat", 1, "--threads", 1, *against).out.splitlines()
+    assert head.endswith("difference to onnxruntime")
+    assert [line.split()[0] for line in lines] == ["untuned", "onnxruntime", "torch"]
+    assert float(lines[2].split()[-1]) < 1e-5
+
+
+@pytest.mark.parametrize("peer, package", [("onnxruntime",) * 2, ("openvino",) * 2, ("torch",) * 2])
 def test_a_missing_package_is_one_error(
-    tune: Tune, model: Path, monkeypatch: pytest.MonkeyPatch
+    tune: Tune, model: Path, monkeypatch: pytest.MonkeyPatch, peer: str, package: str
 ) -> None:
-    monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    outcome = tune("bench", model, "--against", "onnxruntime")
+    monkeypatch.setitem(sys.modules, package, None)
+    outcome = tune("bench", model, "--against", peer)
     assert outcome.code == 1
-    assert "pip install onnxruntime" in outcome.err
+    assert f"pip install {package}" in outcome.err
+
+
+def test_a_model_that_another_runtime_refuses_is_one_error(tune: Tune, tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    node = onnx.helper.make_node("Sigmoid", ["x"], ["y"])
+    types = [onnx.helper.make_tensor_value_info(n, onnx.TensorProto.INT8, [4]) for n in "xy"]
+    graph = onnx.helper.make_graph([node], "g", types[:1], types[1:])
+    odd = tmp_path / "odd.onnx"
+    onnx.save(onnx.helper.make_model(graph), odd)
+    with pytest.raises(InputError, match="ONNX Runtime refuses the model"):
+        PEERS["onnxruntime"].checked(odd, {"x": np.zeros(4, np.int8)}, 1)
 
 
 def test_open_shapes_are_refused(tune: Tune, tmp_path: Path) -> None:

@@ -18,11 +18,11 @@ import torch
 from onnx import numpy_helper
 from torch import Tensor
 
-from benchmarks.torch_peer.call import Array, Call, NotInTorch, Translation
-from benchmarks.torch_peer.elementwise import ELEMENTWISE
-from benchmarks.torch_peer.layers import LAYERS
-from benchmarks.torch_peer.recurrent import RECURRENT
-from benchmarks.torch_peer.shapes import SHAPES
+from relay_tune.cli.peers.torch_module.call import Array, Call, NotInTorch, Translation
+from relay_tune.cli.peers.torch_module.elementwise import ELEMENTWISE
+from relay_tune.cli.peers.torch_module.layers import LAYERS
+from relay_tune.cli.peers.torch_module.recurrent import RECURRENT
+from relay_tune.cli.peers.torch_module.shapes import SHAPES
 
 TRANSLATIONS: Mapping[str, Translation] = {**ELEMENTWISE, **SHAPES, **LAYERS, **RECURRENT}
 

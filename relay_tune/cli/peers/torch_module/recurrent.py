@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from benchmarks.torch_peer.call import Call, NotInTorch, Translation
+from relay_tune.cli.peers.torch_module.call import Call, NotInTorch, Translation
 
 LSTM_GATES = (0, 2, 3, 1)
 """torch: input, forget, cell, output; ONNX: input, output, forget, cell."""

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from benchmarks.torch_peer.call import Call, Translation
+from relay_tune.cli.peers.torch_module.call import Call, Translation
 
 TYPES = {
     1: torch.float32, 2: torch.uint8, 3: torch.int8, 6: torch.int32, 7: torch.int64,

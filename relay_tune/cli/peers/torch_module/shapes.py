@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from benchmarks.torch_peer.call import Call, NotInTorch, Translation
+from relay_tune.cli.peers.torch_module.call import Call, NotInTorch, Translation
 
 OPEN_END = 2**31
 """Slices may end farther away than any axis is long."""

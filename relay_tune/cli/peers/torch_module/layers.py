@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from benchmarks.torch_peer.call import Call, NotInTorch, Translation
+from relay_tune.cli.peers.torch_module.call import Call, NotInTorch, Translation
 
 
 def own_padding(call: Call, data: Tensor, value: float) -> tuple[Tensor, list[int]]:

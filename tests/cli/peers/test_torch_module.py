@@ -10,12 +10,12 @@ import pytest
 
 from benchmarks.models import network
 from benchmarks.networks.layers import Layers
-from benchmarks.systems import prepare_onnxruntime
+from relay_tune.cli.peers.onnx_runtime import prepare_onnxruntime
 
 torch = pytest.importorskip("torch")
 
-from benchmarks.torch_peer.call import NotInTorch  # noqa: E402
-from benchmarks.torch_peer.module import OnnxModule, constants_folded  # noqa: E402
+from relay_tune.cli.peers.torch_module.call import NotInTorch  # noqa: E402
+from relay_tune.cli.peers.torch_module.module import OnnxModule, constants_folded  # noqa: E402
 
 
 def convolutional() -> onnx.ModelProto:

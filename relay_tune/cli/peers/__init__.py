@@ -1,0 +1,1 @@
+"""Other runtimes that models are compared with; each is an extra package."""
