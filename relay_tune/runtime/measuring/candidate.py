@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
+
+import numpy as np
 
 from relay_tune.codegen.compiler import LoadedCode
 from relay_tune.codegen.repeat_function import REPEAT_SYMBOL, RepeatContext
 from relay_tune.runtime.measuring.cold_constants import ConstantCopies, copies_wanted
 from relay_tune.runtime.measuring.compare_outputs import difference
-from relay_tune.runtime.measuring.guarded_buffer import GuardedBuffer
+from relay_tune.runtime.measuring.guarded_buffer import ALIGNMENT, GuardedBuffer
+from relay_tune.runtime.measuring.inputs import Sample, as_bytes
 from relay_tune.runtime.measuring.message import Slot, SlotKind
+from relay_tune.runtime.measuring.paged_buffer import PagedBuffer, Side
 from relay_tune.runtime.measuring.task_memory import TaskMemory
 from relay_tune.runtime.measuring.timing import Timing, time_runs
+
+Buffer = GuardedBuffer | PagedBuffer
 
 
 class WrongAnswerError(Exception):
@@ -68,24 +75,35 @@ class CandidateRun:
         The run before used the first one, so that they begin with the next.
         """
         copies = self._copies.copy(self._constants, count)
-        addresses = [place for constants in copies for place in self._addresses(constants)]
+        own = self._memory.inputs, self._memory.outputs, self._scratch
+        self._set_tables([self._addresses(constants, *own) for constants in copies])
+
+    def _set_tables(self, tables: Sequence[list[int]]) -> None:
+        count = len(tables)
+        addresses = [place for table in tables for place in table]
         self._tables = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
         self._context = RepeatContext(
             ctypes.addressof(self._tables), 1, 0, len(self._slots), count, 1 % count
         )
 
-    def _addresses(self, constants: Sequence[int]) -> list[int]:
-        """A table, given where the constants lie."""
-        scratch, constant = iter(self._scratch), iter(constants)
+    def _addresses(
+        self,
+        constants: Sequence[int],
+        inputs: Sequence[Buffer],
+        outputs: Sequence[Buffer],
+        scratch: Sequence[Buffer],
+    ) -> list[int]:
+        """A table, given where the constants and the buffers lie."""
+        own, constant = iter(scratch), iter(constants)
         addresses = []
         for slot in self._slots:
             match slot.kind:
                 case SlotKind.INPUT:
-                    addresses.append(self._memory.inputs[slot.index].address)
+                    addresses.append(inputs[slot.index].address)
                 case SlotKind.OUTPUT:
-                    addresses.append(self._memory.outputs[slot.index].address)
+                    addresses.append(outputs[slot.index].address)
                 case SlotKind.SCRATCH:
-                    addresses.append(next(scratch).address)
+                    addresses.append(next(own).address)
                 case SlotKind.CONSTANT:
                     addresses.append(next(constant))
         return addresses
@@ -98,31 +116,53 @@ class CandidateRun:
         return float(self._context.nanoseconds) * 1e-9
 
     def check(self) -> None:
-        """Run once on poisoned outputs; WrongAnswerError if the answer is wrong."""
-        for buffer in (*self._memory.outputs, *self._scratch):
+        """Run once between guarded pages; WrongAnswerError if the answer is wrong."""
+        self._check(self._memory.data.samples[0], Side.BEGIN)
+
+    def _check(self, sample: Sample, side: Side) -> None:
+        """Run on inputs at one end of guarded memory, into poisoned outputs and scratch there."""
+        memory = self._memory
+        scratch = [
+            PagedBuffer(s.bytes, ALIGNMENT) for s in self._slots if s.kind is SlotKind.SCRATCH
+        ]
+        named = {
+            "input": memory.checked_inputs,
+            "output": memory.checked_outputs,
+            "scratch buffer": scratch,
+        }
+        for buffer in chain.from_iterable(named.values()):
+            buffer.use(side)
             buffer.poison()
+        for buffer, array in zip(memory.checked_inputs, sample.inputs, strict=True):
+            buffer.content[:] = as_bytes(array)
+        constants = [int(array.ctypes.data) for array in self._constants]
+        self._set_tables([self._addresses(constants, *named.values())])
         self.run(1)
-        self.check_zones()
-        for number, expected in enumerate(self._memory.data.expected):
-            found = self._memory.outputs[number].content.view(expected.dtype)
+        _check_zones(named)
+        for number, (buffer, array) in enumerate(
+            zip(memory.checked_inputs, sample.inputs, strict=True)
+        ):
+            if not np.array_equal(buffer.content, as_bytes(array)):
+                raise WrongAnswerError(f"changed input {number}")
+        for number, expected in enumerate(sample.expected):
+            found = memory.checked_outputs[number].content.view(expected.dtype)
             reason = difference(found.reshape(expected.shape), expected)
             if reason is not None:
                 raise WrongAnswerError(f"output {number}: {reason}")
 
-    def check_zones(self) -> None:
-        """OutOfBoundsError if the candidate wrote outside of its buffers."""
-        named = {
-            "input": self._memory.inputs,
-            "output": self._memory.outputs,
-            "scratch buffer": self._scratch,
-        }
-        for name, buffers in named.items():
-            for number, buffer in enumerate(buffers):
-                if not buffer.intact:
-                    raise OutOfBoundsError(f"wrote outside of {name} {number}")
+    def _check_again(self) -> None:
+        """Check on other inputs after many runs, at the other ends of the guarded memory."""
+        if self._context.first == 1 % self._context.number:
+            self.run(1)  # the constants of the check shall not be those of the run before
+        try:
+            self._check(self._memory.data.samples[1], Side.END)
+        except WrongAnswerError as error:
+            raise type(error)(f"after it was timed: {error}") from error
 
     def time(self, best: float | None) -> Timing:
-        """How long the candidate takes; WrongAnswerError if the clock stood still.
+        """How long the candidate takes.
+
+        WrongAnswerError if the clock stood still, or if its answer is wrong after so many runs.
 
         `best` is the best time known for the task. Each run but the first has another copy of the
         constants, so that they come from where they come from in a network.
@@ -134,9 +174,24 @@ class CandidateRun:
         timing = time_runs(self.run, cold, best)
         if not (math.isfinite(timing.seconds) and timing.seconds > 0):
             raise WrongAnswerError(f"took {timing.seconds} s, which cannot be")
-        self.check_zones()
+        _check_zones(
+            {
+                "input": self._memory.inputs,
+                "output": self._memory.outputs,
+                "scratch buffer": self._scratch,
+            }
+        )
+        self._check_again()
         return timing
 
     def close(self) -> None:
         """End the candidate's threads."""
         self._code.function("relay_tune_shutdown")()
+
+
+def _check_zones(named: Mapping[str, Sequence[Buffer]]) -> None:
+    """OutOfBoundsError if a candidate wrote outside of one of these buffers."""
+    for name, buffers in named.items():
+        for number, buffer in enumerate(buffers):
+            if not buffer.intact:
+                raise OutOfBoundsError(f"wrote outside of {name} {number}")

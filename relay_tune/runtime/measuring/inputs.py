@@ -26,6 +26,14 @@ SMALL_INTEGERS = {"int8": (-8, 8), "uint8": (0, 16)}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Sample:
+    """Inputs of a task, and the outputs that the reference makes of them."""
+
+    inputs: tuple[Array, ...]
+    expected: tuple[Array, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class MeasureInputs:
     """The data of one task.
 
@@ -34,12 +42,20 @@ class MeasureInputs:
         constants: the contents of the program's constants.
         expected: one array for each output tensor; empty if outputs are not compared.
         other_bytes: what the network touches between two runs of the kernel.
+        second: other inputs, for the check after timing; None for the same ones.
     """
 
     inputs: tuple[Array, ...]
     constants: tuple[Array, ...]
     expected: tuple[Array, ...]
     other_bytes: int = 0
+    second: Sample | None = None
+
+    @property
+    def samples(self) -> tuple[Sample, Sample]:
+        """The inputs of the check before timing and of the one after it."""
+        first = Sample(self.inputs, self.expected)
+        return first, first if self.second is None else self.second
 
 
 def measure_inputs(function: Function, constants: Sequence[Array], seed: int) -> MeasureInputs:
@@ -48,14 +64,16 @@ def measure_inputs(function: Function, constants: Sequence[Array], seed: int) ->
     Raises RelayError where the reference cannot be evaluated.
     """
     random = np.random.default_rng(seed)
+    first, second = (_sample(function, random) for _ in range(2))
+    return MeasureInputs(first.inputs, tuple(constants), first.expected, second=second)
+
+
+def _sample(function: Function, random: np.random.Generator) -> Sample:
     with np.errstate(all="ignore"):  # random numbers reach poles; the kernels reach the same ones
         arguments = [_argument(known_type(param), random) for param in function.params]
         result = interpret(Module.from_function(function), *arguments)
-    return MeasureInputs(
-        tuple(array for argument in arguments for array in _flatten(argument)),
-        tuple(constants),
-        tuple(_flatten(result)),
-    )
+    inputs = tuple(array for argument in arguments for array in _flatten(argument))
+    return Sample(inputs, tuple(_flatten(result)))
 
 
 def _argument(type_: Type | None, random: np.random.Generator) -> Value:
@@ -97,6 +115,8 @@ def save_inputs(data: MeasureInputs, folder: Path) -> dict[str, Any]:
     InputError if there is no room for them.
     """
     groups = {"input": data.inputs, "constant": data.constants, "expected": data.expected}
+    if data.second is not None:
+        groups |= {"second_input": data.second.inputs, "second_expected": data.second.expected}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return {
@@ -116,20 +136,28 @@ def save_inputs(data: MeasureInputs, folder: Path) -> dict[str, Any]:
 
 
 def _save(array: Array, path: Path) -> dict[str, Any]:
-    raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    np.save(path, raw, allow_pickle=False)
+    np.save(path, as_bytes(array), allow_pickle=False)
     return {"dtype": array.dtype.name, "shape": list(array.shape)}
+
+
+def as_bytes(array: Array) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """The bytes of an array, in order."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
 def load_inputs(description: dict[str, Any]) -> MeasureInputs:
     """The arrays that `save_inputs` wrote, mapped from their files and not writeable."""
     folder = Path(description["folder"])
-    groups = [
-        tuple(_load(folder / f"{name}{n}.npy", item) for n, item in enumerate(items))
+    groups = {
+        name: tuple(_load(folder / f"{name}{n}.npy", item) for n, item in enumerate(items))
         for name, items in description["arrays"].items()
-    ]
-    inputs, constants, expected = groups
-    return MeasureInputs(inputs, constants, expected, description["other_bytes"])
+    }
+    second = None
+    if "second_input" in groups:
+        second = Sample(groups["second_input"], groups["second_expected"])
+    return MeasureInputs(
+        groups["input"], groups["constant"], groups["expected"], description["other_bytes"], second
+    )
 
 
 def _load(path: Path, item: dict[str, Any]) -> Array:

@@ -35,6 +35,9 @@ START_SECONDS = 60.0
 """How long a worker may take to start and to load a task's data."""
 
 
+_MEANINGS = {"SIGSEGV": " (read or wrote outside of its buffers)"}
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Candidate:
     """Code to measure.
@@ -232,7 +235,8 @@ class Measurer:
         if code == -signal.SIGKILL:
             return Measurement(Outcome.MEMORY, message="killed by the system, out of memory")
         if code < 0:
-            return Measurement(Outcome.CRASH, message=f"signal {signal.Signals(-code).name}")
+            name = signal.Signals(-code).name
+            return Measurement(Outcome.CRASH, message=f"signal {name}{_MEANINGS.get(name, '')}")
         return Measurement(Outcome.CRASH, message=f"ended the process with exit code {code}")
 
     def _end_worker(self) -> None:

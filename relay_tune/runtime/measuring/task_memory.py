@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 
-import numpy as np
-
 from relay_tune.runtime.aligned_memory import aligned_bytes
 from relay_tune.runtime.measuring.guarded_buffer import GuardedBuffer
-from relay_tune.runtime.measuring.inputs import Array, MeasureInputs
+from relay_tune.runtime.measuring.inputs import Array, MeasureInputs, as_bytes
+from relay_tune.runtime.measuring.paged_buffer import PagedBuffer
 from relay_tune.schedule.packing import PackRecipe
 
 MOST_HELD_BYTES = 1 << 30
@@ -27,6 +26,8 @@ class TaskMemory:
         self.data = data
         self.inputs = [_filled(array) for array in data.inputs]
         self.outputs = [GuardedBuffer(array.nbytes) for array in data.expected]
+        self.checked_inputs = [PagedBuffer(array.nbytes) for array in data.inputs]
+        self.checked_outputs = [PagedBuffer(array.nbytes) for array in data.expected]
         self._packed: dict[tuple[int, PackRecipe], Array] = {}
 
     @property
@@ -34,8 +35,10 @@ class TaskMemory:
         """How much memory this takes."""
         data = self.data
         given = sum(array.nbytes for array in (*data.inputs, *data.expected))
+        second = 0 if data.second is None else given
         constants = sum(array.nbytes for array in (*data.constants, *self._packed.values()))
-        return 2 * given + constants  # inputs and outputs have a buffer beside their data
+        # Inputs and outputs have two buffers beside their data: to check in, and to time in.
+        return 3 * given + second + constants
 
     def constant(self, index: int, recipe: PackRecipe | None) -> Array:
         """A constant in the order that a candidate wants, 64-byte aligned."""
@@ -101,7 +104,7 @@ def held_bytes() -> int:
 
 def _filled(array: Array) -> GuardedBuffer:
     buffer = GuardedBuffer(array.nbytes)
-    buffer.content[:] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    buffer.content[:] = as_bytes(array)
     return buffer
 
 

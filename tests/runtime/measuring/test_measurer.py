@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import TuningError
 from relay_tune.runtime.measuring.held_candidates import MOST_HELD
-from relay_tune.runtime.measuring.inputs import MeasureInputs
+from relay_tune.runtime.measuring.inputs import MeasureInputs, Sample
 from relay_tune.runtime.measuring.measurement import Outcome
 from relay_tune.runtime.measuring.measurer import Candidate, MeasureLimits, Measurer
 from relay_tune.runtime.measuring.message import Slot, SlotKind
@@ -101,6 +102,71 @@ FAULTS = {
 }
 
 
+STRAY_STORE = """
+  %out_of = getelementptr ptr, ptr %table, i64 {slot}
+  %base = load ptr, ptr %out_of
+  %stray = getelementptr i8, ptr %base, i64 {offset}
+  store volatile i8 1, ptr %stray
+"""
+STRAY_LOAD = """
+  %out_of = getelementptr ptr, ptr %table, i64 {slot}
+  %base = load ptr, ptr %out_of
+  %stray = getelementptr i8, ptr %base, i64 {offset}
+  %seen = load volatile i32, ptr %stray
+"""
+LATER = """
+  %runs = load i64, ptr @runs
+  %one_more = add i64 %runs, 1
+  store i64 %one_more, ptr @runs
+  %is_early = icmp slt i64 %runs, {runs}
+  br i1 %is_early, label %right, label %wrong
+wrong:
+{wrong}
+  br label %right
+right:
+"""
+"""Runs `wrong` from a number of runs on, before the rest of the body."""
+
+END_OF_DATA = 4 * COUNT
+
+ONLY_ONCE = f"""right:
+  %given = load ptr, ptr %table
+  %once = select i1 %is_early, i64 {END_OF_DATA}, i64 0
+  call void @llvm.memcpy.p0.p0.i64(ptr @kept, ptr %given, i64 %once, i1 false)
+"""
+"""Keeps the input of the first run."""
+
+
+def later(runs: int, wrong: str) -> tuple[str, str]:
+    """A body and its declarations: right at first, then `wrong` as well."""
+    body = doubling().replace("[ 0, %entry ]", "[ 0, %right ]")
+    return LATER.format(runs=runs, wrong=wrong) + body, "@runs = global i64 0"
+
+
+def wrong_values(runs: int) -> tuple[str, str]:
+    """A body that doubles, and adds one from a number of runs on."""
+    add = "fadd float %sum, %shift"
+    body, declarations = later(runs, "  store float 1.0, ptr @shift")
+    body = body.replace(
+        "%result = fadd float %value, %value",
+        f"""%sum = fadd float %value, %value
+  %shift = load float, ptr @shift
+  %result = {add}""",
+    )
+    return body, f"{declarations}\n@shift = global float 0.0"
+
+
+STRAY = {
+    "reads 4 bytes behind its input": STRAY_LOAD.format(slot=0, offset=END_OF_DATA),
+    "reads 4 bytes before its input": STRAY_LOAD.format(slot=0, offset=-4),
+    "writes 8,000 bytes behind its output": STRAY_STORE.format(slot=1, offset=END_OF_DATA + 8000),
+    "writes 8,000 bytes before its output": STRAY_STORE.format(slot=1, offset=-8000),
+    "writes into its input": STRAY_STORE.format(slot=0, offset=8),
+    "writes 60,000 bytes behind its scratch": STRAY_STORE.format(slot=2, offset=60_000),
+    "writes behind its scratch": STRAY_STORE.format(slot=2, offset=256),
+}
+
+
 @pytest.fixture(scope="module")
 def measurer() -> Iterator[Measurer]:
     values = np.random.default_rng(0).standard_normal(COUNT).astype(np.float32)
@@ -124,6 +190,45 @@ def test_a_fault_is_named_and_the_next_candidate_is_measured(measurer: Measurer,
     assert found.outcome is outcome, found
     assert words in found.message
     assert measurer.measure(candidate(doubling()), None).outcome is Outcome.OK
+
+
+@pytest.mark.parametrize("name", STRAY)
+def test_a_stray_access_is_found(measurer: Measurer, name: str) -> None:
+    found = measurer.measure(candidate(STRAY[name] + doubling()), 1e-6)
+    assert found.outcome in (Outcome.CRASH, Outcome.WRONG), found
+    assert "outside of" in found.message or "changed input 0" in found.message
+    assert measurer.measure(candidate(doubling()), None).outcome is Outcome.OK
+
+
+@pytest.mark.parametrize("runs", [2, 4, 9])
+def test_a_candidate_that_is_right_only_at_first_is_wrong(measurer: Measurer, runs: int) -> None:
+    found = measurer.measure(candidate(*wrong_values(runs)), None)
+    assert found.outcome is Outcome.WRONG, found
+    assert "after it was timed: output 0: element" in found.message
+
+
+@pytest.mark.parametrize("name", ["reads 4 bytes behind its input", "writes into its input"])
+def test_a_stray_access_in_later_runs_is_found(measurer: Measurer, name: str) -> None:
+    found = measurer.measure(candidate(*later(2, STRAY[name])), None)
+    assert found.outcome in (Outcome.CRASH, Outcome.WRONG), found
+
+
+def test_a_candidate_that_knows_the_answer_is_wrong_on_other_inputs() -> None:
+    """The outputs of its first run serve all later ones."""
+    values = np.random.default_rng(0).standard_normal(COUNT).astype(np.float32)
+    others = np.random.default_rng(1).standard_normal(COUNT).astype(np.float32)
+    body, declarations = later(1, "")
+    body = body.replace("float, ptr %in,", "float, ptr @kept,").replace("right:\n", ONLY_ONCE, 1)
+    declarations += f"""
+@kept = global [{COUNT} x float] zeroinitializer
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"""
+    data = MeasureInputs((values,), (), (values + values,))
+    with Measurer(native_target(), 1, LIMITS) as own:
+        own.load("the same", data)
+        assert own.measure(candidate(body, declarations), None).outcome is Outcome.OK
+        own.load("others", replace(data, second=Sample((others,), (others + others,))))
+        found = own.measure(candidate(body, declarations), None)
+        assert found.outcome is Outcome.WRONG and "after it was timed" in found.message, found
 
 
 def test_checked_candidates_wait_until_they_are_timed(measurer: Measurer) -> None:

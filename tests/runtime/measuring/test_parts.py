@@ -21,7 +21,12 @@ from relay_tune.runtime.measuring.cold_constants import (
 )
 from relay_tune.runtime.measuring.compare_outputs import difference
 from relay_tune.runtime.measuring.guarded_buffer import GuardedBuffer
-from relay_tune.runtime.measuring.inputs import load_inputs, measure_inputs, save_inputs
+from relay_tune.runtime.measuring.inputs import (
+    MeasureInputs,
+    load_inputs,
+    measure_inputs,
+    save_inputs,
+)
 from relay_tune.runtime.measuring.message import Slot, SlotKind, read_message, write_message
 from relay_tune.runtime.measuring.timing import time_runs
 from relay_tune.schedule.packing import PackedAxis, PackRecipe
@@ -197,6 +202,19 @@ def @main(%t: Tensor[(5, 3), float32], %i: Tensor[(4), int64], %q: Tensor[(2, 2)
             assert (mine == theirs).all()
         assert loaded.constants[0].ctypes.data % 64 == 0
         assert len(loaded.inputs) == 3 and len(loaded.expected) == 2
+        assert data.second is not None and loaded.second is not None
+        for mine, theirs in zip(data.second.inputs, loaded.second.inputs, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+
+    def test_the_second_inputs_are_others(self) -> None:
+        function = InferTypes()(parse(self.text)).main
+        data = measure_inputs(function, [], seed=1)
+        first, second = data.samples
+        assert (first.inputs[0] != second.inputs[0]).all()
+        table, indices, numbers = second.inputs
+        np.testing.assert_array_equal(second.expected[0], table[indices])
+        np.testing.assert_array_equal(second.expected[1], numbers + numbers)
+        assert MeasureInputs(first.inputs, (), first.expected).samples[1].inputs is first.inputs
 
 
 class TestConstantCopies:
