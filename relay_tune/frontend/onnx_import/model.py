@@ -17,6 +17,9 @@ OLDEST_OPSET = 6
 NEWEST_OPSET = 28
 MAXIMUM_BYTES = 2**31 - 1
 
+ASSUMED_OPSETS = {"com.microsoft": 1}
+"""Operator sets that onnxruntime knows without an import, so that files leave it out."""
+
 CHECK_PATH = "Check the path, and that the file may be read."
 CHECK_CONTENT = "Check that the file is complete and was written in ONNX's binary format."
 
@@ -115,7 +118,7 @@ def _checked(model: ModelProto, what: str, folder: Path | None) -> OnnxModel:
         raise ModelError(
             f"{what} holds no graph, so it is not an ONNX model.", remedy=CHECK_CONTENT
         )
-    opsets = opset_versions(model.opset_import)
+    opsets = {**ASSUMED_OPSETS, **opset_versions(model.opset_import)}
     version = opsets.get("")
     if version is not None and not OLDEST_OPSET <= version <= NEWEST_OPSET:
         raise UnsupportedOperatorError(

@@ -48,7 +48,10 @@ def make_node_model(
     weights = [numpy_helper.from_array(value, f"x{n}") for n, value in constants.items()]
     results = [onnx.ValueInfoProto(name=name) for name in outs]
     graph = helper.make_graph([node], "graph", declared, results, weights)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+    opsets = [helper.make_opsetid("", opset)]
+    if domain:
+        opsets.append(helper.make_opsetid(domain, 1))
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
 
 def reference_outputs(model: onnx.ModelProto, feeds: Mapping[str, np.ndarray]) -> list[Any]:

@@ -242,6 +242,7 @@ NORMALIZATIONS: Mapping[str, Translator] = {
     "InstanceNormalization": in_wide(translate_instance_normalization),
     "LayerNormalization": translate_layer_normalization,
     "RMSNormalization": in_wide(translate_rms_normalization),
+    "SimplifiedLayerNormalization": in_wide(translate_rms_normalization),
     "GroupNormalization": in_wide(translate_group_normalization),
     "LRN": translate_lrn,
     "MeanVarianceNormalization": in_wide(translate_mean_variance_normalization),

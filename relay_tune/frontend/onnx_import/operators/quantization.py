@@ -141,7 +141,7 @@ def translate_dynamic_quantize(node: OnnxNode, build: Builder) -> list[Expr | No
     return [quantized(build, data, scale, zero_point, "uint8"), scale, zero_point]
 
 
-def _matrix_factors(
+def integer_product(
     build: Builder, left: Expr, left_zero: Expr | None, right: Expr, right_zero: Expr | None
 ) -> Expr:
     """The int32 product of two quantized matrices; zero points of rows and of columns."""
@@ -161,7 +161,7 @@ def _less_zero(build: Builder, data: Expr, zero: Expr | None, axis: int) -> Expr
 
 def translate_matmul_integer(node: OnnxNode, build: Builder) -> Expr:
     """A product of quantized matrices, summed in int32."""
-    return _matrix_factors(build, node.input(0), node.optional(2), node.input(1), node.optional(3))
+    return integer_product(build, node.input(0), node.optional(2), node.input(1), node.optional(3))
 
 
 def _rescaled(build: Builder, total: Expr, scales: tuple[Expr, Expr, Expr], zero: Expr) -> Expr:
@@ -179,7 +179,7 @@ def translate_qlinear_matmul(node: OnnxNode, build: Builder) -> Expr:
     left, left_scale, left_zero, right, right_scale, right_zero, scale, zero = (
         node.input(place) for place in range(8)
     )
-    total = _matrix_factors(build, left, left_zero, right, right_zero)
+    total = integer_product(build, left, left_zero, right, right_zero)
     rank = rank_of(total)
     rows = _vector_along(build, left_scale, rank, max(rank - 2, 0))
     columns = _vector_along(build, right_scale, rank, rank - 1)

@@ -11,6 +11,7 @@ from relay_tune.frontend.onnx_import.operators.elementwise import ELEMENTWISE
 from relay_tune.frontend.onnx_import.operators.image import IMAGES
 from relay_tune.frontend.onnx_import.operators.indexing import INDEXING
 from relay_tune.frontend.onnx_import.operators.matmul import MATMULS
+from relay_tune.frontend.onnx_import.operators.microsoft.table import MICROSOFT
 from relay_tune.frontend.onnx_import.operators.normalization import NORMALIZATIONS
 from relay_tune.frontend.onnx_import.operators.pad import PADS
 from relay_tune.frontend.onnx_import.operators.pooling import POOLS
@@ -46,6 +47,9 @@ _STANDARD: Mapping[str, Translator] = {
 }
 
 
+_DOMAINS: Mapping[str, Mapping[str, Translator]] = {"": _STANDARD, "com.microsoft": MICROSOFT}
+
+
 def find_translator(domain: str, operator: str) -> Translator | None:
     """The translation of an operator of a domain ("" is ONNX itself), or None."""
-    return _STANDARD.get(operator) if domain == "" else None
+    return _DOMAINS.get(domain, {}).get(operator)

@@ -1,0 +1,172 @@
+"""Operators on quantized tensors, as onnxruntime's quantizer writes them.
+
+Those on single elements and pools compute in float32 between a dequantization and a quantization;
+products sum in int32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from relay_tune.errors import ModelError, UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.build import Builder, checked_axis, dtype_of, rank_of
+from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.operators.activation import leaky_relu, scaled
+from relay_tune.frontend.onnx_import.operators.convolution import along_axis
+from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
+from relay_tune.frontend.onnx_import.operators.microsoft.fused import standard, sum_of
+from relay_tune.frontend.onnx_import.operators.pooling import POOLS
+from relay_tune.frontend.onnx_import.operators.quantization import (
+    integer_product,
+    quantized,
+    translate_dequantize,
+    translate_dynamic_quantize,
+    translate_quantize,
+)
+from relay_tune.frontend.onnx_import.operators.reduction import REDUCTIONS
+from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.ir.expr import Expr
+
+
+def _real(build: Builder, data: Expr, scale: Expr, zero: Expr | None) -> Expr:
+    """(x - zero point) * scale."""
+    wide = cast_to(build, data, "float32")
+    if zero is not None:
+        wide = build.call("subtract", wide, cast_to(build, _number(build, zero), "float32"))
+    return build.call("multiply", wide, _number(build, scale))
+
+
+def _number(build: Builder, parameter: Expr) -> Expr:
+    """A scale or zero point of a whole tensor as a scalar."""
+    return along_axis(build, parameter, 1, 0) if rank_of(parameter) else parameter
+
+
+def _stored(build: Builder, data: Expr, scale: Expr, zero: Expr | None, dtype: str) -> Expr:
+    """Numbers quantized again."""
+    offset = None if zero is None else _number(build, zero)
+    return quantized(build, data, _number(build, scale), offset, dtype)
+
+
+Function = Callable[[OnnxNode, Builder, Expr], Expr]
+
+
+def _of_one(function: Function) -> Translator:
+    """X, its scale and zero point, those of the result."""
+
+    def translate(node: OnnxNode, build: Builder) -> Expr:
+        data = node.input(0)
+        real = _real(build, data, node.input(1), node.optional(2))
+        result = function(node, build, real)
+        return _stored(build, result, node.input(3), node.optional(4), dtype_of(data))
+
+    return translate
+
+
+def _of_two(operator: str) -> Translator:
+    """A, its scale and zero point, B and its own, those of the result."""
+
+    def translate(node: OnnxNode, build: Builder) -> Expr:
+        left = _real(build, node.input(0), node.input(1), node.optional(2))
+        right = _real(build, node.input(3), node.input(4), node.optional(5))
+        result = build.call(operator, left, right)
+        return _stored(build, result, node.input(6), node.optional(7), dtype_of(node.input(0)))
+
+    return translate
+
+
+def _standard_of(translate: Translator, operator: str) -> Function:
+    """An operator of ONNX on the numbers that are stored."""
+
+    def apply(node: OnnxNode, build: Builder, data: Expr) -> Expr:
+        if node.flag("channels_last", 0):
+            raise UnsupportedOperatorError(f"{operator} with channels_last is not supported.")
+        inner = replace(standard(node, data), operator=operator)
+        if operator == "Softmax":
+            inner = replace(inner, opset=node.integer("opset"))
+        result = translate(inner, build)
+        assert isinstance(result, Expr)
+        return result
+
+    return apply
+
+
+def translate_concat(node: OnnxNode, build: Builder) -> Expr:
+    """Tensors of different scales one after another."""
+    given = node.inputs[2:]
+    if not given or len(given) % 3:
+        raise ModelError("each tensor needs a scale and a zero point.")
+    places = range(2, len(node.inputs), 3)
+    parts = [
+        _real(build, node.input(place), node.input(place + 1), node.optional(place + 2))
+        for place in places
+    ]
+    axis = checked_axis(node.integer("axis"), rank_of(parts[0]))
+    joined = build.call("concatenate", build.tuple_of(parts), axis=axis)
+    return _stored(build, joined, node.input(0), node.optional(1), dtype_of(node.input(2)))
+
+
+def _transposed(build: Builder, matrix: Expr, is_transposed: bool) -> Expr:
+    return build.call("transpose", matrix, axes=(1, 0)) if is_transposed else matrix
+
+
+def translate_gemm(node: OnnxNode, build: Builder) -> Expr:
+    """alpha A B + C summed in int32, as float32 or quantized again."""
+    left = _transposed(build, node.input(0), node.flag("transA", 0))
+    right = _transposed(build, node.input(3), node.flag("transB", 0))
+    total = integer_product(build, left, node.optional(2), right, node.optional(5))
+    total = sum_of(build, total, node.optional(6))
+    factor = build.call("multiply", _number(build, node.input(1)), _columns(build, node.input(4)))
+    real = build.call("multiply", cast_to(build, total, "float32"), factor)
+    real = scaled(build, real, node.number("alpha", 1.0))
+    scale, zero = node.optional(7), node.optional(8)
+    if scale is None:
+        return real
+    dtype = dtype_of(node.input(0)) if zero is None else dtype_of(zero)
+    return _stored(build, real, scale, zero, dtype)
+
+
+def _columns(build: Builder, scale: Expr) -> Expr:
+    """One scale for all columns, or one for each."""
+    return along_axis(build, scale, 1, 0) if rank_of(scale) <= 1 else scale
+
+
+def translate_matmul_integer_to_float(node: OnnxNode, build: Builder) -> Expr:
+    """A product of quantized matrices, summed in int32, times its scales, and a bias."""
+    total = integer_product(build, node.input(0), node.optional(4), node.input(1), node.optional(5))
+    scales = build.call("multiply", *(_columns(build, node.input(place)) for place in (2, 3)))
+    real = build.call("multiply", cast_to(build, total, dtype_of(scales)), scales)
+    return sum_of(build, real, node.optional(6))
+
+
+def translate_dynamic_quantize_matmul(node: OnnxNode, build: Builder) -> Expr:
+    """A product of a tensor that is quantized when it comes and a quantized matrix."""
+    data, scale, zero = translate_dynamic_quantize(replace(node, inputs=(node.input(0),)), build)
+    inputs = (data, node.input(1), scale, node.input(2), zero, node.optional(3), node.optional(4))
+    return translate_matmul_integer_to_float(replace(node, inputs=inputs), build)
+
+
+def _versioned(translate: Translator) -> Translator:
+    """An operator that ONNX has, too."""
+    return lambda node, build: translate(standard(node, *node.inputs), build)
+
+
+QUANTIZED: Mapping[str, Translator] = {
+    "QuantizeLinear": _versioned(translate_quantize),
+    "DequantizeLinear": _versioned(translate_dequantize),
+    "QLinearAdd": _of_two("add"),
+    "QLinearMul": _of_two("multiply"),
+    "QLinearSigmoid": _of_one(lambda node, build, data: build.call("sigmoid", data)),
+    "QLinearLeakyRelu": _of_one(
+        lambda node, build, data: leaky_relu(build, data, node.number("alpha", 0.01))
+    ),
+    "QLinearAveragePool": _of_one(_standard_of(POOLS["AveragePool"], "AveragePool")),
+    "QLinearGlobalAveragePool": _of_one(
+        _standard_of(POOLS["GlobalAveragePool"], "GlobalAveragePool")
+    ),
+    "QLinearSoftmax": _of_one(_standard_of(REDUCTIONS["Softmax"], "Softmax")),
+    "QLinearConcat": translate_concat,
+    "QGemm": translate_gemm,
+    "MatMulIntegerToFloat": translate_matmul_integer_to_float,
+    "DynamicQuantizeMatMul": translate_dynamic_quantize_matmul,
+}

@@ -1,0 +1,22 @@
+"""The operators of com.microsoft that have a translation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from relay_tune.frontend.onnx_import.operators.microsoft.attention import ATTENTIONS
+from relay_tune.frontend.onnx_import.operators.microsoft.block_weights import BLOCK_WEIGHTS
+from relay_tune.frontend.onnx_import.operators.microsoft.fused import FUSIONS
+from relay_tune.frontend.onnx_import.operators.microsoft.grouped_attention import (
+    translate_group_query_attention,
+)
+from relay_tune.frontend.onnx_import.operators.microsoft.quantized import QUANTIZED
+from relay_tune.frontend.onnx_import.operators.translator import Translator
+
+MICROSOFT: Mapping[str, Translator] = {
+    **FUSIONS,
+    **ATTENTIONS,
+    **QUANTIZED,
+    **BLOCK_WEIGHTS,
+    "GroupQueryAttention": translate_group_query_attention,
+}

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import helper
+
+from relay_tune.building.build import build
+from relay_tune.frontend.onnx_import.from_onnx import from_onnx
+
+Check = Callable[..., None]
+NodeModel = Callable[..., onnx.ModelProto]
+
+
+def floats(*shape: int) -> np.ndarray:
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
+
+
+def numbers(*shape: int, dtype: str = "uint8") -> np.ndarray:
+    info = np.iinfo(dtype)
+    random = np.random.default_rng(sum(shape))
+    return random.integers(info.min, info.max + 1, shape).astype(dtype)
+
+
+def scale(value: float) -> np.ndarray:
+    return np.array(value, np.float32)
+
+
+@pytest.fixture
+def check_steps(node_model: NodeModel) -> Check:
+    """Results as onnxruntime's, up to one step where they are rounded between."""
+
+    def run(operator: str, *inputs: np.ndarray | None, steps: int = 1, **options: object) -> None:
+        of_softmax = options.pop("softmax_opset", None)
+        model = node_model(operator, inputs, domain="com.microsoft", **options)
+        if of_softmax is not None:
+            model.graph.node[0].attribute.append(helper.make_attribute("opset", of_softmax))
+        feeds = {f"x{n}": each for n, each in enumerate(inputs) if each is not None}
+        actual = build(from_onnx(model))(**feeds)
+        session = onnxruntime.InferenceSession(
+            model.SerializeToString(), providers=["CPUExecutionProvider"]
+        )
+        (wanted,) = session.run(None, feeds)
+        assert (actual.dtype, actual.shape) == (wanted.dtype, wanted.shape)
+        assert np.abs(actual.astype(np.float64) - wanted.astype(np.float64)).max() <= steps
+
+    return run
+
+
+@pytest.fixture
+def check_microsoft(check_node: Check) -> Check:
+    def run(operator: str, *inputs: np.ndarray | None, **options: object) -> None:
+        check_node(
+            operator, *inputs, domain="com.microsoft", against="onnxruntime", native=True, **options
+        )
+
+    return run
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8"])
+def test_elements(check_steps: Check, dtype: str) -> None:
+    zero = np.array(7, dtype)
+    left = (numbers(3, 4, dtype=dtype), scale(0.1), zero)
+    right = (numbers(4, dtype=dtype), scale(0.05), np.array(3, dtype))
+    for operator in ("QLinearAdd", "QLinearMul"):
+        check_steps(operator, *left, *right, scale(0.2), zero)
+    check_steps("QLinearSigmoid", *left, scale(1 / 256), np.array(0, dtype))
+    check_steps("QLinearLeakyRelu", *left, scale(0.1), zero, alpha=0.2)
+
+
+def test_pools_and_softmax(check_steps: Check) -> None:
+    data = (numbers(2, 3, 6, 5), scale(0.1), np.array(100, np.uint8))
+    result = (scale(0.05), np.array(90, np.uint8))
+    check_steps("QLinearGlobalAveragePool", *data, *result)
+    check_steps(
+        "QLinearAveragePool", *data, *result, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4
+    )
+    table = (numbers(3, 6), scale(0.05), np.array(100, np.uint8))
+    result = (scale(1 / 256), np.array(0, np.uint8))
+    check_steps("QLinearSoftmax", *table, *result, softmax_opset=13, axis=-1)
+
+
+def test_concatenation(check_steps: Check) -> None:
+    first = (numbers(2, 3), scale(0.1), np.array(100, np.uint8))
+    second = (numbers(2, 4), scale(0.2), np.array(50, np.uint8))
+    check_steps("QLinearConcat", scale(0.2), np.array(80, np.uint8), *first, *second, axis=1)
+
+
+def test_products_in_integers(check_steps: Check, check_microsoft: Check) -> None:
+    # onnxruntime's sums of bytes saturate where weights take all of their eight bits
+    left = (numbers(3, 8), scale(0.02), np.array(120, np.uint8))
+    columns = np.linspace(0.01, 0.05, 5).astype(np.float32)
+    right = (numbers(5, 8, dtype="int8") // 2, columns, np.zeros(5, np.int8))
+    bias = np.arange(5, dtype=np.int32) * 100
+    result = (scale(0.5), np.array(128, np.uint8))
+    check_steps("QGemm", *left, *right, bias, *result, transB=1)
+    matrix = numbers(8, 5, dtype="int8") // 2
+    check_microsoft(
+        "MatMulIntegerToFloat",
+        *(left[0], matrix, left[1], columns, left[2], np.zeros(5, np.int8), floats(5)),
+    )
+    check_microsoft(
+        "DynamicQuantizeMatMul", floats(3, 8), matrix, columns, np.zeros(5, np.int8), floats(5)
+    )
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("zero", [False, True])
+def test_weights_of_few_bits(check_microsoft: Check, bits: int, zero: bool) -> None:
+    rows, size, block = 6, 40, 16
+    blocks = 3
+    weights = {1: numbers(rows, blocks, block * bits // 8), 2: np.abs(floats(rows * blocks)) * 0.1}
+    if zero:
+        weights[3] = numbers(rows * -(-blocks * bits // 8))
+    check_microsoft(
+        "MatMulNBits",
+        floats(2, 3, size),
+        constants=weights,
+        **{"K": size, "N": rows, "bits": bits, "block_size": block},
+    )
