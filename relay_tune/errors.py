@@ -125,7 +125,7 @@ class InputError(RelayError):
 
 
 class BuildError(RelayError):
-    """A typed program that cannot be compiled, or a compiler or linker that failed."""
+    """A typed program that cannot be compiled, or generated code that is refused."""
 
 
 class NoNativeCodeError(BuildError):

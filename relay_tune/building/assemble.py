@@ -52,7 +52,7 @@ def assemble(
         inputs={name: storage.type for name, storage in network.inputs.items()},
         outputs=dict(network.output_types),
         objects=(*objects, main),
-        constants=layout.constants.fill(),
+        constants=layout.constants,
         workspace_bytes=layout.workspace_bytes,
         steps=tuple(steps),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,13 +23,25 @@ class _Entry:
         elements = self.data.size if self.recipe is None else self.recipe.size
         return int(elements * self.data.itemsize)
 
+    def content(self) -> np.ndarray:
+        """The bytes; a copy only where they are packed or not contiguous."""
+        if self.recipe is not None:
+            return _bytes_of(self.recipe.pack(self.data))
+        return _bytes_of(self.data)
+
 
 class ConstantBlock:
-    """Gives constants offsets first and is filled once, so that few bytes exist twice."""
+    """Gives constants offsets first; the bytes are made when they are wanted.
+
+    A library is written piece by piece, without the whole block in memory. For calls in this
+    process the block is filled once, and then the only copy that this object keeps.
+    """
 
     def __init__(self) -> None:
         self._entries: dict[tuple[int, PackRecipe | None], _Entry] = {}
         self._end = 0
+        self._block: np.ndarray | None = None
+        self._lock = threading.Lock()
 
     def add(self, data: np.ndarray, recipe: PackRecipe | None = None) -> int:
         """The offset in bytes of a constant, packed by `recipe`; equal requests share it."""
@@ -44,14 +58,36 @@ class ConstantBlock:
         """The bytes of the whole block."""
         return self._end
 
-    def fill(self) -> np.ndarray:
-        """The block as bytes, 64-byte aligned, gaps zero."""
+    def array(self) -> np.ndarray:
+        """The block as bytes, 64-byte aligned, gaps zero; nothing can be added any more."""
+        with self._lock:
+            if self._block is None:
+                self._block = self._filled()
+                self._entries.clear()
+            return self._block
+
+    def pieces(self) -> Iterator[memoryview]:
+        """The bytes of the block in order, packed one constant at a time."""
+        with self._lock:
+            block, entries = self._block, list(self._entries.values())
+        if block is not None:
+            yield block.data
+            return
+        for entry in entries:
+            yield entry.content().data
+            yield memoryview(bytes(rounded_up(entry.size) - entry.size))
+
+    def _filled(self) -> np.ndarray:
         block = aligned_bytes(self._end)
         for entry in self._entries.values():
-            place = block[entry.offset : entry.offset + entry.size]
+            room = block[entry.offset : entry.offset + entry.size]
             if entry.recipe is None:
-                place[:] = np.ascontiguousarray(entry.data).reshape(-1).view(np.uint8)
+                room[:] = _bytes_of(entry.data)
             else:
-                packed = place.view(entry.data.dtype).reshape(entry.recipe.shape)
+                packed = room.view(entry.data.dtype).reshape(entry.recipe.shape)
                 entry.recipe.pack_into(packed, entry.data)
         return block
+
+
+def _bytes_of(data: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(data).reshape(-1).view(np.uint8)

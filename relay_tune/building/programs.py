@@ -56,7 +56,7 @@ def compile_program(
         threads=threads,
         program=program,
         objects=(*objects, *(compile_text(job, target) for job in writer.jobs.values()), main),
-        constants=constants.block.fill(),
+        constants=constants.block,
         messages=text.messages,
     )
 

@@ -15,8 +15,7 @@ from relay_tune.cli.options import (
     add_model,
 )
 from relay_tune.cli.output_file import require_library
-from relay_tune.codegen.export import header_of
-from relay_tune.codegen.linker import linker_command
+from relay_tune.codegen.export import check_library_target, header_of
 from relay_tune.codegen.target import parse_target
 from relay_tune.errors import BuildError
 from relay_tune.tuning.tuned_build import Coverage, build
@@ -43,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Build and export."""
     output = Path(arguments.output)
     require_library(output, arguments.model, arguments.log)
-    linker_command(parse_target(arguments.target).triple)
+    check_library_target(parse_target(arguments.target).triple)
     coverage = Coverage()
     module = load_argument(arguments)
     model = build(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 from relay_tune.arguments import OTHER_FOLDER, unwritable
 from relay_tune.codegen.export import header_of
 from relay_tune.errors import InputError
+from relay_tune.new_files import new_files
 
 OTHER_NAME = "Give the output another name."
 
@@ -50,20 +50,7 @@ def write_text(path: Path, text: str) -> None:
     """Write a text file; an error leaves what was there before. Raises InputError."""
     require_writable(path)
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with new_files(path) as (file,):
+            file.write(text.encode())
     except OSError as error:
         raise unwritable(path, error) from error
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except OSError as error:
-        Path(temporary).unlink(missing_ok=True)
-        raise unwritable(path, error) from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

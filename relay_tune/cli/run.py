@@ -10,7 +10,7 @@ import json
 import sys
 from pathlib import Path
 
-from relay_tune.cli.exit_codes import INTERRUPTED
+from relay_tune.cli.exit_codes import FAILED, INTERRUPTED
 from relay_tune.cli.model_file import load_argument, stem
 from relay_tune.cli.native_form import require_fixed_kernels
 from relay_tune.cli.options import (
@@ -25,7 +25,7 @@ from relay_tune.cli.options import (
 from relay_tune.cli.output_file import require_library
 from relay_tune.cli.progress import shown_progress
 from relay_tune.cli.units import clock_text, time_text
-from relay_tune.codegen.linker import linker_command
+from relay_tune.codegen.export import check_library_target
 from relay_tune.codegen.target import parse_target
 from relay_tune.errors import BuildError
 from relay_tune.ir.module import Module
@@ -69,16 +69,17 @@ def run(arguments: argparse.Namespace) -> int:
     """Tune, print what was reached, build and export."""
     output = Path(arguments.output or f"{stem(arguments.model)}.so")
     require_library(output, arguments.model, arguments.log)
-    if arguments.output is not None:  # without a linker, better fail before the work than after
-        linker_command(parse_target(arguments.target).triple)
+    if arguments.output is not None:  # better fail before the work than after
+        check_library_target(parse_target(arguments.target).triple)
     module = load_argument(arguments)
     require_fixed_kernels(module)
     result = _tuned(module, arguments)
     if result.interrupted:
         _report(arguments, result, "")
         return INTERRUPTED
-    _report(arguments, result, _exported(module, output, arguments))
-    return 0
+    library = _exported(module, output, arguments)
+    _report(arguments, result, library)
+    return 0 if library else FAILED
 
 
 def _tuned(module: Module, arguments: argparse.Namespace) -> TuningResult:
@@ -98,9 +99,9 @@ def _tuned(module: Module, arguments: argparse.Namespace) -> TuningResult:
 
 
 def _exported(module: Module, output: Path, arguments: argparse.Namespace) -> str:
-    """Write the library; its name, or nothing where none was asked for and there is no linker."""
+    """Write the library; its name, or nothing where the target has none and none was asked for."""
     try:
-        linker_command(parse_target(arguments.target).triple)
+        check_library_target(parse_target(arguments.target).triple)
     except BuildError as error:
         if arguments.output is not None:
             raise

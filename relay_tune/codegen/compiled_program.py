@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
+from relay_tune.codegen.constants import Constants
 from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.codegen.main_function import KernelCall
 from relay_tune.codegen.target import Target
@@ -48,7 +47,7 @@ class CompiledProgram:
         inputs: the types of the inputs by name, shapes static.
         outputs: the types of the outputs by name.
         objects: object files: the kernels and the main function `MAIN_SYMBOL`.
-        constants: the bytes of all constants, 64-byte aligned.
+        constants: the bytes of all constants, made when they are wanted.
         workspace_bytes: memory that a run needs for intermediate tensors.
         steps: the primitives in the order in which they run.
     """
@@ -59,7 +58,7 @@ class CompiledProgram:
     inputs: Mapping[str, TensorType]
     outputs: Mapping[str, TensorType]
     objects: tuple[bytes, ...]
-    constants: np.ndarray
+    constants: Constants
     workspace_bytes: int
     steps: tuple[ProgramStep, ...]
 

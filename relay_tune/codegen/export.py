@@ -7,62 +7,85 @@ processes share.
 from __future__ import annotations
 
 import json
-import os
 import re
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-
-import llvmlite.binding as llvm
-import numpy as np
 
 from relay_tune.arguments import unwritable
 from relay_tune.codegen.compiled_program import CompiledProgram
 from relay_tune.codegen.compiler import compile_text
-from relay_tune.codegen.elf_data import write_elf_data
+from relay_tune.codegen.compiler_runtime import compiler_runtime_text
+from relay_tune.codegen.constants import Constants
 from relay_tune.codegen.library_header import library_header
-from relay_tune.codegen.library_text import CONSTANTS_SYMBOL, METADATA_SYMBOL, library_text
-from relay_tune.codegen.linker import link_library, linker_command
+from relay_tune.codegen.library_text import CONSTANTS_SYMBOL, library_text
+from relay_tune.codegen.linking.shared_object import (
+    LibraryNames,
+    Weights,
+    processor_of,
+    undefined_symbols,
+    write_shared_object,
+)
+from relay_tune.codegen.machine_code import machine_code
 from relay_tune.codegen.native_runtime.runtime_text import runtime_text
 from relay_tune.codegen.processor_features import architecture
 from relay_tune.codegen.target import Target
 from relay_tune.errors import BuildError, InputError
 from relay_tune.ir.types import TensorType
+from relay_tune.new_files import new_files
 
-METADATA_FORMAT = 3
+METADATA_FORMAT = 4
 
 NAME_A_LIBRARY = "Name a file, such as model.so."
 """What to do where the path of a library is no path."""
+
+FOREIGN_SUFFIXES = (".dll", ".dylib", ".exe", ".lib", ".pyd", ".a", ".o")
+"""Of files that are no shared libraries of Linux."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LibraryContents:
+    """What a library consists of, beside the native runtime.
+
+    Attributes:
+        target: the machine that it is for.
+        objects: object files.
+        interface: the LLVM module of the functions that callers see; it runs before it is known
+            what the processor can do.
+        constants: the weights.
+        header: the C header.
+        metadata: what a loader has to know, as JSON.
+    """
+
+    target: Target
+    objects: tuple[bytes, ...]
+    interface: str
+    constants: Constants
+    header: str
+    metadata: str
 
 
 def export_library(program: CompiledProgram, path: Path) -> None:
     """Write `path` and, beside it, the header with the suffix `.h`.
 
     Functions are named after the file: `resnet18.so` has `resnet18_run`. Raises InputError where
-    the files cannot be written, BuildError without a linker for the target. Nothing is left
+    the files cannot be written, BuildError for a target without such libraries. Nothing is left
     half-written.
     """
     name = c_name(path.stem)
-    publish(
-        path,
-        program.target.triple,
-        library_header(program, name),
-        lambda folder: link_images(
-            folder,
-            [*program.objects, plain_object(_interface(program, name), program.target)],
-            program.constants,
-            [f"{name}_*", METADATA_SYMBOL],
-            program.target,
-        ),
+    contents = LibraryContents(
+        target=program.target,
+        objects=program.objects,
+        interface=library_text(program, name),
+        constants=program.constants,
+        header=library_header(program, name),
+        metadata=metadata_text(program, name),
     )
+    publish(path, name, contents)
 
 
-def _interface(program: CompiledProgram, name: str) -> str:
-    return library_text(program, name, metadata_text(program, name))
-
-
-def publish(path: Path, triple: str, header_text: str, link: Callable[[Path], Path]) -> None:
-    """Write a library, linked in a folder that `link` is given, and its header, or neither."""
+def publish(path: Path, name: str, contents: LibraryContents) -> None:
+    """Write a library, whose functions begin with `name`, and its header, or neither."""
     header = header_of(path)
     for file in (path, header):
         if file.exists() and not file.is_file():
@@ -70,6 +93,35 @@ def publish(path: Path, triple: str, header_text: str, link: Callable[[Path], Pa
                 f"{file} cannot be written: it is no regular file.",
                 remedy="Name a new file, or one that may be replaced.",
             )
+    check_library_target(contents.target.triple)
+    family = architecture(contents.target.triple)
+    constants = contents.constants
+    weights = Weights(CONSTANTS_SYMBOL, constants.size, constants.pieces)
+    names = LibraryNames(path.name, (f"{name}_*",), contents.metadata.encode())
+    images = [
+        *contents.objects,
+        plain_object(contents.interface, contents.target),
+        plain_object(runtime_text(contents.target.triple), contents.target),
+    ]
+    images += _compiler_runtime(images, contents.target)
+    try:
+        with new_files(path, permissions=0o777) as (library,):
+            write_shared_object(library, images, weights, names, family, machine_code(family))
+            with new_files(header) as (text,):
+                text.write(contents.header.encode())
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
+def _compiler_runtime(images: Sequence[bytes], target: Target) -> list[bytes]:
+    """An object with the functions that LLVM calls and no system has, if there are any."""
+    wanted = undefined_symbols(images, architecture(target.triple))
+    text = compiler_runtime_text(target.triple, wanted)
+    return [plain_object(text, target)] if text else []
+
+
+def check_library_target(triple: str) -> None:
+    """Raise BuildError for a target for which no libraries are written."""
     if "linux" not in triple:
         raise BuildError(
             f"Libraries are written for Linux, not for {triple}.",
@@ -78,21 +130,19 @@ def publish(path: Path, triple: str, header_text: str, link: Callable[[Path], Pa
                 "this process rt.build works without a library."
             ),
         )
-    linker_command(triple)
-    try:
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".export-") as folder:
-            library = link(Path(folder))
-            (Path(folder) / "header.h").write_text(header_text)
-            os.replace(Path(folder) / "header.h", header)
-            os.replace(library, path)
-    except OSError as error:
-        raise unwritable(path, error) from error
+    processor_of(architecture(triple))
 
 
 def header_of(path: Path) -> Path:
     """The header beside a library; InputError where a library cannot be called so."""
     if path.suffix == ".h" or not path.name:
         raise InputError(f"{path} is no name for a library.", remedy=NAME_A_LIBRARY)
+    if path.suffix.lower() in FOREIGN_SUFFIXES:
+        raise InputError(
+            f"{path} is no name for a library: the target is Linux, whose shared libraries end "
+            "with .so.",
+            remedy=f"Write {path.with_suffix('.so')}.",
+        )
     return path.with_suffix(".h")
 
 
@@ -125,28 +175,8 @@ def _described(types: Mapping[str, TensorType]) -> list[dict[str, object]]:
     ]
 
 
-def link_images(
-    folder: Path,
-    objects: Sequence[bytes],
-    constants: np.ndarray,
-    exported: Sequence[str],
-    target: Target,
-) -> Path:
-    """Link object files, the native runtime and constants to a library in `folder`; its path."""
-    images = [*objects, plain_object(runtime_text(target.triple), target)]
-    files = [folder / f"code{number}.o" for number in range(len(images))]
-    for file, image in zip(files, images, strict=True):
-        file.write_bytes(image)
-    weights = folder / "constants.o"
-    write_elf_data(weights, CONSTANTS_SYMBOL, constants, architecture(target.triple))
-    library = folder / "library.so"
-    link_library([*files, weights], library, exported, target.triple)
-    return library
-
-
 def plain_object(text: str, target: Target) -> bytes:
     """The object file of code that runs before it is known what the processor can do."""
-    llvm.initialize_native_asmparser()  # the check of the processor is written in assembly
     return compile_text(text, _plain(target))
 
 

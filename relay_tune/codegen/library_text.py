@@ -15,7 +15,6 @@ from relay_tune.codegen.processor_features import support_text
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType
 
-METADATA_SYMBOL = "relay_tune_metadata"
 CONSTANTS_SYMBOL = "relay_tune_constants"
 
 SUCCESS, NO_MEMORY, WRONG_PROCESSOR = 0, 1, 2
@@ -77,14 +76,13 @@ entry:
 """
 
 
-def library_text(program: CompiledProgram, name: str, metadata: str) -> str:
+def library_text(program: CompiledProgram, name: str) -> str:
     """The LLVM module of a library's own functions, whose names begin with `name`."""
     lines = [
         f'target triple = "{program.target.triple}"',
         "@workspace = internal global ptr null, align 8",
         "@able = internal global i8 0, align 1",
         f"@{CONSTANTS_SYMBOL} = external constant i8",
-        f"@{METADATA_SYMBOL} = constant {string_constant(metadata)}",
         f"declare void @{MAIN_SYMBOL}(ptr, i64, i64)",
         "declare void @relay_tune_run(ptr, ptr, i64)",
         "declare void @relay_tune_shutdown()",

@@ -1,25 +1,25 @@
 """What code for a target asks of the processor, and a native function that looks for it.
 
-Features have LLVM's names. The function runs before any generated code, so that a library on a
-machine which it was not made for gives an error code, not an illegal instruction.
+Features have LLVM's names. The function runs before any generated code, and is itself for every
+processor of the family, so that a library on a machine which it was not made for gives an error
+code, not an illegal instruction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
+from relay_tune.codegen.implied_features import implied_features
 from relay_tune.codegen.matrix_permission import ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA
-from relay_tune.codegen.target import MATRIX_FEATURES, MATRIX_PREFIX, Target, native_target
+from relay_tune.codegen.target import MATRIX_FEATURES, MATRIX_PREFIX, Target
 
-LEVELS = {
-    256: ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt"),
-    512: ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
-}
-"""What processors with vectors of so many bits have (levels v3 and v4 of the x86-64 psABI)."""
-
-# Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2A, CPUID.
+# Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2A, CPUID; AMD64
+# Architecture Programmer's Manual, volume 3, appendix E.
 _BITS = {
+    "ssse3": (1, 0, "ecx", 9),
     "fma": (1, 0, "ecx", 12),
+    "sse4.1": (1, 0, "ecx", 19),
+    "sse4.2": (1, 0, "ecx", 20),
     "movbe": (1, 0, "ecx", 22),
     "popcnt": (1, 0, "ecx", 23),
     "avx": (1, 0, "ecx", 28),
@@ -40,17 +40,57 @@ _BITS = {
     "avx512bitalg": (7, 0, "ecx", 12),
     "avx512vpopcntdq": (7, 0, "ecx", 14),
     "amx-bf16": (7, 0, "edx", 22),
+    "avx512fp16": (7, 0, "edx", 23),
     "amx-tile": (7, 0, "edx", 24),
     "amx-int8": (7, 0, "edx", 25),
     "avxvnni": (7, 1, "eax", 4),
     "avx512bf16": (7, 1, "eax", 5),
+    "avxifma": (7, 1, "eax", 23),
+    "avxvnniint8": (7, 1, "edx", 4),
+    "avxneconvert": (7, 1, "edx", 5),
+    "avxvnniint16": (7, 1, "edx", 10),
+    "egpr": (7, 1, "edx", 21),
     "lzcnt": (0x80000001, 0, "ecx", 5),
+    "sse4a": (0x80000001, 0, "ecx", 6),
+    "xop": (0x80000001, 0, "ecx", 11),
+    "fma4": (0x80000001, 0, "ecx", 16),
+    "tbm": (0x80000001, 0, "ecx", 21),
 }
 """Feature: CPUID leaf, subleaf, register, bit."""
 
+HARDWARE_WORDS = (16, 26)
+"""AT_HWCAP and AT_HWCAP2: the numbers by which Linux tells of a processor's features."""
+
+# Linux, arch/arm64/include/uapi/asm/hwcap.h.
+HARDWARE_BITS = {
+    "lse": (0, 8),
+    "fullfp16": (0, 10),
+    "rdm": (0, 12),
+    "complxnum": (0, 14),
+    "rcpc": (0, 15),
+    "sha3": (0, 17),
+    "dotprod": (0, 20),
+    "sve": (0, 22),
+    "fp16fml": (0, 23),
+    "rcpc-immo": (0, 26),
+    "flagm": (0, 27),
+    "sve2": (1, 1),
+    "fptoint": (1, 8),
+    "i8mm": (1, 13),
+    "bf16": (1, 14),
+    "cssc": (1, 34),
+    "mops": (1, 43),
+    "hbc": (1, 44),
+    "rcpc3": (1, 47),
+    "faminmax": (1, 50),
+}
+"""Feature of AArch64: the word of `HARDWARE_WORDS`, and the bit."""
+
 _REGISTERS = ("eax", "ebx", "ecx", "edx")
 _SAVES_STATE = 27
-_AVX_STATE, _AVX512_STATE, _MATRIX_STATE = 0x06, 0xE6, 0x60000
+_AVX_STATE, _AVX512_STATE, _MATRIX_STATE, _EGPR_STATE = 0x06, 0xE6, 0x60000, 0x80000
+_VECTOR_FEATURES = ("avx", "f16c", "fma", "xop")
+"""Beginnings of the names of features on the 256-bit registers."""
 
 _MATRIX_INSTRUCTION = "@llvm.x86.ldtilecfg"
 """What code that uses matrix registers cannot do without."""
@@ -68,13 +108,21 @@ def required_features(target: Target, texts: Iterable[str]) -> tuple[str, ...]:
     Those of matrix registers are required only if a text has such instructions: LLVM makes no other
     code into them.
     """
-    named = {name[1:] for name in target.features.split(",") if name.startswith("+")}
-    found = {name for name in named if not name.startswith(MATRIX_PREFIX)}
-    if target != native_target() and architecture(target.triple) == "x86_64":
-        found.update(*(names for bits, names in LEVELS.items() if bits <= target.vector_bits))
+    candidates = tuple(
+        name
+        for name in known_features(architecture(target.triple))
+        if not name.startswith(MATRIX_PREFIX)
+    )
+    found = set(implied_features(target.triple, target.cpu, target.features, candidates))
     if uses_matrix_registers(texts):
         found.update(MATRIX_FEATURES)
     return tuple(sorted(found))
+
+
+def known_features(family: str) -> Collection[str]:
+    """The features of a processor family that libraries look for."""
+    tables: Mapping[str, Collection[str]] = {"x86_64": _BITS, "aarch64": HARDWARE_BITS}
+    return tables.get(family, ())
 
 
 def uses_matrix_registers(texts: Iterable[str]) -> bool:
@@ -85,26 +133,50 @@ def uses_matrix_registers(texts: Iterable[str]) -> bool:
 def support_text(name: str, triple: str, features: Collection[str]) -> str:
     """The LLVM function `i1 NAME()`: whether the processor has the features.
 
-    It looks at those that CPUID tells of, and asks Linux for matrix registers. On other processors
-    it says yes, and also where the library is made on another kind of machine, whose LLVM may not
-    read this assembly.
+    On x86-64 it asks CPUID, and Linux for matrix registers; on AArch64 it asks Linux. Of features
+    and processors that it does not know it says yes.
     """
+    family = architecture(triple)
+    if family == "aarch64" and "linux" in triple:
+        return _hardware_function(name, features)
     wanted = [_BITS[feature] for feature in features if feature in _BITS]
-    families = {architecture(triple), architecture(native_target().triple)}
-    if families != {"x86_64"} or not wanted:
+    if family != "x86_64" or not wanted:
         return f"define internal i1 @{name}() nounwind {{\n  ret i1 true\n}}\n"
-    masks: dict[tuple[int, int], dict[str, int]] = {(1, 0): {"ecx": 1 << _SAVES_STATE}}
+    state = _saved_state(features)
+    masks: dict[tuple[int, int], dict[str, int]] = {(1, 0): {}}
+    if state:
+        masks[1, 0]["ecx"] = 1 << _SAVES_STATE
     for leaf, subleaf, register, bit in wanted:
         of_leaf = masks.setdefault((leaf, subleaf), {})
         of_leaf[register] = of_leaf.get(register, 0) | 1 << bit
-    return _support_function(name, masks, _saved_state(features), "linux" in triple)
+    return _support_function(name, masks, state, "linux" in triple)
+
+
+def _hardware_function(name: str, features: Collection[str]) -> str:
+    """Both words of the hardware's features have all bits that are wanted."""
+    masks = [0, 0]
+    for feature in features:
+        if feature in HARDWARE_BITS:
+            word, bit = HARDWARE_BITS[feature]
+            masks[word] |= 1 << bit
+    lines = ["declare i64 @getauxval(i64)", f"define internal i1 @{name}() nounwind {{"]
+    for number, (word, mask) in enumerate(zip(HARDWARE_WORDS, masks, strict=True)):
+        lines += [
+            f"  %word{number} = call i64 @getauxval(i64 {word})",
+            f"  %bits{number} = and i64 %word{number}, {mask}",
+            f"  %has{number} = icmp eq i64 %bits{number}, {mask}",
+        ]
+    return "\n".join([*lines, "  %all = and i1 %has0, %has1", "  ret i1 %all", "}", ""])
 
 
 def _saved_state(features: Collection[str]) -> int:
-    """The bits of what the operating system must save (XCR0)."""
-    wide = any(feature.startswith("avx512") for feature in features)
-    matrices = any(feature.startswith(MATRIX_PREFIX) for feature in features)
-    return (_AVX512_STATE if wide else _AVX_STATE) | (_MATRIX_STATE if matrices else 0)
+    """The bits of what the operating system must save (XCR0); 0 where that goes without saying."""
+    state = _AVX_STATE if any(each.startswith(_VECTOR_FEATURES) for each in features) else 0
+    if any(each.startswith("avx512") for each in features):
+        state |= _AVX512_STATE
+    if any(each.startswith(MATRIX_PREFIX) for each in features):
+        state |= _MATRIX_STATE
+    return state | (_EGPR_STATE if "egpr" in features else 0)
 
 
 def _support_function(
@@ -112,33 +184,32 @@ def _support_function(
 ) -> str:
     last = "permission" if is_linux and state & _MATRIX_STATE else "yes"
     deepest = max(leaf for leaf, _ in masks if leaf < 0x80000000)
-    lines = [f"define internal i1 @{name}() nounwind {{", "entry:"]
-    lines += _cpuid("%limits", 0, 0)
-    lines += [
-        "  %deepest = extractvalue { i32, i32, i32, i32 } %limits, 0",
+    lines = [
+        "declare void @relay_tune_cpuid(i32, i32, ptr)",
+        "declare i32 @relay_tune_saved_state()",
+        "declare i64 @syscall(i64, ...)",
+        f"define internal i1 @{name}() nounwind {{",
+        "entry:",
+        "  %answer = alloca [4 x i32], align 16",
+        "  call void @relay_tune_cpuid(i32 0, i32 0, ptr %answer)",
+        "  %deepest = load i32, ptr %answer, align 4",
         f"  %deep = icmp uge i32 %deepest, {deepest}",
         "  br i1 %deep, label %leaf0, label %no",
     ]
     for number, ((leaf, subleaf), registers) in enumerate(sorted(masks.items())):
-        lines.append(f"leaf{number}:")
-        lines += _cpuid(f"%l{number}", leaf, subleaf)
         following = f"leaf{number + 1}" if number + 1 < len(masks) else last
-        if number == 0:
-            following = "state"
-        lines += _check_registers(f"l{number}", registers, following)
-        if number == 0:
-            lines += _check_state(state, "leaf1" if len(masks) > 1 else last)
+        lines += [
+            f"leaf{number}:",
+            f"  call void @relay_tune_cpuid(i32 {leaf}, i32 {subleaf}, ptr %answer)",
+        ]
+        if number or not state:
+            lines += _check_registers(f"l{number}", registers, following)
+            continue
+        lines += _check_registers("l0", registers, "state")
+        lines += _check_state(state, following)
     lines += _ask_permission() if last == "permission" else []
     lines += ["yes:", "  ret i1 true", "no:", "  ret i1 false", "}"]
     return "\n".join(lines) + "\n"
-
-
-def _cpuid(result: str, leaf: int, subleaf: int) -> list[str]:
-    constraints = "={ax},={bx},={cx},={dx},{ax},{cx},~{dirflag},~{fpsr},~{flags}"
-    return [
-        f'  {result} = call {{ i32, i32, i32, i32 }} asm sideeffect "cpuid", "{constraints}"'
-        f"(i32 {leaf}, i32 {subleaf})"
-    ]
 
 
 def _check_registers(prefix: str, registers: dict[str, int], following: str) -> list[str]:
@@ -147,9 +218,10 @@ def _check_registers(prefix: str, registers: dict[str, int], following: str) -> 
     all_set = "true"
     for register, mask in registers.items():
         name = f"%{prefix}_{register}"
+        index = _REGISTERS.index(register)
         lines += [
-            f"  {name} = extractvalue {{ i32, i32, i32, i32 }} %{prefix}, "
-            f"{_REGISTERS.index(register)}",
+            f"  {name}_at = getelementptr i32, ptr %answer, i64 {index}",
+            f"  {name} = load i32, ptr {name}_at, align 4",
             f"  {name}_bits = and i32 {name}, {mask}",
             f"  {name}_set = icmp eq i32 {name}_bits, {mask}",
             f"  {name}_all = and i1 {name}_set, {all_set}",
@@ -159,12 +231,10 @@ def _check_registers(prefix: str, registers: dict[str, int], following: str) -> 
 
 
 def _check_state(state: int, following: str) -> list[str]:
-    """The operating system must save the vector registers (XGETBV)."""
-    constraints = "={ax},={dx},{cx},~{dirflag},~{fpsr},~{flags}"
+    """The operating system must save the vector registers."""
     return [
         "state:",
-        f'  %xcr = call {{ i32, i32 }} asm sideeffect "xgetbv", "{constraints}"(i32 0)',
-        "  %low = extractvalue { i32, i32 } %xcr, 0",
+        "  %low = call i32 @relay_tune_saved_state()",
         f"  %saved = and i32 %low, {state}",
         f"  %saves = icmp eq i32 %saved, {state}",
         f"  br i1 %saves, label %{following}, label %no",
@@ -173,11 +243,10 @@ def _check_state(state: int, following: str) -> list[str]:
 
 def _ask_permission() -> list[str]:
     """Linux saves matrix registers only for processes that asked for them."""
-    constraints = "={ax},{ax},{di},{si},~{rcx},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}"
     return [
         "permission:",
-        f'  %answer = call i64 asm sideeffect "syscall", "{constraints}"'
-        f"(i64 {ARCH_PRCTL}, i64 {REQUEST_PERMISSION}, i64 {TILE_DATA})",
-        "  %granted = icmp eq i64 %answer, 0",
+        "  %status = call i64 (i64, ...) @syscall("
+        f"i64 {ARCH_PRCTL}, i64 {REQUEST_PERMISSION}, i64 {TILE_DATA})",
+        "  %granted = icmp eq i64 %status, 0",
         "  br i1 %granted, label %yes, label %no",
     ]

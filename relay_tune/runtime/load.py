@@ -14,7 +14,7 @@ import numpy as np
 
 from relay_tune.arguments import path_argument
 from relay_tune.codegen.export import METADATA_FORMAT
-from relay_tune.codegen.library_text import METADATA_SYMBOL, NO_MEMORY, SUCCESS
+from relay_tune.codegen.library_text import NO_MEMORY, SUCCESS
 from relay_tune.codegen.programs.library import PROGRAM_KIND
 from relay_tune.errors import InputError, RelayError
 from relay_tune.first_order.lower_program import described_program
@@ -25,10 +25,11 @@ from relay_tune.ir.types import FuncType, TensorType, TupleType
 from relay_tune.runtime.call_inputs import address_of
 from relay_tune.runtime.direct.call import direct_call
 from relay_tune.runtime.direct.callee import library_callee
-from relay_tune.runtime.elf_check import check_elf
 from relay_tune.runtime.executable import Executable
+from relay_tune.runtime.library_file import checked_library
 from relay_tune.runtime.loaded_program import LoadedProgram
 from relay_tune.runtime.native_session import library_functions
+from relay_tune.runtime.open_library import open_library
 from relay_tune.runtime.processor_check import check_features
 
 
@@ -53,16 +54,17 @@ def load(path: str | Path) -> LoadedModel | LoadedProgram:
     Raises InputError if the file is no such library, is not whole, or is made for another machine.
     """
     file = path_argument(path, "The library", "Name a file that export wrote.").resolve()
-    check_elf(file)
     try:
-        library = ctypes.CDLL(str(file))
+        with file.open("rb") as stream:
+            contents = checked_library(file, stream)
+            metadata = _metadata(contents.description, path)
+            check_features(metadata.triple, metadata.features, metadata.target)
+            library = open_library(file, stream, contents, metadata.name)
     except OSError as error:
         raise InputError(
-            f"{path} cannot be loaded: {error}.",
-            remedy="Check that the file is complete, and build it again if not.",
+            f"{path} cannot be read: {error.strerror or error}.",
+            remedy="Check the path, and that the file may be read.",
         ) from error
-    metadata = _metadata(library, path)
-    check_features(metadata.triple, metadata.features, metadata.target)
     if metadata.program is not None:
         functions = library_functions(library, metadata.name, metadata.messages)
         return LoadedProgram(metadata.program, functions, metadata.threads)
@@ -74,7 +76,7 @@ class LoadedModel(Executable):
 
     def __init__(self, library: ctypes.CDLL, metadata: LibraryMetadata) -> None:
         super().__init__(metadata.inputs, metadata.outputs, metadata.threads)
-        self._run = getattr(library, f"{metadata.name}_run")
+        self._run = library[f"{metadata.name}_run"]
         self._run.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
         self._run.restype = ctypes.c_int
         self._input_table = ctypes.c_void_p * len(metadata.inputs)
@@ -113,16 +115,9 @@ def _error(status: int) -> Exception:
     )
 
 
-def _metadata(library: ctypes.CDLL, path: str | Path) -> LibraryMetadata:
+def _metadata(description: bytes, path: str | Path) -> LibraryMetadata:
     try:
-        start = ctypes.c_char.in_dll(library, METADATA_SYMBOL)
-    except ValueError as error:
-        raise InputError(
-            f"{path} is a library, but no model that export wrote: it has no {METADATA_SYMBOL}.",
-            remedy="Give a library that `model.export` or `tune build` wrote.",
-        ) from error
-    try:
-        data = json.loads(ctypes.string_at(ctypes.addressof(start)))
+        data = json.loads(description)
         if data["format"] != METADATA_FORMAT:
             raise ValueError(f"format {data['format']}")
         is_program = data.get("kind") == PROGRAM_KIND

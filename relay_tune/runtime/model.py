@@ -118,7 +118,8 @@ class Model(Executable):
         """Write a shared library, and a C header beside it, that need no Python.
 
         `resnet18.so` has functions that begin with `resnet18_`. Raises InputError where the file
-        cannot be written or there is no code for all sizes, BuildError where there is no linker.
+        cannot be written or there is no code for all sizes, BuildError for a target without such
+        libraries.
         """
         if self._general is not None:
             export_program(

@@ -55,7 +55,7 @@ class NativeProgram:
         self._workspace = aligned_bytes(program.workspace_bytes)
         self._table = (ctypes.c_void_p * program.slots)()
         self._table[program.workspace_slot] = self._workspace.ctypes.data
-        self._table[program.workspace_slot + 1] = program.constants.ctypes.data
+        self._table[program.workspace_slot + 1] = program.constants.array().ctypes.data
         self._outputs = [_form(type_) for type_ in program.outputs.values()]
 
     def run(self, inputs: Sequence[np.ndarray], threads: int) -> list[np.ndarray]:

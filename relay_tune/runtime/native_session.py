@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.codegen.compiler import LoadedCode
+from relay_tune.codegen.library_text import CONSTANTS_SYMBOL
 from relay_tune.codegen.programs.build_text import BUILD_SYMBOL
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.program_text import entry_symbol
@@ -59,9 +60,10 @@ def load_functions(program: CompiledFunctions, entry: str = "main") -> SessionFu
     """The functions of a program, in this process; InputError if it is for another machine."""
     check_features(program.target.triple, program.features, str(program.target))
     symbols = (*SESSION_SYMBOLS, BUILD_SYMBOL, *READ_SYMBOLS, entry_symbol(entry))
+    constants = program.constants.array()
     imports = {
         **thread_pool().imports,
-        "relay_tune_constants": program.constants.ctypes.data,
+        CONSTANTS_SYMBOL: constants.ctypes.data,
     }
     code = LoadedCode(program.objects, symbols, imports)
     entry_point = entry_symbol(entry)
@@ -70,7 +72,7 @@ def load_functions(program: CompiledFunctions, entry: str = "main") -> SessionFu
         symbol = entry_point if name == "main" else f"relay_tune_{name}"
         return ctypes.CFUNCTYPE(result, *types)(code.address(symbol))
 
-    return session_functions(find, program.messages, (code, program.constants))
+    return session_functions(find, program.messages, (code, constants))
 
 
 def library_functions(

@@ -97,7 +97,8 @@ class ProgramModel:
         """Write a shared library, and a C header beside it, that need no Python.
 
         `names.so` has functions that begin with `names_`. Raises InputError where the file cannot
-        be written or there is no code for all sizes, BuildError where there is no linker.
+        be written or there is no code for all sizes, BuildError for a target without such
+        libraries.
         """
         if self._general is None:
             raise InputError(

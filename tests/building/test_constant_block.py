@@ -8,7 +8,7 @@ def test_constants_are_aligned_and_unchanged() -> None:
     block = ConstantBlock()
     arrays = [np.arange(n, dtype="float32") + n for n in (1, 17, 40)]
     offsets = [block.add(array) for array in arrays]
-    data = block.fill()
+    data = block.array()
     assert data.ctypes.data % 64 == 0
     for array, offset in zip(arrays, offsets, strict=True):
         assert offset % 64 == 0
@@ -23,4 +23,16 @@ def test_one_constant_is_stored_once_in_each_form() -> None:
     offset = block.add(array, packed)
     assert offset != block.add(array)
     expected = packed.pack(array)
-    assert block.fill()[offset : offset + expected.nbytes].tobytes() == expected.tobytes()
+    assert block.array()[offset : offset + expected.nbytes].tobytes() == expected.tobytes()
+
+
+def test_pieces_are_the_block_before_and_after_it_is_filled() -> None:
+    block = ConstantBlock()
+    array = np.arange(35, dtype="float32").reshape(5, 7)
+    for data in (array, array.T, np.arange(3, dtype="int8")):
+        block.add(data)
+    block.add(array, PackRecipe(0, (PackedAxis(7, 1, 2),), (PackedAxis(5, 7, 1),)))
+    before = b"".join(block.pieces())
+    assert len(before) == block.size
+    assert before == block.array().tobytes() == b"".join(block.pieces())
+    assert block.array() is block.array()

@@ -20,8 +20,8 @@ from tests.cli.conftest import Tune
 ROOT = Path(__file__).parents[2]
 
 
-def no_linker(triple: str) -> list[str]:
-    raise BuildError("No linker was found.", remedy="Install one.")
+def no_libraries(triple: str) -> None:
+    raise BuildError("Libraries are written for Linux.", remedy="Choose a Linux target.")
 
 
 @pytest.fixture(autouse=True)
@@ -50,22 +50,22 @@ def test_a_second_run_measures_nothing_twice(tune: Tune, model: Path) -> None:
     assert second["tuned_seconds"] > 0
 
 
-def test_without_a_linker_it_tunes_and_says_so(
+def test_where_no_library_can_be_written_it_tunes_and_fails_with_the_reason(
     tune: Tune, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verb, "linker_command", no_linker)
+    monkeypatch.setattr(verb, "check_library_target", no_libraries)
     outcome = tune("run", model, "--trials", 1, "--threads", 1)
-    assert outcome.code == 0
-    assert "no library was written: No linker was found." in outcome.err
-    assert "Install one." in outcome.err
+    assert outcome.code == 1
+    assert "no library was written: Libraries are written for Linux." in outcome.err
+    assert "Choose a Linux target." in outcome.err
     assert not Path("small.so").exists()
     assert Path("tuning.db").exists()
 
 
-def test_a_library_that_was_asked_for_needs_a_linker_first(
+def test_a_library_that_was_asked_for_needs_a_target_that_has_them(
     tune: Tune, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verb, "linker_command", no_linker)
+    monkeypatch.setattr(verb, "check_library_target", no_libraries)
     assert tune("run", model, "-o", "model.so").code == 1
     assert not Path("tuning.db").exists()
 

@@ -1,6 +1,9 @@
+import errno
 import re
+import shlex
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +11,8 @@ import pytest
 
 import relay_tune.op  # noqa: F401
 from relay_tune.building.build import build
-from relay_tune.codegen.export import c_name
+from relay_tune.codegen.export import c_name, export_library
+from relay_tune.codegen.target import native_target
 from relay_tune.errors import BuildError, InputError
 from relay_tune.ir.expr import Function, Var, constant
 from relay_tune.ir.module import Module
@@ -42,7 +46,7 @@ def test_the_program_of_the_page(tmp_path: Path, target: str) -> None:
     model.export(tmp_path / "digits.so")
     (tmp_path / "program.c").write_text(program.group(1))
     strict = command.group(1).strip() + " -Wall -Wextra -Werror -std=c99"
-    subprocess.run(strict.split(), cwd=tmp_path, check=True)
+    subprocess.run(shlex.split(strict), cwd=tmp_path, check=True)
     output = subprocess.run(["./program"], cwd=tmp_path, capture_output=True, text=True, check=True)
     title, numbers = output.stdout.split(":")
     assert title == "scores, rank 2"
@@ -60,7 +64,7 @@ def test_the_library_shows_its_own_names_only(tmp_path: Path) -> None:
     )
     names = {line.split()[-1] for line in listing.stdout.splitlines()}
     assert "my_digits_run" in names
-    assert all(name.startswith("my_digits_") or name == "relay_tune_metadata" for name in names)
+    assert all(name.startswith("my_digits_") for name in names)
 
 
 def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
@@ -68,12 +72,57 @@ def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
         digits().export(tmp_path / "missing" / "digits.so")
 
 
-def test_without_a_linker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_file_with_no_tool_of_the_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digits().export(tmp_path / "digits.so")
+    (tmp_path / "other").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(BuildError, match=r"relay-tune\[linker\]"):
-        digits().export(tmp_path / "digits.so")
+    digits().export(tmp_path / "other" / "digits.so")
+    first, second = (folder / "digits.so" for folder in (tmp_path, tmp_path / "other"))
+    assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "target", ["x86_64-apple-darwin", "x86_64-pc-windows-msvc", "riscv64-linux-gnu"]
+)
+def test_a_target_without_libraries(tmp_path: Path, target: str) -> None:
+    model = digits()
+    other = replace(model.program(((2, 32),)), target=replace(native_target(), triple=target))
+    with pytest.raises(BuildError, match="written"):
+        export_library(other, tmp_path / "digits.so")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["digits.dll", "digits.dylib", "digits.EXE", "digits.o"])
+def test_names_of_other_systems(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=r"shared libraries end with \.so") as caught:
+        digits().export(tmp_path / name)
+    assert str(tmp_path / "digits.so") in caught.value.render()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_failed_export_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "digits.so").write_text("old")
+
+    def full(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("relay_tune.codegen.export.write_shared_object", full)
+    with pytest.raises(InputError, match="No space left"):
+        digits().export(tmp_path / "digits.so")
+    assert [file.name for file in tmp_path.iterdir()] == ["digits.so"]
+    assert (tmp_path / "digits.so").read_text() == "old"
+
+
+def test_a_library_says_its_name_and_asks_for_old_versions(tmp_path: Path) -> None:
+    digits().export(tmp_path / "digits.so")
+    data = (tmp_path / "digits.so").read_bytes()
+    assert b"\0digits.so\0" in data
+    versions = re.findall(rb"GLIBC_2\.(\d+)", data)
+    assert versions and max(map(int, versions)) <= 17
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,16 @@
 import ctypes
+import tempfile
 
 import llvmlite.binding as llvm
 import pytest
 
 from relay_tune.codegen import processor_features
-from relay_tune.codegen.compiler import LoadedCode, compile_text
+from relay_tune.codegen.export import plain_object
+from relay_tune.codegen.linking.shared_object import LibraryNames, Weights, write_shared_object
+from relay_tune.codegen.machine_code import machine_code
 from relay_tune.codegen.processor_features import (
     _BITS,
+    HARDWARE_BITS,
     architecture,
     required_features,
     support_text,
@@ -18,14 +22,24 @@ USES_TILES = ["declare void @llvm.x86.ldtilecfg(ptr)"]
 
 
 def supported(*features: str) -> bool:
-    """What the generated function says on this machine."""
-    llvm.initialize_native_asmparser()
+    """What the generated function says on this machine, in a library as it is exported."""
     text = support_text("supported", TARGET.triple, features)
     text += "define i1 @asked() {\n  %yes = call i1 @supported()\n  ret i1 %yes\n}\n"
-    code = LoadedCode(
-        [compile_text(f'target triple = "{TARGET.triple}"\n{text}', TARGET)], ["asked"]
-    )
-    return bool(ctypes.CFUNCTYPE(ctypes.c_bool)(code.address("asked"))())
+    image = plain_object(f'target triple = "{TARGET.triple}"\n{text}', TARGET)
+    family = architecture(TARGET.triple)
+    with tempfile.NamedTemporaryFile() as file:
+        write_shared_object(
+            file,
+            [image],
+            Weights("weights", 0, lambda: ()),
+            LibraryNames("check.so", ("asked",), b"{}"),
+            family,
+            machine_code(family),
+        )
+        file.flush()
+        ask = ctypes.CDLL(file.name)["asked"]
+    ask.restype = ctypes.c_bool
+    return bool(ask())
 
 
 @pytest.mark.skipif(architecture(TARGET.triple) != "x86_64", reason="CPUID is of x86")
@@ -43,10 +57,41 @@ def test_nothing_is_asked_of_unknown_processors() -> None:
     assert "ret i1 true" in support_text("f", "riscv64-linux-gnu", ["avx2"])
 
 
-def test_a_named_processor_asks_for_its_level() -> None:
-    features = required_features(parse_target("x86_64-linux-gnu:haswell"), ())
-    assert "avx2" in features and "fma" in features and "avx512f" not in features
-    assert "avx512vl" in required_features(parse_target("x86_64-linux-gnu:x86-64-v4"), ())
+@pytest.mark.parametrize(
+    ("target", "has", "lacks"),
+    [
+        ("x86_64-linux-gnu", set(), {"ssse3", "sse4.1", "avx"}),
+        ("x86_64-linux-gnu:nehalem", {"ssse3", "sse4.2", "popcnt"}, {"avx"}),
+        ("x86_64-linux-gnu:sandybridge", {"avx"}, {"f16c", "avx2", "fma"}),
+        ("x86_64-linux-gnu:haswell", {"ssse3", "avx2", "fma", "bmi2"}, {"avx512f", "sse4a"}),
+        ("x86_64-linux-gnu:haswell:-avx2", {"avx", "fma"}, {"avx2"}),
+        ("x86_64-linux-gnu::+avx2", {"avx2", "avx", "sse4.2"}, {"fma"}),
+        ("x86_64-linux-gnu:x86-64-v4", {"avx512vl"}, {"avx512vnni"}),
+        ("x86_64-linux-gnu:bdver2", {"xop", "fma4", "f16c"}, {"avx2"}),
+        ("x86_64-linux-gnu:znver5", {"avx512bf16", "avxvnni"}, {"avx512fp16"}),
+        ("aarch64-linux-gnu:cortex-a57", set(), {"lse", "dotprod"}),
+        ("aarch64-linux-gnu:neoverse-n1", {"lse", "dotprod", "fullfp16"}, {"i8mm", "sve"}),
+        ("aarch64-linux-gnu:neoverse-v1", {"i8mm", "bf16", "sve"}, {"sve2"}),
+    ],
+)
+def test_what_a_named_processor_asks_for(target: str, has: set[str], lacks: set[str]) -> None:
+    features = set(required_features(parse_target(target), ()))
+    assert has <= features
+    assert not lacks & features
+
+
+def test_every_feature_of_aarch64_is_looked_for() -> None:
+    for feature, (word, bit) in HARDWARE_BITS.items():
+        text = support_text("f", "aarch64-linux-gnu", [feature])
+        assert f"and i64 %word{word}, {1 << bit}\n" in text
+        assert f"and i64 %word{1 - word}, 0\n" in text
+    assert "asm" not in text
+
+
+def test_code_without_vectors_does_not_ask_what_the_system_saves() -> None:
+    text = support_text("f", "x86_64-linux-gnu", ["ssse3", "popcnt", "lzcnt"])
+    assert "call i32 @relay_tune_saved_state" not in text
+    assert "call i32 @relay_tune_saved_state" in support_text("f", "x86_64-linux-gnu", ["f16c"])
 
 
 @pytest.mark.parametrize("cpu", ["sapphirerapids", "x86-64-v4:+amx-tile,+amx-bf16,+amx-int8"])
@@ -67,5 +112,5 @@ def test_a_system_that_does_not_give_matrix_registers(monkeypatch: pytest.Monkey
 
 def test_only_linux_is_asked_for_matrix_registers() -> None:
     features = ["amx-tile", "avx512f"]
-    assert "syscall" not in support_text("f", "x86_64-apple-darwin", features)
-    assert "syscall" not in support_text("f", "x86_64-linux-gnu", ["avx512f"])
+    assert "call i64 (i64, ...) @syscall" not in support_text("f", "x86_64-apple-darwin", features)
+    assert "call i64 (i64, ...) @syscall" not in support_text("f", "x86_64-linux-gnu", ["avx512f"])

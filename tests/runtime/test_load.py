@@ -16,8 +16,6 @@ from relay_tune.ir.types import TensorType
 from relay_tune.runtime.load import load
 from relay_tune.runtime.model import Model
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no linker")
-
 
 @pytest.fixture(scope="module")
 def model() -> Model:

@@ -18,7 +18,7 @@ from relay_tune.runtime.loaded_program import LoadedProgram
 from relay_tune.runtime.program_model import ProgramModel
 from tests.properties.programs.compare import assert_same_value
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no linker")
+needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 
 TEXT = """#[version = "0.0.5"]
 type List[A] { Cons(A, List[A]), Nil, }
@@ -95,12 +95,14 @@ def test_a_loaded_program_is_called_like_a_built_one(module: Module, library: Pa
     assert_same_value(loaded(value, 2.0), interpret(module, value, 2.0))
 
 
+@needs_compiler
 def test_a_program_in_c(library: Path) -> None:
     source = library.with_name("program.c")
     source.write_text(C_PROGRAM)
     binary = library.with_name("program")
     flags = ["-Wall", "-Werror", "-std=c99"]
-    subprocess.run(["cc", *flags, source, library, "-o", binary], check=True)
+    finds = f"-Wl,-rpath,{library.parent}"
+    subprocess.run(["cc", *flags, source, library, finds, "-o", binary], check=True)
     result = subprocess.run([binary], capture_output=True, text=True, check=True)
     expected = "10: 11 (6 8) 1 (2 4); No clause of the match at from_string:11:16 fits the value.\n"
     assert result.stdout == expected
@@ -177,6 +179,7 @@ int main(void) {
 """
 
 
+@needs_compiler
 def test_a_library_for_all_sizes(tmp_path: Path) -> None:
     module = parse(OPEN_TEXT)
     path = tmp_path / "joined.so"
@@ -194,7 +197,7 @@ def test_a_library_for_all_sizes(tmp_path: Path) -> None:
     source.write_text(OPEN_C_PROGRAM)
     binary = tmp_path / "main"
     subprocess.run(
-        ["cc", str(source), "-I", str(tmp_path), str(path), "-o", str(binary)],
+        ["cc", source, "-I", tmp_path, path, f"-Wl,-rpath,{tmp_path}", "-o", binary],
         check=True,
         capture_output=True,
     )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from relay_tune.codegen.constants import Constants
 from relay_tune.codegen.target import Target
 from relay_tune.first_order.program import FirstOrderProgram
 
@@ -20,7 +19,7 @@ class CompiledFunctions:
         threads: how many threads the schedules were made for.
         program: its entry points and the layouts of its objects.
         objects: object files: kernels, jobs, and the program itself.
-        constants: the bytes of all constants, 64-byte aligned.
+        constants: the bytes of all constants, made when they are wanted.
         messages: what the program's own errors say, in the order of their numbers.
     """
 
@@ -29,5 +28,5 @@ class CompiledFunctions:
     threads: int
     program: FirstOrderProgram
     objects: tuple[bytes, ...]
-    constants: np.ndarray
+    constants: Constants
     messages: tuple[str, ...]

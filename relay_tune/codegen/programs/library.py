@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from relay_tune.codegen.export import METADATA_FORMAT, c_name, link_images, plain_object, publish
-from relay_tune.codegen.library_text import METADATA_SYMBOL
+from relay_tune.codegen.export import METADATA_FORMAT, LibraryContents, c_name, publish
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.library_header import program_header
 from relay_tune.codegen.programs.library_text import program_library_text
@@ -21,19 +20,15 @@ INTERFACE_PARAMETER = "main"
 def export_program(program: CompiledFunctions, path: Path) -> None:
     """Write `path` and, beside it, the header with the suffix `.h`; errors as `export_library`."""
     name = c_name(path.stem)
-    interface = program_library_text(program, name, _metadata(program, name))
-    publish(
-        path,
-        program.target.triple,
-        program_header(program, name),
-        lambda folder: link_images(
-            folder,
-            [*program.objects, plain_object(interface, program.target)],
-            program.constants,
-            [f"{name}_*", METADATA_SYMBOL],
-            program.target,
-        ),
+    contents = LibraryContents(
+        target=program.target,
+        objects=program.objects,
+        interface=program_library_text(program, name),
+        constants=program.constants,
+        header=program_header(program, name),
+        metadata=_metadata(program, name),
     )
+    publish(path, name, contents)
 
 
 def _metadata(program: CompiledFunctions, name: str) -> str:

@@ -32,11 +32,17 @@ typedef struct {name}_session {name}_session;
 /* A tensor, or a value of a data type. Whoever has a value releases it or passes it on. */
 typedef struct {name}_value {name}_value;
 
+/* 1 if this processor can run the program, else 0. */
+int {name}_supported(void);
+
 /* NULL without memory or on a processor that the program is not made for; `threads` for kernels. */
 {name}_session* {name}_open(int64_t threads);
 
 /* Ends a session; its values are gone. */
 void {name}_close({name}_session*);
+
+/* End the worker threads; call it before dlclose, when all sessions are closed. */
+void {name}_destroy(void);
 
 /*
  * Run the program. One pointer for each input:

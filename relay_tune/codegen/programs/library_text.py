@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from relay_tune.codegen.library_text import METADATA_SYMBOL, string_constant
+from relay_tune.codegen.library_text import string_constant
 from relay_tune.codegen.processor_features import support_text
 from relay_tune.codegen.programs.c_interface import CConstructor, c_constructors
 from relay_tune.codegen.programs.compiled import CompiledFunctions
@@ -21,7 +21,7 @@ NO_ERROR_MESSAGE = "There was no error."
 NO_MEMORY_MESSAGE = "There is no memory for the values of the program."
 
 
-def program_library_text(program: CompiledFunctions, name: str, metadata: str) -> str:
+def program_library_text(program: CompiledFunctions, name: str) -> str:
     """The LLVM module of the functions of the library `name`."""
     messages = (NO_ERROR_MESSAGE, NO_MEMORY_MESSAGE, TOO_DEEP_MESSAGE, *program.messages)
     texts = [string_constant(message) for message in messages]
@@ -31,7 +31,6 @@ def program_library_text(program: CompiledFunctions, name: str, metadata: str) -
     return "\n".join(
         [
             f'target triple = "{triple}"',
-            f"@{METADATA_SYMBOL} = constant {string_constant(metadata)}",
             *strings,
             f"@messages = internal constant [{len(messages)} x ptr] [{table}]",
             support_text("supported", triple, program.features),
@@ -80,6 +79,7 @@ def _constructor(made: CConstructor, name: str) -> str:
 
 
 _TEMPLATE = """\
+declare void @relay_tune_shutdown()
 declare ptr @relay_tune_open(i64)
 declare void @relay_tune_close(ptr)
 declare void @relay_tune_reset(ptr)
@@ -102,6 +102,17 @@ open:
   ret ptr %session
 unable:
   ret ptr null
+}}
+
+define i32 @{name}_supported() nounwind {{
+  %able = call i1 @supported()
+  %result = zext i1 %able to i32
+  ret i32 %result
+}}
+
+define void @{name}_destroy() nounwind {{
+  call void @relay_tune_shutdown()
+  ret void
 }}
 
 define void @{name}_close(ptr %session) nounwind {{

@@ -5,7 +5,9 @@
 
 `enter` pushes the registers that a function must preserve, keeps the stack pointer in the session,
 and calls the function on the other stack; coming back, or on `abort`, the kept stack pointer is
-taken and the registers are popped. (System V ABI, AMD64 supplement, 3.2.1; AAPCS64, 6.1.1.)
+taken and the registers are popped. (System V ABI, AMD64 supplement, 3.2.1; AAPCS64, 6.1.1.) For
+another processor family than this machine's, which LLVM does not assemble for, they are linked as
+machine code (`relay_tune.codegen.machine_code`).
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relay_tune.codegen.processor_features import architecture
+from relay_tune.codegen.target import native_target
 from relay_tune.errors import NoNativeCodeError
 
 _X86_POP = (
@@ -74,6 +77,11 @@ def stack_switch_text(triple: str) -> str:
     if code is None:
         raise NoNativeCodeError(
             f"Programs with control flow are compiled for {' and '.join(_CODE)}, not for {triple}."
+        )
+    if architecture(triple) != architecture(native_target().triple):
+        return (
+            "declare void @relay_tune_enter(ptr, ptr)\n"
+            "declare void @relay_tune_abort(ptr) noreturn\n"
         )
     enter, leave = code
     return (

@@ -1,6 +1,5 @@
 """Every kind of program that Python can call is called directly."""
 
-import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from relay_tune.runtime.model import Model
 
 pytestmark = [
     pytest.mark.skipif(not can_call_directly(), reason="needs CPython's objects"),
-    pytest.mark.skipif(shutil.which("cc") is None, reason="there is no linker"),
 ]
 
 OPEN = """

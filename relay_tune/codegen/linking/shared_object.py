@@ -1,0 +1,169 @@
+"""Writing a shared object: objects and weights to one file that the system's loader takes."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import BinaryIO
+
+from relay_tune.codegen.linking.aarch64 import AARCH64
+from relay_tune.codegen.linking.dynamic import DynamicTables
+from relay_tune.codegen.linking.elf import (
+    NOTE_SECTION,
+    SHF_ALLOC,
+    SHF_EXECUTE,
+    SHF_WRITE,
+)
+from relay_tune.codegen.linking.file_image import FileImage
+from relay_tune.codegen.linking.layout import OutputSection, merged_sections, segments_of
+from relay_tune.codegen.linking.note import ALIGNMENT, CHECKSUM_OFFSET, Note, note_size, write_note
+from relay_tune.codegen.linking.object_file import ObjectFile, code_object, parse_object
+from relay_tune.codegen.linking.processor import STUB_BYTES, Processor
+from relay_tune.codegen.linking.relocation import SLOT_BYTES, Addresses, Relocator, stub_code
+from relay_tune.codegen.linking.symbol_table import (
+    Resolver,
+    Uses,
+    undefined_names,
+    uses,
+    weights_object,
+)
+from relay_tune.codegen.linking.tool_symbols import tool_symbols
+from relay_tune.codegen.linking.x86_64 import X86_64
+from relay_tune.errors import BuildError
+
+PROCESSORS = {"x86_64": X86_64, "aarch64": AARCH64}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Weights:
+    """A block of constant bytes that is written piece by piece.
+
+    Attributes:
+        symbol: what the objects call it.
+        size: in bytes.
+        pieces: the bytes in order, made anew with each call.
+    """
+
+    symbol: str
+    size: int
+    pieces: Callable[[], Iterable[memoryview]]
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryNames:
+    """What a library is called and shows.
+
+    Attributes:
+        soname: the name by which programs ask for it.
+        exported: patterns of the symbols that others may use.
+        description: what a loader has to know; see `relay_tune.codegen.linking.note`.
+    """
+
+    soname: str
+    exported: tuple[str, ...]
+    description: bytes
+
+
+def processor_of(family: str) -> Processor:
+    """A processor family; BuildError for one that libraries are not written for."""
+    processor = PROCESSORS.get(family)
+    if processor is None:
+        raise BuildError(
+            f"A library for {family} cannot be written.",
+            notes=(f"Known are: {', '.join(PROCESSORS)}, with ELF files.",),
+            remedy="Choose a target with one of these processors.",
+        )
+    return processor
+
+
+def undefined_symbols(images: Sequence[bytes], family: str) -> list[str]:
+    """The names that object files use and none of them defines, sorted."""
+    machine = processor_of(family).machine
+    return undefined_names([parse_object(image, machine) for image in images])
+
+
+def write_shared_object(
+    file: BinaryIO,
+    images: Sequence[bytes],
+    weights: Weights,
+    names: LibraryNames,
+    family: str,
+    functions: Mapping[str, bytes],
+) -> None:
+    """Link object files and weights into a shared object for Linux, written to an empty file.
+
+    `functions` are given as machine code, and linked where an object wants them.
+    The same input gives the same bytes. Raises BuildError for a processor family or an object that
+    is not understood, and for symbols that nobody defines.
+    """
+    processor = processor_of(family)
+    objects = [parse_object(image, processor.machine) for image in images]
+    wanted = [name for name in undefined_names(objects) if name in functions]
+    objects.append(code_object({name: functions[name] for name in wanted}))
+    head, checksum_at = _linked(objects, weights, names, family, processor)
+    file.write(head)
+    checksum = zlib.crc32(head)
+    for piece in weights.pieces():
+        file.write(piece)
+        checksum = zlib.crc32(piece, checksum)
+    file.seek(checksum_at)
+    file.write(checksum.to_bytes(4, "little"))
+
+
+def _linked(
+    code: Sequence[ObjectFile],
+    weights: Weights,
+    names: LibraryNames,
+    family: str,
+    processor: Processor,
+) -> tuple[bytes, int]:
+    """The file as far as the weights, with a checksum of zero, and where the checksum stands."""
+    constants, block = _weights_section(weights)
+    resolver = Resolver([*code, constants], family)
+    used = uses(code, resolver, processor)
+    exported = _exported(resolver, names.exported)
+    imports = list(resolver.imports.values())
+    tables = DynamicTables(names.soname, imports, exported, used.words + len(used.slots))
+    note, stubs, slots = _own_sections(used, names.description)
+    merged = merged_sections(code)
+    segments = segments_of((note, *tables.sections), merged, stubs, (tables.dynamic, slots))
+    image = FileImage(segments, block, processor)
+    addresses = Addresses([*merged.values(), block], used, slots, stubs)
+    relocator = Relocator(processor, resolver, addresses, tables.numbers)
+    for part in code:
+        relocator.apply(part)
+    relocator.fill_slots(used)
+    stubs.data[:] = stub_code(used, addresses, processor)
+    tables.fill(resolver.symbols, addresses, image.numbers, relocator.left_to_the_loader)
+    image.finish(tool_symbols([*code, constants], addresses, image.numbers, exported))
+    note.data[:] = write_note(Note(image.size, 0, image.size - weights.size, names.description))
+    return image.head(), note.offset + CHECKSUM_OFFSET
+
+
+def _weights_section(weights: Weights) -> tuple[ObjectFile, OutputSection]:
+    """The object that the weights are, and their section in the library."""
+    constants, section = weights_object(weights.symbol, weights.size)
+    block = OutputSection(".weights", alignment=section.alignment, size=weights.size)
+    block.parts[section] = 0
+    return constants, block
+
+
+def _own_sections(used: Uses, description: bytes) -> tuple[OutputSection, ...]:
+    """The note, the stubs and the slots, of the right sizes."""
+    note = OutputSection(".note.relay_tune", NOTE_SECTION, alignment=ALIGNMENT)
+    note.size = note_size(description)
+    stubs = OutputSection(".plt", flags=SHF_ALLOC | SHF_EXECUTE, alignment=16)
+    stubs.size = STUB_BYTES * len(used.stubs)
+    slots = OutputSection(".got", flags=SHF_ALLOC | SHF_WRITE, entry_bytes=SLOT_BYTES)
+    slots.size = SLOT_BYTES * len(used.slots)
+    slots.data[:] = bytes(slots.size)
+    return note, stubs, slots
+
+
+def _exported(resolver: Resolver, patterns: Sequence[str]) -> list[str]:
+    """The names of the symbols that others may use, sorted."""
+    return sorted(
+        name for name in resolver.symbols if any(fnmatchcase(name, pattern) for pattern in patterns)
+    )
