@@ -46,6 +46,14 @@ def call(name: str, *arguments: Expr, **attributes: Any) -> Call:
     return call_operator(operator, arguments, operator.attributes(**attributes))
 
 
+def reshape(data: Expr, shape: Sequence[int]) -> Call:
+    """`data` in a shape, of which one size may be -1: whatever is left of the elements.
+
+    A size 0 is a size here, not the code that copies one.
+    """
+    return call("reshape", data, newshape=tuple(shape), allowzero=0 in shape)
+
+
 def call_operator(
     operator: Operator, arguments: Sequence[Expr], attributes: Attributes | None
 ) -> Call:

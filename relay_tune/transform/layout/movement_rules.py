@@ -20,7 +20,7 @@ from relay_tune.transform.layout.versions import (
 )
 from relay_tune.transform.matching import attribute, operator_name, rank, shape_code, tensor_type
 from relay_tune.transform.rules.shapes import transpose_axes
-from relay_tune.transform.typed import call, constant_of, recall
+from relay_tune.transform.typed import call, constant_of, recall, reshape
 
 REDUCTIONS = ("sum", "mean", "max", "min", "prod", "all", "any", "variance", "argmax", "argmin")
 
@@ -115,7 +115,7 @@ def flatten(call_: Call, versions: Versions) -> dict[Version, Expr] | None:
     if source is None or len(shape) != 2 or not _same_first_size(call_, data):
         return None
     versions.unflattened[call_] = source
-    return {Version.FLAT_CHANNELS_LAST: call("reshape", data, newshape=shape)}
+    return {Version.FLAT_CHANNELS_LAST: reshape(data, shape)}
 
 
 def dense(call_: Call, versions: Versions) -> dict[Version, Expr] | None:

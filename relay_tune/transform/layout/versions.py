@@ -14,7 +14,7 @@ import numpy as np
 from relay_tune.ir.expr import Constant, Expr, Tuple
 from relay_tune.schedule.machine import Machine
 from relay_tune.transform.matching import rank, shape_code, static_shape
-from relay_tune.transform.typed import call, constant_of, tuple_of
+from relay_tune.transform.typed import call, constant_of, reshape, tuple_of
 
 CHANNELS_FIRST = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
 CHANNELS_LAST = {3: "NWC", 4: "NHWC", 5: "NDHWC"}
@@ -123,7 +123,7 @@ def _moved(expr: Expr, order: tuple[int, ...], source: str, target: str) -> Expr
     if shape is not None:
         longer = [axis for axis in order if shape[axis] != 1]
         if longer == sorted(longer):
-            return call("reshape", expr, newshape=tuple(shape[axis] for axis in order))
+            return reshape(expr, [shape[axis] for axis in order])
     return call("layout_transform", expr, src_layout=source, dst_layout=target)
 
 
@@ -137,4 +137,4 @@ def _with_leading_axes(expr: Expr, count: int) -> Expr:
 def _reshaped(expr: Expr, shape: tuple[int, ...]) -> Expr:
     if isinstance(expr, Constant):
         return constant_of(expr.data.reshape(shape))
-    return call("reshape", expr, newshape=shape)
+    return reshape(expr, shape)

@@ -15,7 +15,7 @@ from relay_tune.transform.matching import (
     tensor_type,
 )
 from relay_tune.transform.rules.rule import RuleTable
-from relay_tune.transform.typed import call, recall, with_types
+from relay_tune.transform.typed import call, recall, reshape, with_types
 
 RESHAPES = (
     "reshape",
@@ -44,7 +44,7 @@ def to_reshape(call_: Call) -> Expr | None:
     shape = static_shape(call_)
     if shape is None or static_shape(call_.arguments[0]) is None:
         return None
-    return call("reshape", call_.arguments[0], newshape=shape)
+    return reshape(call_.arguments[0], shape)
 
 
 def merge_reshapes(call_: Call) -> Expr | None:
@@ -53,7 +53,7 @@ def merge_reshapes(call_: Call) -> Expr | None:
     shape = static_shape(call_)
     if inner is None or shape is None or static_shape(inner.arguments[0]) is None:
         return None
-    return call("reshape", inner.arguments[0], newshape=shape)
+    return reshape(inner.arguments[0], shape)
 
 
 def drop_identity_transpose(call_: Call) -> Expr | None:
@@ -80,7 +80,7 @@ def transpose_of_unit_dims(call_: Call) -> Expr | None:
     moved = [axis for axis in transpose_axes(call_) if shape[axis] != 1]
     if moved != sorted(moved):
         return None
-    return call("reshape", call_.arguments[0], newshape=result)
+    return reshape(call_.arguments[0], result)
 
 
 def layout_to_transpose(call_: Call) -> Expr | None:

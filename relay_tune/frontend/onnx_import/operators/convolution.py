@@ -80,6 +80,11 @@ def translate_conv_transpose(node: OnnxNode, build: Builder) -> Expr:
     if groups < 1 or static_shape(weight)[0] % groups:
         raise ModelError(f"{groups} groups do not divide the channels.")
     padding, extra = _transposed_padding(node, data, kernel, strides, dilations)
+    for axis, dim in enumerate(shape_of(data)[2:]):
+        reached = (kernel[axis] - 1) * dilations[axis] + 1 + extra[axis]
+        cut = padding[axis] + padding[axis + rank]
+        if isinstance(dim, int) and (dim - 1) * strides[axis] + reached < cut:
+            raise ModelError(f"the padding of axis {axis + 2} cuts off more than there is.")
     result = build.call(
         f"nn.conv{rank}d_transpose",
         data,

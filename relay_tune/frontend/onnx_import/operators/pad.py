@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from relay_tune.frontend.onnx_import.build import (
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.ir.dim import Dim
 from relay_tune.ir.expr import Expr
 
 _LARGEST_PAD = 2**31
@@ -26,20 +27,33 @@ _LARGEST_PAD = 2**31
 def translate_pad(node: OnnxNode, build: Builder) -> Expr:
     """Room around a tensor: a constant, its border, its mirror image or its repetition.
 
-    Negative numbers cut elements off.
+    Negative numbers cut elements off; what is put on the other side is found in what is left.
     """
     data = node.input(0)
     widths = _widths(node, rank_of(data))
+    _check_cuts(data, widths)
     mode = node.text("mode", "constant")
     if mode == "constant":
         return _with_constant(node, build, data, widths)
     if mode not in ("reflect", "edge", "wrap"):
         raise ModelError(f"attribute mode has the unknown value {mode!r}.")
-    for axis, (before, after) in enumerate(widths):
+    data = _cut(build, data, widths)
+    for axis, (before, after) in enumerate(_added(widths)):
         if before or after:
             places = _places(static_dim(shape_of(data)[axis]), before, after, mode)
             data = build.call("take", data, build.constant(places, "int64"), axis=axis)
     return data
+
+
+def _added(widths: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    return tuple((max(0, before), max(0, after)) for before, after in widths)
+
+
+def _check_cuts(data: Expr, widths: Sequence[tuple[int, int]]) -> None:
+    for axis, (before, after) in enumerate(widths):
+        size = shape_of(data)[axis]
+        if isinstance(size, int) and size + before + after < 0:
+            raise ModelError(f"more than the {size} elements of axis {axis} are cut off.")
 
 
 def _widths(node: OnnxNode, rank: int) -> list[tuple[int, int]]:
@@ -60,7 +74,7 @@ def _widths(node: OnnxNode, rank: int) -> list[tuple[int, int]]:
 
 
 def _with_constant(
-    node: OnnxNode, build: Builder, data: Expr, widths: list[tuple[int, int]]
+    node: OnnxNode, build: Builder, data: Expr, widths: Sequence[tuple[int, int]]
 ) -> Expr:
     value: Expr = build.like(0, data)
     if node.opset < 11:
@@ -69,18 +83,24 @@ def _with_constant(
         given = node.optional(2)
         if given is not None:
             value = build.call("reshape", given, newshape=()) if rank_of(given) else given
-    for axis, (before, after) in enumerate(widths):
-        size = shape_of(data)[axis]
-        if isinstance(size, int) and size + before + after < 0:
-            raise ModelError(f"more than the {size} elements of axis {axis} are cut off.")
+    widths = [
+        _replaced_wholly(size, *width) for size, width in zip(shape_of(data), widths, strict=True)
+    ]
     data = _cut(build, data, widths)
-    added = tuple((max(0, before), max(0, after)) for before, after in widths)
+    added = _added(widths)
     if not any(before or after for before, after in added):
         return data
     return build.call("nn.pad", data, value, pad_width=added, pad_mode="constant")
 
 
-def _cut(build: Builder, data: Expr, widths: list[tuple[int, int]]) -> Expr:
+def _replaced_wholly(size: Dim, before: int, after: int) -> tuple[int, int]:
+    """The widths, where one side cuts more than there is: all is cut, and as much added."""
+    if isinstance(size, int) and min(before, after) < -size:
+        return size + before + after, -size
+    return before, after
+
+
+def _cut(build: Builder, data: Expr, widths: Sequence[tuple[int, int]]) -> Expr:
     """Without the elements that negative widths cut off."""
     for axis, (before, after) in enumerate(widths):
         if before >= 0 and after >= 0:
@@ -88,7 +108,9 @@ def _cut(build: Builder, data: Expr, widths: list[tuple[int, int]]) -> Expr:
         size = static_dim(shape_of(data)[axis])
         begin, end = max(0, -before), size - max(0, -after)
         if end < begin:
-            raise ModelError(f"axis {axis} of size {size} is cut from both sides beyond its end.")
+            raise ModelError(
+                f"axis {axis} of size {size} is cut beyond its end, which leaves nothing to repeat."
+            )
         data = build.call(
             "strided_slice", data, begin=(begin,), end=(end,), strides=(1,), axes=(axis,)
         )
@@ -99,12 +121,12 @@ def _places(size: int, before: int, after: int, mode: str) -> np.ndarray:
     """For each place of the result the place of the axis that it shows."""
     check_size(max(0, size + before + after), "int64")
     wanted = np.arange(-before, size + after)
-    if size == 0 and len(wanted):
+    if size == 0:
         raise ModelError("an empty axis has no elements to repeat.")
     if mode == "edge":
         return np.clip(wanted, 0, size - 1)
     if mode == "wrap":
-        return wanted % max(size, 1)
+        return wanted % size
     period = max(2 * size - 2, 1)
     folded = wanted % period
     return np.where(folded < size, folded, period - folded)

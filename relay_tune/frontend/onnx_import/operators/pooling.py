@@ -15,21 +15,35 @@ from relay_tune.frontend.onnx_import.build import (
     rank_of,
     shape_of,
     static_dim,
+    static_shape,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.activation import scaled
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.operators.wide import in_wide
 from relay_tune.frontend.onnx_import.operators.windows import Windows, spatial_rank, windows_of
+from relay_tune.ir.dim import Dim
 from relay_tune.ir.expr import Expr
 
 
 def _windows(node: OnnxNode, data: Expr) -> Windows:
     spatial_rank(rank_of(data))
-    return windows_of(node, shape_of(data)[2:], node.integers("kernel_shape"))
+    windows = windows_of(node, shape_of(data)[2:], node.integers("kernel_shape"), partial=True)
+    for size, spread, *pads in zip(
+        windows.size, windows.dilations, windows.before, windows.after, strict=True
+    ):
+        if max(pads) > (size - 1) * spread:
+            raise ModelError(
+                f"a padding of {max(pads)} leaves windows of {size} without an element."
+            )
+    return windows
 
 
 def _pool(build: Builder, kind: str, data: Expr, windows: Windows, **attributes: bool) -> Expr:
+    counts = [_count(windows, axis, dim) for axis, dim in enumerate(shape_of(data)[2:])]
+    if min(counts) == 0:
+        shape = (*static_shape(data)[:2], *counts)
+        return build.filled(shape, 0, dtype_of(data))
     return build.call(
         f"nn.{kind}_pool{rank_of(data) - 2}d",
         data,
@@ -39,6 +53,15 @@ def _pool(build: Builder, kind: str, data: Expr, windows: Windows, **attributes:
         padding=windows.padding,
         **attributes,
     )
+
+
+def _count(windows: Windows, axis: int, dim: Dim) -> int:
+    """How many windows there are along an axis; 1 where its size is known at run time only."""
+    if not isinstance(dim, int):
+        return 1
+    span = (windows.size[axis] - 1) * windows.dilations[axis] + 1
+    room = dim + windows.before[axis] + windows.after[axis] + windows.overhang[axis] - span
+    return -(-room // windows.strides[axis]) + 1 if room < 0 else room // windows.strides[axis] + 1
 
 
 def translate_max_pool(node: OnnxNode, build: Builder) -> Expr:
@@ -55,7 +78,7 @@ def translate_average_pool(node: OnnxNode, build: Builder) -> Expr:
     if not node.flag("count_include_pad", 0):
         return _pool(build, "avg", data, windows, count_include_pad=False)
     result = _pool(build, "avg", data, windows, count_include_pad=True)
-    if not any(windows.overhang):
+    if not node.flag("ceil_mode", 0) or not any(windows.overhang):
         return result
     factor = _overhang_factor(windows, [static_dim(dim) for dim in shape_of(data)[2:]])
     return build.call("multiply", result, build.constant(factor, dtype_of(data)))

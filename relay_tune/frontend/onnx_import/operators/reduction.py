@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.build import (
     Builder,
     checked_axes,
@@ -214,10 +215,13 @@ def _reduced_shape(data: Expr, axes: tuple[int, ...], keep: bool) -> tuple[int, 
 def _arg_reduction(name: str) -> Translator:
     def translate(node: OnnxNode, build: Builder) -> Expr:
         data = node.input(0)
+        axis = checked_axis(node.integer("axis", 0), rank_of(data))
+        if shape_of(data)[axis] == 0:
+            raise ModelError(f"axis {axis} has no elements, so that there is no extreme one.")
         found = build.call(
             name,
             data,
-            axis=(checked_axis(node.integer("axis", 0), rank_of(data)),),
+            axis=(axis,),
             keepdims=node.flag("keepdims", 1),
             select_last_index=node.flag("select_last_index", 0),
         )

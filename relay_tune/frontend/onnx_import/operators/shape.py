@@ -126,12 +126,12 @@ def _axes(node: OnnxNode) -> tuple[int, ...] | None:
 
 
 def translate_squeeze(node: OnnxNode, build: Builder) -> Expr:
-    """Without axes of size 1."""
+    """Without axes of size 1: all of them where none are given, or an empty list."""
     data, run_time_axes = node.input(0), _run_time_axes(node)
     if run_time_axes is not None:
         return _squeezed_at_run_time(build, data, run_time_axes)
     given, shape = _axes(node), shape_of(data)
-    if given is None:
+    if not given:
         axes = tuple(place for place, dim in enumerate(static_shape(data)) if dim == 1)
     else:
         axes = checked_axes(given, len(shape))

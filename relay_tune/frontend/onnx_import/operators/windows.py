@@ -44,8 +44,14 @@ def spatial_rank(rank: int) -> int:
     return rank - 2
 
 
-def windows_of(node: OnnxNode, sizes: Sequence[Dim], kernel: Sequence[int]) -> Windows:
-    """The windows of a node over data of spatial `sizes`; raises ModelError if they do not fit."""
+def windows_of(
+    node: OnnxNode, sizes: Sequence[Dim], kernel: Sequence[int], partial: bool = False
+) -> Windows:
+    """The windows of a node over data of spatial `sizes`; raises ModelError if they do not fit.
+
+    `partial`: one window may be larger than the padded axis, by less than a step. (The number of
+    windows is a quotient plus 1; onnxruntime rounds the quotient of pools towards zero.)
+    """
     rank = len(sizes)
     kernel = checked_numbers(kernel, rank, "kernel_shape", 1)
     strides = checked_numbers(node.integers("strides", (1,) * rank), rank, "strides", 1)
@@ -64,7 +70,9 @@ def windows_of(node: OnnxNode, sizes: Sequence[Dim], kernel: Sequence[int]) -> W
             raise ModelError(f"attribute auto_pad has the unknown value {mode!r}.")
         before.append(pads[0])
         after.append(pads[1])
-        overhang.append(_overhang(static_dim(dim), step, span, pads) if ceil_mode else 0)
+        is_wider = partial and isinstance(dim, int) and dim + sum(pads) < span
+        rounds_up = ceil_mode or is_wider
+        overhang.append(_overhang(static_dim(dim), step, span, pads) if rounds_up else 0)
     return Windows(kernel, strides, dilations, tuple(before), tuple(after), tuple(overhang))
 
 
@@ -94,9 +102,7 @@ def same_pads(size: int, step: int, span: int, mode: str) -> tuple[int, int]:
 def _overhang(size: int, step: int, span: int, pads: tuple[int, int]) -> int:
     """What the last window needs behind the padding; it must begin before the padding's end."""
     room = size + sum(pads) - span
-    if room < 0:
-        return 0
     count = -(-room // step) + 1
-    if (count - 1) * step >= size + pads[0]:
+    if count > 1 and (count - 1) * step >= size + pads[0]:
         count -= 1
-    return max(0, (count - 1) * step - room)
+    return max(0, (count - 1) * step - room) if count > 0 else 0
