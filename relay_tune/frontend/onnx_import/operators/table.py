@@ -24,6 +24,7 @@ from relay_tune.frontend.onnx_import.operators.shape import SHAPES
 from relay_tune.frontend.onnx_import.operators.signal import SIGNALS
 from relay_tune.frontend.onnx_import.operators.sorting import SORTING
 from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.frontend.onnx_import.operators.window_elements import WINDOW_ELEMENTS
 
 _STANDARD: Mapping[str, Translator] = {
     **ELEMENTWISE,
@@ -36,6 +37,7 @@ _STANDARD: Mapping[str, Translator] = {
     **CONVOLUTIONS,
     **POOLS,
     **NORMALIZATIONS,
+    **WINDOW_ELEMENTS,
     **PADS,
     **RESIZES,
     **SORTING,

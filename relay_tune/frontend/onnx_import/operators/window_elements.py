@@ -1,0 +1,189 @@
+"""Operators that say which element of a window is meant: maxima with their places, and folding.
+
+Which elements a window has is known when the model is imported: a table of positions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from relay_tune.errors import ModelError
+from relay_tune.frontend.onnx_import.build import (
+    Builder,
+    check_size,
+    dtype_of,
+    known_integers,
+    rank_of,
+    shape_of,
+    static_dim,
+    static_shape,
+)
+from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.open_sizes import numbers_below
+from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
+from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.frontend.onnx_import.operators.windows import (
+    Windows,
+    checked_numbers,
+    spatial_rank,
+    windows_of,
+)
+from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time, sizes_of
+from relay_tune.frontend.onnx_import.types import integer_range, is_float
+from relay_tune.ir.expr import Expr
+
+
+def element_positions(windows: Windows, sizes: Sequence[int]) -> tuple[np.ndarray, list[int]]:
+    """The coordinates of each element of each window in the data, and the number of windows.
+
+    The array is [axis, window, element]; coordinates in the padding are below 0 or too large.
+    """
+    axes, counts = [], []
+    for axis, size in enumerate(sizes):
+        span = (windows.size[axis] - 1) * windows.dilations[axis] + 1
+        room = size + windows.before[axis] + windows.after[axis] + windows.overhang[axis] - span
+        if room < 0:
+            raise ModelError(f"a window of {span} elements does not fit an axis of size {size}.")
+        counts.append(room // windows.strides[axis] + 1)
+        starts = np.arange(counts[-1]) * windows.strides[axis] - windows.before[axis]
+        axes.append(starts[:, None] + np.arange(windows.size[axis]) * windows.dilations[axis])
+    check_size(math.prod(counts) * math.prod(windows.size), "int64")
+    rank = len(sizes)
+    grids = []
+    for axis, table in enumerate(axes):
+        shape = [1] * (2 * rank)
+        shape[axis], shape[axis + rank] = table.shape
+        full = np.broadcast_to(table.reshape(shape), (*counts, *windows.size))
+        grids.append(full.reshape(math.prod(counts), -1))
+    return np.stack(grids), counts
+
+
+def max_pool_with_places(node: OnnxNode, build: Builder) -> list[Expr | None]:
+    """The maximum of each window, and its position among all elements of the input."""
+    data = node.input(0)
+    sizes = [static_dim(dim) for dim in shape_of(data)[2 : 2 + spatial_rank(rank_of(data))]]
+    windows = windows_of(node, sizes, node.integers("kernel_shape"))
+    coordinates, counts = element_positions(windows, sizes)
+    limits = np.array(sizes)[:, None, None]
+    inside = ((coordinates >= 0) & (coordinates < limits)).all(axis=0)
+    clipped = tuple(np.clip(coordinates, 0, limits - 1))
+    flat = build.call("reshape", data, newshape=(0, 0, -1))
+    sources = build.constant(np.ravel_multi_index(clipped, sizes))
+    elements = build.call("take", flat, sources, axis=2)
+    lowest = -np.inf if is_float(dtype_of(data)) else integer_range(dtype_of(data))[0]
+    elements = build.call("where", build.constant(inside), elements, build.like(lowest, data))
+    chosen = cast_to(build, build.call("argmax", elements, axis=(3,)), "int64")
+    values = build.call("max", elements, axis=(3,))
+    names = np.ravel_multi_index(clipped, sizes)
+    if node.flag("storage_order", 0):  # column by column
+        names = np.ravel_multi_index(clipped[::-1], sizes[::-1])
+    first = build.constant(np.arange(len(names)) * names.shape[1])
+    index = build.call("add", chosen, first)
+    index = build.call("take", build.constant(names.reshape(-1)), index, axis=0)
+    offset = build.call("multiply", _channel_numbers(build, data), build.constant(math.prod(sizes)))
+    places = build.call("add", index, offset)
+    shape = (0, 0, *counts)
+    return [build.call("reshape", each, newshape=shape) for each in (values, places)]
+
+
+def _channel_numbers(build: Builder, data: Expr) -> Expr:
+    """The number of each channel of each example, [batch, channels, 1]."""
+    batch, channels = shape_of(data)[0], static_dim(shape_of(data)[1])
+    examples: Expr | None = None
+    if isinstance(batch, int):
+        examples = build.constant(np.arange(batch))
+    else:
+        examples = numbers_below(build, batch)
+    if examples is None:
+        count = build.call("take", sizes_of(build, data), build.constant(0), axis=0)
+        examples = range_at_run_time(build, build.constant(0), count)
+    column = build.call("expand_dims", examples, axis=1, num_newaxis=2)
+    first = build.call("multiply", column, build.constant(channels))
+    return build.call("add", first, build.constant(np.arange(channels).reshape(1, channels, 1)))
+
+
+def translate_max_unpool(node: OnnxNode, build: Builder) -> Expr:
+    """Elements written where they stood before a maximum pool, 0 elsewhere."""
+    data, places = node.input(0), node.input(1)
+    shape = static_shape(data)
+    rank = spatial_rank(len(shape))
+    kernel = checked_numbers(node.integers("kernel_shape"), rank, "kernel_shape", 1)
+    strides = checked_numbers(node.integers("strides", (1,) * rank), rank, "strides", 1)
+    pads = checked_numbers(node.integers("pads", (0,) * (2 * rank)), 2 * rank, "pads", 0)
+    sizes = [
+        (shape[axis + 2] - 1) * strides[axis] + kernel[axis] - pads[axis] - pads[axis + rank]
+        for axis in range(rank)
+    ]
+    wanted = node.optional(2)
+    given = None if wanted is None else known_integers(wanted, "the input output_shape")
+    if given is not None and (len(given) != rank + 2 or given[:2] != shape[:2]):
+        raise ModelError(f"the output_shape {given} does not fit the input.")
+    result = (*shape[:2], *sizes)
+    check_size(math.prod(result), dtype_of(data))
+    zeros = build.filled((math.prod(result),), 0, dtype_of(data))
+    flat = [build.call("reshape", each, newshape=(-1,)) for each in (places, data)]
+    written = build.call("scatter_elements", zeros, *flat, axis=0, reduction="update")
+    written = build.call("reshape", written, newshape=result)
+    return written if given is None else _resized(build, written, given)
+
+
+def _resized(build: Builder, data: Expr, shape: Sequence[int]) -> Expr:
+    """With zeros behind each axis, or without its last elements."""
+    sizes = static_shape(data)
+    kept = tuple(min(pair) for pair in zip(sizes, shape, strict=True))
+    if kept != sizes:
+        zero, one = (0,) * len(kept), (1,) * len(kept)
+        data = build.call("strided_slice", data, begin=zero, end=kept, strides=one)
+    widths = tuple((0, size - old) for size, old in zip(shape, kept, strict=True))
+    if not any(behind for _, behind in widths):
+        return data
+    return build.call("nn.pad", data, build.like(0, data), pad_width=widths, pad_mode="constant")
+
+
+def translate_col2im(node: OnnxNode, build: Builder) -> Expr:
+    """Windows, one a column, added to an image where they lie over each other."""
+    data = node.input(0)
+    sizes = known_integers(node.input(1), "the input image_shape")
+    block = known_integers(node.input(2), "the input block_shape")
+    if rank_of(data) != 3 or not sizes or len(block) != len(sizes):
+        raise ModelError("expects columns [batch, channels * block, windows].")
+    windows = windows_of(node, sizes, block)
+    coordinates, counts = element_positions(windows, sizes)
+    rows, columns = static_dim(shape_of(data)[1]), static_dim(shape_of(data)[2])
+    elements = math.prod(block)
+    if columns != math.prod(counts) or rows % elements:
+        raise ModelError(f"{columns} windows of {elements} elements do not cover {tuple(sizes)}.")
+    limits = np.array(sizes)[:, None, None]
+    inside = ((coordinates >= 0) & (coordinates < limits)).all(axis=0)
+    target = np.ravel_multi_index(tuple(np.clip(coordinates, 0, limits - 1)), sizes)
+    target = np.where(inside, target, math.prod(sizes)).T.reshape(-1)
+    return _added(build, data, target, (rows // elements, *sizes))
+
+
+def _added(build: Builder, data: Expr, target: np.ndarray, result: tuple[int, ...]) -> Expr:
+    """Elements of each example and channel summed by position; the position behind all is lost.
+
+    The elements of a position are gathered from a table with a row for each, padded with zeros.
+    """
+    channels, count = result[0], math.prod(result[1:])
+    order = np.argsort(target, kind="stable")
+    ordered = target[order]
+    starts = np.searchsorted(ordered, np.arange(count + 1))
+    most = max(1, int(np.diff(starts).max(initial=0)))
+    columns = starts[:-1, None] + np.arange(most)
+    filled = columns < starts[1:, None]
+    last = len(order) - 1
+    table = np.where(filled, order[np.minimum(columns, last)] if last >= 0 else 0, 0)
+    flat = build.call("reshape", data, newshape=(0, channels, -1))
+    found = build.call("take", flat, build.constant(table), axis=2)
+    found = build.call("where", build.constant(filled), found, build.like(0, data))
+    return build.call("reshape", build.call("sum", found, axis=(3,)), newshape=(0, *result))
+
+
+WINDOW_ELEMENTS: Mapping[str, Translator] = {
+    "MaxUnpool": translate_max_unpool,
+    "Col2Im": translate_col2im,
+}
