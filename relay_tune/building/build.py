@@ -24,6 +24,7 @@ from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.output_names import named_outputs
 from relay_tune.ir.types import TensorType
+from relay_tune.logger import LOGGER
 from relay_tune.runtime.model import Model, Shapes
 from relay_tune.runtime.program_model import ProgramModel, open_inputs
 from relay_tune.runtime.threads import thread_count
@@ -65,16 +66,16 @@ def build(
     chosen = target_argument(target)
     count = thread_count(threads)
     typed = infer_types(module)
-    tell = function_argument(_silent if report is None else report, "report")
+    tell = _logged(function_argument(_silent if report is None else report, "report"))
     if not is_network(typed):
         return _program_model(typed, chosen, count, schedules, tell, sizes)
     types = _input_types(typed.main)
     if all(is_static(type_) for type_ in types.values()):
-        return Model.from_program(compile_module(typed, chosen, count, schedules, report))
+        return Model.from_program(compile_module(typed, chosen, count, schedules, tell))
 
     def compile_for(shapes: Shapes) -> CompiledProgram:
         fixed = FixInputShapes(dict(zip(types, shapes, strict=True)))(typed)
-        return compile_module(fixed, chosen, count, schedules, report)
+        return compile_module(fixed, chosen, count, schedules, tell)
 
     general = _for_all_sizes(typed, chosen, count, schedules, tell, sizes)
     return Model(types, output_types(typed), count, compile_for, general)
@@ -158,6 +159,16 @@ def compile_fused(
         distinct, target, threads, schedules, report if report is not None else _silent, pool
     )
     return assemble(network, primitives, codes, objects, target, threads)
+
+
+def _logged(report: Report) -> Report:
+    """A report that also goes to the logger of the package."""
+
+    def tell(line: str) -> None:
+        LOGGER.debug(line)
+        report(line)
+
+    return tell
 
 
 def _silent(line: str) -> None:

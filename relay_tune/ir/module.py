@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from relay_tune.arguments import did_you_mean
 from relay_tune.errors import InputError
 from relay_tune.ir.expr import NO_ATTRIBUTES, AttributeValue, Function
+from relay_tune.ir.module_summary import module_html, module_summary
 from relay_tune.ir.printer.astext import astext
 from relay_tune.ir.printer.comments import Annotate
 from relay_tune.ir.type_data import TypeData
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Module:
     """A program: global functions and data types by name.
 
@@ -60,6 +61,14 @@ class Module:
     ) -> str:
         """This program as Relay text; see `relay_tune.ir.printer.astext.astext`."""
         return astext(self, show_types, show_weights, annotate)
+
+    def __repr__(self) -> str:
+        """What is in it, in a line; `astext` has all of it."""
+        return f"<Module {module_summary(self.functions)}>"
+
+    def _repr_html_(self) -> str:
+        """The line and the text, for notebooks."""
+        return module_html(self.functions, self.astext(show_weights=False))
 
     def with_function(self, name: str, function: Function) -> Module:
         """This module with `function` added or replaced under `name`."""

@@ -12,6 +12,7 @@ from relay_tune.ir.dim import Dim, Polynomial, Symbol, UnknownDim
 from relay_tune.ir.dim_arithmetic import symbol_names
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType
+from relay_tune.runtime.dlpack import array_of_tensor
 from relay_tune.runtime.input_check import check_array, number_as
 from relay_tune.runtime.interpreter.inputs import arguments_by_name
 
@@ -143,10 +144,11 @@ def _array(value: object, type_: TensorType, name: str) -> np.ndarray:
         return number_as(value, type_.dtype, name)
     try:
         if hasattr(value, "__dlpack__") and not isinstance(value, np.generic):
-            return np.from_dlpack(value)
+            return array_of_tensor(value)
         return np.asarray(value)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise InputError(
-            f"Input {name!r} cannot be read as an array: {error}.",
-            remedy="Give a numpy array in the memory of the processor.",
+            f"Input {name!r} cannot be read as an array: {str(error).rstrip('.')}.",
+            remedy="Give a numpy array, or a tensor in the memory of the processor that needs no "
+            "gradient.",
         ) from error

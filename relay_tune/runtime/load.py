@@ -95,14 +95,19 @@ class LoadedModel(Executable):
 
     def _execute(self, inputs: list[np.ndarray], threads: int) -> list[np.ndarray]:
         outputs = [np.empty(shape, dtype) for shape, dtype in self._output_types]
+        self._execute_into(inputs, threads, outputs)
+        return outputs
+
+    def _execute_into(
+        self, inputs: list[np.ndarray], threads: int, outputs: list[np.ndarray]
+    ) -> None:
         status = self._run(
             self._input_table(*map(address_of, inputs)),
             self._output_table(*map(address_of, outputs)),
             threads,
         )
-        if status == SUCCESS:
-            return outputs
-        raise _error(status)
+        if status != SUCCESS:
+            raise _error(status)
 
 
 def _error(status: int) -> Exception:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from relay_tune.arguments import by_name
 from relay_tune.errors import InputError, RelayError
 from relay_tune.first_order.kinds import component_types, is_open_type
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dim import Symbol
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType, TupleType, Type
-from relay_tune.runtime.benchmark import BenchmarkResult, measure
 from relay_tune.runtime.call_inputs import (
     address_of,
     check_open_sizes,
@@ -27,11 +26,12 @@ from relay_tune.runtime.direct.callee import session_callee
 from relay_tune.runtime.interpreter.inputs import arguments_by_name
 from relay_tune.runtime.interpreter.values import Value
 from relay_tune.runtime.native_session import NativeSession, SessionFunctions
+from relay_tune.runtime.program_interface import ProgramInterface
 from relay_tune.runtime.value_reader import ValueReader
 from relay_tune.runtime.value_writer import ValueWriter
 
 
-class LoadedProgram:
+class LoadedProgram(ProgramInterface):
     """A native program in memory, called with values as the interpreter takes and gives them.
 
     Calls from several threads are safe and run one after the other.
@@ -68,25 +68,17 @@ class LoadedProgram:
             program,
         )
 
-    def __call__(self, *inputs: object, **named: object) -> Value:
+    def __call__(self, *inputs: object, **named: object) -> Any:
         """The value of the program; InputError if an input does not fit, RelayError if it fails."""
         if named or len(inputs) != len(self._names):
-            return self.run(arguments_by_name(self._names, inputs, named))
+            return self._run(arguments_by_name(self._names, inputs, named))
         return self._value(inputs)
 
-    def run(self, inputs: Mapping[str, object]) -> Value:
-        """The value of the program for inputs by name."""
-        inputs = by_name(inputs, "The inputs", "{'x': array}")
+    def _run(self, inputs: Mapping[str, object]) -> Value:
         values = in_order(self._names, inputs)
         if values is None:
             values = list(arguments_by_name(self._names, (), inputs).values())
         return self._value(values)
-
-    def benchmark(
-        self, *inputs: object, repeat: int = 30, warmup: int = 5, **named: object
-    ) -> BenchmarkResult:
-        """Time calls with these inputs: `warmup` of them untimed, then `repeat`."""
-        return measure(lambda: self(*inputs, **named), repeat=repeat, warmup=warmup)
 
     def _value(self, values: Sequence[object]) -> Value:
         """The value for inputs in order: by the short way, or else by the long one."""

@@ -146,6 +146,18 @@ class Model(Executable):
             return self._general.run(inputs, threads)
         return self._native(shapes).run(inputs, threads)
 
+    def _execute_into(
+        self, inputs: list[np.ndarray], threads: int, outputs: list[np.ndarray]
+    ) -> None:
+        shapes = tuple(array.shape for array in inputs)
+        program = self._programs.get(shapes)
+        if program is None and self._general is None:
+            program = self._native(shapes)
+        if program is None or not program.makes(outputs):
+            super()._execute_into(inputs, threads, outputs)
+        else:
+            program.run_into(inputs, threads, outputs)
+
     def _native(self, shapes: Shapes) -> NativeProgram:
         compiled = self.program(shapes)
         with self._lock:

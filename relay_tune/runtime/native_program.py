@@ -61,10 +61,20 @@ class NativeProgram:
     def run(self, inputs: Sequence[np.ndarray], threads: int) -> list[np.ndarray]:
         """The outputs, in new arrays; the inputs must have exactly the program's types."""
         outputs = [np.empty(shape, dtype) for shape, dtype in self._outputs]
+        self.run_into(inputs, threads, outputs)
+        return outputs
+
+    def run_into(
+        self, inputs: Sequence[np.ndarray], threads: int, outputs: Sequence[np.ndarray]
+    ) -> None:
+        """Fill arrays that have exactly the types of the outputs."""
         with self._lock:
             self._fill_table(inputs, outputs)
             self._pool.run(self._main, self._table, threads)
-        return outputs
+
+    def makes(self, outputs: Sequence[np.ndarray]) -> bool:
+        """Whether arrays have the types of the outputs."""
+        return [(array.shape, array.dtype) for array in outputs] == self._outputs
 
     @cached_property
     def direct(self) -> DirectCall | None:

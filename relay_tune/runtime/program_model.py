@@ -6,26 +6,26 @@ import threading
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from relay_tune.arguments import by_name, path_argument
+from relay_tune.arguments import path_argument
 from relay_tune.codegen.export import NAME_A_LIBRARY
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.library import export_program
 from relay_tune.errors import InputError
 from relay_tune.ir.dim import Symbol
 from relay_tune.ir.types import TensorType, Type
-from relay_tune.runtime.benchmark import BenchmarkResult, measure
 from relay_tune.runtime.call_inputs import shape_of_input
 from relay_tune.runtime.interpreter.inputs import arguments_by_name
-from relay_tune.runtime.interpreter.values import Value
 from relay_tune.runtime.loaded_program import LoadedProgram
 from relay_tune.runtime.native_session import load_functions
+from relay_tune.runtime.program_interface import ProgramInterface
 
 Shapes = tuple[tuple[int, ...], ...]
 """The shape of each input whose type leaves sizes open."""
 
 
-class ProgramModel:
+class ProgramModel(ProgramInterface):
     """A native program, called with values as the interpreter takes and gives them.
 
     Where tensors among the inputs have open sizes, the code is for all sizes; `specialize` makes
@@ -53,7 +53,7 @@ class ProgramModel:
         self._general = None if general is None else _Lazy(general)
         self._lock = threading.Lock()
 
-    def __call__(self, *inputs: object, **named: object) -> Value:
+    def __call__(self, *inputs: object, **named: object) -> Any:
         """The value of the program; InputError if an input does not fit, RelayError if it fails."""
         return self._program(inputs, named)(*inputs, **named)
 
@@ -72,16 +72,8 @@ class ProgramModel:
             return program
         return self._load(shapes) if self._general is None else self._general.loaded
 
-    def run(self, inputs: Mapping[str, object]) -> Value:
-        """The value of the program for inputs by name."""
-        values = by_name(inputs, "The inputs", "{'x': array}")
-        return self._program((), values).run(values)
-
-    def benchmark(
-        self, *inputs: object, repeat: int = 30, warmup: int = 5, **named: object
-    ) -> BenchmarkResult:
-        """Time calls with these inputs: `warmup` of them untimed, then `repeat`."""
-        return measure(lambda: self(*inputs, **named), repeat=repeat, warmup=warmup)
+    def _run(self, inputs: Mapping[str, object]) -> Any:
+        return self._program((), inputs).run(inputs)
 
     def compiled(self, shapes: Shapes = ()) -> CompiledFunctions:
         """The compiled program for inputs of these shapes; without shapes that for all sizes."""

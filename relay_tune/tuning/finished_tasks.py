@@ -11,8 +11,8 @@ from relay_tune.schedule.accuracy import Accuracy, is_allowed
 from relay_tune.schedule.algorithms import algorithm_named
 from relay_tune.schedule.schedule import algorithm_of
 from relay_tune.tuning.marks import MarkKind
-from relay_tune.tuning.result import TaskResult
 from relay_tune.tuning.scope import Scope
+from relay_tune.tuning.task_result import TaskResult
 from relay_tune.tuning.tasks import Task
 
 UNNAMED = Accuracy.RELAXED

@@ -6,34 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-
-@dataclass(frozen=True, slots=True)
-class TaskResult:
-    """One task after a run; times are seconds of one execution, None if nothing ran correctly.
-
-    Attributes:
-        title: the primitive in words.
-        digest: of its key.
-        weight: how often the model runs it.
-        trials: candidates that the log holds.
-        default_seconds: time of the default schedule.
-        best_seconds: time of the best schedule.
-        limit_seconds: what the machine can reach at most, None if not known.
-        operations: arithmetic operations.
-        nodes: the main node of each place where the model runs it, by name, each once.
-        reason: why no more candidates were measured; empty if the budget ended.
-    """
-
-    title: str
-    digest: str
-    weight: int
-    trials: int
-    default_seconds: float | None
-    best_seconds: float | None
-    limit_seconds: float | None
-    operations: int
-    reason: str = ""
-    nodes: tuple[str, ...] = ()
+from relay_tune.tuning.result_text import microseconds, result_html, result_text
+from relay_tune.tuning.task_result import TaskResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +18,7 @@ class NetworkTimes:
     tuned: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class TuningResult:
     """A tuning run.
 
@@ -73,6 +47,23 @@ class TuningResult:
     def default_model_seconds(self) -> float | None:
         """The same with default schedules."""
         return _total([(task.weight, task.default_seconds) for task in self.tasks])
+
+    def __repr__(self) -> str:
+        """Kernels, candidates and times, before and after."""
+        return f"<TuningResult {self._text}>"
+
+    def _repr_html_(self) -> str:
+        """The same with a table of the kernels, for notebooks."""
+        return result_html(self._text, self.tasks)
+
+    @property
+    def _text(self) -> str:
+        before, after = self.default_model_seconds, self.model_seconds
+        text = result_text(self.tasks, self.measured, self.seconds, before, after, self.interrupted)
+        if self.network is None:
+            return text
+        untuned, tuned = microseconds(self.network.untuned), microseconds(self.network.tuned)
+        return f"{text}, whole network {untuned} -> {tuned}"
 
 
 def _total(parts: list[tuple[int, float | None]]) -> float | None:

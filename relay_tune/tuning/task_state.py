@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.program_space import ProgramSpace
-from relay_tune.tuning.result import TaskResult
+from relay_tune.tuning.task_result import TaskResult
 from relay_tune.tuning.tasks import Task
 from search import GeneticSearch, Genome, Score, SearchStrategy, Space
 

@@ -25,13 +25,14 @@ from relay_tune.runtime.threads import thread_count
 from relay_tune.schedule.accuracy import Accuracy, parse_accuracy
 from relay_tune.schedule.machine import Machine
 from relay_tune.tuning.budget import Budget, make_budget
+from relay_tune.tuning.event_messages import logged
 from relay_tune.tuning.events import Progress, RunStarted, ignore
 from relay_tune.tuning.finished_tasks import earlier_result
 from relay_tune.tuning.log_keeper import LogKeeper
 from relay_tune.tuning.network_check import runs_as_network
 from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.program_space import ProgramSpace
-from relay_tune.tuning.result import NetworkTimes, TaskResult, TuningResult
+from relay_tune.tuning.result import NetworkTimes, TuningResult
 from relay_tune.tuning.run import TuningRun
 from relay_tune.tuning.run_record import RunRecord
 from relay_tune.tuning.runner import NativeRunner, Runner
@@ -39,6 +40,7 @@ from relay_tune.tuning.running_marks import RunningMarks
 from relay_tune.tuning.scope import Scope
 from relay_tune.tuning.session import Session
 from relay_tune.tuning.settle import is_settled, settle
+from relay_tune.tuning.task_result import TaskResult
 from relay_tune.tuning.task_state import TaskState, new_state
 from relay_tune.tuning.tasks import Task, extract_tasks, network_bytes
 from relay_tune.typing.infer import infer_types
@@ -86,7 +88,7 @@ def tune(
     log = path_argument(log, "log", "Leave it away for tuning.db.")
     count = thread_count(threads)
     options = TuningOptions(trials, minutes, seed, name=_name(name))
-    report = function_argument(ignore if progress is None else progress, "progress")
+    report = logged(function_argument(ignore if progress is None else progress, "progress"))
     with ending_signals():
         return _tuned(module, log, options, chosen, count, parse_accuracy(accuracy), report)
 
