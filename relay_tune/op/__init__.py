@@ -33,6 +33,7 @@ from relay_tune.op import (
     slicing,
     sorting,
     unique,
+    vision,
 )
 
 __all__ = [
@@ -65,4 +66,5 @@ __all__ = [
     "slicing",
     "sorting",
     "unique",
+    "vision",
 ]

@@ -14,7 +14,7 @@ from relay_tune.tensor.tensor import ProcedureOutput
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Workspace:
+class Workspace:
     """The local buffers: two rows of keys and of the places they came from, and counters."""
 
     keys: Buffer
@@ -35,11 +35,11 @@ def sorted_tensors(
     """
 
     def write_row(builder: LoopBuilder, row: Row) -> None:
-        work = _workspace(builder, row.size, data.dtype)
+        work = workspace(builder, row.size, data.dtype)
         with builder.loop("read", row.size) as place:
             builder.store(work.keys, (0, place), row.element(place))
             builder.store(work.places, (0, place), place)
-        _sort_row(builder, work, row.size, ascending)
+        sort_row(builder, work, row.size, ascending)
         with builder.loop("write", kept) as place:
             source = work.source[()]
             row.write(place, work.keys[source, place], work.places[source, place])
@@ -47,8 +47,9 @@ def sorted_tensors(
     return ordered_rows(name, data, axis, kept, index_dtype, write_row)
 
 
-def _workspace(builder: LoopBuilder, size: int, dtype: str) -> _Workspace:
-    return _Workspace(
+def workspace(builder: LoopBuilder, size: int, dtype: str) -> Workspace:
+    """Room for the sort of rows of up to `size` elements."""
+    return Workspace(
         keys=builder.local("keys", (2, size), dtype),
         places=builder.local("places", (2, size), INDEX),
         source=builder.local("source", (), INDEX),
@@ -59,8 +60,8 @@ def _workspace(builder: LoopBuilder, size: int, dtype: str) -> _Workspace:
     )
 
 
-def _sort_row(builder: LoopBuilder, work: _Workspace, size: int, ascending: bool) -> None:
-    """Sort the keys of row 0; the result is in row `source`."""
+def sort_row(builder: LoopBuilder, work: Workspace, size: Scalar | int, ascending: bool) -> None:
+    """Sort the first `size` keys of row 0; the result is in row `source`."""
     builder.store(work.source, (), 0)
     builder.store(work.width, (), 1)
     with builder.while_(binary("lt", work.width[()], size)):
@@ -76,7 +77,7 @@ def _sort_row(builder: LoopBuilder, work: _Workspace, size: int, ascending: bool
 
 
 def _merge(
-    builder: LoopBuilder, work: _Workspace, bounds: tuple[Scalar, Scalar, Scalar], ascending: bool
+    builder: LoopBuilder, work: Workspace, bounds: tuple[Scalar, Scalar, Scalar], ascending: bool
 ) -> None:
     """Merge the sorted runs [begin, middle) and [middle, end) into the other row."""
     begin, middle, end = bounds

@@ -216,6 +216,32 @@ def translate_scatter_nd(node: OnnxNode, build: Builder) -> Expr:
     return build.call("scatter_nd", data, coordinates, updates, mode=_scatter_mode(node))
 
 
+def translate_tensor_scatter(node: OnnxNode, build: Builder) -> Expr:
+    """New elements of a sequence written into a cache: for each of the batch from an index on."""
+    cache, update, first = node.input(0), node.input(1), node.optional(2)
+    rank = rank_of(cache)
+    axis = checked_axis(node.integer("axis", -2), rank)
+    if axis == 0 or rank_of(update) != rank:
+        raise ModelError(
+            "the cache and what is written need the same axes, the first is the batch."
+        )
+    mode = node.text("mode", "linear")
+    if mode not in ("linear", "circular"):
+        raise ModelError(f"attribute mode must be linear or circular, not {mode!r}.")
+    places: Expr = build.constant(np.arange(static_dim(shape_of(update)[axis])))
+    if rank - axis > 1:
+        places = build.call("expand_dims", places, axis=1, num_newaxis=rank - axis - 1)
+    if first is not None:
+        start = cast_to(build, first, "int64")
+        places = build.call(
+            "add", places, build.call("expand_dims", start, axis=1, num_newaxis=rank - 1)
+        )
+    if mode == "circular":
+        places = build.call("floor_mod", places, build.constant(static_dim(shape_of(cache)[axis])))
+    places = build.call("broadcast_to_like", places, update)
+    return build.call("scatter_elements", cache, places, update, axis=axis, reduction="update")
+
+
 def translate_compress(node: OnnxNode, build: Builder) -> Expr:
     """Slices (or elements) where a condition holds that is known."""
     data = node.input(0)
@@ -250,6 +276,7 @@ INDEXING: Mapping[str, Translator] = {
     "Scatter": translate_scatter_elements,
     "ScatterElements": translate_scatter_elements,
     "ScatterND": translate_scatter_nd,
+    "TensorScatter": translate_tensor_scatter,
     "Compress": translate_compress,
     "NonZero": translate_nonzero,
 }

@@ -30,17 +30,45 @@ def translate_dft(node: OnnxNode, build: Builder) -> Expr:
     data = node.input(0)
     rank = rank_of(data)
     axis = _transformed_axis(node, rank)
-    onesided = node.flag("onesided", 0)
-    if node.flag("inverse", 0):
-        raise UnsupportedOperatorError("an inverse transform is not supported.")
+    onesided, inverse = node.flag("onesided", 0), node.flag("inverse", 0)
+    if inverse and onesided:
+        return _real_inverse(node, build, data, axis)
+    if inverse:
+        raise UnsupportedOperatorError("an inverse transform of a whole spectrum is not supported.")
     length = _length(node, data, axis)
     data = _resized(build, data, axis, length)
     order = (*(place for place in range(rank - 1) if place != axis), axis, rank - 1)
     back = tuple(int(place) for place in np.argsort(order))
     moved = build.call("transpose", data, axes=order)
     real, imaginary = _parts(build, moved)
-    spectrum = _spectrum(build, real, imaginary, length, onesided)
+    spectrum = _spectrum(build, real, imaginary, _turned(length, onesided))
     return build.call("transpose", spectrum, axes=back)
+
+
+def _real_inverse(node: OnnxNode, build: Builder, data: Expr, axis: int) -> Expr:
+    """The real numbers of which the first half of a spectrum is given, [..., n, 1]."""
+    rank, bins = rank_of(data), static_dim(shape_of(data)[axis])
+    given = node.optional(1)
+    length = 2 * (bins - 1) if given is None else known_integer(given, "the input dft_length")
+    wanted = _checked_length(length) // 2 + 1
+    order = (*(place for place in range(rank - 1) if place != axis), axis, rank - 1)
+    moved = build.call("transpose", _resized(build, data, axis, wanted), axes=order)
+    real, imaginary = _parts(build, moved)
+    if imaginary is None:
+        raise ModelError("a half spectrum must be complex.")
+    cosine, sine = (table.T / length for table in _turned(length, True))
+    twice = np.full((wanted, 1), 2.0)  # each bin stands for its mirror image, too
+    twice[0] = 1
+    if length % 2 == 0:
+        twice[-1] = 1
+    tables = [build.constant(table * twice, dtype_of(real)) for table in (cosine, sine)]
+    parts = [
+        build.call("nn.matmul", part, table)
+        for part, table in zip((real, imaginary), tables, strict=True)
+    ]
+    values = build.call("add", *parts)
+    back = tuple(int(place) for place in np.argsort(order))
+    return build.call("transpose", build.call("expand_dims", values, axis=rank - 1), axes=back)
 
 
 def _transformed_axis(node: OnnxNode, rank: int) -> int:
@@ -102,11 +130,10 @@ def _spectrum(
     build: Builder,
     real: Expr,
     imaginary: Expr | None,
-    length: int,
-    onesided: bool,
+    tables: tuple[np.ndarray, np.ndarray],
 ) -> Expr:
-    """Sums of x[n] exp(-2 pi i k n / N), as [..., k, 2]."""
-    cosine, sine = (build.constant(table, dtype_of(real)) for table in _turned(length, onesided))
+    """Sums of x[n] times the complex numbers [n, k] of two tables, as [..., k, 2]."""
+    cosine, sine = (build.constant(table, dtype_of(real)) for table in tables)
     new_real = build.call("nn.matmul", real, cosine)
     new_imaginary = build.call("nn.matmul", real, sine)
     if imaginary is not None:

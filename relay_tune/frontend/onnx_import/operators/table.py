@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from relay_tune.frontend.onnx_import.operators.activation import ACTIVATIONS
+from relay_tune.frontend.onnx_import.operators.boxes import BOXES
 from relay_tune.frontend.onnx_import.operators.constant import CONSTANTS
 from relay_tune.frontend.onnx_import.operators.convolution import CONVOLUTIONS
+from relay_tune.frontend.onnx_import.operators.determinant import DETERMINANTS
 from relay_tune.frontend.onnx_import.operators.elementwise import ELEMENTWISE
 from relay_tune.frontend.onnx_import.operators.image import IMAGES
 from relay_tune.frontend.onnx_import.operators.indexing import INDEXING
@@ -24,6 +26,7 @@ from relay_tune.frontend.onnx_import.operators.shape import SHAPES
 from relay_tune.frontend.onnx_import.operators.signal import SIGNALS
 from relay_tune.frontend.onnx_import.operators.sorting import SORTING
 from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.frontend.onnx_import.operators.unique import UNIQUES
 from relay_tune.frontend.onnx_import.operators.window_elements import WINDOW_ELEMENTS
 
 _STANDARD: Mapping[str, Translator] = {
@@ -38,6 +41,9 @@ _STANDARD: Mapping[str, Translator] = {
     **POOLS,
     **NORMALIZATIONS,
     **WINDOW_ELEMENTS,
+    **BOXES,
+    **UNIQUES,
+    **DETERMINANTS,
     **PADS,
     **RESIZES,
     **SORTING,

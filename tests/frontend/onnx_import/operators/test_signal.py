@@ -14,6 +14,7 @@ from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
 
 Check = Callable[..., None]
+NodeModel = Callable[..., onnx.ModelProto]
 
 
 def floats(*shape: int) -> np.ndarray:
@@ -102,3 +103,24 @@ def test_elements_of_an_open_axis_are_compressed() -> None:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     x = floats(4, 3)
     np.testing.assert_array_equal(rt.build(from_onnx(model))(x), x[:, [0, 2]])
+
+
+@pytest.mark.parametrize("length", [8, 9])
+def test_real_numbers_of_a_half_spectrum(node_model: NodeModel, length: int) -> None:
+    signal = floats(2, length)
+    spectrum = np.fft.rfft(signal, axis=1)
+    parts = np.stack([spectrum.real, spectrum.imag], axis=2).astype(np.float32)
+    constants = {1: np.array(length), 2: np.array(1)}
+    model = node_model("DFT", [parts], constants=constants, opset=20, inverse=1, onesided=1)
+    result = rt.build(from_onnx(model))(parts)
+    np.testing.assert_allclose(result[..., 0], signal, atol=1e-5)
+
+
+def test_writing_into_a_cache(node_model: NodeModel) -> None:
+    cache, update = floats(2, 3, 6, 4), floats(2, 3, 2, 4) + 1
+    first = np.array([5, 2])
+    model = node_model("TensorScatter", [cache, update, first], opset=24, mode="circular")
+    (wanted,) = onnx.reference.ReferenceEvaluator(model).run(
+        None, {"x0": cache, "x1": update, "x2": first}
+    )
+    np.testing.assert_array_equal(rt.build(from_onnx(model))(cache, update, first), wanted)

@@ -1,0 +1,56 @@
+"""Unique: elements or slices without repetition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from relay_tune.errors import UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.build import Builder, checked_axis, rank_of, static_shape
+from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
+from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.ir.expr import Expr
+
+LARGEST_COMPARISON = 1 << 26
+"""Elements of all pairs of slices together."""
+
+
+def translate_unique(node: OnnxNode, build: Builder) -> list[Expr | None]:
+    """What occurs, where first, which one each is, and how often each occurs."""
+    data, ordered = node.input(0), node.flag("sorted", 1)
+    if node.has("axis"):
+        axis = checked_axis(node.integer("axis"), rank_of(data))
+        keys = _ranks(build, data, axis)
+    else:
+        axis = 0
+        data = keys = build.call("reshape", data, newshape=(-1,))
+    found = build.call("unique", keys, is_sorted=ordered, return_counts=True)
+    first, inverse, counts = (
+        cast_to(build, build.item(found, place), "int64") for place in (1, 2, 4)
+    )
+    values = build.call("take", data, first, axis=axis)
+    return [values, first, inverse, counts]
+
+
+def _ranks(build: Builder, data: Expr, axis: int) -> Expr:
+    """For each slice along an axis, how many are before it in lexicographic order."""
+    order = (axis, *(other for other in range(rank_of(data)) if other != axis))
+    rows = build.call("transpose", data, axes=order)
+    count = static_shape(rows)[0]
+    rows = build.call("reshape", rows, newshape=(count, -1), allowzero=count == 0)
+    size = static_shape(rows)[1]
+    if count * count * size > LARGEST_COMPARISON:
+        raise UnsupportedOperatorError(
+            f"{count} slices of {size} elements are too many to compare."
+        )
+    left = build.call("expand_dims", rows, axis=1)
+    right = build.call("expand_dims", rows, axis=0)
+    differs = cast_to(build, build.call("not_equal", left, right), "int64")
+    seen = build.call("cumsum", differs, axis=2)
+    is_first = build.call("equal", build.call("multiply", seen, differs), build.like(1, seen))
+    is_less = build.call("logical_and", is_first, build.call("less", left, right))
+    before = cast_to(build, build.call("any", is_less, axis=(2,)), "int64")
+    return build.call("sum", before, axis=(0,))
+
+
+UNIQUES: Mapping[str, Translator] = {"Unique": translate_unique}
