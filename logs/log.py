@@ -111,6 +111,14 @@ class TuningLog:
         records = self.history(workload, target, threads, code_version)
         return {record.schedule for record in records}
 
+    def unsettled_schedules(
+        self, workload: str, target: str, threads: int, code_version: str
+    ) -> list[str]:
+        """The schedules whose rows are damaged, or whose times no machine can reach."""
+        return self._measurements.unsettled(
+            workload=workload, target=target, threads=threads, code_version=code_version
+        )
+
     def workloads(self) -> list[WorkloadSummary]:
         """One summary for each workload, target, thread count and code version."""
         return summaries(self.history())

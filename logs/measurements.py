@@ -67,6 +67,16 @@ class Measurements:
             believed = (self._believed(row) for row in rows)
             return next((record for record in believed if record is not None), None)
 
+    def unsettled(self, **wanted: str | int) -> list[str]:
+        """The schedules of matching rows that are damaged or implausible."""
+        with self._store.reading() as database:
+            rows = list(matching_rows(database, **wanted))
+        return [str(row["schedule"]) for row in rows if not self._is_settled(row)]
+
+    def _is_settled(self, row: Row) -> bool:
+        record = self._believed(row)
+        return record is not None and record.status is not Status.IMPLAUSIBLE
+
     def _believed(self, row: Row) -> Record | None:
         try:
             return record_of(row)

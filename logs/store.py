@@ -71,8 +71,11 @@ def open_store(path: Path, *, create: bool, readonly: bool) -> Store:
 
 
 def _open_writable(path: Path, *, create: bool) -> Store:
+    is_new = not path.exists()
     connection = connect(path, create=create)
     with ExitStack() as on_failure:
+        if is_new:
+            on_failure.callback(_remove_empty, path)
         on_failure.callback(connection.close)
         database = _wrapped(connection)
         version = refuse_foreign(database, path)
@@ -83,6 +86,12 @@ def _open_writable(path: Path, *, create: bool) -> Store:
             pass  # finds out now, not after the first measurement, whether the log can be written
         on_failure.pop_all()
     return Store(path, connection, SCHEMA_VERSION, readonly=False)
+
+
+def _remove_empty(path: Path) -> None:
+    """Remove a log that could not be written, as on a full disk, and has nothing in it."""
+    if path.exists() and path.stat().st_size == 0:
+        path.unlink()
 
 
 def _open_readonly(path: Path) -> Store:
@@ -114,6 +123,8 @@ def _wrapped(connection: sqlite3.Connection) -> Database:
 def _check_path(path: Path, *, create: bool) -> None:
     if path.is_dir():
         raise LogError("the log is a folder", str(path), "name a file")
+    if path.is_fifo() or path.is_socket():  # SQLite would wait for somebody at the other end
+        raise LogError("the log is no regular file", str(path), "name a file")
     if not path.parent.is_dir():
         raise LogError("the log's folder does not exist", str(path.parent), "create the folder")
     if not create and not path.exists():

@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from relay_tune import __version__
+from relay_tune.cli.address_space import require_address_space
 from relay_tune.cli.exit_codes import FAILED, INTERRUPTED, TERMINATED, WRONG_USAGE
 from relay_tune.ending_signals import ending_signals
 from relay_tune.errors import RelayError
@@ -57,6 +58,7 @@ def _run(given: Sequence[str]) -> int:
     """The exit code of a command; whatever ends it is told in one message."""
     try:
         check_own_packages()
+        require_address_space()
         arguments, unknown = _parser(given).parse_known_args(given)
         if unknown:
             arguments.refuse(f"unrecognized arguments: {' '.join(unknown)}")

@@ -6,7 +6,6 @@ What is measured goes into the log at once: stop it at any time (Ctrl-C) and sta
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -24,10 +23,11 @@ from relay_tune.cli.options import (
 )
 from relay_tune.cli.output_file import require_library
 from relay_tune.cli.progress import shown_progress
-from relay_tune.cli.units import clock_text, time_text
+from relay_tune.cli.run_report import report_text
+from relay_tune.cli.units import clock_text
 from relay_tune.codegen.export import check_library_target
 from relay_tune.codegen.target import parse_target
-from relay_tune.errors import BuildError
+from relay_tune.errors import BuildError, TuningError
 from relay_tune.ir.module import Module
 from relay_tune.tuning.result import TuningResult
 from relay_tune.tuning.tune import tune
@@ -75,11 +75,26 @@ def run(arguments: argparse.Namespace) -> int:
     require_fixed_kernels(module)
     result = _tuned(module, arguments)
     if result.interrupted:
-        _report(arguments, result, "")
+        print(report_text(arguments, result))
         return INTERRUPTED
+    if result.out_of_time and not result.measured:
+        error = _nothing_measured(result)
+        print(report_text(arguments, result, reason=error.message))
+        raise error
     library = _exported(module, output, arguments)
-    _report(arguments, result, library)
+    reason = "" if library else "no library can be written for this target"
+    print(report_text(arguments, result, library, reason))
     return 0 if library else FAILED
+
+
+def _nothing_measured(result: TuningResult) -> TuningError:
+    known = any(task.best_seconds is not None for task in result.tasks)
+    without = "what the log has" if known else "default schedules"
+    return TuningError(
+        f"Nothing was measured: the time was over after {clock_text(result.seconds)} minutes, "
+        "before the first candidate was ready.",
+        remedy=f"Allow more --minutes; `tune build` writes a library with {without} at once.",
+    )
 
 
 def _tuned(module: Module, arguments: argparse.Namespace) -> TuningResult:
@@ -116,34 +131,3 @@ def _exported(module: Module, output: Path, arguments: argparse.Namespace) -> st
     )
     model.export(output)
     return str(output)
-
-
-def _report(arguments: argparse.Namespace, result: TuningResult, library: str) -> None:
-    if arguments.json:
-        print(json.dumps(_fields(arguments, result, library), indent=2))
-        return
-    before, after = result.default_model_seconds, result.model_seconds
-    gain = f", {before / after:.2f} times as fast" if before and after else ""
-    print(f"measured {result.measured} candidates in {clock_text(result.seconds)} minutes")
-    print(f"all kernels by themselves: untuned {time_text(before)}, tuned {time_text(after)}{gain}")
-    if result.network is not None:
-        whole = (time_text(result.network.untuned), time_text(result.network.tuned))
-        print(f"the whole network: untuned {whole[0]}, tuned {whole[1]}")
-    if result.interrupted:
-        print(f"interrupted; the log {arguments.log} has all that was measured")
-    if library:
-        print(f"{library}, {Path(library).with_suffix('.h')}")
-
-
-def _fields(arguments: argparse.Namespace, result: TuningResult, library: str) -> dict[str, object]:
-    return {
-        "model": arguments.model,
-        "log": arguments.log,
-        "library": library or None,
-        "interrupted": result.interrupted,
-        "measured": result.measured,
-        "outcomes": dict(result.outcomes),
-        "seconds": result.seconds,
-        "untuned_seconds": result.default_model_seconds,
-        "tuned_seconds": result.model_seconds,
-    }

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from math import comb
+from collections.abc import Callable, Mapping
+
+from relay_tune.tuning.median_interval import median_interval
+
+__all__ = ["Turns", "median_interval", "time_in_turns"]
 
 Turns = Mapping[str, list[list[float]]]
 """The seconds of each timed call, turn by turn, by the name of the variant."""
@@ -15,9 +18,6 @@ TURN_SECONDS = 0.1
 """A turn ends after this time, but has at least FEWEST_CALLS and at most MOST_CALLS calls."""
 
 WARM_UP_CALLS = 2
-MISSED = 0.1
-"""How often an interval may miss the median."""
-
 PAUSE_SECONDS = 0.05
 """Between turns: the waiting threads of the runtime before must have gone to sleep."""
 
@@ -46,17 +46,3 @@ def _seconds(call: Callable[[], object]) -> float:
     start = time.perf_counter()
     call()
     return time.perf_counter() - start
-
-
-def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """An interval that has the median of what was sampled with a probability of at least 0.9.
-
-    From the k-th smallest to the k-th largest value, for the largest k that gives this probability
-    whatever the distribution is (Thompson, 1936). None for fewer than five values.
-    """
-    count, ordered = len(values), sorted(values)
-    outside, rank = 0.0, 0
-    while 2 * (outside + comb(count, rank) / 2**count) <= MISSED:
-        outside += comb(count, rank) / 2**count
-        rank += 1
-    return (ordered[rank - 1], ordered[-rank]) if rank else None

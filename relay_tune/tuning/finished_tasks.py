@@ -28,12 +28,14 @@ class FinishedMark:
         share: the budget of the run, in candidates for each task.
         default: the JSON text of the default schedule; empty where there is nothing to choose.
         accuracy: the accuracy whose algorithms were searched.
+        records: how many the log had, of those that settle what they measured.
     """
 
     scope: Scope
     share: float
     default: str
     accuracy: Accuracy = Accuracy.FAST
+    records: int = 0
 
     def to_json(self) -> object:
         """See `Mark.to_json`."""
@@ -45,6 +47,7 @@ class FinishedMark:
             self.share,
             self.default,
             str(self.accuracy),
+            self.records,
         ]
 
 
@@ -56,6 +59,9 @@ def _read(mark: object) -> FinishedMark | None:
         case [*earlier, str(accuracy)] if accuracy in list(Accuracy):
             found = _read(earlier)
             return None if found is None else replace(found, accuracy=Accuracy(accuracy))
+        case [*earlier, str(accuracy), int(records)] if accuracy in list(Accuracy):
+            found = _read([*earlier, accuracy])
+            return None if found is None else replace(found, records=records)
     return None
 
 

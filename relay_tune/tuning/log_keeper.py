@@ -120,10 +120,29 @@ class LogKeeper:
             )
 
     def finished(self, task: Task) -> FinishedMark | None:
-        """The mark of a task that came to an end in an earlier run with the same accuracy."""
+        """The mark of a task that came to an end in an earlier run with the same accuracy.
+
+        None where records that it rests on are lost or damaged, or have times that cannot be.
+        """
         wanted = self.scope, task.plan.accuracy
         marks = FINISHED.of(self._description(task))
-        return next((mark for mark in marks if (mark.scope, mark.accuracy) == wanted), None)
+        mark = next((mark for mark in marks if (mark.scope, mark.accuracy) == wanted), None)
+        if mark is None or self.unsettled(task) or self._settled(task) < mark.records:
+            return None
+        return mark
+
+    def unsettled(self, task: Task) -> list[str]:
+        """The JSON texts of schedules whose records are damaged or have times that cannot be."""
+        scope = self.scope
+        with log_errors():
+            return self._log.unsettled_schedules(
+                task.key.digest, scope.target, scope.threads, scope.code_version
+            )
+
+    def _settled(self, task: Task) -> int:
+        """How many records of a task settle what they measured."""
+        implausible = logs.Status.IMPLAUSIBLE
+        return sum(record.status is not implausible for record in self.history(task))
 
     def finish(self, task: Task, share: float, default: Schedule | None) -> None:
         """Mark a task that came to an end with a budget of so many candidates for each task.
@@ -132,7 +151,7 @@ class LogKeeper:
         """
         known = self._description(task)
         text = "" if default is None else default.to_json()
-        mark = FinishedMark(self.scope, share, text, task.plan.accuracy)
+        mark = FinishedMark(self.scope, share, text, task.plan.accuracy, self._settled(task))
         self._put_description(task, known, FINISHED.added(known, mark))
 
     def describe(self, task: Task, works: Iterable[KernelWork]) -> None:

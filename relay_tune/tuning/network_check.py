@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from statistics import median
 from time import perf_counter
 
@@ -33,7 +34,10 @@ from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.tasks import Task
 
 ROUNDS = 5
-"""Turns of each network."""
+"""Turns of the steps of each network."""
+
+WHOLE_ROUNDS = 9
+"""Turns of each network as a whole; so many give an interval."""
 
 STEP_RUNS = 4
 """Runs of all steps in a turn; the first finds the caches as the other network left them."""
@@ -54,12 +58,14 @@ class NetworkVerdict:
         seconds: one run of each primitive under it in the network.
         untuned_seconds: one run of the whole network with default schedules.
         tuned_seconds: and with those that are kept.
+        ratios: the former by the latter, turn by turn; none where all default schedules stay.
     """
 
     kept: Choices
     seconds: Mapping[str, float]
     untuned_seconds: float
     tuned_seconds: float
+    ratios: tuple[float, ...] = ()
 
 
 def runs_as_network(module: Module) -> bool:
@@ -109,15 +115,20 @@ def check_network(
     untuned_seconds, tuned_seconds = networks.whole_seconds((untuned, candidate))
     if tuned_seconds > untuned_seconds:  # a second opinion: the machine may have been disturbed
         untuned_seconds, tuned_seconds = networks.whole_seconds((untuned, candidate))
-    if tuned_seconds > untuned_seconds:
+    ratios = networks.ratios
+    if tuned_seconds > untuned_seconds or all(kept[digest] == default[digest] for digest in kept):
         kept = {digest: default[digest] for digest in by_tuned}
-        tuned_seconds, slower = untuned_seconds, set(by_tuned)
+        tuned_seconds, slower, ratios = untuned_seconds, set(by_tuned), ()
     seconds = {digest: (by_default if digest in slower else by_tuned)[digest] for digest in kept}
-    return NetworkVerdict(kept, seconds, untuned_seconds, tuned_seconds)
+    return NetworkVerdict(kept, seconds, untuned_seconds, tuned_seconds, ratios)
 
 
 class _Networks:
-    """Programs of one module with one set of inputs."""
+    """Programs of one module with one set of inputs.
+
+    Attributes:
+        ratios: the time of the first program by that of the second in each turn of `whole_seconds`.
+    """
 
     def __init__(
         self,
@@ -133,6 +144,7 @@ class _Networks:
         self._target = target
         self._threads = threads
         self._inputs: list[np.ndarray] = []
+        self.ratios: tuple[float, ...] = ()
 
     def program(self, choices: Choices) -> NativeProgram:
         """The module built with these schedules."""
@@ -164,11 +176,13 @@ class _Networks:
 
     def whole_seconds(self, programs: Sequence[NativeProgram]) -> list[float]:
         """The median seconds of a run of each program."""
-        times: list[list[float]] = [[] for _ in programs]
-        for _ in range(ROUNDS):
+        times: list[list[list[float]]] = [[] for _ in programs]
+        for _ in range(WHOLE_ROUNDS):
             for program, own in zip(programs, times, strict=True):
-                own += self._turn(program)
-        return [median(own) for own in times]
+                own.append(self._turn(program))
+        turns = ([median(turn) for turn in own] for own in times)
+        self.ratios = tuple(first / second for first, second in zip(*turns, strict=True))
+        return [median(chain.from_iterable(own)) for own in times]
 
     def _turn(self, program: NativeProgram) -> list[float]:
         program.run(self._inputs, self._threads)

@@ -12,10 +12,21 @@ from relay_tune.tuning.task_result import TaskResult
 
 @dataclass(frozen=True, slots=True)
 class NetworkTimes:
-    """Seconds of one run of the whole network, with default and with tuned schedules."""
+    """One run of the whole network with default and with tuned schedules, timed in turns.
+
+    Attributes:
+        untuned: median seconds with default schedules.
+        tuned: median seconds with those that were kept.
+        ratio: the untuned time by the tuned one, the median over the turns; 1 where all default
+            schedules stay.
+        interval: the ratio lies in it with a probability of at least 0.9; None where there is
+            nothing to compare.
+    """
 
     untuned: float
     tuned: float
+    ratio: float
+    interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -27,6 +38,7 @@ class TuningResult:
         measured: candidates measured by this run.
         seconds: how long it took.
         interrupted: whether the user ended it early; what was measured is in the log.
+        out_of_time: whether the time was over while there was something left to measure.
         outcomes: how many candidates of this run ended how.
         network: the whole network in the end; None where it was not run.
     """
@@ -37,6 +49,7 @@ class TuningResult:
     interrupted: bool = False
     outcomes: Mapping[str, int] = field(default_factory=Counter)
     network: NetworkTimes | None = None
+    out_of_time: bool = False
 
     @property
     def model_seconds(self) -> float | None:

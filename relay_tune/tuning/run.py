@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 
 import logs
@@ -64,7 +65,7 @@ class TuningRun:
             self._announce()
             if not self._is_satisfied():
                 self._runner.set_limits()
-                self._measure_defaults()
+                self._measure_first()
                 self._measure_rounds()
                 self._confirm_winners()
         except KeyboardInterrupt:
@@ -78,7 +79,14 @@ class TuningRun:
             seconds=self._budget.elapsed,
             interrupted=interrupted,
             outcomes=dict(self._recorder.outcomes),
+            out_of_time=self._is_out_of_time(),
         )
+
+    def _is_out_of_time(self) -> bool:
+        """Whether there was something left to measure when the time was over."""
+        budget = self._budget
+        is_over = budget.elapsed >= budget.seconds and budget.remaining_trials > 0
+        return is_over and any(not state.finished for state in self._states)
 
     def _learn_from_log(self) -> None:
         """Enter what the log knows: of these tasks into their searches, all into the model."""
@@ -122,19 +130,37 @@ class TuningRun:
         measured = all(state.default_tried is not None for state in self._states)
         return self._budget.is_spent or (measured and next_task(self._states) is None)
 
-    def _measure_defaults(self) -> None:
-        """The default schedule of every task comes first: a run can only improve on it."""
-        new = [state for state in self._states if state.default_tried is None]
+    def _measure_first(self) -> None:
+        """The default schedule of every task comes first: a run can only improve on it.
+
+        After them come those whose records are damaged, or whose times cannot be.
+        """
+        new = [(each, each.space.default) for each in self._states if each.default_tried is None]
+        new += [
+            (state, schedule)
+            for state in self._states
+            for schedule in self._unsettled(state)
+            if (state, schedule) not in new
+        ]
         new = new[: self._budget.remaining_trials]
         for first in range(0, len(new), self._options.batch):
-            states = new[first : first + self._options.batch]
-            drafts = [self._runner.draft(each.task, each.space.default) for each in states]
-            under_way = [
-                self._recorder.begin(state, [draft])
-                for state, draft in zip(states, drafts, strict=True)
-            ]
+            if self._budget.is_spent:
+                return
+            chosen = new[first : first + self._options.batch]
+            drafts = [(state, self._runner.draft(state.task, each)) for state, each in chosen]
+            under_way = [self._recorder.begin(state, [draft]) for state, draft in drafts]
             for ready in [each.ready() for each in under_way]:
                 self._finish_round(ready)
+
+    def _unsettled(self, state: TaskState) -> Iterator[Schedule]:
+        """The schedules of a task whose records settle nothing."""
+        for text in self._keeper.unsettled(state.task):
+            try:
+                schedule = read_schedule(text, state.task.plan)
+            except InputError:
+                continue
+            if schedule.to_json() not in state.tried and state.space.describes(schedule):
+                yield schedule
 
     def _measure_rounds(self) -> None:
         """Measure round after round; the next one is planned while the current one is prepared."""

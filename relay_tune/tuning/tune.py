@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from os import PathLike
+from statistics import median
 
 from relay_tune.arguments import function_argument, instance_of, path_argument
 from relay_tune.building.program_form import fused_module
@@ -29,6 +30,7 @@ from relay_tune.tuning.event_messages import logged
 from relay_tune.tuning.events import Progress, RunStarted, ignore
 from relay_tune.tuning.finished_tasks import earlier_result
 from relay_tune.tuning.log_keeper import LogKeeper
+from relay_tune.tuning.median_interval import median_interval
 from relay_tune.tuning.network_check import runs_as_network
 from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.program_space import ProgramSpace
@@ -140,7 +142,8 @@ def _settled(
 
     Nothing is done where nothing new was measured and all winners are known to hold.
     """
-    if result.interrupted or not runs_as_network(fused):
+    nothing = result.out_of_time and not result.measured
+    if result.interrupted or nothing or not runs_as_network(fused):
         return result
     keeper = LogKeeper(log, scope)
     try:
@@ -151,7 +154,12 @@ def _settled(
         return replace(result, interrupted=True)
     finally:
         keeper.close()
-    times = NetworkTimes(verdict.untuned_seconds, verdict.tuned_seconds)
+    times = NetworkTimes(
+        verdict.untuned_seconds,
+        verdict.tuned_seconds,
+        median(verdict.ratios or [1.0]),
+        median_interval(verdict.ratios),
+    )
     return replace(result, network=times)
 
 

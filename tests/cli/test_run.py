@@ -114,6 +114,41 @@ def test_senseless_numbers_are_code_2(tune: Tune, words: tuple[object, ...]) -> 
     assert tune("run", "zoo:mlp", *words).code == 2
 
 
+@pytest.mark.parametrize("options", [(), ("--json",)], ids=["text", "json"])
+def test_where_time_is_over_before_anything_is_measured_that_is_a_failure(
+    tune: Tune, model: Path, options: tuple[str, ...]
+) -> None:
+    outcome = tune("run", model, "--minutes", 1e-6, "--threads", 1, *options)
+    assert outcome.code == 1
+    assert outcome.err.splitlines()[-2].startswith("tune: error: Nothing was measured")
+    assert "default schedules" in outcome.err
+    assert not Path("small.so").exists()
+    if options:
+        found = json.loads(outcome.out)
+        assert found["measured"] == 0 and found["out_of_time"] and found["library"] is None
+        assert found["reason"].startswith("Nothing was measured")
+    assert tune("run", model, "--trials", 2, "--threads", 1).code == 0
+    again = tune("run", model, "--minutes", 1e-6, "--threads", 1)
+    assert again.code == 1 and "what the log has" in again.err
+
+
+def test_json_has_what_the_text_has(tune: Tune, model: Path) -> None:
+    words = ("run", model, "--trials", 3, "--threads", 1)
+    text = tune(*words).out
+    assert "the kernels by themselves: untuned" in text
+    assert "the whole network" in text
+    found = json.loads(tune(*words, "--log", "other.db", "--json").out)
+    assert (found["library"], found["header"]) == ("small.so", "small.h")
+    (task,) = found["tasks"]
+    assert task["trials"] == 3 and task["best_seconds"] > 0 and "title" in task
+    network = found["network"]
+    assert network["untuned"] > 0 and network["tuned"] > 0
+    if network["interval"] is None:
+        assert network["ratio"] == 1.0
+    else:
+        assert network["interval"][0] <= network["ratio"] <= network["interval"][1]
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize(
     ("signals", "code"),

@@ -1,5 +1,6 @@
 """Logs that cannot be opened or written: one clear message, nothing damaged."""
 
+import os
 import sqlite3
 
 import pytest
@@ -51,6 +52,36 @@ def test_a_missing_log_is_not_created_unless_wanted(path):
 def test_a_folder(tmp_path):
     refused(tmp_path, "is a folder")
     refused(tmp_path, "is a folder", readonly=True)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+@pytest.mark.parametrize("options", [{}, {"create": False}, {"readonly": True}])
+def test_a_pipe_does_not_hang(tmp_path, options):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "pipe")
+    for name in (tmp_path / "pipe", tmp_path / "link"):
+        refused(name, "no regular file", **options)
+
+
+NEW_ON_A_FULL_DISK = """
+import resource, signal, sys, logs
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
+try:
+    logs.open_log(sys.argv[1])
+except logs.LogError as error:
+    print(error, flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+@pytest.mark.parametrize("room", [0, 100, 5000, 20_000])
+def test_a_full_disk_leaves_no_empty_log(path, start, room):
+    output, error = start(NEW_ON_A_FULL_DISK, path, room).communicate()
+    assert "storage refuses" in output and error == ""
+    assert not path.exists() or path.stat().st_size > 0
+    with logs.open_log(path) as log:  # once there is room again
+        assert log.check().ok
 
 
 def test_a_missing_folder(tmp_path):

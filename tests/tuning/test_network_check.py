@@ -43,6 +43,8 @@ def test_both_networks_are_run(module: Module, target: Target) -> None:
         primitives = network_primitives(fused, tasks)
         verdict = check_network(fused, primitives, pool, target, 1, default, tuned)
     assert 0 < verdict.tuned_seconds <= verdict.untuned_seconds
+    kept_defaults = verdict.kept == default
+    assert len(verdict.ratios) == (0 if kept_defaults else network_check.WHOLE_ROUNDS)
     for digest, schedule in verdict.kept.items():
         assert schedule in (default[digest], tuned[digest]) and verdict.seconds[digest] > 0
 
@@ -68,6 +70,16 @@ def test_defaults_stay_where_kernels_or_the_whole_are_slower(
     else:
         assert verdict.kept[first] == default[first] and verdict.seconds[first] == 3.0
         assert verdict.untuned_seconds == verdict.tuned_seconds == 1.0
+
+
+def test_the_same_schedules_are_not_compared(module: Module, target: Target) -> None:
+    fused = default_pipeline()(module)
+    tasks = extract_tasks(fused)
+    default, _ = choices(tasks, target)
+    with CompilerPool(target, 1) as pool:
+        primitives = network_primitives(fused, tasks)
+        verdict = check_network(fused, primitives, pool, target, 1, default, default)
+    assert verdict.tuned_seconds == verdict.untuned_seconds and verdict.ratios == ()
 
 
 def test_symbolic_shapes_are_no_network(module: Module) -> None:

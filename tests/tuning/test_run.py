@@ -167,6 +167,46 @@ class Uneven(SimulatedRunner):
         return replace(found, seconds=found.seconds * self.factor)
 
 
+def lose(log: Path, statement: str) -> None:
+    with logs.open_log(log) as opened, opened._store.writing() as database:
+        assert database.execute(statement).rowcount > 0
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE records SET seconds = 1e-9 WHERE id % 4 = 0",
+        "UPDATE records SET status = 'ok' WHERE id = 1",
+        "UPDATE records SET digest = '' WHERE status = 'ok'",
+        "DELETE FROM records WHERE id = 1",
+        "DELETE FROM records WHERE id % 3 = 0",
+        "UPDATE records SET workload = 'x' WHERE id % 5 = 0",
+    ],
+)
+def test_what_is_damaged_or_lost_is_measured_again_although_all_is_finished(
+    tasks: list[Task], target: Target, tmp_path: Path, statement: str
+) -> None:
+    log = tmp_path / "log.db"
+    first = tuned(tasks, SimulatedRunner(), log, target, trials=2000)
+    assert all(task.reason for task in first.tasks)
+    before = {record.schedule for record in records_of(log)}
+    lose(log, statement)
+    missing = before - {record.schedule for record in records_of(log)}
+    runner = SimulatedRunner()
+    again = tuned(tasks, runner, log, target, trials=2000)
+    assert again.measured > 0 or not missing
+    if statement.startswith("UPDATE records SET s"):
+        assert missing <= set(runner.measured)
+    for mine, earlier in zip(again.tasks, first.tasks, strict=True):
+        assert mine.default_seconds == earlier.default_seconds
+    assert tuned(tasks, SimulatedRunner(), log, target, trials=2000).measured == 0
+
+
+def records_of(log: Path) -> list[logs.Record]:
+    with logs.open_log(log) as opened:
+        return list(opened.history())
+
+
 def test_a_larger_budget_goes_on_where_the_last_run_ended(
     tasks: list[Task], target: Target, tmp_path: Path
 ) -> None:

@@ -1,0 +1,69 @@
+"""What `tune run` says in the end, for people and for scripts."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from relay_tune.cli.units import clock_text, time_text
+from relay_tune.codegen.export import header_of
+from relay_tune.tuning.result import NetworkTimes, TuningResult
+
+
+def report_text(
+    arguments: argparse.Namespace, result: TuningResult, library: str = "", reason: str = ""
+) -> str:
+    """A few lines, or JSON with `--json`.
+
+    `library` is the file that was written; where there is none, `reason` says why.
+    """
+    if arguments.json:
+        return json.dumps(_fields(arguments, result, library, reason), indent=2)
+    before, after = result.default_model_seconds, result.model_seconds
+    lines = [f"measured {result.measured} candidates in {clock_text(result.seconds)} minutes"]
+    if result.tasks:
+        lines.append(
+            f"the kernels by themselves: untuned {time_text(before)}, tuned {time_text(after)}"
+        )
+    if result.network is not None:
+        lines.append(_network_text(result.network))
+    if result.interrupted:
+        lines.append(f"interrupted; the log {arguments.log} has all that was measured")
+    if library:
+        lines.append(f"{library}, {header_of(Path(library))}")
+    return "\n".join(lines)
+
+
+def _network_text(times: NetworkTimes) -> str:
+    """What became of the whole network; a gain only where the turns show one."""
+    if times.interval is None:
+        return f"the whole network: {time_text(times.untuned)}, its default schedules stay"
+    low, high = times.interval
+    gain = f"{times.ratio:.2f} times as fast ({low:.2f} to {high:.2f})"
+    if low <= 1.0:
+        gain = f"no gain that can be told ({low:.2f} to {high:.2f} times as fast)"
+    whole = f"untuned {time_text(times.untuned)}, tuned {time_text(times.tuned)}"
+    return f"the whole network, timed in turns: {whole}, {gain}"
+
+
+def _fields(
+    arguments: argparse.Namespace, result: TuningResult, library: str, reason: str
+) -> dict[str, object]:
+    return {
+        "model": arguments.model,
+        "log": arguments.log,
+        "library": library or None,
+        "header": str(header_of(Path(library))) if library else None,
+        "reason": reason or None,
+        "interrupted": result.interrupted,
+        "out_of_time": result.out_of_time,
+        "measured": result.measured,
+        "outcomes": dict(result.outcomes),
+        "seconds": result.seconds,
+        "untuned_seconds": result.default_model_seconds,
+        "tuned_seconds": result.model_seconds,
+        "network": None if result.network is None else asdict(result.network),
+        "tasks": [asdict(task) for task in result.tasks],
+    }

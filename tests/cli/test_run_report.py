@@ -1,0 +1,66 @@
+"""What a run claims about a whole network."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import pytest
+
+from relay_tune.cli.run_report import report_text
+from relay_tune.tuning.result import NetworkTimes, TaskResult, TuningResult
+
+TASK = TaskResult("dense 4x8", "abc", 2, 3, 2e-3, 1e-3, 5e-4, 1000)
+
+
+def said(network: NetworkTimes | None, *, as_json: bool = False) -> str:
+    arguments = argparse.Namespace(json=as_json, model="m.onnx", log="tuning.db")
+    result = TuningResult((TASK,), measured=3, seconds=65.0, network=network)
+    return report_text(arguments, result, "m.so")
+
+
+@pytest.mark.parametrize(
+    ("network", "claim"),
+    [
+        (
+            NetworkTimes(4e-3, 2e-3, 1.98, (1.9, 2.1)),
+            "the whole network, timed in turns: untuned 4 ms, tuned 2 ms, "
+            "1.98 times as fast (1.90 to 2.10)",
+        ),
+        (
+            NetworkTimes(4e-3, 3e-3, 1.24, (0.97, 1.3)),
+            "the whole network, timed in turns: untuned 4 ms, tuned 3 ms, "
+            "no gain that can be told (0.97 to 1.30 times as fast)",
+        ),
+        (
+            NetworkTimes(4e-3, 4e-3, 1.0),
+            "the whole network: 4 ms, its default schedules stay",
+        ),
+    ],
+)
+def test_a_gain_is_claimed_of_a_network_whose_turns_show_one(
+    network: NetworkTimes, claim: str
+) -> None:
+    lines = said(network).splitlines()
+    assert lines == [
+        "measured 3 candidates in 1:05 minutes",
+        "the kernels by themselves: untuned 4 ms, tuned 2 ms",
+        claim,
+        "m.so, m.h",
+    ]
+
+
+def test_kernels_by_themselves_claim_no_gain() -> None:
+    assert "times as fast" not in said(None)
+
+
+def test_json_has_the_same() -> None:
+    found = json.loads(said(NetworkTimes(4e-3, 2e-3, 1.98, (1.9, 2.1)), as_json=True))
+    assert found["network"] == {
+        "untuned": 4e-3,
+        "tuned": 2e-3,
+        "ratio": 1.98,
+        "interval": [1.9, 2.1],
+    }
+    assert (found["untuned_seconds"], found["tuned_seconds"]) == (4e-3, 2e-3)
+    assert found["tasks"][0]["title"] == "dense 4x8" and found["reason"] is None
