@@ -8,7 +8,7 @@
 k counts the elements of a window; u is computed from the taps when the program is planned. All
 tiles are one block unless `tiles` says how many a block has (see `blocks`). The sum has
 9 / ((m + 2) / m)^2 times fewer multiplications: 2.25 for m = 2, 4 for m = 4, where the result
-differs from the direct one by about 1e-5 of the largest element. A NaN or an infinity in a window
+differs from the direct one by some 1e-6 of the largest element. A NaN or an infinity in a window
 spoils the whole tile.
 
 A convolution over volumes is filtered in its last two dimensions, and summed over the taps of the

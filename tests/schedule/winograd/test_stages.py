@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -26,7 +28,7 @@ from tests.schedule.convolutions import (
     plan_schedule,
     relative_error,
 )
-from tests.schedule.running import runnable_targets
+from tests.schedule.running import run_schedule, runnable_targets
 
 # The transforms ----------------------------------------------------------------------------------
 
@@ -132,6 +134,25 @@ def test_native_code_agrees(shape, algorithm):
     program = convolution_program(shape)
     target = runnable_targets()[0]
     assert relative_error(program, algorithm, target, 2) <= TOLERANCES[algorithm]
+
+
+@pytest.mark.parametrize("algorithm", WINOGRAD)
+def test_errors_are_small_beside_the_largest_result_of_their_tile(algorithm):
+    program = convolution_program((2, 8, 8, 256, 16))
+    ((weight, _),) = program.constants
+    taps = np.random.default_rng(1).standard_normal(weight.shape).astype("float32")
+    plan = plan_program(replace(program, constants=((weight, taps),)), algorithm)
+    feeds = feeds_of(program)
+    known = {**feeds, **dict(plan.program.constants)}
+    (found,) = run_schedule(plan, plan_schedule(plan), runnable_targets()[0], known)
+    (data,) = (array.astype("float64") for array in feeds.values())
+    windows = np.lib.stride_tricks.sliding_window_view(data, (3, 3), axis=(1, 2))
+    expected = np.einsum("nhwcij,ijco->nhwo", windows, taps.astype("float64"))
+
+    def largest(values):
+        return np.abs(values).reshape(2, 2, 4, 2, 4, 16).max((2, 4, 5))
+
+    assert (largest(found - expected) / largest(expected)).max() <= 6e-6
 
 
 @pytest.mark.parametrize("epilogue", EPILOGUES)
