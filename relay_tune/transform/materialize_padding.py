@@ -10,6 +10,7 @@ the kernel that computes the tensor, so it costs almost nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -123,17 +124,11 @@ def _need(node: Expr) -> tuple[Expr, Widths, float] | None:
         return None
     if operator_call(consumer, *MAXIMUM_POOLS) is None:
         return consumer.arguments[0], widths, 0.0
-    lowest = _lowest_value(consumer.arguments[0])
-    if lowest is None or attribute(consumer, "ceil_mode", False):
+    if data.dtype not in ("float32", "float64", "float16"):
         return None
-    return consumer.arguments[0], widths, lowest
-
-
-def _lowest_value(expr: Expr) -> float | None:
-    type_ = tensor_type(expr)
-    if type_ is None or type_.dtype not in ("float32", "float64", "float16"):
+    if attribute(consumer, "ceil_mode", False):
         return None
-    return float(np.finfo(type_.dtype).min)
+    return consumer.arguments[0], widths, -math.inf
 
 
 def _largest(first: Widths, second: Widths) -> Widths:

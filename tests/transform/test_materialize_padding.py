@@ -2,10 +2,11 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from relay_tune.ir.traversal import post_order
-from relay_tune.transform.matching import attribute, operator_name
+from relay_tune.transform.matching import attribute, constant_data, operator_name
 from relay_tune.transform.materialize_padding import MaterializePadding
 
 X = "%x: Tensor[(1, 6, 6, 4), float32]"
@@ -74,3 +75,13 @@ def test_average_pool_keeps_its_padding(typed: Any) -> None:
     pool = 'nn.avg_pool2d(%x, pool_size=[3, 3], padding=[1, 1], layout="NHWC")'
     module = typed(f"({X}) {{ {pool} }}")
     assert MaterializePadding()(module) is module
+
+
+def test_maxima_at_the_border_may_be_minus_infinity(typed: Any, assert_same_meaning: Any) -> None:
+    pool = "nn.max_pool2d(abs(%x), pool_size=[2, 2], padding=[1, 1, 1, 1])"
+    before = typed(f"(%x: Tensor[(1, 1, 3, 3), float32]) {{ {pool} }}")
+    after = MaterializePadding()(before)
+    pads = [node for node in post_order(after.main) if operator_name(node) == "nn.pad"]
+    (value,) = (constant_data(node.arguments[1]) for node in pads)
+    assert value == -np.inf
+    assert_same_meaning(before, after)

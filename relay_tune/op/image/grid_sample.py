@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -112,9 +112,11 @@ def _grid_sample(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -
             neighbours.append(_neighbours(coordinate, sampling))
         total: Scalar | None = None
         for chosen in product(*neighbours):
-            term = cast(data[(batch, channel, *(index for index, _ in chosen))], dtype)
-            for _, weight in chosen:
-                term = term * weight
+            term = cast(data[(batch, channel, *(each.index for each in chosen))], dtype)
+            for each in chosen:
+                term = term if each.inside is None else select(each.inside, term, 0.0)
+            for each in chosen:
+                term = term * each.weight
             total = term if total is None else total + term
         assert total is not None
         return cast(total, data.dtype)
@@ -122,8 +124,20 @@ def _grid_sample(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -
     return [compute_elements("grid_sample", types[0].shape, element)]
 
 
-def _neighbours(coordinate: Scalar, how: _Sampling) -> list[tuple[Scalar, Scalar]]:
-    """(index, weight) of the elements that make up the value at a coordinate."""
+T = TypeVar("T", Scalar, Array)
+
+
+@dataclass(frozen=True, slots=True)
+class _Neighbour(Generic[T]):
+    """An element beside a coordinate; zero stands for what is not `inside`, if that is known."""
+
+    index: T
+    weight: T
+    inside: T | None
+
+
+def _neighbours(coordinate: Scalar, how: _Sampling) -> list[_Neighbour[Scalar]]:
+    """The elements that make up the value at a coordinate."""
     position = how.pixel(coordinate)
     if how.method != "cubic":
         position = _brought_inside(position, how)
@@ -134,11 +148,12 @@ def _neighbours(coordinate: Scalar, how: _Sampling) -> list[tuple[Scalar, Scalar
     found = []
     for tap, weight in zip(how.taps, weights, strict=True):
         place = base + float(tap)
+        inside = None
         if how.padding == "zeros":
             inside = binary("and", binary("ge", place, 0.0), binary("le", place, how.size - 1.0))
-            weight = select(inside, weight, 0.0)
-        index = _clipped(_brought_inside(place, how), how)
-        found.append((cast(index, INDEX), weight))
+        index = binary("min", _brought_inside(place, how), how.size - 1.0)
+        index = binary("fmax", literal(0.0, index.dtype), index)  # a NaN has the index 0
+        found.append(_Neighbour(cast(index, INDEX), weight, inside))
     return found
 
 
@@ -175,14 +190,16 @@ def _grid_sample_reference(attributes: GridSampleAttributes, data: Array, grid: 
     batch = np.arange(len(data)).reshape(-1, *[1] * len(samplings))
     total = np.zeros((*grid.shape[:1], *grid.shape[2:], data.shape[1]), wide)
     for chosen in product(*neighbours):
-        where: tuple[Any, ...] = (batch, slice(None), *(index for index, _ in chosen))
+        where: tuple[Any, ...] = (batch, slice(None), *(each.index for each in chosen))
         values = image[where]
-        weight = np.asarray(prod(weight for _, weight in chosen))
+        for each in chosen:
+            values = values if each.inside is None else np.where(each.inside[..., None], values, 0)
+        weight = np.asarray(prod(each.weight for each in chosen))
         total += values * weight[..., None]
     return np.ascontiguousarray(np.moveaxis(total, -1, 1)).astype(data.dtype)
 
 
-def _neighbour_arrays(coordinate: Array, how: _Sampling) -> list[tuple[Array, Array]]:
+def _neighbour_arrays(coordinate: Array, how: _Sampling) -> list[_Neighbour[Array]]:
     """numpy form of `_neighbours`."""
     position = how.pixel(coordinate)
     if how.method != "cubic":
@@ -194,10 +211,11 @@ def _neighbour_arrays(coordinate: Array, how: _Sampling) -> list[tuple[Array, Ar
     found = []
     for tap, weight in zip(how.taps, weights, strict=True):
         place = base + tap
+        inside = None
         if how.padding == "zeros":
-            weight = np.where((place >= 0) & (place <= how.size - 1), weight, 0)
-        index = np.clip(_array_brought_inside(place, how), 0, how.size - 1)
-        found.append((index.astype("int64"), weight))
+            inside = np.asarray((place >= 0) & (place <= how.size - 1))
+        index = np.fmax(np.minimum(_array_brought_inside(place, how), how.size - 1), 0)
+        found.append(_Neighbour(index.astype("int64"), weight, inside))
     return found
 
 

@@ -1,17 +1,19 @@
 """Transposed convolution through phases: no product with an inserted zero is computed.
 
 With stride s and padding c, output position y gets data[i] * weight[k] wherever
-y + c = s * i + d * k for dilation d. Write y = s * q + r with the phase r < s. Only the taps
-k' = (r + c) % s + s * t of the dilated weight reach phase r, and they read
-data[q + (r + c) // s - t]: for each phase an ordinary convolution with a smaller weight. The stages
-are: the data padded, the weight sorted by phase (zero where k' is no tap), one reduction over all
-phases at once, and the interleaving of the phases, a reshape where the channels come last.
+y + c = s * i + d * k for dilation d. Write y = s * q + r with the phase r < s. The taps k of a
+phase are equally far apart, and read equally distant elements from q + a number of the phase on:
+for each phase an ordinary convolution with a smaller weight (see `transposed_phases`). Phases with
+equally many taps are computed together. The stages are: the data padded; for each such group the
+weight sorted by phase, and one reduction; and the interleaving of the phases, a reshape where there
+is one group and the channels come last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product as combinations
 from math import prod
 from typing import Any
 
@@ -37,83 +39,12 @@ from relay_tune.op.nn.convolution_computation import (
     multiply_groups,
     reduction_indices,
 )
-from relay_tune.op.nn.windows import Windows, conjunction, pad_data, windows_of
-from relay_tune.tensor.expression import Scalar, Tensor, binary, cast, literal, reduce, select
+from relay_tune.op.nn.transposed_phases import PhaseGroup, Phases, phases_of
+from relay_tune.op.nn.windows import Windows, pad_data, windows_of
+from relay_tune.tensor.expression import Scalar, Tensor, cast, literal, reduce, select
 from relay_tune.tensor.scalar_semantics import numpy_dtype
-from relay_tune.tensor.size import ceiling_quotient, is_symbolic
 from relay_tune.typing.layout import parse_layout
 from relay_tune.typing.relations.support import as_tuple
-
-
-@dataclass(frozen=True, slots=True)
-class Phases:
-    """One spatial axis of the result, cut into blocks of one element for each phase.
-
-    Element y stands in block y // stride and has the phase y % stride.
-
-    Attributes:
-        stride: the number of phases.
-        step: distance, in data elements, of neighbouring taps of one phase.
-        own_taps: taps of one phase.
-        blocks: how many positions of each phase are computed.
-        crop: padding that is no whole block; phases from stride - crop on read one element later.
-        has_late_phases: whether there are such phases.
-        before: how many zeros (if negative: cuts) the data needs in front.
-        extent: size of the padded data.
-    """
-
-    stride: int
-    step: int
-    own_taps: int
-    blocks: int
-    crop: int
-    has_late_phases: bool
-    before: int
-    extent: int
-
-    @property
-    def has_extra_tap(self) -> bool:
-        """Whether late phases start one tap later, with a zero tap in front.
-
-        With two phases the later start is the phase itself, so that no tap is needed for it.
-        """
-        return self.has_late_phases and self.stride > 2
-
-    @property
-    def taps(self) -> int:
-        """Taps that are computed for each phase."""
-        return self.own_taps + self.has_extra_tap
-
-    def start(self, phase: Scalar) -> Scalar | int:
-        """What a phase adds to the position in the data."""
-        return phase if self.has_late_phases and not self.has_extra_tap else 0
-
-    def weight_place(self, phase: Scalar, tap: Scalar) -> Scalar:
-        """The place in the dilated window of a tap of a phase; taps run backwards through it."""
-        place = remainder(phase + self.crop, self.stride)
-        place = place - tap * self.stride + (self.own_taps - 1) * self.stride
-        if self.has_extra_tap:
-            place = place + quotient(phase + self.crop, self.stride) * self.stride
-        return place
-
-
-def phases_of(size: int, window: int, stride: int, dilation: int, cut: int, output: int) -> Phases:
-    """The phases of an axis of `size` data elements; `cut` is the padding in front.
-
-    A single data element is not repeated, so its stride may be chosen such that each output
-    position is a phase of its own, with one tap.
-    """
-    if size == 1:
-        stride = max(stride, (window - 1) * dilation + 1, cut + output)
-    step = dilation if stride == 1 else 1
-    taps = window if stride == 1 else -(-((window - 1) * dilation + 1) // stride)
-    first = cut // stride
-    crop = cut - first * stride
-    blocks = ceiling_quotient(output, stride)
-    reach = (taps - 1) * step
-    late = crop + (stride if is_symbolic(output) else min(stride, output)) > stride
-    extent = blocks + reach + late
-    return Phases(stride, step, taps, blocks, crop, late, reach - first, extent)
 
 
 def convolution_transpose(
@@ -124,28 +55,33 @@ def convolution_transpose(
     layout = attributes.data_layout
     kernel = letter_sizes(weight.shape, attributes.kernel_layout)
     sizes = letter_sizes(data.shape, layout)
-    groups = ChannelGroups(sizes["C"] // attributes.groups, kernel["O"], attributes.groups)
+    channels = ChannelGroups(sizes["C"] // attributes.groups, kernel["O"], attributes.groups)
     windows = windows_of(attributes, [kernel[letter] for letter in spatial_letters(layout)])
     form = _phase_form(attributes, windows, sizes, types[0].shape)
     padded = form.padded(data, layout)
-    sorted_weight = _phase_weight(weight, attributes.kernel_layout, windows, form, groups)
     accumulator = wide_dtype(types[0].dtype)
 
-    def element(*indices: Scalar) -> Scalar:
-        output, phases = form.split(indices)
-        reduction = ReductionAxes()
-        counts = [axis.taps for axis in form.axes]
-        channel, taps = reduction_indices(reduction, layout, groups.inputs, counts)
-        position = {"N": output["N"], "C": groups.input_channel(output["C"], channel)}
-        for letter, axis, tap, phase in zip(form.letters, form.axes, taps, phases, strict=True):
-            position[letter] = whole(output[letter]) + axis.start(phase) + tap * axis.step
-        value = cast(load_at(padded, layout, position), accumulator)
-        factor = sorted_weight[(*phases, *taps, whole(channel), whole(output["C"]))]
-        return reduce("sum", reduction.axes, value * cast(factor, accumulator))
+    def product(groups: tuple[PhaseGroup, ...]) -> Tensor:
+        sorted_weight = _phase_weight(weight, attributes.kernel_layout, form, groups, channels)
 
-    computed = compute_elements("convolution_phases", form.shape(types[0].shape), element)
+        def element(*indices: Scalar) -> Scalar:
+            output, phases = form.split(indices)
+            reduction = ReductionAxes()
+            counts = [group.taps for group in groups]
+            channel, taps = reduction_indices(reduction, layout, channels.inputs, counts)
+            position = {"N": output["N"], "C": channels.input_channel(output["C"], channel)}
+            for n, (letter, group) in enumerate(zip(form.letters, groups, strict=True)):
+                start = whole(output[letter]) + group.start(phases[n])
+                position[letter] = start + taps[n] * form.axes[n].step
+            value = cast(load_at(padded, layout, position), accumulator)
+            factor = sorted_weight[(*phases, *taps, whole(channel), whole(output["C"]))]
+            return reduce("sum", reduction.axes, value * cast(factor, accumulator))
+
+        return compute_elements("convolution_phases", form.shape(types[0].shape, groups), element)
+
+    found = {groups: product(groups) for groups in combinations(*(x.groups for x in form.axes))}
     result = compute_elements(
-        "convolution_transpose", types[0].shape, lambda *axes: computed[form.join(axes)]
+        "convolution_transpose", types[0].shape, lambda *axes: form.joined(found, axes, accumulator)
     )
     return [cast_tensor(result, types[0].dtype)]
 
@@ -174,17 +110,17 @@ class _PhaseForm:
         spread = [[(n, False), (n, True)] if n in self.letters else [(n, False)] for n in stored]
         return [place for places in spread for place in places]
 
-    def shape(self, stored: Sequence[int]) -> tuple[int, ...]:
-        """The shape for a result of shape `stored`."""
-        by_letter = dict(zip(self.letters, self.axes, strict=True))
+    def shape(self, stored: Sequence[int], groups: Sequence[PhaseGroup]) -> tuple[int, ...]:
+        """The shape of the part of some phases, for a result of shape `stored`."""
+        by_letter = dict(zip(self.letters, zip(self.axes, groups, strict=True), strict=True))
         sizes = iter(stored)
         shape = []
         for letter, is_phase in self.order:
             if is_phase:
-                shape.append(by_letter[letter].stride)
+                shape.append(by_letter[letter][1].count)
                 continue
             size = next(sizes)
-            shape.append(by_letter[letter].blocks if letter in by_letter else size)
+            shape.append(by_letter[letter][0].blocks if letter in by_letter else size)
         return tuple(shape)
 
     def padded(self, data: Tensor, layout: str) -> Tensor:
@@ -201,24 +137,52 @@ class _PhaseForm:
         phases = {letter: index for (letter, is_phase), index in pairs if is_phase}
         return letter_positions(self.layout, stored), [phases[letter] for letter in self.letters]
 
-    def join(self, indices: Sequence[Scalar]) -> tuple[Scalar, ...]:
-        """Where the result's element at `indices` was computed."""
-        by_letter = dict(zip(self.letters, self.axes, strict=True))
-        stored = dict(zip(range(len(indices)), indices, strict=True))
+    def joined(
+        self,
+        parts: Mapping[tuple[PhaseGroup, ...], Tensor],
+        indices: Sequence[Scalar],
+        dtype: str,
+    ) -> Scalar:
+        """The element of the result at `indices`; zero where its phase has no taps."""
+        stored = [axis.letter for axis in parse_layout(self.layout)]
+        phases = [
+            remainder(indices[stored.index(letter)], axis.stride)
+            for letter, axis in zip(self.letters, self.axes, strict=True)
+        ]
+
+        def chosen(groups: tuple[PhaseGroup, ...]) -> Scalar:
+            if len(groups) == len(self.axes):
+                return parts[groups][self._place(indices, groups, phases)]
+            n = len(groups)
+            axis = self.axes[n]
+            others = axis.groups[:-1] if axis.is_covered else axis.groups
+            value = chosen((*groups, axis.groups[-1])) if axis.is_covered else literal(0, dtype)
+            for other in reversed(others):
+                value = select(other.holds(phases[n]), chosen((*groups, other)), value)
+            return value
+
+        return chosen(())
+
+    def _place(
+        self, indices: Sequence[Scalar], groups: Sequence[PhaseGroup], phases: Sequence[Scalar]
+    ) -> tuple[Scalar, ...]:
+        """The indices within the part of some phases."""
+        by_letter = dict(
+            zip(self.letters, zip(self.axes, groups, phases, strict=True), strict=True)
+        )
         letters = [axis.letter for axis in parse_layout(self.layout)]
         places = iter(range(len(indices)))
         found: list[Scalar] = []
         for letter, is_phase in self.order:
             if letter not in by_letter:
-                found.append(stored[next(places)])
+                found.append(indices[next(places)])
                 continue
-            axis = by_letter[letter]
-            position = stored[letters.index(letter)]
+            axis, group, phase = by_letter[letter]
             if is_phase:
-                found.append(remainder(position, axis.stride))
+                found.append(group.number(phase))
             else:
                 next(places)
-                found.append(quotient(position, axis.stride))
+                found.append(quotient(indices[letters.index(letter)], axis.stride))
         return tuple(found)
 
 
@@ -244,52 +208,36 @@ def _phase_form(
 
 
 def _phase_weight(
-    weight: Tensor, layout: str, windows: Windows, form: _PhaseForm, groups: ChannelGroups
+    weight: Tensor,
+    layout: str,
+    form: _PhaseForm,
+    groups: Sequence[PhaseGroup],
+    channels: ChannelGroups,
 ) -> Tensor:
     """The weight as [phase ..., tap ..., input channel of the group, output channel].
 
     Taps run backwards, so that a later tap reads a later element of the data.
     """
-    axes, letters = form.axes, form.letters
-    rank = len(axes)
+    rank = len(groups)
     shape = (
-        *(axis.stride for axis in axes),
-        *(axis.taps for axis in axes),
-        groups.inputs,
-        groups.outputs * groups.groups,
+        *(group.count for group in groups),
+        *(group.taps for group in groups),
+        channels.inputs,
+        channels.outputs * channels.groups,
     )
 
     def element(*indices: Scalar) -> Scalar:
         channel, output = indices[-2:]
         position: dict[str, Index] = {
-            "I": groups.input_channel(output, channel),
-            "O": output if groups.groups == 1 else remainder(output, groups.outputs),
+            "I": channels.input_channel(output, channel),
+            "O": output if channels.groups == 1 else remainder(output, channels.outputs),
         }
-        conditions: list[Scalar] = []
-        for n, axis in enumerate(axes):
-            place = axis.weight_place(indices[n], indices[rank + n])
-            tap, exists = _tap(place, windows.size[n], windows.dilation[n], axis)
-            position[letters[n]] = tap
-            conditions += exists
-        load = load_at(weight, layout, position)
-        exists_all = conjunction(conditions)
-        return load if exists_all is None else select(exists_all, load, literal(0, load.dtype))
+        for n, (letter, group) in enumerate(zip(form.letters, groups, strict=True)):
+            later = (group.taps - 1 - indices[rank + n]) * form.axes[n].tap_step
+            position[letter] = group.first_tap(indices[n]) + later
+        return load_at(weight, layout, position)
 
     return compute_elements("phase_weight", shape, element)
-
-
-def _tap(place: Scalar, window: int, dilation: int, axis: Phases) -> tuple[Scalar, list[Scalar]]:
-    """The tap at `place` of the dilated window, and the conditions under which there is one."""
-    if axis.stride == 1:
-        return place, []
-    exists: list[Scalar] = []
-    if axis.has_extra_tap:
-        exists.append(binary("ge", place, 0))
-    if (window - 1) * dilation + 1 < axis.taps * axis.stride:
-        exists.append(binary("lt", place, (window - 1) * dilation + 1))
-    if dilation > 1:
-        exists.append(binary("eq", remainder(place, dilation), 0))
-    return quotient(place, dilation), exists
 
 
 def convolution_transpose_reference(attributes: Any, data: Array, weight: Array) -> Array:

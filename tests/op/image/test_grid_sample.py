@@ -51,3 +51,26 @@ def test_an_unknown_padding_mode_is_an_error(random_array):
     record = grid_sample.attributes(padding_mode="white")
     with pytest.raises(InputError, match="white"):
         grid_sample.reference(record, random_array((1, 1, 2, 2)), random_array((1, 2, 2, 2)))
+
+
+@pytest.mark.parametrize("method", ["bilinear", "nearest", "bicubic"])
+def test_what_lies_outside_takes_nothing_from_the_border(check_record, random_array, method):
+    data, grid = np.ones((1, 1, 4, 4), "float32"), np.full((1, 2, 1, 2), 3.0, "float32")
+    data[0, 0, -1, -1] = np.nan
+    grid[0, :, 0, 1] = -0.5
+    found = check_record(grid_sample, [data, grid], {"method": method})
+    assert found[0, 0, 0, 0] == 0 and np.isfinite(found[0, 0, 0, 1])
+
+
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("odd", [np.nan, np.inf])
+def test_odd_coordinates_touch_no_other_results(check_record, random_array, padding, odd):
+    data, grid = random_array((1, 2, 4, 4)), random_array((1, 2, 3, 3)) / 3
+    attributes = {"padding_mode": padding}
+    before = check_record(grid_sample, [data, grid], attributes)
+    grid[0, 0, 1, 1] = odd
+    after = check_record(grid_sample, [data, grid], attributes)
+    others = np.arange(9).reshape(3, 3) != 4
+    np.testing.assert_array_equal(after[..., others], before[..., others])
+    if np.isnan(odd):
+        assert np.isnan(after[..., 1, 1]).all()
