@@ -124,6 +124,10 @@ class InputError(RelayError):
     """Inputs, options or paths given to a valid model or command that do not fit it."""
 
 
+class IndexRangeError(InputError):
+    """An index that the axis it is meant for does not have."""
+
+
 class BuildError(RelayError):
     """A typed program that cannot be compiled, or generated code that is refused."""
 

@@ -14,6 +14,7 @@ from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import PrimitiveCode
 from relay_tune.codegen.compiled_program import MAIN_SYMBOL, CompiledProgram, ProgramStep
 from relay_tune.codegen.compiler import compile_text
+from relay_tune.codegen.index_checks import ProgramCheck, status_text
 from relay_tune.codegen.main_function import Place, call_of, main_text
 from relay_tune.codegen.processor_features import required_features
 from relay_tune.codegen.target import Target
@@ -44,17 +45,24 @@ def assemble(
     storages = [*network.inputs.values(), *network.outputs.values()]
     held = sum(storage.size for storage in storages) + layout.constants.size
     check_total(held + layout.workspace_bytes, (*storages, *_produced(network)))
-    main = compile_text(main_text(MAIN_SYMBOL, calls, target.triple), target)
+    texts = [main_text(MAIN_SYMBOL, calls, target.triple)]
+    checks = tuple(
+        ProgramCheck(layout.place(check.extent), check.sizes, check.message)
+        for check in network.checks
+    )
+    if checks:
+        texts.append(status_text(checks, target.triple))
     return CompiledProgram(
         target=target,
         features=required_features(target, (code.text for code in codes.values())),
         threads=threads,
         inputs={name: storage.type for name, storage in network.inputs.items()},
         outputs=dict(network.output_types),
-        objects=(*objects, main),
+        objects=(*objects, *(compile_text(text, target) for text in texts)),
         constants=layout.constants,
         workspace_bytes=layout.workspace_bytes,
         steps=tuple(steps),
+        checks=checks,
     )
 
 
@@ -105,6 +113,8 @@ class _Layout:
                 lifetimes[storage] = Lifetime(storage.size, first, number)
             for tensor in self.codes[number].scheduled.workspace:
                 lifetimes[number, tensor] = Lifetime(_bytes(tensor), number, number)
+        for extent in self._intermediate(check.extent for check in self._network.checks):
+            lifetimes[extent] = replace(lifetimes[extent], last=len(steps) - 1)
         plan = plan_memory(list(lifetimes.values()))
         self._offsets = dict(zip(lifetimes, plan.offsets, strict=True))
         return plan.total

@@ -37,8 +37,9 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.output_names import output_names
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.op.index_check import CheckIndicesAttributes, index_message
 from relay_tune.op.lower import sized_tensor_types
-from relay_tune.op.primitive_views import is_join, view_offset
+from relay_tune.op.primitive_views import index_check, is_join, view_offset
 
 
 class Origin(Enum):
@@ -82,6 +83,21 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class IndexCheck:
+    """Indices that are checked when all steps have run.
+
+    Attributes:
+        extent: the extents of the coordinates (`relay_tune.op.index_check`).
+        sizes: what they are compared with.
+        message: what is said where an index is outside.
+    """
+
+    extent: Storage
+    sizes: tuple[int, ...]
+    message: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Network:
     """A program without control flow.
 
@@ -91,6 +107,7 @@ class Network:
         output_types: the types of the outputs (a view may have another shape than its storage).
         steps: the primitives in the order in which they run.
         parts: the storages that lie in others, which lie in none.
+        checks: of indices.
     """
 
     inputs: Mapping[str, Storage]
@@ -98,6 +115,7 @@ class Network:
     output_types: Mapping[str, TensorType]
     steps: tuple[Step, ...]
     parts: Mapping[Storage, Part]
+    checks: tuple[IndexCheck, ...] = ()
 
     def located(self, storage: Storage) -> Part:
         """The storage of its own memory that a storage lies in, and where."""
@@ -118,7 +136,8 @@ def network_of(module: Module) -> Network:
     results = [walk.own_output(storage) for storage in _flatten(walk.run(module.main.body))]
     types = output_types(module)
     outputs = dict(zip(types, results, strict=True))
-    return Network(inputs, outputs, types, tuple(walk.steps), _resolved(walk.parts))
+    steps, checks = tuple(walk.steps), tuple(walk.checks)
+    return Network(inputs, outputs, types, steps, _resolved(walk.parts), checks)
 
 
 def _resolved(parts: Mapping[Storage, Part]) -> dict[Storage, Part]:
@@ -185,6 +204,7 @@ class _Walk:
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
+        self.checks: list[IndexCheck] = []
         self.parts: dict[Storage, Part] = {}
         self._values: dict[Expr, Value] = {}
         self._bindings: dict[Expr, Expr] = {}
@@ -248,6 +268,9 @@ class _Walk:
 
     def _primitive_call(self, call: Call, function: Function) -> Value:
         inputs = [s for argument in call.arguments for s in _flatten(self._values[argument])]
+        check = index_check(function)
+        if check is not None:
+            return self._checked(check, *inputs)
         types = sized_tensor_types(call.type, f"The result of {type_name(call)}")
         offset = view_offset(function)
         if offset is not None and len(inputs) == len(types) == 1:
@@ -257,6 +280,14 @@ class _Walk:
         outputs = tuple(Storage(type_, Origin.COMPUTED) for type_ in types)
         self.steps.append(Step(function, tuple(inputs), outputs))
         return _unflatten(call.type, iter(outputs))
+
+    def _checked(self, check: Call, indices: Storage, extent: Storage) -> Storage:
+        """Indices, which are checked in the end: kernels read inside of tensors whatever comes."""
+        attributes = check.attributes
+        assert isinstance(attributes, CheckIndicesAttributes)  # the callee is check_indices
+        message = index_message(attributes.subject)
+        self.checks.append(IndexCheck(extent, attributes.sizes, message))
+        return indices
 
     def _view(self, source: Storage, offset: int, type_: TensorType) -> Storage:
         """A piece of a storage, from an element on; with its size, the storage itself."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from relay_tune.codegen.constants import Constants
+from relay_tune.codegen.index_checks import ProgramCheck
 from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.codegen.main_function import KernelCall
 from relay_tune.codegen.target import Target
@@ -50,6 +51,7 @@ class CompiledProgram:
         constants: the bytes of all constants, made when they are wanted.
         workspace_bytes: memory that a run needs for intermediate tensors.
         steps: the primitives in the order in which they run.
+        checks: of indices; where there are some, objects have the function `STATUS_SYMBOL`.
     """
 
     target: Target
@@ -61,6 +63,7 @@ class CompiledProgram:
     constants: Constants
     workspace_bytes: int
     steps: tuple[ProgramStep, ...]
+    checks: tuple[ProgramCheck, ...] = ()
 
     @property
     def workspace_slot(self) -> int:

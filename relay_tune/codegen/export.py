@@ -34,7 +34,7 @@ from relay_tune.errors import BuildError, InputError
 from relay_tune.ir.types import TensorType
 from relay_tune.new_files import new_files
 
-METADATA_FORMAT = 4
+METADATA_FORMAT = 5
 
 NAME_A_LIBRARY = "Name a file, such as model.so."
 """What to do where the path of a library is no path."""

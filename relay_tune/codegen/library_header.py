@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from relay_tune.codegen.compiled_program import CompiledProgram
-from relay_tune.codegen.library_text import NO_MEMORY, SUCCESS, WRONG_PROCESSOR
+from relay_tune.codegen.library_text import INDEX_OUT_OF_RANGE, NO_MEMORY, SUCCESS, WRONG_PROCESSOR
 from relay_tune.ir.types import TensorType
 
 _TEMPLATE = """\
@@ -30,6 +30,7 @@ extern "C" {{
 #define {upper}_SUCCESS {success}
 #define {upper}_NO_MEMORY {no_memory}
 #define {upper}_WRONG_PROCESSOR {wrong_processor}
+#define {upper}_INDEX_OUT_OF_RANGE {index_out_of_range} /* this and all above */
 
 /*
  * Run the network. Each pointer leads to a dense row-major tensor of the caller; outputs must not
@@ -37,6 +38,13 @@ extern "C" {{
  * May be called from several threads at the same time.
  */
 int {name}_run(const void* const* inputs, void* const* outputs, int threads);
+
+/* What a result of {name}_run means, in words; NULL for other numbers. */
+const char* {name}_message(int status);
+
+/* The index that was out of range in the last run that ended so, and the size of its axis. */
+int64_t {name}_failed_index(void);
+int64_t {name}_failed_size(void);
 
 /* Free memory and end the worker threads; call it before dlclose. A later run starts them again. */
 void {name}_destroy(void);
@@ -64,6 +72,7 @@ def library_header(program: CompiledProgram, name: str) -> str:
         success=SUCCESS,
         no_memory=NO_MEMORY,
         wrong_processor=WRONG_PROCESSOR,
+        index_out_of_range=INDEX_OUT_OF_RANGE,
         accessors="\n\n".join(_accessors(name, side) for side in ("input", "output")),
     )
 

@@ -11,14 +11,22 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from relay_tune.codegen.compiled_program import MAIN_SYMBOL, CompiledProgram
+from relay_tune.codegen.index_checks import STATUS_SYMBOL
 from relay_tune.codegen.processor_features import support_text
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType
 
 CONSTANTS_SYMBOL = "relay_tune_constants"
 
-SUCCESS, NO_MEMORY, WRONG_PROCESSOR = 0, 1, 2
-"""What NAME_run returns."""
+SUCCESS, NO_MEMORY, WRONG_PROCESSOR, INDEX_OUT_OF_RANGE = 0, 1, 2, 3
+"""What NAME_run returns; INDEX_OUT_OF_RANGE and above tell whose index it is."""
+
+_MESSAGES = (
+    "There was no error.",
+    "There is no memory for the intermediate tensors of the model.",
+    "The model is made for another processor.",
+)
+"""What they mean."""
 
 _RUN = """\
 define i32 @{name}_run(ptr %inputs, ptr %outputs, i32 %wanted) nounwind {{
@@ -52,6 +60,7 @@ fill:
   %count = select i1 %given, i32 %wanted, i32 {threads}
   %threads = zext i32 %count to i64
   call void @relay_tune_run(ptr @{main}, ptr %table, i64 %threads)
+{check}
   %pair = cmpxchg ptr @workspace, ptr null, ptr %memory acq_rel acquire
   %put = extractvalue {{ ptr, i1 }} %pair, 1
   br i1 %put, label %done, label %drop
@@ -59,7 +68,7 @@ drop:
   call void @free(ptr %memory)
   br label %done
 done:
-  ret i32 {success}
+  ret i32 %result
 poor:
   ret i32 {no_memory}
 unable:
@@ -89,6 +98,9 @@ def library_text(program: CompiledProgram, name: str) -> str:
         "declare i32 @posix_memalign(ptr, i64, i64)",
         "declare void @free(ptr)",
     ]
+    if program.checks:
+        lines.append(f"declare i64 @{STATUS_SYMBOL}(ptr, ptr)")
+    lines += _error_lines(name, [*_MESSAGES, *(check.message for check in program.checks)])
     lines += _accessors(f"{name}_input", program.inputs)
     lines += _accessors(f"{name}_output", program.outputs)
     support = support_text("supported", program.target.triple, program.features)
@@ -103,10 +115,46 @@ def _run_text(program: CompiledProgram, name: str) -> str:
         workspace=max(program.workspace_bytes, 64),
         stores="\n".join(_table_lines(program)),
         threads=program.threads,
-        success=SUCCESS,
+        check=_check_text(program),
         no_memory=NO_MEMORY,
         wrong_processor=WRONG_PROCESSOR,
     )
+
+
+def _check_text(program: CompiledProgram) -> str:
+    """The result of a run; of one with an index out of range, the index is kept."""
+    if not program.checks:
+        return f"  %result = add i32 0, {SUCCESS}"
+    return f"""\
+  %found = alloca [2 x i64], align 8
+  %failure = call i64 @{STATUS_SYMBOL}(ptr %table, ptr %found)
+  %fits = icmp eq i64 %failure, 0
+  %narrow = trunc i64 %failure to i32
+  %number = add i32 %narrow, {INDEX_OUT_OF_RANGE - 1}
+  %result = select i1 %fits, i32 {SUCCESS}, i32 %number
+  br i1 %fits, label %finish, label %keep
+keep:
+  %index = load i64, ptr %found, align 8
+  %size_at = getelementptr i64, ptr %found, i64 1
+  %size = load i64, ptr %size_at, align 8
+  store atomic i64 %index, ptr @failed_index monotonic, align 8
+  store atomic i64 %size, ptr @failed_size monotonic, align 8
+  br label %finish
+finish:"""
+
+
+def _error_lines(name: str, messages: Sequence[str]) -> list[str]:
+    """NAME_message(status), and the index and the size of the last run that failed at one."""
+    words = [f"failed_{word}" for word in ("index", "size")]
+    return [
+        *(f"@{word} = internal global i64 -1, align 8" for word in words),
+        *(
+            f"define i64 @{name}_{word}() nounwind {{\n"
+            f"  %value = load atomic i64, ptr @{word} monotonic, align 8\n  ret i64 %value\n}}"
+            for word in words
+        ),
+        *_pointer_table(f"{name}_message", [string_constant(message) for message in messages]),
+    ]
 
 
 def _table_lines(program: CompiledProgram) -> list[str]:

@@ -41,7 +41,8 @@ from relay_tune.first_order.split_epilogue import (
 )
 from relay_tune.first_order.terminators import TailCall
 from relay_tune.first_order.values import new_registers
-from relay_tune.ir.expr import Function
+from relay_tune.ir.expr import Call, Function
+from relay_tune.op.index_check import index_extent
 from relay_tune.typing.call_graph import strongly_connected
 
 BATCH_ROWS = (64, 16, 12, 8, 6, 4, 2)
@@ -122,14 +123,25 @@ def _reachable(names: Iterable[str], uses: Mapping[str, tuple[str, ...]]) -> set
 
 
 def _looks(group: tuple[str, ...], program: FirstOrderProgram) -> bool:
-    """Whether functions make numbers in registers of the elements of tensors."""
+    """Whether functions make numbers in registers of the elements of tensors.
+
+    Checks of indices count for nothing: they come before kernels that would wait for the indices.
+    """
     return any(
         any(isinstance(result.kind, ScalarKind) for result in instruction.results)
         and any(is_counted(operand.kind) for operand in instruction.borrowed)
         for name in group
         for instruction in _instructions(program.functions[name])
-        if isinstance(instruction, RunKernel | Reshape)
+        if isinstance(instruction, RunKernel | Reshape) and not _is_extent(instruction)
     )
+
+
+def _is_extent(instruction: Instruction) -> bool:
+    """Whether an instruction finds what a check of indices asks for."""
+    if not isinstance(instruction, RunKernel):
+        return False
+    body = instruction.primitive.body
+    return isinstance(body, Call) and body.callee is index_extent
 
 
 def _instructions(function: FirstOrderFunction) -> Iterator[Instruction]:

@@ -154,6 +154,30 @@ class CheckSize(Instruction):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class CheckIndices(Instruction):
+    """Fail with a message unless indices are in range.
+
+    Attributes:
+        indices: the indices; where there are none, none is out of range.
+        extent: the extents of their coordinates (`relay_tune.op.index_check`).
+        sizes: for each coordinate the size of its axis, as factors.
+        message: what is said where an index is outside.
+    """
+
+    indices: Register
+    extent: Register
+    sizes: tuple[tuple[int | SizeOf, ...], ...]
+    message: str
+
+    @property
+    def borrowed(self) -> tuple[Register, ...]:
+        """The extent, and the tensors whose sizes are read."""
+        factors = (factor for size in self.sizes for factor in size)
+        tensors = [factor.tensor for factor in factors if isinstance(factor, SizeOf)]
+        return (self.indices, self.extent, *dict.fromkeys(tensors))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class MakeObject(OneResult):
     """A new object; one without fields is static."""
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from relay_tune.first_order.instructions import (
     CallFunction,
+    CheckIndices,
     CheckSize,
     Register,
     Release,
@@ -23,7 +24,7 @@ from relay_tune.first_order.kinds import TensorKind
 from relay_tune.first_order.program import Block, FirstOrderFunction, FirstOrderProgram
 from relay_tune.first_order.terminators import TailCall
 
-_READS = (RunKernel, CheckSize, Release)
+_READS = (RunKernel, CheckIndices, CheckSize, Release)
 
 
 def with_lent_inputs(program: FirstOrderProgram) -> FirstOrderProgram:

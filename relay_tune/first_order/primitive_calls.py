@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from relay_tune.errors import NoNativeCodeError
 from relay_tune.first_order.block_builder import BlockBuilder
+from relay_tune.first_order.index_checks import lower_index_check
 from relay_tune.first_order.instructions import ComputeScalars, Register, Reshape, RunKernel
 from relay_tune.first_order.kinds import component_types, function_type
 from relay_tune.first_order.open_primitive import is_open_primitive, open_primitive
@@ -11,6 +12,7 @@ from relay_tune.first_order.values import Value, new_registers, unflatten
 from relay_tune.ir.expr import Function
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.op.lower import lower_function
+from relay_tune.op.primitive_views import index_check
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Reduce, Tensor
 from relay_tune.tensor.tensor import Computed, Input
@@ -20,6 +22,9 @@ def lower_primitive_call(
     builder: BlockBuilder, primitive: Function, inputs: tuple[Register, ...]
 ) -> Value:
     """Write the call of a primitive; its value."""
+    check = index_check(primitive)
+    if check is not None:
+        return lower_index_check(builder, check, dict(zip(primitive.params, inputs, strict=True)))
     result_type = function_type(primitive).result
     outputs = new_registers(result_type)
     if primitive.attributes.get("ReshapeOnly") == 1 and len(inputs) == len(outputs) == 1:

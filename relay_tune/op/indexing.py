@@ -1,6 +1,8 @@
-"""Reads at positions that are data: take, gather, gather_nd, adv_index.
+"""Reads at indices that are data: take, gather, gather_nd, adv_index.
 
-A position outside of the data is moved to the nearest one inside; nothing is read out of bounds.
+Negative indices count from the end; `take` has other modes. An index out of range is an error of
+the program (`relay_tune.op.index_check`); what is computed here reads at the nearest one inside, so
+that nothing is read out of bounds.
 """
 
 from __future__ import annotations
@@ -36,8 +38,9 @@ class TakeAttributes(Attributes):
     Attributes:
         axis: the axis that is indexed; None: the flattened data.
         batch_dims: so many leading axes of data and indices belong together.
-        mode: "clip": positions are forced into the axis; "wrap": taken modulo its size;
-            "fast": positions are promised to be inside.
+        mode: what becomes of indices outside of the axis; "clip": they are forced into it;
+            "wrap": taken modulo its size; "fast": it is promised that there are none; "raise":
+            negative ones count from the end, and others are errors.
     """
 
     axis: int | None = None
@@ -70,9 +73,13 @@ class GatherNdAttributes(Attributes):
 
 
 def _take_position(mode: str, index: Scalar, size: int) -> Scalar:
-    if mode == "wrap":
-        return binary("floormod", cast(index, INDEX), size)
-    return clamp_index(index, size)
+    match mode:
+        case "wrap":
+            return binary("floormod", cast(index, INDEX), size)
+        case "raise":
+            return clamp_index(index_from_end(index, size), size)
+        case _:
+            return clamp_index(index, size)
 
 
 def _batch_dims(attributes: TakeAttributes, rank: int) -> int:
@@ -99,14 +106,25 @@ def _take(attributes: TakeAttributes, inputs: Any, types: Any) -> list[Any]:
     return [moved("take", types[0], data, place)]
 
 
+def _positions(mode: str, indices: Array, size: int) -> Array:
+    if mode == "wrap":
+        return indices % size
+    return _from_end(indices, size) if mode == "raise" else np.clip(indices, 0, size - 1)
+
+
+def _from_end(indices: Array, size: int) -> Array:
+    """Indices, of which negative ones count from the end, as the kernels read them."""
+    wide = indices.astype(np.int64)
+    return np.clip(np.where(wide < 0, wide + size, wide), 0, size - 1)
+
+
 def _take_reference(attributes: TakeAttributes, data: Array, indices: Array) -> Array:
     if attributes.axis is None:
         data, axis = data.reshape(-1), 0
     else:
         axis = attributes.axis % data.ndim
     size = data.shape[axis]
-    given = indices.astype(np.int64)
-    positions = given % size if attributes.mode == "wrap" else np.clip(given, 0, size - 1)
+    positions = _positions(attributes.mode, indices.astype(np.int64), size)
     batch = _batch_dims(attributes, indices.ndim)
     if not batch:
         return np.asarray(np.take(data, positions, axis))
@@ -121,7 +139,8 @@ def _gather(attributes: GatherAttributes, inputs: Any, types: Any) -> list[Any]:
     axis = attributes.axis % data.rank
 
     def place(*output: Scalar) -> list[Scalar]:
-        position = clamp_index(load_at(indices, output), data.shape[axis])
+        size = data.shape[axis]
+        position = clamp_index(index_from_end(load_at(indices, output), size), size)
         return [*output[:axis], position, *output[axis + 1 :]]
 
     return [moved("gather", types[0], data, place)]
@@ -131,7 +150,7 @@ def _gather_reference(attributes: GatherAttributes, data: Array, indices: Array)
     axis = attributes.axis % data.ndim
     cut = tuple(slice(size) for size in indices.shape)
     rows = data[cut[:axis] + (slice(None),) + cut[axis + 1 :]]
-    positions = np.clip(indices.astype(np.int64), 0, data.shape[axis] - 1)
+    positions = _from_end(indices, data.shape[axis])
     return np.take_along_axis(rows, positions, axis)
 
 
@@ -142,8 +161,8 @@ def _gather_nd(attributes: GatherNdAttributes, inputs: Any, types: Any) -> list[
     def place(*output: Scalar) -> list[Scalar]:
         positions = output[: indices.rank - 1]
         coordinates = [
-            clamp_index(indices[(n, *positions)], data.shape[batch + n])
-            for n in range(indices.shape[0])
+            clamp_index(index_from_end(indices[(n, *positions)], size), size)
+            for n, size in enumerate(data.shape[batch : batch + indices.shape[0]])
         ]
         return [*output[:batch], *coordinates, *output[indices.rank - 1 :]]
 
@@ -158,7 +177,7 @@ def _gather_nd_reference(attributes: GatherNdAttributes, data: Array, indices: A
         for axis, size in enumerate(data.shape[:batch])
     ]
     for n, row in enumerate(indices):
-        coordinates.append(np.clip(row.astype(np.int64), 0, data.shape[batch + n] - 1))
+        coordinates.append(_from_end(row, data.shape[batch + n]))
     return np.asarray(data[tuple(coordinates)])
 
 
@@ -180,8 +199,7 @@ def _advanced_index_reference(attributes: Attributes, inputs: tuple[Array, ...])
     data, *indices = inputs
     chosen = []
     for index, size in zip(indices, data.shape, strict=False):
-        position = index.astype(np.int64)
-        chosen.append(np.clip(np.where(position < 0, position + size, position), 0, size - 1))
+        chosen.append(_from_end(index, size))
     return np.asarray(data[tuple(chosen)])
 
 

@@ -5,15 +5,18 @@ The attributes are written by fusion and read where memory is planned:
     ReshapeOnly=1       the argument with another shape
     ViewOffset=n        a piece of the argument's memory, from its element n on
     JoinOnly=1          the arguments one after the other, so that each can be computed in its place
+    IndexCheck=1        the first argument, after a check of indices (`relay_tune.op.index_check`)
 
-Such a function is an ordinary one otherwise, and may be run like any other.
+Such a function is an ordinary one otherwise, and may be run like any other; but a check of indices
+is no code of a kernel.
 """
 
 from __future__ import annotations
 
-from relay_tune.ir.expr import Function
+from relay_tune.ir.expr import Call, Function
 
 RESHAPE_ONLY, VIEW_OFFSET, JOIN_ONLY = "ReshapeOnly", "ViewOffset", "JoinOnly"
+INDEX_CHECK = "IndexCheck"
 
 
 def view_offset(function: Function) -> int | None:
@@ -29,6 +32,14 @@ def is_join(function: Function) -> bool:
     return function.attributes.get(JOIN_ONLY) == 1
 
 
+def index_check(function: Function) -> Call | None:
+    """The call of check_indices that is all of a primitive; None if it is something else."""
+    if function.attributes.get(INDEX_CHECK) != 1 or not isinstance(function.body, Call):
+        return None
+    return function.body
+
+
 def computes_nothing(function: Function) -> bool:
-    """Whether this is a view or a join."""
-    return view_offset(function) is not None or is_join(function)
+    """Whether this is a view, a join, or a check of indices."""
+    is_check = index_check(function) is not None
+    return is_check or view_offset(function) is not None or is_join(function)

@@ -1,6 +1,7 @@
 """Writes at positions that are data: scatter_elements, scatter_nd.
 
-Negative positions count from the end; updates at positions outside of the data are left out.
+Negative indices count from the end. An index out of range is an error of the program
+(`relay_tune.op.index_check`); what is computed here leaves its update out.
 """
 
 from __future__ import annotations

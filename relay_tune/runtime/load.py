@@ -14,7 +14,7 @@ import numpy as np
 
 from relay_tune.arguments import path_argument
 from relay_tune.codegen.export import METADATA_FORMAT
-from relay_tune.codegen.library_text import NO_MEMORY, SUCCESS
+from relay_tune.codegen.library_text import INDEX_OUT_OF_RANGE, NO_MEMORY, SUCCESS
 from relay_tune.codegen.programs.library import PROGRAM_KIND
 from relay_tune.errors import InputError, RelayError
 from relay_tune.first_order.lower_program import described_program
@@ -22,6 +22,7 @@ from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.types import FuncType, TensorType, TupleType
+from relay_tune.op.index_check import index_error
 from relay_tune.runtime.call_inputs import address_of
 from relay_tune.runtime.direct.call import direct_call
 from relay_tune.runtime.direct.callee import library_callee
@@ -79,6 +80,11 @@ class LoadedModel(Executable):
         self._run = library[f"{metadata.name}_run"]
         self._run.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
         self._run.restype = ctypes.c_int
+        self._message = library[f"{metadata.name}_message"]
+        self._message.restype = ctypes.c_char_p
+        self._failed = [library[f"{metadata.name}_failed_{word}"] for word in ("index", "size")]
+        for function in self._failed:
+            function.restype = ctypes.c_int64
         self._input_table = ctypes.c_void_p * len(metadata.inputs)
         self._output_table = ctypes.c_void_p * len(metadata.outputs)
         self._output_types = [
@@ -89,7 +95,7 @@ class LoadedModel(Executable):
         self._direct = direct_call(
             inputs,
             TupleType(tuple(outputs.values())),
-            lambda: library_callee(self._run, len(inputs), len(outputs), _error),
+            lambda: library_callee(self._run, len(inputs), len(outputs), self._error),
             Lock(),
         )
 
@@ -107,17 +113,19 @@ class LoadedModel(Executable):
             threads,
         )
         if status != SUCCESS:
-            raise _error(status)
+            raise self._error(status)
 
-
-def _error(status: int) -> Exception:
-    """What the status of a run that failed means."""
-    if status == NO_MEMORY:
-        return MemoryError("There is no memory for the intermediate tensors of the model.")
-    return InputError(
-        "The model is made for another processor.",
-        remedy="Build it again with --target for this machine, or native on it.",
-    )
+    def _error(self, status: int) -> Exception:
+        """What the status of a run that failed means."""
+        message = bytes(self._message(status) or b"").decode()
+        if status == NO_MEMORY:
+            return MemoryError(message)
+        if status >= INDEX_OUT_OF_RANGE:
+            index, size = (int(function()) for function in self._failed)
+            return index_error(message, index, size)
+        return InputError(
+            message, remedy="Build it again with --target for this machine, or native on it."
+        )
 
 
 def _metadata(description: bytes, path: str | Path) -> LibraryMetadata:

@@ -13,6 +13,7 @@ import numpy as np
 
 from relay_tune.codegen.compiled_program import MAIN_SYMBOL, CompiledProgram
 from relay_tune.codegen.compiler import LoadedCode, compile_text
+from relay_tune.codegen.index_checks import STATUS_SYMBOL
 from relay_tune.codegen.main_function import main_text
 from relay_tune.codegen.repeat_function import (
     MEASURED_SYMBOL,
@@ -27,6 +28,7 @@ from relay_tune.runtime.aligned_memory import aligned_array, aligned_bytes
 from relay_tune.runtime.call_inputs import address_of
 from relay_tune.runtime.direct.call import DirectCall, direct_call
 from relay_tune.runtime.direct.callee import network_callee
+from relay_tune.runtime.index_status import IndexStatus
 from relay_tune.runtime.processor_check import check_features
 from relay_tune.runtime.threads import thread_pool
 from relay_tune.runtime.trace import EventBuffer, Trace
@@ -48,7 +50,8 @@ class NativeProgram:
         check_features(program.target.triple, program.features, str(program.target))
         self._program = program
         self._pool = thread_pool()
-        symbols = (MAIN_SYMBOL, *program.kernel_symbols)
+        checked = (STATUS_SYMBOL,) if program.checks else ()
+        symbols = (MAIN_SYMBOL, *checked, *program.kernel_symbols)
         self._code = LoadedCode(program.objects, symbols, self._pool.imports)
         self._main = self._code.address(MAIN_SYMBOL)
         self._lock = threading.Lock()
@@ -57,9 +60,14 @@ class NativeProgram:
         self._table[program.workspace_slot] = self._workspace.ctypes.data
         self._table[program.workspace_slot + 1] = program.constants.array().ctypes.data
         self._outputs = [_form(type_) for type_ in program.outputs.values()]
+        checks = program.checks
+        self._status = IndexStatus(self._code, self._table, checks) if checks else None
 
     def run(self, inputs: Sequence[np.ndarray], threads: int) -> list[np.ndarray]:
-        """The outputs, in new arrays; the inputs must have exactly the program's types."""
+        """The outputs, in new arrays; the inputs must have exactly the program's types.
+
+        Raises IndexRangeError where an index among the inputs, or computed, is out of range.
+        """
         outputs = [np.empty(shape, dtype) for shape, dtype in self._outputs]
         self.run_into(inputs, threads, outputs)
         return outputs
@@ -67,10 +75,12 @@ class NativeProgram:
     def run_into(
         self, inputs: Sequence[np.ndarray], threads: int, outputs: Sequence[np.ndarray]
     ) -> None:
-        """Fill arrays that have exactly the types of the outputs."""
+        """Fill arrays that have exactly the types of the outputs; raises as `run` does."""
         with self._lock:
             self._fill_table(inputs, outputs)
             self._pool.run(self._main, self._table, threads)
+            if self._status is not None:
+                self._status.require_valid()
 
     def makes(self, outputs: Sequence[np.ndarray]) -> bool:
         """Whether arrays have the types of the outputs."""
@@ -83,7 +93,7 @@ class NativeProgram:
         return direct_call(
             inputs,
             TupleType(tuple(outputs.values())),
-            lambda: network_callee(self._main, self._table, len(inputs)),
+            lambda: network_callee(self._main, self._table, len(inputs), self._status),
             self._lock,
         )
 

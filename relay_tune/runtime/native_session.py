@@ -18,6 +18,8 @@ from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.program_text import entry_symbol
 from relay_tune.codegen.programs.read_text import READ_SYMBOLS
 from relay_tune.codegen.programs.session import (
+    FAILED_INDEX,
+    FAILED_SIZE,
     FIRST_MESSAGE,
     NO_ERROR,
     NO_MEMORY,
@@ -26,6 +28,7 @@ from relay_tune.codegen.programs.session import (
 )
 from relay_tune.codegen.programs.session_text import SESSION_SYMBOLS
 from relay_tune.errors import RelayError
+from relay_tune.op.index_check import index_error
 from relay_tune.runtime.call_inputs import address_of
 from relay_tune.runtime.processor_check import check_features
 from relay_tune.runtime.threads import thread_pool
@@ -159,7 +162,12 @@ class NativeSession:
                 TOO_DEEP_MESSAGE,
                 remedy="Check that the recursion ends, or make the recursive call the last step.",
             )
-        return RelayError(self.functions.messages[status - FIRST_MESSAGE])
+        message = self.functions.messages[status - FIRST_MESSAGE]
+        index, size = (
+            ctypes.c_int64.from_address(self.address + offset).value
+            for offset in (FAILED_INDEX, FAILED_SIZE)
+        )
+        return RelayError(message) if size < 0 else index_error(message, index, size)
 
     def build(self, codes: int, count: int, leaves: int, stack: int) -> int:
         """The address of the value that so many codes describe; MemoryError if there is no room.

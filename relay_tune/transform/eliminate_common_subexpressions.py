@@ -14,6 +14,8 @@ from relay_tune.ir.expr import Attributes, Call, Constant, Expr, Tuple, TupleGet
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import rewrite
+from relay_tune.op.index_uses import can_fail
+from relay_tune.transform.branches.activation import has_branches
 from relay_tune.transform.module_pass import map_scopes, same_scope
 
 
@@ -33,11 +35,15 @@ class EliminateCommonSubexpressions:
         return map_scopes(module, self._merge)
 
     def _merge(self, body: Expr) -> Expr:
-        """Hash consing: children are merged first, so equal children are the same object."""
+        """Hash consing: children are merged first, so equal children are the same object.
+
+        Calls of two branches that can fail stay apart: neither branch may be taken.
+        """
         known: dict[Hashable, Expr] = {}
+        branches = has_branches(body)
 
         def visit(node: Expr) -> Expr:
-            key = self._key(node)
+            key = None if branches and can_fail(node) else self._key(node)
             return node if key is None else known.setdefault(key, node)
 
         return rewrite(body, visit, enter=same_scope)

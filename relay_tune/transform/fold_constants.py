@@ -18,6 +18,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op.elements import integer_shape
+from relay_tune.op.index_uses import require_valid_indices
 from relay_tune.transform.matching import attribute, operator_name, static_shape
 from relay_tune.transform.module_pass import rewrite_calls
 from relay_tune.transform.typed import constant_of, resolved_item, tuple_of
@@ -66,6 +67,7 @@ class FoldConstants:
         known = [value for value in values if value is not None]
         if len(known) != len(values) or self._grows_too_much(node):
             return node
+        require_valid_indices(node, known)
         attributes = node.attributes if node.attributes is not None else operator.attributes()
         return _as_expression(operator.reference(attributes, *known))
 

@@ -10,12 +10,13 @@ import time
 from dataclasses import dataclass, replace
 
 from relay_tune.arguments import did_you_mean, instance_of
-from relay_tune.errors import BuildError, InputError, RelayError
+from relay_tune.errors import BuildError, IndexRangeError, InputError, RelayError
 from relay_tune.ir.module import Module
 from relay_tune.transform.branches.divide_products import DivideProducts
 from relay_tune.transform.branches.repeat_slices import RepeatSlices
 from relay_tune.transform.branches.sink_bindings import SinkBindings
 from relay_tune.transform.branches.split_tuples import SplitTuples
+from relay_tune.transform.check_indices import CheckIndices
 from relay_tune.transform.eliminate_common_subexpressions import EliminateCommonSubexpressions
 from relay_tune.transform.eliminate_dead_code import EliminateDeadCode
 from relay_tune.transform.fold_constants import FoldConstants
@@ -113,6 +114,7 @@ def default_pipeline(options: PipelineOptions | None = None) -> Pipeline:
             SimplifyExpression(),
             EliminateCommonSubexpressions(),
             EliminateDeadCode(),
+            CheckIndices(),
             RepeatSlices(),
             Fuse(chosen.maximum_group_size, chosen.slice_views),
         )
@@ -144,7 +146,7 @@ def _run(step: ModulePass, module: Module) -> Module:
     try:
         return step(module)
     except RelayError as error:
-        if isinstance(step, InferTypes):
+        if isinstance(step, InferTypes) or isinstance(error, IndexRangeError):
             raise
         raise BuildError(
             f"Pass {step.name} failed: {error.message}",

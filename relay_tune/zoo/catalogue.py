@@ -15,6 +15,8 @@ from relay_tune.ir.expr import Var
 from relay_tune.ir.known_type import known_type
 from relay_tune.ir.module import Module, require_module
 from relay_tune.ir.types import TensorType
+from relay_tune.transform.index_inputs import choices_of_inputs
+from relay_tune.typing.infer import infer_types
 from relay_tune.zoo.bert import bert_base
 from relay_tune.zoo.dcgan import dcgan
 from relay_tune.zoo.dqn import nature_dqn
@@ -27,6 +29,9 @@ from relay_tune.zoo.resnet import resnet18, resnet50
 from relay_tune.zoo.squeezenet import squeezenet1_1
 from relay_tune.zoo.vgg import vgg16
 from relay_tune.zoo.weights import Array, Weights
+
+MOST_CHOICES = 50
+"""Indices in examples are below, so that they are few rows of a table."""
 
 Builder = Callable[[Weights, int, bool], Module]
 """builder(weights, batch, small) -> a module whose `main` is the network."""
@@ -99,8 +104,8 @@ def build(name: str, *, batch: int | None = None, seed: int = 0, small: bool = F
 def example_inputs(network: Module | str, seed: int = 0, *, small: bool = False) -> dict[str, Any]:
     """Seeded random inputs, by name, for a network of the zoo or any module of tensors.
 
-    Floats are normal numbers, integers and bools are 0 or 1 (which suits tables, segments and
-    masks of any size), but `input_ids` is spread over the first 50 entries. Programs of the zoo
+    Floats are normal numbers, integers and bools are 0 or 1 (which suits segments and masks), but
+    indices are spread over the first 50 entries of their table. Programs of the zoo
     need inputs of their own, so they are given by name; `small` says which form of them is meant.
 
     Raises InputError where an input is no tensor of known size.
@@ -109,10 +114,16 @@ def example_inputs(network: Module | str, seed: int = 0, *, small: bool = False)
         return program_inputs(PROGRAMS[network], seed, small, 1)
     module = build(network, small=small) if isinstance(network, str) else require_module(network)
     random = np.random.default_rng(whole_number(seed, "seed", 0))
-    return {var.name: _example(var, random) for var in module.main.params}
+    choices = choices_of_inputs(infer_types(module))
+    most = {"input_ids": MOST_CHOICES} | choices
+    return {
+        var.name: _example(var, random, min(most.get(var.name, 2), MOST_CHOICES))
+        for var in module.main.params
+    }
 
 
-def _example(var: Var, random: np.random.Generator) -> Array:
+def _example(var: Var, random: np.random.Generator, highest: int) -> Array:
+    """A random array for an input, integers below `highest`."""
     type_ = known_type(var)
     if not isinstance(type_, TensorType):
         raise InputError(
@@ -124,8 +135,7 @@ def _example(var: Var, random: np.random.Generator) -> Array:
         raise InputError(f"The input {var.name!r} has a size that is not known.", remedy=FIX_SIZES)
     if "float" in type_.dtype:
         return random.standard_normal(shape).astype(type_.dtype)
-    highest = 50 if var.name == "input_ids" else 2
-    return random.integers(0, highest, shape).astype(type_.dtype)
+    return random.integers(0, max(highest, 1), shape).astype(type_.dtype)
 
 
 def _unknown(name: str) -> InputError:

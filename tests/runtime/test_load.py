@@ -8,10 +8,11 @@ import pytest
 import relay_tune.op  # noqa: F401
 from relay_tune.building.build import build
 from relay_tune.codegen import export
-from relay_tune.errors import InputError
+from relay_tune.errors import IndexRangeError, InputError
 from relay_tune.ir.expr import Function, Tuple, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import find_operator
+from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.load import load
 from relay_tune.runtime.model import Model
@@ -94,3 +95,20 @@ def test_metadata_of_another_version(
     path = _with_metadata(model, tmp_path / "b.so", monkeypatch, **changes)
     with pytest.raises(InputError, match="does not know"):
         load(path)
+
+
+@pytest.mark.parametrize("size", ["10", "n"])
+def test_an_index_out_of_range_ends_a_run_of_a_library(size: str, tmp_path: Path) -> None:
+    text = (
+        f"def @main(%t: Tensor[({size}, 4), float32], %i: Tensor[(2), int64]) "
+        '{ take(%t, %i, axis=0, mode="raise") }'
+    )
+    path = tmp_path / "table.so"
+    build(parse(text, source_name="f.relay"), threads=2).export(path)
+    model = load(path)
+    table = np.arange(40, dtype="float32").reshape(10, 4)
+    for _ in range(2):
+        for index in (10, -11):
+            with pytest.raises(IndexRangeError, match=f"take at f.relay:1:.* It is {index}, "):
+                model(table, np.array([3, index]))
+        np.testing.assert_array_equal(model(table, np.array([3, -10])), table[[3, 0]])

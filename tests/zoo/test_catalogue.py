@@ -8,6 +8,7 @@ from relay_tune import zoo
 from relay_tune.errors import InputError
 from relay_tune.frontend.onnx_export.to_onnx import to_onnx
 from relay_tune.ir.expr import Constant
+from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import FuncType, TensorType
 from relay_tune.runtime.interpreter.interpret import interpret
@@ -80,3 +81,13 @@ def test_unknown_name_lists_the_networks_and_the_closest() -> None:
 def test_batch_must_be_positive() -> None:
     with pytest.raises(InputError, match="at least 1"):
         zoo.build("mlp", batch=0)
+
+
+def test_examples_of_indices_are_in_range() -> None:
+    module = parse(
+        "def @main(%t: Tensor[(1, 4), float32], %i: Tensor[(40), int32], %m: Tensor[(8), bool]) "
+        '{ (take(%t, cast(%i, dtype="int64"), axis=0, mode="raise"), %m) }'
+    )
+    inputs = zoo.example_inputs(module)
+    assert not inputs["i"].any()
+    assert inputs["m"].any()

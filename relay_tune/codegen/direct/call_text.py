@@ -27,12 +27,14 @@ from relay_tune.codegen.word_table import load_entry, load_words
 
 DIRECT_CALL_SYMBOL, DIRECT_RESULTS_SYMBOL = "relay_tune_direct_call", "relay_tune_direct_results"
 
-RUN_NETWORK, RUN_LIBRARY, RUN_SESSION = (
+RUN_NETWORK, RUN_CHECKED_NETWORK, RUN_LIBRARY, RUN_SESSION = (
     "relay_tune_run_network",
+    "relay_tune_run_checked_network",
     "relay_tune_run_library",
     "relay_tune_run_session",
 )
 """The ways to run a program: `main(table, thread, threads)` on the threads of the pool,
+the same followed by `status(table, found)`,
 `NAME_run(inputs, outputs, threads)` of a library, and `main(session, inputs, outputs)`."""
 
 NO_INPUT_MEMORY = -4
@@ -103,9 +105,11 @@ def _declaration(function: tuple[str, str]) -> str:
 def _run_text() -> str:
     return _RUN.format(
         network=RUN_NETWORK,
+        checked=RUN_CHECKED_NETWORK,
         library=RUN_LIBRARY,
         session_run=RUN_SESSION,
         load_network=load_words("%call", Call.INPUTS, Call.FUNCTION),
+        load_checked=load_words("%call", Call.INPUTS, Call.FUNCTION, Call.STATUS, Call.FOUND),
         load_library=load_words("%call", Call.INPUTS, Call.OUTPUTS, Call.FUNCTION),
         load_program=load_words("%call", Call.INPUTS, Call.OUTPUTS, Call.FUNCTION, Call.SESSION),
         load_session=load_words("%call", Call.SESSION, Call.RESET),
@@ -141,6 +145,13 @@ define i64 @{network}(ptr %call, i64 %threads) nounwind {{
 {load_network}
   call void @relay_tune_run(ptr %function, ptr %inputs, i64 %threads)
   ret i64 0
+}}
+
+define i64 @{checked}(ptr %call, i64 %threads) nounwind {{
+{load_checked}
+  call void @relay_tune_run(ptr %function, ptr %inputs, i64 %threads)
+  %error = call i64 %status(ptr %inputs, ptr %found)
+  ret i64 %error
 }}
 
 define i64 @{library}(ptr %call, i64 %threads) nounwind {{

@@ -33,6 +33,7 @@ class Call(Word):
     NUMBERS, ROWS, ROW_ROOM, WIDTH    where objects are described
                          (`relay_tune.codegen.programs.read_text`)
     MADE, VALUES         the Python objects that stand for them, and a stack of values
+    STATUS, FOUND        what tells whether the indices of a network were in range, and where
     """
 
     ARGUMENT_COUNT = NUMBER
@@ -74,6 +75,8 @@ class Call(Word):
     WIDTH = NUMBER
     MADE = ADDRESS
     VALUES = ADDRESS
+    STATUS = ADDRESS
+    FOUND = ADDRESS
 
 
 class FormKind(IntEnum):

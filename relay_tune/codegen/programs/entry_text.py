@@ -22,6 +22,7 @@ from relay_tune.codegen.programs.module_writer import ModuleWriter
 from relay_tune.codegen.programs.object_writer import ObjectWriter
 from relay_tune.codegen.programs.session import (
     ERROR,
+    FAILED_SIZE,
     INPUTS,
     OUTPUTS,
     PASSED,
@@ -63,7 +64,13 @@ def entry_text(symbol: str, entry: EntryPoint, module: ModuleWriter) -> str:
             "entry:",
             writer.text(),
             "}",
-            _ENTRY.format(symbol=symbol, inputs=INPUTS, outputs=OUTPUTS, error=ERROR),
+            _ENTRY.format(
+                symbol=symbol,
+                inputs=INPUTS,
+                outputs=OUTPUTS,
+                error=ERROR,
+                failed_size=FAILED_SIZE,
+            ),
         ]
     )
 
@@ -122,6 +129,8 @@ entry:
   store ptr %outputs, ptr %outputs_at, align 8
   %error_at = getelementptr i8, ptr %session, i64 {error}
   store i64 0, ptr %error_at, align 8
+  %size_at = getelementptr i8, ptr %session, i64 {failed_size}
+  store i64 -1, ptr %size_at, align 8
   %control = call i32 @flush_subnormals()
   call void @relay_tune_enter(ptr %session, ptr @{symbol}.run)
   call void @restore_control(i32 %control)

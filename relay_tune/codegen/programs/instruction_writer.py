@@ -8,6 +8,7 @@ import numpy as np
 
 from relay_tune.codegen.llvm_types import BYTES, literal_text
 from relay_tune.codegen.programs.arguments import pass_arguments
+from relay_tune.codegen.programs.index_check_writer import write_index_check
 from relay_tune.codegen.programs.kernel_writer import write_kernel_step
 from relay_tune.codegen.programs.module_writer import ModuleWriter
 from relay_tune.codegen.programs.object_writer import ObjectWriter
@@ -18,6 +19,7 @@ from relay_tune.codegen.size_writer import SizeWriter
 from relay_tune.first_order.instructions import (
     CallClosure,
     CallFunction,
+    CheckIndices,
     CheckSize,
     ComputeScalars,
     DeferKernel,
@@ -70,6 +72,8 @@ class InstructionWriter:
                 names[instruction.result] = self._reshaped(instruction)
             case CheckSize():
                 self._check_size(instruction)
+            case CheckIndices():
+                write_index_check(instruction, objects)
             case MakeObject():
                 names[instruction.result] = self._new_object(instruction)
             case ReadField():

@@ -61,6 +61,10 @@ int {name}_main({name}_session*, const void* const* inputs, void* const* outputs
 /* What an error means. */
 const char* {name}_message(int error);
 
+/* After a run that met an index out of range: the index, and the size of its axis (else -1). */
+int64_t {name}_failed_index(const {name}_session*);
+int64_t {name}_failed_size(const {name}_session*);
+
 {name}_value* {name}_retain({name}_value*);
 void {name}_release({name}_session*, {name}_value*);
 

@@ -7,7 +7,7 @@ from relay_tune.codegen.processor_features import support_text
 from relay_tune.codegen.programs.c_interface import CConstructor, c_constructors
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.program_text import entry_symbol
-from relay_tune.codegen.programs.session import TOO_DEEP_MESSAGE
+from relay_tune.codegen.programs.session import FAILED_INDEX, FAILED_SIZE, TOO_DEEP_MESSAGE
 from relay_tune.codegen.programs.values import stored_type
 from relay_tune.first_order.layouts import (
     TENSOR_DATA,
@@ -39,6 +39,8 @@ def program_library_text(program: CompiledFunctions, name: str) -> str:
                 entry=entry_symbol("main"),
                 messages=len(messages),
                 data=TENSOR_DATA,
+                failed_index=FAILED_INDEX,
+                failed_size=FAILED_SIZE,
             ),
             *([_OPEN_TEMPLATE.format(name=name, sizes=TENSOR_SHAPE)] if is_open else []),
             *(_constructor(made, name) for made in c_constructors(program.program)),
@@ -157,6 +159,18 @@ look:
   ret ptr %message
 unknown:
   ret ptr null
+}}
+
+define i64 @{name}_failed_index(ptr %session) nounwind {{
+  %at = getelementptr i8, ptr %session, i64 {failed_index}
+  %value = load i64, ptr %at, align 8
+  ret i64 %value
+}}
+
+define i64 @{name}_failed_size(ptr %session) nounwind {{
+  %at = getelementptr i8, ptr %session, i64 {failed_size}
+  %value = load i64, ptr %at, align 8
+  ret i64 %value
 }}
 
 define ptr @{name}_retain(ptr %object) nounwind {{

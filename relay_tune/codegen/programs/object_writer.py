@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from relay_tune.codegen.arithmetic import Arithmetic
 from relay_tune.codegen.function_writer import FunctionWriter, Lines
@@ -147,13 +147,14 @@ class ObjectWriter:
         """Note that so many values are passed through the session at a time."""
         self._module.passed = max(self._module.passed, count)
 
-    def require(self, fits: str, message: str) -> None:
-        """Fail with a message unless a condition holds."""
+    def require(self, fits: str, message: str, note: Callable[[], None] = lambda: None) -> None:
+        """Fail with a message unless a condition holds; `note` writes what is done before."""
         writer = self.writer
         error = self._module.message_number(message)
         label = writer.fresh("fits").removeprefix("%")
         writer.line(f"br i1 {fits}, label %{label}, label %{label}.not")
         writer.start_block(f"{label}.not")
+        note()
         writer.line(f"call void @fail(ptr %session, i64 {error})")
         writer.line("unreachable")
         writer.start_block(label)

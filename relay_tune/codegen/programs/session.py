@@ -8,7 +8,9 @@ offset 0     the caller's stack pointer while a program runs
        40    inputs, 48 outputs: the tables of the current call
        56    threads
        64    how many kernels wait, 72 the greatest depth of their results, 80 the results' bytes
-       88    the free list of each size class
+       88    the index that ended the last run because it was out of range, 96 the size of its axis,
+             -1 if there was none
+       104   the free list of each size class
        ...   values between functions: results beyond the first, arguments beyond the registers
        ...   the kernels that wait (`relay_tune.codegen.programs.queue_text`)
 """
@@ -19,7 +21,8 @@ from relay_tune.first_order.layouts import SIZE_CLASSES
 
 SAVED_STACK, STACK_TOP, STACK_LIMIT, ERROR, REGIONS, INPUTS, OUTPUTS, THREADS = range(0, 64, 8)
 QUEUED, DEEPEST, QUEUED_BYTES = range(64, 88, 8)
-FREE_LISTS = 88
+FAILED_INDEX, FAILED_SIZE = 88, 96
+FREE_LISTS = 104
 PASSED = FREE_LISTS + 8 * SIZE_CLASSES
 
 STACK_BYTES = 256 << 20

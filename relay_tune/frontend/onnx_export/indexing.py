@@ -20,11 +20,13 @@ def _positions(call: OperatorCall, size: int, mode: str) -> str:
     value = call.graph.value_of(name)
     if value is not None:
         given = value.astype(np.int64)
+        if mode == "raise":
+            return call.graph.constant(given, "positions")
         inside = given % size if mode == "wrap" else np.clip(given, 0, size - 1)
         return call.graph.constant(inside, "positions")
     if dtype not in ("int32", "int64"):
         name, dtype = call.cast(name, "int64"), "int64"
-    if mode == "fast":
+    if mode in ("fast", "raise"):
         return name
     if mode == "wrap":
         return call.node("Mod", name, call.like(size, dtype))
@@ -44,7 +46,7 @@ def _take(call: OperatorCall) -> str:
 
 def _gather(call: OperatorCall) -> str:
     axis = call.attributes.axis
-    positions = _positions(call, call.shape()[axis], "clip")
+    positions = _positions(call, call.shape()[axis], "raise")
     return call.node("GatherElements", call.input(0), positions, axis=axis)
 
 

@@ -22,6 +22,7 @@ from relay_tune.ir.expr import Call, Constant, Expr, Tuple, TupleGetItem
 from relay_tune.ir.operator import FusionKind, Operator, RelationError, find_operator
 from relay_tune.ir.traversal import free_vars
 from relay_tune.ir.types import IncompleteType, TensorType, TupleType, Type
+from relay_tune.op.index_uses import require_valid_indices
 from relay_tune.typing.type_text import type_text
 
 LARGEST_FOLDED_TENSOR = 1 << 16
@@ -115,6 +116,7 @@ class Builder:
             raise RelationError(f"operator {name} leaves its result type open")
         constants = [_constant_value(each) for each in arguments]
         if _is_foldable(operator, constants, result):
+            require_valid_indices(operator(*arguments, **attributes), constants)
             return self._folded(operator, record, constants, result)
         return Call(operator, arguments, record, type=result)
 

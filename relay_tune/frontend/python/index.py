@@ -82,23 +82,14 @@ def _tensor_part(value: Expr, entries: Sequence[Entry], indices: Sequence[Expr])
     for axis in reversed(range(len(axes))):
         match axes[axis]:
             case ("at", index):
-                value = _taken(value, index, axis)
+                value = take(value, constant(index), axis=axis, mode="raise")
             case ("given", place):
-                value = take(value, indices[place], axis=axis)
+                value = take(value, indices[place], axis=axis, mode="raise")
     kept = [entry for entry in entries if entry[0] in ("new", "slice")]
     for place, entry in enumerate(kept):
         if entry[0] == "new":
             value = expand_dims(value, axis=place)
     return value
-
-
-def _taken(value: Expr, index: int, axis: int) -> Expr:
-    if index >= 0:
-        return take(value, constant(index), axis=axis)
-    last = strided_slice(
-        value, begin=(index,), end=(index + 1 or _FAR,), strides=(1,), axes=(axis,)
-    )
-    return take(last, constant(0), axis=axis)
 
 
 _FAR = 2**31 - 1

@@ -111,6 +111,12 @@ class OperatorCalls(Values, ABC):
                 remedy="Give attributes by name.",
             )
         given = [*keywords, *node.keywords]
+        named = {keyword.arg for keyword in given}
+        given += [
+            ast.keyword(name, ast.copy_location(ast.Constant(value), node))
+            for name, value in form.defaults
+            if name not in named
+        ]
         return self.call_operator(operator, arguments[:count], given, node, scope, receiver)
 
     def call_operator(

@@ -47,10 +47,12 @@ class Form:
     Attributes:
         operator: its name in Relay.
         attributes: the names of the positional arguments that follow the tensors.
+        defaults: attributes that numpy has other defaults for than Relay.
     """
 
     operator: str
     attributes: tuple[str, ...] = ()
+    defaults: tuple[tuple[str, str], ...] = ()
 
 
 def _same(names: str, *attributes: str) -> dict[str, Form]:
@@ -78,7 +80,7 @@ NUMPY: Mapping[str, Form] = MappingProxyType(
         "absolute": Form("abs"),
         "reshape": Form("reshape", ("newshape",)),
         "transpose": Form("transpose", ("axes",)),
-        "take": Form("take", ("axis",)),
+        "take": Form("take", ("axis",), (("mode", "raise"),)),
         "cumsum": Form("cumsum", ("axis",)),
     }
 )
@@ -90,7 +92,7 @@ METHODS: Mapping[str, Form] = MappingProxyType(
         "clip": Form("clip", ("a_min", "a_max")),
         "reshape": Form("reshape", ("newshape",)),
         "transpose": Form("transpose", ("axes",)),
-        "take": Form("take", ("axis",)),
+        "take": Form("take", ("axis",), (("mode", "raise"),)),
     }
 )
 """Methods of tensors; reshape and transpose also take their numbers one by one."""

@@ -6,10 +6,16 @@ import ctypes
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from relay_tune.codegen.direct.call_text import RUN_LIBRARY, RUN_NETWORK, RUN_SESSION
+from relay_tune.codegen.direct.call_text import (
+    RUN_CHECKED_NETWORK,
+    RUN_LIBRARY,
+    RUN_NETWORK,
+    RUN_SESSION,
+)
 from relay_tune.codegen.direct.words import Call
 from relay_tune.codegen.word_table import WORD
 from relay_tune.runtime.direct.code import direct_code, function_address, new_words
+from relay_tune.runtime.index_status import IndexStatus
 from relay_tune.runtime.native_session import NativeSession
 
 Table = ctypes.Array[ctypes.c_void_p]
@@ -36,11 +42,21 @@ class Callee:
     kept: tuple[object, ...] = field(default=())
 
 
-def network_callee(function: int, table: Table, inputs: int) -> Callee:
-    """The main function of a network, whose table begins with so many inputs, then outputs."""
+def network_callee(
+    function: int, table: Table, inputs: int, status: IndexStatus | None = None
+) -> Callee:
+    """The main function of a network, whose table begins with so many inputs, then outputs.
+
+    `status` tells whether the indices of a run were in range, where there are some.
+    """
     start = ctypes.addressof(table)
     words = {Call.WAY: direct_code().address(RUN_NETWORK), Call.FUNCTION: function}
-    return Callee(words, start, start + WORD * inputs, _no_error, kept=(table,))
+    if status is None:
+        return Callee(words, start, start + WORD * inputs, _no_error, kept=(table,))
+    words[Call.WAY] = direct_code().address(RUN_CHECKED_NETWORK)
+    words[Call.STATUS] = status.address
+    words[Call.FOUND] = ctypes.addressof(status.found)
+    return Callee(words, start, start + WORD * inputs, status.error, kept=(table, status))
 
 
 def library_callee(

@@ -16,6 +16,7 @@ from relay_tune.codegen.direct.call_text import (
     NEW_ARRAY_SYMBOL,
     NONE_SYMBOL,
     PYTHON_FUNCTIONS,
+    RUN_CHECKED_NETWORK,
     RUN_LIBRARY,
     RUN_NETWORK,
     RUN_SESSION,
@@ -67,7 +68,8 @@ def direct_code() -> LoadedCode:
         NONE_SYMBOL: id(None),
     }
     text = direct_call_text(target.triple, object.__basicsize__, value_slots())
-    symbols = (DIRECT_CALL_SYMBOL, DIRECT_RESULTS_SYMBOL, RUN_NETWORK, RUN_LIBRARY, RUN_SESSION)
+    ways = RUN_NETWORK, RUN_CHECKED_NETWORK, RUN_LIBRARY, RUN_SESSION
+    symbols = (DIRECT_CALL_SYMBOL, DIRECT_RESULTS_SYMBOL, *ways)
     code = LoadedCode([compile_text(text, target)], symbols, imports)
     # Arrays that outlive everything else still free their memory by this code.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))

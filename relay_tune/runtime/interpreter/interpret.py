@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from relay_tune.errors import RelayError, Span
+from relay_tune.errors import IndexRangeError, RelayError, Span
 from relay_tune.ir.expr import (
     Call,
     Constant,
@@ -39,6 +39,7 @@ from relay_tune.ir.expr import (
 from relay_tune.ir.module import Module, require_module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import children
+from relay_tune.op.index_uses import require_valid_indices
 from relay_tune.runtime.interpreter.inputs import bind_inputs
 from relay_tune.runtime.interpreter.matching import first_match
 from relay_tune.runtime.interpreter.values import (
@@ -294,7 +295,10 @@ def _simple_value(node: Expr, frame: Frame) -> Value:
 def _apply_operator(operator: Operator, call: Call, arguments: list[Value]) -> Value:
     attributes = call.attributes if call.attributes is not None else operator.attributes()
     try:
+        require_valid_indices(call, arguments)
         return _as_value(operator.reference(attributes, *arguments))
+    except IndexRangeError:
+        raise
     except (RelayError, ValueError, TypeError, LookupError, ArithmeticError) as error:
         reason = error.message if isinstance(error, RelayError) else str(error)
         raise RelayError(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from relay_tune.errors import InputError
+from relay_tune.errors import IndexRangeError, InputError
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Function
 from relay_tune.ir.known_type import known_type
@@ -69,27 +69,48 @@ def measure_inputs(function: Function, constants: Sequence[Array], seed: int) ->
 
 
 def _sample(function: Function, random: np.random.Generator) -> Sample:
-    with np.errstate(all="ignore"):  # random numbers reach poles; the kernels reach the same ones
-        arguments = [_argument(known_type(param), random) for param in function.params]
-        result = interpret(Module.from_function(function), *arguments)
+    try:
+        arguments, result = _run(function, random, SMALL_INTEGERS, 2)
+    except IndexRangeError:  # of an axis of size 1; the first index is one of every axis
+        arguments, result = _run(function, random, {}, 1)
     inputs = tuple(array for argument in arguments for array in _flatten(argument))
     return Sample(inputs, tuple(_flatten(result)))
 
 
-def _argument(type_: Type | None, random: np.random.Generator) -> Value:
-    if isinstance(type_, TupleType):
-        return tuple(_argument(field, random) for field in type_.fields)
-    (tensor,) = sized_tensor_types(type_, "a parameter of a kernel")
-    return random_array(tensor, random)
+def _run(
+    function: Function,
+    random: np.random.Generator,
+    ranges: Mapping[str, tuple[int, int]],
+    highest: int,
+) -> tuple[list[Value], Value]:
+    """Random arguments of a primitive, integers as in `random_array`, and its result."""
+
+    def argument(type_: Type | None) -> Value:
+        if isinstance(type_, TupleType):
+            return tuple(argument(field) for field in type_.fields)
+        (tensor,) = sized_tensor_types(type_, "a parameter of a kernel")
+        return random_array(tensor, random, ranges, highest)
+
+    with np.errstate(all="ignore"):  # random numbers reach poles; the kernels reach the same ones
+        arguments = [argument(known_type(param)) for param in function.params]
+        return arguments, interpret(Module.from_function(function), *arguments)
 
 
-def random_array(type_: TensorType, random: np.random.Generator) -> Array:
-    """A random array of a static type: normal floats, small integers that can be indices."""
+def random_array(
+    type_: TensorType,
+    random: np.random.Generator,
+    ranges: Mapping[str, tuple[int, int]] = SMALL_INTEGERS,
+    highest: int = 2,
+) -> Array:
+    """A random array of a static type: normal floats, small integers that can be indices.
+
+    Integers are in the range of their type, of 0 and above but below `highest` where it has none.
+    """
     shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
     dtype = DTYPES[type_.dtype]
     if "float" in type_.dtype:
         return random.standard_normal(shape, np.float32).astype(dtype)
-    low, high = SMALL_INTEGERS.get(type_.dtype, (0, 2))
+    low, high = ranges.get(type_.dtype, (0, highest))
     return random.integers(low, high, shape).astype(dtype)
 
 

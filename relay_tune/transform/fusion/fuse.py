@@ -19,7 +19,7 @@ from relay_tune.ir.expr import Call, Constant, Expr, Function, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, post_order, rebuild
 from relay_tune.ir.types import FuncType, Type
-from relay_tune.op.primitive_views import JOIN_ONLY, RESHAPE_ONLY, VIEW_OFFSET
+from relay_tune.op.primitive_views import INDEX_CHECK, JOIN_ONLY, RESHAPE_ONLY, VIEW_OFFSET
 from relay_tune.transform.effects import module_has_effects
 from relay_tune.transform.fusion.call_graph import (
     CallNode,
@@ -119,6 +119,8 @@ def _attributes(calls: list[Call]) -> dict[str, int]:
         return {"Primitive": 1, RESHAPE_ONLY: 1}
     if len(calls) > 1:
         return {"Primitive": 1}
+    if operator_name(calls[0]) == "check_indices":
+        return {"Primitive": 1, INDEX_CHECK: 1}
     offset = slice_offset(calls[0])
     if offset is not None:
         return {"Primitive": 1, VIEW_OFFSET: offset}

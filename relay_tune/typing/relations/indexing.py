@@ -204,6 +204,29 @@ def unravel_index(inputs: Sequence[Type], attributes: Any, context: RelationCont
     return TensorType((shape.shape[0], *indices.shape), indices.dtype)
 
 
+def index_extent(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """(indices), attribute axis: uint64 of the size of that axis, or a scalar."""
+    indices = known_tensor(inputs[0])
+    if indices is None:
+        return None
+    require_integer("index_extent", indices)
+    if attributes.axis is None:
+        return TensorType((), "uint64")
+    axis = normalize_axis(attributes.axis, len(indices.shape), indices)
+    return TensorType((indices.shape[axis],), "uint64")
+
+
+def check_indices(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
+    """(indices, their extent, tuple of at most one tensor): the type of the indices."""
+    indices = known_tensor(inputs[0])
+    if indices is None:
+        return None
+    require_integer("check_indices", indices)
+    if -1 in attributes.sizes and not tensors_of_tuple(inputs[2]):
+        raise RelationError("check_indices: a size is left open, and there is no tensor to tell it")
+    return indices
+
+
 def argwhere(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
     """Positions of the nonzero elements, one a row: (?, rank) of int32, or attribute dtype."""
     data = known_tensor(inputs[0])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from relay_tune.errors import IndexRangeError
 from relay_tune.frontend.python.relay_function import RelayFunction, relay
 from relay_tune.frontend.python.types import Tensor
 from relay_tune.runtime.interpreter.interpret import interpret
@@ -79,3 +80,19 @@ def run_raw(function: RelayFunction, *inputs: Any) -> Any:
 
 def test_product_with_a_transpose_is_a_dense_layer() -> None:
     assert "nn.dense(%x, %w)" in arithmetic.module.astext()
+
+
+@relay
+def taken(x: Tensor[(3, 4), "float32"], i: Tensor[(2,), "int64"]):
+    return np.take(x, i, axis=0), x[i], x[-3]
+
+
+def test_indices_are_those_of_numpy():
+    x = np.arange(12, dtype="float32").reshape(3, 4)
+    inside, outside = np.array([-3, 2]), np.array([0, 3])
+    for found, expected in zip(
+        interpret(taken.module, x, inside), (x[inside], x[inside], x[0]), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)
+    with pytest.raises(IndexRangeError, match="It is 3, and the axis has 3 elements"):
+        interpret(taken.module, x, outside)

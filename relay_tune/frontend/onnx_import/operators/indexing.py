@@ -112,25 +112,21 @@ def _forward(dim: Dim, start: int, end: int, step: int) -> tuple[int, int, int]:
     return max(start, -_OPEN_END), min(end, _OPEN_END), min(step, _OPEN_END)
 
 
-def wrapped_indices(build: Builder, indices: Expr, size: Dim) -> Expr:
-    """Indices with negative ones counted from the end; constant ones are checked."""
-    if isinstance(indices, Constant):
+def valid_indices(build: Builder, indices: Expr, size: Dim) -> Expr:
+    """Indices of an axis: those that are known are checked, and count from the front."""
+    if isinstance(indices, Constant) and isinstance(size, int):
         return _wrapped_constant(build, indices.data, size)
-    limit = build.like(static_dim(size), indices)
-    negative = build.call("less", indices, build.like(0, indices))
-    return build.call("where", negative, build.call("add", indices, limit), indices)
+    return indices
 
 
-def _wrapped_constant(build: Builder, indices: np.ndarray, size: Dim) -> Expr:
+def _wrapped_constant(build: Builder, indices: np.ndarray, size: int) -> Expr:
     if indices.dtype.kind not in "iu":
         raise ModelError(f"indices must be integers, but have the type {indices.dtype}.")
     wide = indices.astype(np.int64)
-    if not wide.size or (wide.min() >= 0 and not isinstance(size, int)):
-        return build.constant(wide)
-    bound = static_dim(size)
-    if wide.min() < -bound or wide.max() >= bound:
-        raise ModelError(f"an index is out of range for an axis of size {bound}.")
-    return build.constant(np.where(wide < 0, wide + bound, wide))
+    if wide.size and (wide.min() < -size or wide.max() >= size):
+        outside = wide[(wide < -size) | (wide >= size)][0]
+        raise ModelError(f"index {outside} is out of range for an axis of size {size}.")
+    return build.constant(np.where(wide < 0, wide + size, wide))
 
 
 def translate_gather(node: OnnxNode, build: Builder) -> Expr:
@@ -138,16 +134,16 @@ def translate_gather(node: OnnxNode, build: Builder) -> Expr:
     data, indices = node.input(0), node.input(1)
     axis = checked_axis(node.integer("axis", 0), rank_of(data))
     size = shape_of(data)[axis]
-    if not isinstance(size, int) and not isinstance(indices, Constant):
-        return build.call("take", data, indices, axis=axis, mode="wrap")
-    return build.call("take", data, wrapped_indices(build, indices, size), axis=axis)
+    chosen = valid_indices(build, indices, size)
+    is_known = isinstance(chosen, Constant) and isinstance(size, int)
+    return build.call("take", data, chosen, axis=axis, mode="clip" if is_known else "raise")
 
 
 def translate_gather_elements(node: OnnxNode, build: Builder) -> Expr:
     """Single elements, by their index along one axis."""
     data = node.input(0)
     axis = checked_axis(node.integer("axis", 0), rank_of(data))
-    indices = wrapped_indices(build, node.input(1), shape_of(data)[axis])
+    indices = valid_indices(build, node.input(1), shape_of(data)[axis])
     return build.call("gather", data, indices, axis=axis)
 
 
@@ -160,15 +156,8 @@ def _coordinates_first(build: Builder, indices: Expr) -> Expr:
     return build.call("transpose", indices, axes=order) if rank > 1 else indices
 
 
-def _wrapped_coordinates(build: Builder, indices: Expr, sizes: Sequence[Dim]) -> Expr:
-    """Index vectors (along the last axis) with negative elements counted from the end."""
-    indices = cast_to(build, indices, "int64")
-    limits = build.constant(np.array([static_dim(size) for size in sizes], np.int64))
-    negative = build.call("less", indices, build.like(0, indices))
-    return build.call("where", negative, build.call("add", indices, limits), indices)
-
-
 def _coordinate_count(indices: Expr, rank: int) -> int:
+    """How many coordinates index vectors have; ModelError if the data has fewer axes."""
     count = static_dim(shape_of(indices)[-1]) if rank_of(indices) else 0
     if not 1 <= count <= rank:
         raise ModelError(f"index vectors of {count} elements do not fit {rank} axes.")
@@ -182,8 +171,6 @@ def translate_gather_nd(node: OnnxNode, build: Builder) -> Expr:
     if not 0 <= batch < min(rank_of(data), rank_of(indices)):
         raise ModelError(f"batch_dims {batch} does not fit the inputs.")
     count = _coordinate_count(indices, rank_of(data) - batch)
-    sizes = shape_of(data)[batch : batch + count]
-    indices = _wrapped_coordinates(build, indices, sizes)
     coordinates = _coordinates_first(build, indices)
     return build.call("gather_nd", data, coordinates, batch_dims=batch, index_rank=count)
 
@@ -202,7 +189,7 @@ def translate_scatter_elements(node: OnnxNode, build: Builder) -> Expr:
     """Single elements written, by their index along one axis."""
     data, updates = node.input(0), node.input(2)
     axis = checked_axis(node.integer("axis", 0), rank_of(data))
-    indices = wrapped_indices(build, node.input(1), shape_of(data)[axis])
+    indices = valid_indices(build, node.input(1), shape_of(data)[axis])
     mode = _scatter_mode(node)
     return build.call("scatter_elements", data, indices, updates, axis=axis, reduction=mode)
 
@@ -210,9 +197,8 @@ def translate_scatter_elements(node: OnnxNode, build: Builder) -> Expr:
 def translate_scatter_nd(node: OnnxNode, build: Builder) -> Expr:
     """Slices written, by vectors of indices."""
     data, indices, updates = node.input(0), node.input(1), node.input(2)
-    count = _coordinate_count(indices, rank_of(data))
-    coordinates = _wrapped_coordinates(build, indices, shape_of(data)[:count])
-    coordinates = _coordinates_first(build, coordinates)
+    _coordinate_count(indices, rank_of(data))
+    coordinates = _coordinates_first(build, indices)
     return build.call("scatter_nd", data, coordinates, updates, mode=_scatter_mode(node))
 
 

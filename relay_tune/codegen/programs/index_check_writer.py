@@ -1,0 +1,47 @@
+"""Checks of indices of programs in LLVM IR."""
+
+from __future__ import annotations
+
+from relay_tune.codegen.index_checks import index_lines
+from relay_tune.codegen.programs.object_writer import ObjectWriter
+from relay_tune.codegen.programs.session import FAILED_INDEX, FAILED_SIZE
+from relay_tune.first_order.instructions import CheckIndices, SizeOf
+from relay_tune.first_order.kinds import ScalarKind, TensorKind
+
+
+def write_index_check(check: CheckIndices, objects: ObjectWriter) -> None:
+    """Fail, with the index and the size in the session, unless all indices are in range."""
+    writer = objects.writer
+    for place, factors in enumerate(check.sizes):
+        extent = _extent(check, place, objects)
+        size = objects.product([_factor(factor, objects) for factor in factors])
+        limit = writer.pure(f"shl i64 {size}, 1")
+        fits = writer.pure(f"icmp ult i64 {extent}, {limit}")
+        if isinstance(check.indices.kind, TensorKind) and check.indices.kind.is_open:
+            shape = objects.shape(objects.names[check.indices], check.indices.kind)
+            none = writer.pure(f"icmp eq i64 {objects.product(shape)}, 0")
+            fits = writer.pure(f"or i1 {fits}, {none}")
+
+        def note(extent: str = extent, size: str = size) -> None:
+            index = writer.fresh("index")
+            for line in index_lines(index, extent):
+                writer.line(line.strip())
+            for value, offset in ((index, FAILED_INDEX), (size, FAILED_SIZE)):
+                address = writer.fresh("failed")
+                writer.line(f"{address} = getelementptr i8, ptr %session, i64 {offset}")
+                writer.line(f"store i64 {value}, ptr {address}, align 8")
+
+        objects.require(fits, check.message, note)
+
+
+def _extent(check: CheckIndices, place: int, objects: ObjectWriter) -> str:
+    name = objects.names[check.extent]
+    if isinstance(check.extent.kind, ScalarKind):
+        return name
+    return objects.load("i64", objects.data(name), 8 * place)
+
+
+def _factor(factor: int | SizeOf, objects: ObjectWriter) -> str:
+    if isinstance(factor, int):
+        return str(factor)
+    return objects.size(objects.names[factor.tensor], factor.axis)
