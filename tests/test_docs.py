@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from relay_tune.cli.main import VERBS, _parser
+from relay_tune.cli.main import VERBS, command_parser
 from tests.docs_console import PAGES, ROOT, Console, consoles, output_of
 from tests.docs_pages import FENCED, blocks, mentioned_commands, name_of
 
@@ -30,7 +30,7 @@ def python_blocks() -> Iterator[tuple[str, str]]:
 
 def options_of(verb: str) -> set[str]:
     """All options of a verb and of its actions."""
-    stack = [_parser([verb])]
+    stack = [command_parser()]
     options: set[str] = set()
     while stack:
         parser = stack.pop()

@@ -1,4 +1,4 @@
-"""Time a model: untuned, tuned, and in other runtimes, in turns on the same random inputs."""
+"""The verb `bench`: variants of a model in turns on the same random inputs."""
 
 from __future__ import annotations
 
@@ -16,14 +16,6 @@ import numpy as np
 
 from relay_tune.cli.difference import largest_difference
 from relay_tune.cli.model_file import constant_inputs, load_argument
-from relay_tune.cli.options import (
-    add_accuracy,
-    add_json,
-    add_log,
-    add_machine,
-    add_model,
-    positive,
-)
 from relay_tune.cli.peers.catalogue import PEERS
 from relay_tune.cli.turns import Turns, median_interval, time_in_turns
 from relay_tune.cli.units import table_text, time_text
@@ -32,8 +24,6 @@ from relay_tune.ir.module import Module
 from relay_tune.runtime.threads import thread_count
 from relay_tune.tuning.tuned_build import build
 from relay_tune.zoo import example_inputs
-
-EXAMPLE = "tune bench model.onnx --log tuning.db --against onnxruntime"
 
 Call = Callable[[], object]
 """Runs a model once; gives its outputs."""
@@ -61,29 +51,6 @@ class Line:
     ratio: float
     interval: tuple[float, float] | None
     difference: float | None
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """The options of the verb."""
-    add_model(parser)
-    add_log(parser, "the tuning log; without it only the untuned model is timed")
-    parser.add_argument(
-        "--against",
-        choices=list(PEERS),
-        action="append",
-        default=[],
-        help="time another runtime too (an extra package); may be repeated",
-    )
-    parser.add_argument(
-        "--repeat",
-        type=positive,
-        default=5,
-        metavar="N",
-        help="turns of each variant; an interval needs 5 (default: 5)",
-    )
-    add_machine(parser)
-    add_accuracy(parser)
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Build a model as a shared library with a C header, with the best schedules that a log knows."""
+"""The verb `build`."""
 
 from __future__ import annotations
 
@@ -7,35 +7,11 @@ import json
 from pathlib import Path
 
 from relay_tune.cli.model_file import load_argument
-from relay_tune.cli.options import (
-    add_accuracy,
-    add_json,
-    add_log,
-    add_machine,
-    add_model,
-)
 from relay_tune.cli.output_file import require_library
 from relay_tune.codegen.export import check_library_target, header_of
 from relay_tune.codegen.target import parse_target
 from relay_tune.errors import BuildError
 from relay_tune.tuning.tuned_build import Coverage, build
-
-EXAMPLE = "tune build model.onnx -o model.so --log tuning.db"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """The options of the verb."""
-    add_model(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", required=True, help="the library; its header is beside it"
-    )
-    add_log(parser, "the tuning log to take schedules from")
-    parser.add_argument(
-        "--require-tuned", action="store_true", help="fail if a kernel is not in the log"
-    )
-    add_machine(parser)
-    add_accuracy(parser)
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,8 +1,4 @@
-"""Say whether a model is supported: all operators that are missing, or what it consists of.
-
-A model with inputs of dynamic size, or with an input whose value decides what runs, also gets the
-command line with likely sizes and values with which it can be tuned.
-"""
+"""The verb `check`: what was found out about a model."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 
 from relay_tune.cli.model_file import load_model, onnx_graph
 from relay_tune.cli.native_form import kernel_count
-from relay_tune.cli.options import add_json, add_model, constants_of, shapes_of
+from relay_tune.cli.options import constants_of, shapes_of
 from relay_tune.cli.working_options import ModelOptions, command_line, working_options
 from relay_tune.errors import BuildError, ModelError, TypeInferenceError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.dynamic_inputs import declared_inputs
@@ -24,8 +20,6 @@ from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order
 from relay_tune.typing.infer import infer_types
 from relay_tune.typing.type_text import type_text
-
-EXAMPLE = "tune check model.onnx"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +44,6 @@ class Findings:
     def supported(self) -> bool:
         """Whether the model can be built."""
         return not self.problem
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """The options of the verb."""
-    add_model(parser)
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

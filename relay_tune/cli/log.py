@@ -1,63 +1,23 @@
-"""List, join, export, import and examine tuning logs."""
+"""The verb `log`: one function for each action."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from logs import MergeReport, TuningLog, WorkloadSummary, check_exported
 from relay_tune.cli.log_file import opened
-from relay_tune.cli.options import add_json
 from relay_tune.cli.output_file import require_writable
 from relay_tune.cli.task_description import task_description
 from relay_tune.cli.units import table_text, time_text
 from relay_tune.tuning.log_errors import log_errors
 
-EXAMPLE = "tune log list tuning.db"
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """What can be done with a log.
-
-    Attributes:
-        summary: what it does, for the help.
-        example: words for it.
-        run: does it, and gives the exit code.
-    """
-
-    summary: str
-    example: str
-    run: Callable[[argparse.Namespace], int]
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """The actions of the verb and their options."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name, action in ACTIONS.items():
-        each = actions.add_parser(
-            name,
-            help=action.summary,
-            description=f"{action.summary[0].upper()}{action.summary[1:]}.",
-            epilog=f"example: tune log {name} {action.example}",
-        )
-        each.add_argument("log", metavar="LOG", help="the tuning log")
-        each.set_defaults(action=action.run)
-        if name == "merge":
-            each.add_argument("others", metavar="OTHER", nargs="+", help="logs to take over")
-        elif name in ("export", "import"):
-            each.add_argument("file", metavar="FILE", help="a file of JSON lines")
-        if name in ("list", "best", "check"):
-            add_json(each)
-
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the action."""
-    code: int = arguments.action(arguments)
-    return code
+    return ACTIONS[arguments.action](arguments)
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -156,10 +116,10 @@ def _joined_text(report: MergeReport) -> str:
 
 
 ACTIONS = {
-    "list": Action("one line for each task: how often measured, the best time", "tuning.db", _list),
-    "best": Action("the best schedule of each task", "tuning.db --json", _best),
-    "merge": Action("take over what other logs know", "tuning.db other-machine.db", _merge),
-    "export": Action("write a log as a file of JSON lines", "tuning.db tuning.jsonl", _export),
-    "import": Action("read a file that export wrote", "tuning.db tuning.jsonl", _import),
-    "check": Action("look for damage", "tuning.db", _check),
+    "list": _list,
+    "best": _best,
+    "merge": _merge,
+    "export": _export,
+    "import": _import,
+    "check": _check,
 }

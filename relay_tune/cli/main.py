@@ -2,7 +2,8 @@
 
 Exit codes: 0 all went well, 1 the work failed, 2 the command line is wrong, 130 interrupted,
 143 terminated.
-The module of a verb is imported when the verb is used: `tune --help` needs no compiler.
+What verbs take is in `parsers`, which import nothing heavy; the module of a verb is imported when
+the verb is used. So help and completion need no compiler.
 """
 
 from __future__ import annotations
@@ -31,7 +32,12 @@ VERBS = {
     "check": "say whether a model is supported, and what is missing",
     "log": "list, join, export, import and examine tuning logs",
     "report": "write one HTML page about a tuning log",
+    "completion": "print what makes a shell complete the command",
 }
+
+
+COMPLETION_WANTED = "_ARGCOMPLETE"
+"""The variable that a shell sets when it asks for completions."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -59,10 +65,13 @@ def _run(given: Sequence[str]) -> int:
     try:
         check_own_packages()
         require_address_space()
-        arguments, unknown = _parser(given).parse_known_args(given)
+        parser = command_parser()
+        if COMPLETION_WANTED in os.environ:
+            import_module("relay_tune.cli.completion").complete(parser)
+        arguments, unknown = parser.parse_known_args(given)
         if unknown:
             arguments.refuse(f"unrecognized arguments: {' '.join(unknown)}")
-        code: int = arguments.run(arguments)
+        code: int = import_module(f"relay_tune.cli.{arguments.verb}").run(arguments)
         sys.stdout.flush()
         return code
     except RelayError as error:
@@ -88,8 +97,8 @@ def _open_closed_streams() -> None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115  (as long as the process)
 
 
-def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser of all verbs, with the options of the one that `words` name."""
+def command_parser() -> argparse.ArgumentParser:
+    """The parser of all verbs and their options."""
     parser = _Parser(
         prog="tune",
         description="Tune deep-learning models on the machine they run on.",
@@ -98,16 +107,14 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"tune {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    chosen = next((word for word in words if not word.startswith("-")), None)
     for name, summary in VERBS.items():
         verb = verbs.add_parser(
             name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter
         )
-        if name == chosen:
-            module = import_module(f"relay_tune.cli.{name}")
-            verb.description, verb.epilog = module.__doc__, f"example: {module.EXAMPLE}"
-            verb.set_defaults(run=module.run, refuse=verb.error)
-            module.configure(verb)
+        module = import_module(f"relay_tune.cli.parsers.{name}")
+        verb.description, verb.epilog = module.__doc__, f"example: {module.EXAMPLE}"
+        verb.set_defaults(refuse=verb.error)
+        module.configure(verb)
     return parser
 
 

@@ -1,4 +1,4 @@
-"""Show where the time of a model goes, kernel by kernel, and how near each is to its limit."""
+"""The verb `profile`: one line for each kernel, and a timeline."""
 
 from __future__ import annotations
 
@@ -7,13 +7,6 @@ import json
 from pathlib import Path
 
 from relay_tune.cli.model_file import load_argument
-from relay_tune.cli.options import (
-    add_accuracy,
-    add_json,
-    add_log,
-    add_machine,
-    add_model,
-)
 from relay_tune.cli.output_file import require_writable, write_text
 from relay_tune.codegen.target import parse_target
 from relay_tune.errors import BuildError
@@ -24,23 +17,6 @@ from relay_tune.runtime.threads import thread_count
 from relay_tune.tuning.logged_limits import logged_limits
 from relay_tune.tuning.tuned_build import build
 from relay_tune.zoo import example_inputs
-
-EXAMPLE = "tune profile model.onnx --log tuning.db"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """The options of the verb."""
-    add_model(parser)
-    add_log(parser, "the tuning log to take schedules from")
-    add_machine(parser)
-    add_accuracy(parser)
-    parser.add_argument(
-        "--trace",
-        metavar="FILE",
-        help="also write a timeline of some runs, a row for each thread, for trace viewers such "
-        "as Perfetto",
-    )
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

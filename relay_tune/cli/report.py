@@ -1,4 +1,4 @@
-"""Write one HTML page about a tuning log: tasks, best times, and how they were found."""
+"""The verb `report`."""
 
 from __future__ import annotations
 
@@ -12,16 +12,6 @@ from relay_tune.cli.output_file import require_writable, write_text
 from relay_tune.cli.page.network import NetworkReport
 from relay_tune.cli.page.read_log import network_reports
 from relay_tune.errors import InputError
-
-EXAMPLE = "tune report tuning.db -o tuning.html"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """The options of the verb."""
-    parser.add_argument("log", metavar="LOG", help="the tuning log")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="the page (default: the log's name with .html)"
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,7 +1,4 @@
-"""Tune a model on this machine, then build it as a shared library with a C header.
-
-What is measured goes into the log at once: stop it at any time (Ctrl-C) and start it again.
-"""
+"""The verb `run`: tune, print what was reached, build and export."""
 
 from __future__ import annotations
 
@@ -12,15 +9,6 @@ from pathlib import Path
 from relay_tune.cli.exit_codes import FAILED, INTERRUPTED
 from relay_tune.cli.model_file import load_argument, stem
 from relay_tune.cli.native_form import require_fixed_kernels
-from relay_tune.cli.options import (
-    add_accuracy,
-    add_json,
-    add_machine,
-    add_model,
-    positive,
-    positive_real,
-    seed,
-)
 from relay_tune.cli.output_file import require_library
 from relay_tune.cli.progress import shown_progress
 from relay_tune.cli.run_report import report_text
@@ -32,37 +20,6 @@ from relay_tune.ir.module import Module
 from relay_tune.tuning.result import TuningResult
 from relay_tune.tuning.tune import tune
 from relay_tune.tuning.tuned_build import build
-
-EXAMPLE = "tune run model.onnx -o model.so --minutes 5"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """The options of the verb."""
-    add_model(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="the library (default: the model's name with .so)"
-    )
-    parser.add_argument(
-        "--log",
-        metavar="FILE",
-        default="tuning.db",
-        help="the tuning log, created where there is none (default: tuning.db)",
-    )
-    parser.add_argument(
-        "--trials",
-        type=positive,
-        metavar="N",
-        help="stop after N candidates, those in the log included (default: 64 for each kernel)",
-    )
-    parser.add_argument(
-        "--minutes", type=positive_real, metavar="M", help="stop after M minutes (default: 3)"
-    )
-    parser.add_argument(
-        "--seed", type=seed, default=0, metavar="S", help="of the search (default: 0)"
-    )
-    add_machine(parser)
-    add_accuracy(parser)
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

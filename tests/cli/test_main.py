@@ -63,20 +63,20 @@ def test_a_malformed_shape_is_code_2(tune: Tune, shape: str) -> None:
 def test_failures_of_the_machine_are_one_line(
     tune: Tune, monkeypatch: pytest.MonkeyPatch, error: Exception, message: str
 ) -> None:
-    def fail(words: list[str]) -> None:
+    def fail() -> None:
         raise error
 
-    monkeypatch.setattr(command, "_parser", fail)
+    monkeypatch.setattr(command, "command_parser", fail)
     outcome = tune("show")
     assert outcome.code == 1
     assert outcome.err == f"tune: error: {message}\n"
 
 
 def test_an_interrupt_is_code_130(tune: Tune, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(words: list[str]) -> None:
+    def interrupt() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, "_parser", interrupt)
+    monkeypatch.setattr(command, "command_parser", interrupt)
     outcome = tune("show")
     assert outcome.code == 130
     assert "Traceback" not in outcome.err

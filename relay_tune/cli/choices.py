@@ -1,0 +1,19 @@
+"""What options of verbs choose from, known before anything heavy is imported."""
+
+from __future__ import annotations
+
+PEER_NAMES = ("onnxruntime", "openvino", "torch")
+"""Other runtimes, those of `relay_tune.cli.peers.catalogue`."""
+
+KERNEL_STEPS = ("tensors", "schedules", "loops", "llvm")
+"""What can be shown of a kernel, as in `relay_tune.cli.show_kernels`."""
+
+LOG_ACTIONS = {
+    "list": ("one line for each task: how often measured, the best time", "tuning.db"),
+    "best": ("the best schedule of each task", "tuning.db --json"),
+    "merge": ("take over what other logs know", "tuning.db other-machine.db"),
+    "export": ("write a log as a file of JSON lines", "tuning.db tuning.jsonl"),
+    "import": ("read a file that export wrote", "tuning.db tuning.jsonl"),
+    "check": ("look for damage", "tuning.db"),
+}
+"""What can be done with a log: a summary, and words for an example."""

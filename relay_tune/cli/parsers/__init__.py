@@ -1,0 +1,1 @@
+"""What each verb of the command takes; nothing here needs numpy, ONNX or LLVM."""
