@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 
 from relay_tune.building.build import build
@@ -143,3 +144,27 @@ def test_grouped_attention_of_packed_projections(check_microsoft: Check) -> None
     (_, _, _, past, old, lengths, total), options = grouped(3, 1, 3)
     packed = floats(1, 1, WIDTH + 4 * SIZE)
     check_microsoft("GroupQueryAttention", packed, None, None, past, old, lengths, total, **options)
+
+
+def test_one_program_serves_prompts_and_caches_of_any_size(node_model: NodeModel) -> None:
+    inputs, options = grouped(3, 1, 3)
+    model = node_model("GroupQueryAttention", inputs, domain="com.microsoft", **options)
+    for value, dims in zip(
+        model.graph.input,
+        (("b", "s"), ("b", "s"), ("b", "s"), ("b", 0, "p"), ("b", 0, "p"), ("b",)),
+        strict=False,
+    ):
+        for axis, name in enumerate(dims):
+            if name:
+                value.type.tensor_type.shape.dim[axis].dim_param = name
+    program = build(from_onnx(model))
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    for past, new, room in ((0, 5, 0), (4, 1, 4), (4, 3, 9)):
+        inputs, _ = grouped(past, new, room)
+        feeds = {f"x{place}": each for place, each in enumerate(inputs)}
+        actual, wanted = program.run(feeds), session.run(None, feeds)
+        np.testing.assert_allclose(actual[0], wanted[0], rtol=1e-4, atol=1e-5)
+        for found, each in zip(actual[1:], wanted[1:], strict=True):
+            assert found.shape == each.shape
+            held = slice(past + new)  # what is behind is not defined
+            np.testing.assert_array_equal(found[:, :, held], each[:, :, held])
