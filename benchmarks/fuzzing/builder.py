@@ -99,7 +99,7 @@ class NetworkBuilder:
     def constant(self, array: np.ndarray) -> Value:
         """A new weight."""
         value = Value(self._name("weight"), array.shape, array.dtype.name, False)
-        tensor = numpy_helper.from_array(np.ascontiguousarray(array), value.name)
+        tensor = numpy_helper.from_array(np.array(array, order="C"), value.name)
         self._weights.append(tensor)
         self._data[value.name] = tensor
         self._types[value.name] = _type(value)

@@ -1,0 +1,87 @@
+"""Random networks over 150 operators of ONNX, all element types, empty and odd shapes.
+
+    python -m benchmarks.fuzz_operators --count 1000 [--seed 0] [--workers 1]
+
+Each network is built natively and has to give what onnxruntime gives without optimisations, or
+ONNX's own reference, or onnxruntime with float32 in place of short floats: integers exactly, floats
+within a tolerance of the largest element. A network that none of them runs counts as neither. Where
+ours is refused, the message is printed; each network runs in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
+
+from benchmarks.fuzzing.apart import run_apart
+from benchmarks.fuzzing.operators.answers import answers, disagreements
+from benchmarks.fuzzing.operators.networks import operator_network
+from relay_tune.building.build import compile_fused
+from relay_tune.codegen.target import native_target
+from relay_tune.errors import RelayError, UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.from_onnx import from_onnx
+from relay_tune.runtime.model import Model
+from relay_tune.transform.pipeline import default_pipeline
+
+
+def outcome(seed: int) -> Iterator[str]:
+    """How the network of a seed came out, in one word, then what is wrong with it."""
+    warnings.simplefilter("ignore")
+    network = operator_network(seed)
+    (feed,) = network.inputs
+    expected = answers(network.model, feed)
+    first = next(expected, None)
+    if first is None:
+        yield "nobody runs it"
+        return
+    try:
+        module = from_onnx(network.model)
+        model = Model.from_program(compile_fused(default_pipeline()(module), native_target(), 1))
+    except UnsupportedOperatorError as error:
+        yield "refused"
+        yield f"{error} ({first[0]} runs it)"
+        return
+    except RelayError as error:
+        yield "failed"
+        yield f"{error} ({first[0]} runs it)"
+        return
+    problems = disagreements(model.run(dict(feed)), chain([first], expected))
+    yield "wrong" if problems else "right"
+    yield from problems
+
+
+def main() -> int:
+    """Run a campaign; the exit code is 1 if a network is wrong, fails, or is refused."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--count", type=int, default=100, help="networks")
+    parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument("--workers", type=int, default=1, help="networks at the same time")
+    parser.add_argument("--timeout", type=float, default=120.0, help="seconds a network")
+    options = parser.parse_args()
+    multiprocessing.set_forkserver_preload([__name__])
+    seeds = range(options.seed, options.seed + options.count)
+    counts: Counter[str] = Counter()
+    operators: set[str] = set()
+    with ThreadPoolExecutor(options.workers) as pool:
+        results = pool.map(lambda seed: run_apart(options.timeout, outcome, seed), seeds)
+        for seed, (word, *problems) in zip(seeds, results, strict=True):
+            counts[word] += 1
+            operators.update(node.op_type for node in operator_network(seed).model.graph.node)
+            for line in problems or ([] if word in ("right", "nobody runs it") else [""]):
+                print(f"{seed}: {word}: {line}", flush=True)
+    print(f"{options.count} networks over {len(operators)} operators:")
+    for word, count in counts.most_common():
+        print(f"  {count:5} {word}")
+    return int(set(counts) > {"right", "nobody runs it"})
+
+
+if __name__ == "__main__":
+    sys.exit(main())
