@@ -113,7 +113,9 @@ def _scale_chain(chain: list[Call], scale: Constant) -> Expr | None:
     vector = channel_vector(scale, layer.channel_axis, dims)
     if vector is None or not fits_channels(vector, layer):
         return None
-    result: Expr = layer.with_scaled_outputs(vector)
+    result: Expr | None = layer.with_scaled_outputs(vector)
+    if result is None:
+        return None
     for link in reversed(chain[:-1]):
         scaled = _scaled_link(link, result, vector, layer.channel_axis, dims)
         if scaled is None:

@@ -35,8 +35,11 @@ class WeightedLayer:
     channel_axis: int
     data_channel_axis: int
 
-    def with_scaled_outputs(self, scale: np.ndarray) -> Call:
-        """The layer whose result is multiplied by `scale` (one number, or one a channel)."""
+    def with_scaled_outputs(self, scale: np.ndarray) -> Call | None:
+        """The layer whose result is multiplied by `scale` (one number, or one a channel).
+
+        None where that makes a weight infinite.
+        """
         return self._with_scaled_weight(scale, self.output_axis)
 
     def with_scaled_inputs(self, scale: np.ndarray, data: Expr) -> Call | None:
@@ -44,12 +47,15 @@ class WeightedLayer:
         if self.input_axis is None and scale.size > 1:
             return None
         scaled = self._with_scaled_weight(scale, self.input_axis or 0)
-        return recall(scaled, (data, scaled.arguments[1]))
+        return None if scaled is None else recall(scaled, (data, scaled.arguments[1]))
 
-    def _with_scaled_weight(self, scale: np.ndarray, axis: int) -> Call:
+    def _with_scaled_weight(self, scale: np.ndarray, axis: int) -> Call | None:
         shape = [1] * self.weight.data.ndim
         shape[axis] = scale.size
-        scaled = (self.weight.data * scale.reshape(shape)).astype(self.weight.data.dtype)
+        with np.errstate(all="ignore"):
+            scaled = (self.weight.data * scale.reshape(shape)).astype(self.weight.data.dtype)
+        if not np.isfinite(scaled).all():
+            return None
         return recall(self.layer, (self.layer.arguments[0], constant_of(scaled)))
 
 

@@ -2,10 +2,14 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
+from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.structural import structural_equal
+from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.transform.fold_scale_axis import FoldScaleAxis
+from relay_tune.typing.infer import infer_types
 
 IMAGE = "%x: Tensor[(1, 4, 6, 6), float32]"
 W = "%w: Tensor[(4, 4, 3, 3), float32]"
@@ -78,3 +82,11 @@ def test_scale_that_cannot_fold_stays(
     before = typed(text, *weights)
     after = FoldScaleAxis()(before)
     assert structural_equal(before, after)
+
+
+def test_scales_that_make_weights_infinite_stay() -> None:
+    text = f"({IMAGE}, {W}) {{ multiply({CONV}, 1e30f) }}"
+    module = infer_types(parse(f'#[version = "0.0.5"]\ndef @main{text}'))
+    weights = np.full((4, 4, 3, 3), 1e10, "float32")
+    bound = infer_types(BindParameters({"w": weights})(module))
+    assert FoldScaleAxis()(bound) is bound

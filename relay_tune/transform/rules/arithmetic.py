@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 
 from relay_tune.ir.expr import Call, Expr
@@ -30,12 +31,13 @@ def drop_neutral(call_: Call) -> Expr | None:
 
 
 def divide_to_multiply(call_: Call) -> Expr | None:
-    """x / c is x * (1 / c), where 1 / c is exact or at most rounded once more; floats only."""
+    """x / c is x * (1 / c) where 1 / c is a normal number, rounded once more; floats only."""
     divisor = constant_data(call_.arguments[1])
     if divisor is None or not is_float(call_) or not divisor.all():
         return None
-    reciprocal = (1.0 / divisor).astype(divisor.dtype)
-    if not np.isfinite(reciprocal).all():
+    with np.errstate(all="ignore"):
+        reciprocal = (1.0 / divisor).astype(divisor.dtype)
+    if not np.isfinite(reciprocal).all() or (np.abs(reciprocal) < _smallest(reciprocal)).any():
         return None
     return call("multiply", call_.arguments[0], constant_of(reciprocal))
 
@@ -57,15 +59,22 @@ def constant_to_the_right(call_: Call) -> Expr | None:
 
 
 def merge_constants(call_: Call) -> Expr | None:
-    """(x + c) + d is x + (c + d), (x * c) * d is x * (c * d); floats only."""
+    """(x + c) + d is x + (c + d), (x * c) * d is x * (c * d); floats only.
+
+    Not where the merged constant overflows, or vanishes.
+    """
     inner, outer_constant = call_.arguments
     same = operator_call(inner, _name(call_))
     outer = constant_data(outer_constant)
     first = None if same is None else constant_data(same.arguments[1])
     if same is None or outer is None or first is None or not is_float(call_):
         return None
-    joined = first + outer if _name(call_) == "add" else first * outer
-    if joined.size > max(first.size, outer.size):
+    with np.errstate(all="ignore"):
+        joined = first + outer if _name(call_) == "add" else first * outer
+        vanishes = (np.abs(joined) < _smallest(joined)) & (first != 0) & (outer != 0)
+    if joined.size > max(first.size, outer.size) or not np.isfinite(joined).all():
+        return None
+    if _name(call_) == "multiply" and vanishes.any():
         return None
     merged = constant_of(np.asarray(joined, dtype=first.dtype))
     new = recall(call_, (same.arguments[0], merged))
@@ -89,8 +98,11 @@ def merge_bias(call_: Call) -> Expr | None:
     ]
     if call_.type != inner.type or constant.size > bias.size or any(size != 1 for size in others):
         return None
-    merged = constant_of(np.asarray(bias + constant.reshape(-1), dtype=bias.dtype))
-    return recall(inner, (inner.arguments[0], merged))
+    with np.errstate(all="ignore"):
+        merged = np.asarray(bias + constant.reshape(-1), dtype=bias.dtype)
+    if not np.isfinite(merged).all():
+        return None
+    return recall(inner, (inner.arguments[0], constant_of(merged)))
 
 
 def power_of_small_exponent(call_: Call) -> Expr | None:
@@ -151,6 +163,11 @@ def clip_then_relu(call_: Call) -> Expr | None:
         return None
     low = max(attribute(inner, "a_min"), 0.0)
     return call("clip", inner.arguments[0], a_min=low, a_max=attribute(inner, "a_max"))
+
+
+def _smallest(values: np.ndarray) -> float:
+    """The smallest normal number of an array's type; what is below counts as zero at run time."""
+    return float(ml_dtypes.finfo(values.dtype).smallest_normal)
 
 
 def _name(call_: Call) -> str:
