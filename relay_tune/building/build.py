@@ -25,6 +25,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.output_names import named_outputs
 from relay_tune.ir.types import TensorType
 from relay_tune.logger import LOGGER
+from relay_tune.remembered import results_for_one_build
 from relay_tune.runtime.model import Model, Shapes
 from relay_tune.runtime.program_model import ProgramModel, open_inputs
 from relay_tune.runtime.threads import thread_count
@@ -125,6 +126,7 @@ def _input_types(main: Function) -> dict[str, TensorType]:
     return {param.name: input_type(param) for param in main.params}
 
 
+@results_for_one_build()
 def compile_module(
     module: Module,
     target: Target,

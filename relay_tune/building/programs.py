@@ -23,8 +23,10 @@ from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK
 from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.module import Module
+from relay_tune.remembered import results_for_one_build
 
 
+@results_for_one_build()
 def compile_program(
     module: Module,
     target: Target,

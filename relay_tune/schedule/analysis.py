@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from math import prod
 
+from relay_tune.remembered import remembered
 from relay_tune.schedule.matrix_tiles.nest_product import nest_product
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.operation_count import (
@@ -118,7 +118,7 @@ def element_bytes(dtype: str) -> int:
     return ELEMENT_BYTES[dtype[-2:]]
 
 
-@lru_cache(maxsize=REMEMBERED_NESTS)
+@remembered(REMEMBERED_NESTS)
 def analyse(nest: Nest, constants: frozenset[Tensor], near: Near = NOTHING_NEAR) -> NestAnalysis:
     """What can be said of a nest before a schedule is chosen.
 

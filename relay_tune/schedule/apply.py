@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import islice
 
+from relay_tune.remembered import remembered
 from relay_tune.schedule.packing import PackedConstant
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.program import ScheduledProgram
@@ -68,7 +68,7 @@ def apply_schedule(plan: Plan, schedule: Schedule, prefix: str = "kernel") -> Sc
     return ScheduledProgram(plan.program, tuple(kernels), tuple(packed), workspace, plan.algorithm)
 
 
-@lru_cache(maxsize=REMEMBERED)
+@remembered(REMEMBERED)
 def _kernel(name: str, parts: tuple[tuple[Statement, int], ...]) -> Kernel:
     statements = tuple(statement for statement, _ in parts)
     body = statements[0] if len(statements) == 1 else Block(statements)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import product
 from math import prod
 
+from relay_tune.remembered import remembered
 from relay_tune.schedule.alternatives import is_small_window
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.exchange import exchange_cycles
@@ -47,7 +47,7 @@ def with_joined(
     return tuple(found)
 
 
-@lru_cache(maxsize=REMEMBERED_DEFAULTS)
+@remembered(REMEMBERED_DEFAULTS)
 def default_choice(space: NestSpace) -> TileChoice:
     """The combination with the best estimate: coordinate descent from a few starts.
 

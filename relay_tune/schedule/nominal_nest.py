@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 
+from relay_tune.remembered import remembered
 from relay_tune.schedule.nest import Nest, with_roots
 from relay_tune.tensor.expression import Axis, Literal, Load, Scalar, Tensor, literal
 from relay_tune.tensor.index import FlatView
@@ -14,7 +14,7 @@ from relay_tune.tensor.walk import axes_of, transform
 REMEMBERED = 256
 
 
-@lru_cache(maxsize=REMEMBERED)
+@remembered(REMEMBERED)
 def nominal_nest(nest: Nest) -> Nest:
     """The nest for the example's sizes; itself if no size is open.
 

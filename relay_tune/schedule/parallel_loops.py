@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 
+from relay_tune.remembered import remembered
 from relay_tune.schedule.analysis import NestAnalysis
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.machine import Machine
@@ -32,7 +32,7 @@ def with_parallel(
     return replace(choice, parallel=fused)
 
 
-@lru_cache(maxsize=REMEMBERED)
+@remembered(REMEMBERED)
 def _least_cycles(analysis: NestAnalysis, lanes: int) -> float:
     """A rough bound, by arithmetic and by what is read."""
     operations = max(analysis.body_operations, analysis.result_operations, 1.0)

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
+from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.loop_shapes import loop_over, parallel_loop
 from relay_tune.schedule.matrix_tiles.nest_product import nest_product
@@ -53,7 +53,7 @@ class TiledNest:
     packed: list[PackedConstant] = field(default_factory=list)
 
 
-@lru_cache(maxsize=REMEMBERED)
+@remembered(REMEMBERED)
 def tile_nest(
     nest: Nest,
     choice: TileChoice,

@@ -9,11 +9,11 @@ parallel loops runs on thread 0. Register buffers become values that loops carry
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 from relay_tune.codegen.function_writer import FunctionWriter
 from relay_tune.codegen.kernels.statement_writer import StatementWriter
 from relay_tune.codegen.kernels.value_writer import ValueWriter
+from relay_tune.remembered import remembered
 from relay_tune.tensor.loops import Allocate, Block, Kernel, Statement
 from relay_tune.tensor.matrix_registers import MatrixRegisters
 from relay_tune.tensor.touched import has_parallel_loop
@@ -27,7 +27,7 @@ class FunctionText:
     declarations: frozenset[str]
 
 
-@lru_cache(maxsize=512)
+@remembered(512)
 def write_kernel(
     kernel: Kernel, scales_powers: bool = False, rounds_bfloats: bool = False
 ) -> FunctionText:

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from functools import lru_cache
 from itertools import product
 from math import prod
 
+from relay_tune.remembered import remembered
 from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.estimates.line_conflicts import PAGE_BYTES
@@ -47,7 +47,7 @@ def crowded_bytes(analysis: NestAnalysis, choice: TileChoice, machine: Machine) 
     return _in_tiles(analysis, choice.vector, tile, choice.reduction_order, choice.unroll, room)
 
 
-@lru_cache(maxsize=REMEMBERED)
+@remembered(REMEMBERED)
 def _in_tiles(
     analysis: NestAnalysis,
     vector: int,
@@ -133,7 +133,7 @@ def _moves(
     return tuple(sorted((apart, extent) for apart, extent in found if apart and extent > 1))
 
 
-@lru_cache(maxsize=REMEMBERED)
+@remembered(REMEMBERED)
 def _crowd(moves: tuple[tuple[int, int], ...], room: float) -> int:
     """The most lines that want one place of the cache; 0 where all of them find room in any."""
     if prod(extent for _, extent in moves) <= room:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from math import inf, prod
 
+from relay_tune.remembered import remembered
 from relay_tune.schedule.analysis import NestAnalysis
 from relay_tune.schedule.choice import TileChoice, innermost, unrolled_extents
 from relay_tune.schedule.estimates.load_count import (
@@ -98,7 +98,7 @@ class Estimate:
         )
 
 
-@lru_cache(maxsize=REMEMBERED)
+@remembered(REMEMBERED)
 def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Estimate:
     """The estimate of a nest under a choice."""
     nest = analysis.nest
@@ -125,7 +125,7 @@ def compute_cycles(analysis: NestAnalysis, choice: TileChoice, machine: Machine)
     return _all_tiles(analysis, innermost(choice, choice.tile), machine)[0]
 
 
-@lru_cache(maxsize=REMEMBERED)
+@remembered(REMEMBERED)
 def _all_tiles(
     analysis: NestAnalysis, choice: TileChoice, machine: Machine
 ) -> tuple[float, int, int]:
@@ -156,7 +156,7 @@ def _computed_points(nest: Nest, choice: TileChoice, extents: dict[Axis, int]) -
     return points // rows * registers * product.register_rows
 
 
-@lru_cache(maxsize=REMEMBERED)
+@remembered(REMEMBERED)
 def _tile_cycles(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> float:
     """The cycles of one tile; of the choice only what is `innermost` matters."""
     nest = analysis.nest

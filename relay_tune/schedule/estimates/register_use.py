@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from math import prod
 
+from relay_tune.remembered import remembered
 from relay_tune.schedule.analysis import NestAnalysis
 from relay_tune.schedule.choice import TileChoice, innermost
 from relay_tune.schedule.estimates.load_count import (
@@ -78,7 +78,7 @@ def register_use(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -
     return _innermost_use(analysis, innermost(choice, choice.tile), machine)
 
 
-@lru_cache(maxsize=REMEMBERED)
+@remembered(REMEMBERED)
 def _innermost_use(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> RegisterUse:
     nest = analysis.nest
     product = nest_product(nest)

@@ -9,9 +9,9 @@ as the larger of the two numbers, and to spill what finds no register.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from math import prod
 
+from relay_tune.remembered import remembered
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
 
@@ -67,7 +67,7 @@ def _stride(factor: int, step: int) -> int:
     return factor // step if step and factor % step == 0 else 0
 
 
-@lru_cache(maxsize=1 << 12)
+@remembered(1 << 12)
 def _kept(points: int, stride: int, steps: int) -> int:
     """The most places that the first steps have read and later ones read again."""
     starts = [point * stride for point in range(points)]

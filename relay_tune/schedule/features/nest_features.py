@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import prod
 
+from relay_tune.remembered import remembered
 from relay_tune.schedule.analysis import NestAnalysis
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.features.names import AXIS_NAMES, DESCRIBED_AXES
@@ -16,7 +16,7 @@ REMEMBERED = 2048
 """Values that depend on a nest alone; a search asks for them again and again."""
 
 
-@lru_cache(maxsize=REMEMBERED)
+@remembered(REMEMBERED)
 def nest_values(space: NestSpace) -> list[float]:
     """The features of NEST_NAMES."""
     analysis, nest = space.analysis, space.analysis.nest
@@ -67,7 +67,7 @@ def axis_values(analysis: NestAnalysis, choice: TileChoice) -> list[float]:
     return values
 
 
-@lru_cache(maxsize=REMEMBERED)
+@remembered(REMEMBERED)
 def reusing_loads(analysis: NestAnalysis, axis: Axis) -> int:
     """How many loads of the body are the same all along an axis."""
     return sum(

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 
+from relay_tune.remembered import remembered
 from relay_tune.schedule.nest import Nest, with_roots
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Axis, Binary, Cast, Load, Scalar
@@ -104,7 +104,7 @@ def operand_loads(product: NestProduct, rows: int, blocks: int) -> int:
     return changes[0] * rows + changes[1] * blocks
 
 
-@lru_cache(maxsize=REMEMBERED)
+@remembered(REMEMBERED)
 def nest_product(nest: Nest) -> NestProduct | None:
     """What stands where in a nest on matrix registers; None for all others.
 

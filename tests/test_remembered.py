@@ -1,0 +1,68 @@
+import gc
+import weakref
+
+import pytest
+
+from relay_tune.building.build import build
+from relay_tune.ir.parser.parse import parse
+from relay_tune.remembered import remembered, results_for_one_build
+from relay_tune.schedule.nest import Nest
+
+
+class Thing:
+    """Something that a weak reference can mean."""
+
+
+def test_results_are_kept_for_one_build() -> None:
+    calls = []
+
+    @remembered(10)
+    def double(x: int) -> int:
+        calls.append(x)
+        return 2 * x
+
+    with results_for_one_build():
+        assert [double(2), double(2)] == [4, 4] and calls == [2]
+    assert double(2) == 4 and calls == [2, 2]
+    with pytest.raises(KeyError), results_for_one_build():
+        raise KeyError
+    double(2)
+    assert calls == [2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def @main(%x: Tensor[(4, 8), float32]) { nn.softmax(nn.dense(%x, %x)) }",
+        "def @main(%x: Tensor[(n, 8), float32]) { nn.softmax(nn.dense(%x, %x)) }",
+        "def @main(%x: Tensor[(4, 8), float32], %n: int32) "
+        "{ if (%n < 1) { nn.relu(%x) } else { nn.softmax(%x) } }",
+    ],
+)
+def test_nothing_of_a_build_outlives_it(text: str) -> None:
+    before = _nests()
+    build(parse(f'#[version = "0.0.5"]\n{text}'), threads=1)
+    assert len(_nests()) <= len(before)
+
+
+def _nests() -> list[object]:
+    gc.collect()
+    return [each for each in gc.get_objects() if type(each) is Nest]
+
+
+def test_a_weak_reference_sees_what_is_kept() -> None:
+    thing = Thing()
+    reference = weakref.ref(thing)
+
+    @remembered(10)
+    def same(x: Thing) -> Thing:
+        return x
+
+    same(thing)
+    del thing
+    gc.collect()
+    assert reference() is not None
+    with results_for_one_build():
+        pass
+    gc.collect()
+    assert reference() is None
