@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from relay_tune.arguments import did_you_mean
+from relay_tune.copies import Immutable
 from relay_tune.errors import InputError
 from relay_tune.ir.expr import NO_ATTRIBUTES, AttributeValue, Function
 from relay_tune.ir.module_summary import module_html, module_summary
@@ -15,7 +16,7 @@ from relay_tune.ir.type_data import TypeData
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Module:
+class Module(Immutable):
     """A program: global functions and data types by name.
 
     `source` holds the texts that spans point into, by source name.

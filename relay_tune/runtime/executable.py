@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.arguments import by_name
+from relay_tune.copies import OfThisProcess
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.benchmark import BenchmarkResult, measure
 from relay_tune.runtime.call_inputs import CallInputs, in_order
@@ -22,7 +23,7 @@ Direct = Callable[[Sequence[object], int], tuple[np.ndarray, ...] | None]
 nothing was run, if an input does not fit exactly."""
 
 
-class Executable(ABC):
+class Executable(OfThisProcess, ABC):
     """A program with named inputs and outputs.
 
     Attributes:

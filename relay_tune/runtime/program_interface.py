@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from relay_tune.arguments import by_name
+from relay_tune.copies import OfThisProcess
 from relay_tune.errors import BuildError
 from relay_tune.ir.types import Type
 from relay_tune.runtime.benchmark import BenchmarkResult, measure
@@ -14,7 +15,7 @@ from relay_tune.runtime.describe import executable_html, executable_text
 from relay_tune.runtime.node_args import NodeArg, chosen_outputs, node_args
 
 
-class ProgramInterface(ABC):
+class ProgramInterface(OfThisProcess, ABC):
     """A program that is called with values as the interpreter takes and gives them.
 
     Attributes:
