@@ -96,7 +96,7 @@ def test_the_program_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monk
 def test_the_commands_of_the_readme_use_extras_that_exist() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     named = re.findall(r"install '\.\[([\w,]+)\]'", (ROOT / "README.md").read_text())
-    assert len(named) == 2
+    assert len(named) == 2  # report, and the tests
     for extras in named:
         assert set(extras.split(",")) <= set(project["optional-dependencies"])
 
