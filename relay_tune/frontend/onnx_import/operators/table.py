@@ -8,6 +8,7 @@ from relay_tune.frontend.onnx_import.operators.activation import ACTIVATIONS
 from relay_tune.frontend.onnx_import.operators.boxes import BOXES
 from relay_tune.frontend.onnx_import.operators.constant import CONSTANTS
 from relay_tune.frontend.onnx_import.operators.convolution import CONVOLUTIONS
+from relay_tune.frontend.onnx_import.operators.deformable import DEFORMABLE
 from relay_tune.frontend.onnx_import.operators.determinant import DETERMINANTS
 from relay_tune.frontend.onnx_import.operators.elementwise import ELEMENTWISE
 from relay_tune.frontend.onnx_import.operators.image import IMAGES
@@ -43,6 +44,7 @@ _STANDARD: Mapping[str, Translator] = {
     **WINDOW_ELEMENTS,
     **BOXES,
     **UNIQUES,
+    **DEFORMABLE,
     **DETERMINANTS,
     **PADS,
     **RESIZES,
