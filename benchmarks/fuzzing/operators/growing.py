@@ -46,6 +46,7 @@ class Growing(NetworkBuilder):
         self.pool: list[Value] = []
         self.empty = self.chance(0.15)
         self.special = self.chance(0.1)
+        self._finite: set[str] = set()
         self._dtype = self.pick([*FLOATS, *FLOATS, *FLOATS[:1] * 4, *SIGNED, *UNSIGNED])
 
     def shape(self, low: int = 0, high: int = 4) -> list[int]:
@@ -76,9 +77,15 @@ class Growing(NetworkBuilder):
         return self.input(shape, dtype, limit)
 
     def finite(self, dtype: str, shape: Sequence[int]) -> Value:
-        """A new constant without NaN and infinities, where nobody says what these should give."""
+        """A new input without NaN and infinities, where nobody says what these should give."""
+        value = self.fresh(dtype, shape)
+        self._finite.add(value.name)
+        return value
+
+    def finite_weights(self, shape: Sequence[int], dtype: str, limit: int) -> Value:
+        """A new constant without NaN and infinities."""
         kept, self.special = self.special, False
-        value = self.like(shape, dtype)
+        value = self.like(shape, dtype, limit)
         self.special = kept
         return value
 
@@ -154,8 +161,12 @@ class Growing(NetworkBuilder):
         """The values that nodes read."""
         return {name for node in self._nodes for name in node.input}
 
-    def _numbers(self, shape: Sequence[int], dtype: str, limit: int) -> np.ndarray:
-        return self.numbers(shape, dtype, limit)
+    def _feed(self, batch: int | None) -> dict[str, np.ndarray]:
+        feed, special = {}, self.special
+        for value, limit in self._inputs:
+            self.special = special and value.name not in self._finite
+            feed[value.name] = self.numbers(value.shape, value.dtype, limit)
+        return feed
 
 
 def tensor(array: np.ndarray) -> TensorProto:

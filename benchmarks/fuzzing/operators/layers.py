@@ -20,7 +20,7 @@ def _scaled(net: Growing, x: Value) -> Value:
 
 def _weights(net: Growing, shape: list[int], dtype: str) -> Value:
     limit = max(1, int(8 / max(1, prod(shape[1:])) ** 0.5))
-    return net.like(shape, dtype, limit)
+    return net.finite_weights(shape, dtype, limit)
 
 
 def product(net: Growing) -> Value:
@@ -103,10 +103,12 @@ def integer_convolution(net: Growing) -> Value:
     return net.add("ConvInteger", x, w, net.like((), "uint8", 4), pads=[1, 1, 1, 1])
 
 
-def pooling(net: Growing) -> Value:
+def pooling(net: Growing) -> Value | None:
     """Pools, whose window may be larger than the axis."""
     spatial = net.integer(1, 3)
     x = _image(net, spatial)
+    if 0 in x.shape[2:]:
+        return None
     kernel = [net.integer(1, 3) for _ in range(spatial)]
     options: dict[str, Any] = {"kernel_shape": kernel}
     options["strides"] = [net.integer(1, k) for k in kernel]
@@ -144,7 +146,7 @@ def channel_norm(net: Growing) -> Value:
     return net.add(name, x, scale, bias, mean, variance)
 
 
-def row_norm(net: Growing) -> Value:
+def row_norm(net: Growing) -> Value | None:
     """Normalisation of the last axes, or of one axis by its norm."""
     x = net.some(FLOATS, 1)
     axis = net.integer(-x.rank, x.rank - 1)
@@ -155,7 +157,10 @@ def row_norm(net: Growing) -> Value:
         return net.add(name, x, axis=axis, p=net.integer(1, 2))
     if name == "MeanVarianceNormalization":
         y = net.some(FLOATS, 2)
-        return net.add(name, y, axes=sorted({0, net.integer(0, y.rank - 1)}))
+        axes = sorted({0, net.integer(0, y.rank - 1)})
+        if prod(y.shape[each] for each in axes) < 2:
+            return None  # the standard's formula takes the root of a rounding
+        return net.add(name, y, axes=axes)
     shape = x.shape[axis % x.rank :]
     scale = net.like(shape, x.dtype)
     options = {"axis": axis, "epsilon": 0.01}
@@ -221,7 +226,7 @@ def loss(net: Growing) -> Value:
 
 def grid(net: Growing) -> Value:
     """An image read at points of a grid."""
-    x = net.fresh("float32", [2, 2, 4, 5])
+    x = net.finite("float32", [2, 2, 4, 5])
     places = _scaled(net, net.finite("float32", [2, net.integer(1, 3), 3, 2]))
     border = net.pick(["zeros", "border", "reflection"])
     return net.add("GridSample", x, places, padding_mode=border, align_corners=net.integer(0, 1))

@@ -260,7 +260,7 @@ def counted(net: Growing) -> Value:
 
 def resize(net: Growing) -> Value:
     """Images of other sizes."""
-    x = net.fresh(net.pick(["float32", "float64", "float16"]), [net.integer(1, 2), 2, 4, 5])
+    x = net.finite(net.pick(["float32", "float64", "float16"]), [net.integer(1, 2), 2, 4, 5])
     mode = net.pick(["nearest", "linear", "cubic"])
     factors = np.array([1, 1, net.pick([0.5, 2]), net.pick([1, 2])], np.float32)
     how = net.pick(["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"])
