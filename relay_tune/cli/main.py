@@ -19,6 +19,7 @@ from typing import NoReturn
 from relay_tune import __version__
 from relay_tune.cli.address_space import require_address_space
 from relay_tune.cli.exit_codes import FAILED, INTERRUPTED, TERMINATED, WRONG_USAGE
+from relay_tune.cli.started import begin
 from relay_tune.ending_signals import ending_signals
 from relay_tune.errors import RelayError
 from relay_tune.own_packages import check_own_packages
@@ -52,6 +53,8 @@ class _Parser(argparse.ArgumentParser):
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run `tune` with these words (by default those of the command line); the exit code."""
+    if words is not None:
+        begin()
     _open_closed_streams()
     with ending_signals(pass_on=False) as ending:
         code = _run(sys.argv[1:] if words is None else list(words))

@@ -12,6 +12,7 @@ from relay_tune.tuning.events import (
     CostModelFailed,
     Event,
     Measured,
+    PhaseStarted,
     Progress,
     RunStarted,
     TaskFinished,
@@ -56,6 +57,8 @@ class LineProgress:
                 return f"done: {event.title}: {time_text(event.best)}, {event.reason}"
             case CostModelFailed():
                 return f"the cost model is given up: {event.message}"
+            case PhaseStarted():
+                return f"{event} ..." if event.done == 0 else ""
             case TaskStarted():
                 return ""
 

@@ -15,6 +15,7 @@ from relay_tune.tuning.events import (
     CostModelFailed,
     Event,
     Measured,
+    PhaseStarted,
     RunStarted,
     TaskFinished,
     TaskStarted,
@@ -50,6 +51,8 @@ class LiveProgress:
         match event:
             case RunStarted():
                 self._trials = max(1, event.trials)
+            case PhaseStarted():
+                self._task = f"{event} ..."
             case TaskStarted():
                 self._task = f"{event.number}/{event.tasks}  {event.title}"
             case Measured():

@@ -12,14 +12,20 @@ from relay_tune.cli.native_form import require_fixed_kernels
 from relay_tune.cli.output_file import require_library
 from relay_tune.cli.progress import shown_progress
 from relay_tune.cli.run_report import report_text
+from relay_tune.cli.started import running_seconds
 from relay_tune.cli.units import clock_text
 from relay_tune.codegen.export import check_library_target
 from relay_tune.codegen.target import parse_target
 from relay_tune.errors import BuildError, TuningError
 from relay_tune.ir.module import Module
+from relay_tune.tuning.budget import DEFAULT_MINUTES
+from relay_tune.tuning.events import PhaseStarted, Progress
 from relay_tune.tuning.result import TuningResult
 from relay_tune.tuning.tune import tune
 from relay_tune.tuning.tuned_build import build
+
+BUILDING_SHARE, MOST_BUILDING_SECONDS = 0.1, 10.0
+"""What is kept of the time for building the library, as a share of it and at most."""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -30,18 +36,26 @@ def run(arguments: argparse.Namespace) -> int:
         check_library_target(parse_target(arguments.target).triple)
     module = load_argument(arguments)
     require_fixed_kernels(module)
-    result = _tuned(module, arguments)
+    with shown_progress(sys.stderr if arguments.json else sys.stdout) as progress:
+        result = _tuned(module, arguments, progress)
+        library = ""
+        if not result.interrupted and not _measured_nothing(result):
+            progress(PhaseStarted("building the library"))
+            library = _exported(module, output, arguments)
     if result.interrupted:
         print(report_text(arguments, result))
         return INTERRUPTED
-    if result.out_of_time and not result.measured:
+    if _measured_nothing(result):
         error = _nothing_measured(result)
         print(report_text(arguments, result, reason=error.message))
         raise error
-    library = _exported(module, output, arguments)
     reason = "" if library else "no library can be written for this target"
     print(report_text(arguments, result, library, reason))
     return 0 if library else FAILED
+
+
+def _measured_nothing(result: TuningResult) -> bool:
+    return result.out_of_time and not result.measured
 
 
 def _nothing_measured(result: TuningResult) -> TuningError:
@@ -54,20 +68,21 @@ def _nothing_measured(result: TuningResult) -> TuningError:
     )
 
 
-def _tuned(module: Module, arguments: argparse.Namespace) -> TuningResult:
-    with shown_progress(sys.stderr if arguments.json else sys.stdout) as progress:
-        return tune(
-            module,
-            log=arguments.log,
-            trials=arguments.trials,
-            minutes=arguments.minutes,
-            target=arguments.target,
-            threads=arguments.threads,
-            accuracy=arguments.accuracy,
-            seed=arguments.seed,
-            progress=progress,
-            name=stem(arguments.model),
-        )
+def _tuned(module: Module, arguments: argparse.Namespace, progress: Progress) -> TuningResult:
+    seconds = 60.0 * (DEFAULT_MINUTES if arguments.minutes is None else arguments.minutes)
+    left = seconds - min(BUILDING_SHARE * seconds, MOST_BUILDING_SECONDS) - running_seconds()
+    return tune(
+        module,
+        log=arguments.log,
+        trials=arguments.trials,
+        minutes=max(left, 0.0) / 60.0,
+        target=arguments.target,
+        threads=arguments.threads,
+        accuracy=arguments.accuracy,
+        seed=arguments.seed,
+        progress=progress,
+        name=stem(arguments.model),
+    )
 
 
 def _exported(module: Module, output: Path, arguments: argparse.Namespace) -> str:

@@ -5,13 +5,26 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from numbers import Integral, Real
 
 from relay_tune.errors import InputError
 
 TRIALS_PER_TASK = 64
 DEFAULT_MINUTES = 3.0
+
+FINAL_SHARE = 2.0
+"""Confirming and timing the whole network take about so many times as long as planning did: both
+plan and compile, on a machine that is as busy."""
+
+MOST_FINAL = 0.35
+"""The share of the time that is kept for them at most."""
+
+CONFIRMING = 0.25
+"""The part of that which confirming may use."""
+
+PLANNING = 0.35
+"""The share of the time after which no more tasks are planned."""
 
 Clock = Callable[[], float]
 """Seconds since some moment; never runs backwards."""
@@ -23,11 +36,12 @@ class Budget:
 
     Attributes:
         trials: candidates in all, those that the log already holds included.
-        seconds: from the making of this object on.
+        seconds: from `began` on, for all of the run.
         used: candidates so far.
         measured: candidates measured by this run.
         clock: tells seconds from any beginning.
-        began: what it told when this object was made.
+        began: what it told when the run began; by default when this object was made.
+        final: seconds that are kept for the end of the run, when nothing is searched any more.
     """
 
     trials: int
@@ -35,10 +49,16 @@ class Budget:
     used: int = 0
     measured: int = 0
     clock: Clock = time.monotonic
-    began: float = field(init=False)
+    began: float = math.nan
+    final: float = 0.0
 
     def __post_init__(self) -> None:
-        self.began = self.clock()
+        if math.isnan(self.began):
+            self.began = self.clock()
+
+    def keep_final(self) -> None:
+        """Keep time for the end of the run, as planning is done; it took as long as until now."""
+        self.final = min(FINAL_SHARE * self.elapsed, MOST_FINAL * self.seconds)
 
     def spend(self) -> None:
         """Count one measured candidate."""
@@ -57,8 +77,27 @@ class Budget:
 
     @property
     def is_spent(self) -> bool:
-        """Whether candidates or time are used up."""
-        return self.remaining_trials == 0 or self.elapsed >= self.seconds
+        """Whether candidates are used up, or time but for what is kept for the end.
+
+        Before anything is measured, there is no end to keep time for.
+        """
+        final = self.final if self.measured else 0.0
+        return self.remaining_trials == 0 or self.elapsed >= self.seconds - final
+
+    @property
+    def may_plan(self) -> bool:
+        """Whether there is time to plan another task."""
+        return self.elapsed < PLANNING * self.seconds
+
+    @property
+    def may_confirm(self) -> bool:
+        """Whether there is time to measure winners again."""
+        return self.elapsed < self.seconds - (1 - CONFIRMING) * self.final
+
+    @property
+    def left(self) -> float:
+        """Seconds until the end of the run."""
+        return max(0.0, self.seconds - self.elapsed)
 
     @property
     def rate(self) -> float:
@@ -68,14 +107,22 @@ class Budget:
     @property
     def eta_seconds(self) -> float:
         """When the run will end at the latest, in seconds from now."""
-        by_time = max(0.0, self.seconds - self.elapsed)
+        by_time = self.left
         return min(by_time, self.remaining_trials / self.rate) if self.rate > 0 else by_time
 
 
 def make_budget(
-    trials: int | None, minutes: float | None, tasks: int, used: int, clock: Clock = time.monotonic
+    trials: int | None,
+    minutes: float | None,
+    tasks: int,
+    used: int,
+    clock: Clock = time.monotonic,
+    began: float | None = None,
 ) -> Budget:
-    """The budget that a user asks for; None takes the default. InputError for a senseless one."""
+    """The budget that a user asks for; None takes the default. InputError for a senseless one.
+
+    `began` is what the clock told at the beginning; None for now.
+    """
     if trials is not None and not (isinstance(trials, Integral) and trials >= 0):
         raise InputError(
             f"trials is {trials!r}, but must be a whole number of at least 0.",
@@ -88,4 +135,5 @@ def make_budget(
             remedy=f"Leave it away for {DEFAULT_MINUTES:.0f} minutes.",
         )
     count = TRIALS_PER_TASK * tasks if trials is None else trials
-    return Budget(count, chosen * 60.0, used, clock=clock)
+    start = math.nan if began is None else began
+    return Budget(count, chosen * 60.0, used, clock=clock, began=start)

@@ -9,6 +9,7 @@ from relay_tune.tuning.events import (
     CostModelFailed,
     Event,
     Measured,
+    PhaseStarted,
     Progress,
     RunStarted,
     TaskFinished,
@@ -44,5 +45,7 @@ def event_message(event: Event) -> tuple[int, str]:
         case TaskFinished():
             best = microseconds(event.best)
             return logging.INFO, f"{event.title}: finished at {best}, {event.reason}"
+        case PhaseStarted():
+            return logging.INFO, str(event)
         case CostModelFailed():
             return logging.WARNING, f"the cost model is given up: {event.message}"

@@ -90,7 +90,25 @@ class CostModelFailed:
     message: str
 
 
-Event = RunStarted | TaskStarted | Measured | TaskFinished | CostModelFailed
+@dataclass(frozen=True, slots=True)
+class PhaseStarted:
+    """Something other than the search begins, or goes on.
+
+    Attributes:
+        name: what, such as `planning`.
+        done: how many parts of it are done.
+        parts: how many there are; 0 where it has none.
+    """
+
+    name: str
+    done: int = 0
+    parts: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.done}/{self.parts}" if self.parts else self.name
+
+
+Event = RunStarted | TaskStarted | Measured | TaskFinished | CostModelFailed | PhaseStarted
 
 Progress = Callable[[Event], None]
 """Called with each event, in the thread that tunes."""

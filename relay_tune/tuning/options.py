@@ -20,6 +20,7 @@ class TuningOptions:
         seed: of all random choices; InputError unless it is from 0 to 2**31 - 1.
         batch: candidates of one task that are compiled together.
         name: of the network, for the log.
+        began: when the run began (`time.monotonic`); None for when its tasks are known.
     """
 
     trials: int | None = None
@@ -27,6 +28,7 @@ class TuningOptions:
     seed: int = 0
     batch: int = 8
     name: str = ""
+    began: float | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.seed, Integral) or not 0 <= self.seed < SEEDS:

@@ -16,6 +16,7 @@ from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.confirm import PASSES, measure_in_turn, next_to_confirm
 from relay_tune.tuning.events import (
     CostModelFailed,
+    PhaseStarted,
     RunStarted,
     TaskFinished,
     TaskStarted,
@@ -85,7 +86,7 @@ class TuningRun:
     def _is_out_of_time(self) -> bool:
         """Whether there was something left to measure when the time was over."""
         budget = self._budget
-        is_over = budget.elapsed >= budget.seconds and budget.remaining_trials > 0
+        is_over = budget.is_spent and budget.remaining_trials > 0
         return is_over and any(not state.finished for state in self._states)
 
     def _learn_from_log(self) -> None:
@@ -214,13 +215,14 @@ class TuningRun:
         self._progress(TaskFinished(state.task.title, key.digest, reason, state.best_seconds))
 
     def _confirm_winners(self) -> None:
-        for state in self._states:
-            if state.touched:
-                self._confirm(state)
+        touched = [state for state in self._states if state.touched]
+        for number, state in enumerate(touched):
+            self._progress(PhaseStarted("measuring the winners again", number, len(touched)))
+            self._confirm(state)
 
     def _confirm(self, state: TaskState) -> None:
         for _ in range(PASSES):
-            chosen = next_to_confirm(state)
+            chosen = next_to_confirm(state) if self._budget.may_confirm else []
             if not chosen:
                 return
             for tried, measurement in measure_in_turn(self._runner, state, chosen):

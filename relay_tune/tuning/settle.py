@@ -12,6 +12,9 @@ from relay_tune.ir.module import Module
 from relay_tune.runtime.threads import available_processors
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.schedule import Schedule
+from relay_tune.tuning.budget import Budget
+from relay_tune.tuning.default_schedules import default_schedule
+from relay_tune.tuning.events import PhaseStarted, Progress
 from relay_tune.tuning.log_keeper import LogKeeper
 from relay_tune.tuning.network_check import NetworkVerdict, check_network, network_primitives
 from relay_tune.tuning.schedule_lookup import ScheduleLookup
@@ -19,19 +22,30 @@ from relay_tune.tuning.tasks import Task
 
 
 def settle(
-    module: Module, tasks: Sequence[Task], keeper: LogKeeper, target: Target, machine: Machine
+    module: Module,
+    tasks: Sequence[Task],
+    keeper: LogKeeper,
+    target: Target,
+    machine: Machine,
+    budget: Budget,
+    progress: Progress,
 ) -> NetworkVerdict:
     """Compare the best schedules of the log with the default ones in the network of a fused module.
 
-    What holds is marked in the log, for the number of threads that was tuned for and for one. The
-    result is about the former.
+    What holds is marked in the log, for the number of threads that was tuned for and, if there is
+    time, for one. The result is about the former.
     """
     primitives = network_primitives(module, tasks)
     with CompilerPool(target, available_processors()) as pool:
-        verdicts = [
-            _settle(module, primitives, tasks, keeper, pool, target, machine, threads)
-            for threads in dict.fromkeys((keeper.scope.threads, 1))
-        ]
+        verdicts: list[NetworkVerdict] = []
+        counts = list(dict.fromkeys((keeper.scope.threads, 1)))
+        for number, threads in enumerate(counts):
+            progress(PhaseStarted("timing the whole network", number, len(counts)))
+            before = budget.elapsed
+            found = _settle(module, primitives, tasks, keeper, pool, target, machine, threads)
+            verdicts.append(found)
+            if budget.left < budget.elapsed - before:
+                break
     return verdicts[0]
 
 
@@ -51,7 +65,10 @@ def _settle(
     machine: Machine,
     threads: int,
 ) -> NetworkVerdict:
-    default = {task.key.digest: task.plan.default_schedule(machine, threads) for task in tasks}
+    default = {
+        task.key.digest: default_schedule(task.key.digest, task.plan, machine, threads)
+        for task in tasks
+    }
     records = [record for task in tasks for record in keeper.records(task)]
     lookup = ScheduleLookup(records, target, threads)
     tuned: dict[str, Schedule] = {}

@@ -6,6 +6,7 @@ print(result.default_model_seconds, "->", result.model_seconds)
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -26,8 +27,9 @@ from relay_tune.runtime.threads import thread_count
 from relay_tune.schedule.accuracy import Accuracy, parse_accuracy
 from relay_tune.schedule.machine import Machine
 from relay_tune.tuning.budget import Budget, make_budget
+from relay_tune.tuning.default_schedules import remember
 from relay_tune.tuning.event_messages import logged
-from relay_tune.tuning.events import Progress, RunStarted, ignore
+from relay_tune.tuning.events import PhaseStarted, Progress, RunStarted, ignore
 from relay_tune.tuning.finished_tasks import earlier_result
 from relay_tune.tuning.log_keeper import LogKeeper
 from relay_tune.tuning.median_interval import median_interval
@@ -48,6 +50,9 @@ from relay_tune.tuning.tasks import Task, extract_tasks, network_bytes
 from relay_tune.typing.infer import infer_types
 
 __all__ = ["TuningResult", "tune", "tune_tasks"]
+
+SETTLING = 0.5
+"""Timing the whole network takes about so many times as long as planning did, at least."""
 
 
 def tune(
@@ -85,11 +90,12 @@ def tune(
     Raises RelayError for an ill-typed model, InputError for a target, log, budget or seed that
     cannot be used, TuningError if nothing could be measured.
     """
+    began = time.monotonic()
     chosen = target_argument(target)
     _check_native(chosen)
     log = path_argument(log, "log", "Leave it away for tuning.db.")
     count = thread_count(threads)
-    options = TuningOptions(trials, minutes, seed, name=_name(name))
+    options = TuningOptions(trials, minutes, seed, name=_name(name), began=began)
     report = logged(function_argument(ignore if progress is None else progress, "progress"))
     with ending_signals():
         return _tuned(module, log, options, chosen, count, parse_accuracy(accuracy), report)
@@ -127,7 +133,8 @@ def _tuned(
         )
     finally:
         runner.close()
-    return _settled(result, fused, tasks, log, scope, target)
+    budget = make_budget(None, options.minutes, len(tasks), used=0, began=options.began)
+    return _settled(result, fused, tasks, log, scope, target, budget, progress)
 
 
 def _settled(
@@ -137,6 +144,8 @@ def _settled(
     log: str | PathLike[str],
     scope: Scope,
     target: Target,
+    budget: Budget,
+    progress: Progress,
 ) -> TuningResult:
     """The result with the times of the whole network, where it can be run as one.
 
@@ -149,7 +158,10 @@ def _settled(
     try:
         if not result.measured and is_settled(tasks, keeper):
             return result
-        verdict = settle(fused, tasks, keeper, target, _machine(keeper, target))
+        if result.measured and budget.left < SETTLING * result.planning_seconds:
+            return replace(result, out_of_time=True)
+        machine = _machine(keeper, target)
+        verdict = settle(fused, tasks, keeper, target, machine, budget, progress)
     except KeyboardInterrupt:
         return replace(result, interrupted=True)
     finally:
@@ -190,7 +202,7 @@ def _run(
     threads: int,
     progress: Progress,
 ) -> TuningResult:
-    budget = make_budget(options.trials, options.minutes, len(tasks), used=0)
+    budget = make_budget(options.trials, options.minutes, len(tasks), 0, began=options.began)
     kernels = tuple((task.key.digest, task.weight) for task in tasks)
     about = RunRecord(options.name, keeper.scope, kernels).to_json()
     spent = {"trials": budget.trials, "seconds": budget.seconds, "seed": options.seed}
@@ -200,10 +212,16 @@ def _run(
     try:
         result = _earlier_result(tasks, keeper, budget, share, progress)
         if result is None:
-            states = _states(tasks, _machine(keeper, target), threads, options.seed)
+            progress(PhaseStarted("planning", 0, len(tasks)))
+            machine = _machine(keeper, target)
+            planned, states = _states(tasks, machine, threads, options.seed, budget, progress)
+            planning = budget.elapsed
+            budget.keep_final()
             session = Session(states, runner, keeper, budget, progress)
             result = TuningRun(session, options, share).run()
-            _mark_trivial(tasks, states, keeper, share)
+            _mark_trivial(planned, states, keeper, share)
+            late = len(planned) < len(tasks) or result.out_of_time
+            result = replace(result, planning_seconds=planning, out_of_time=late)
         ending = "interrupted" if result.interrupted else "finished"
         return result
     except KeyboardInterrupt:
@@ -256,10 +274,28 @@ def _machine(keeper: LogKeeper, target: Target) -> Machine:
     return machine_of(target, limits)
 
 
-def _states(tasks: Sequence[Task], machine: Machine, threads: int, seed: int) -> list[TaskState]:
-    """The states of the tasks that leave a choice."""
-    spaces = [(task, ProgramSpace(task.plan, machine, threads)) for task in tasks]
-    return [new_state(task, space, seed) for task, space in spaces if not space.is_trivial]
+def _states(
+    tasks: Sequence[Task],
+    machine: Machine,
+    threads: int,
+    seed: int,
+    budget: Budget,
+    progress: Progress,
+) -> tuple[Sequence[Task], list[TaskState]]:
+    """The tasks that there is time to plan, and the states of those that leave a choice.
+
+    The first tasks have most arithmetic. One of them is planned however little time there is.
+    """
+    states: list[TaskState] = []
+    for number, task in enumerate(tasks):
+        if number and not budget.may_plan:
+            return tasks[:number], states
+        space = ProgramSpace(task.plan, machine, threads)
+        remember(task.key.digest, task.plan, machine, threads, space.default)
+        if not space.is_trivial:
+            states.append(new_state(task, space, seed))
+        progress(PhaseStarted("planning", number + 1, len(tasks)))
+    return tasks, states
 
 
 def _check_native(target: Target) -> None:

@@ -22,6 +22,7 @@ from relay_tune.runtime.threads import thread_count
 from relay_tune.schedule.accuracy import parse_accuracy
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
+from relay_tune.tuning.default_schedules import default_schedule
 from relay_tune.tuning.schedule_lookup import schedule_lookup
 
 
@@ -94,7 +95,9 @@ def build(
         allowed = plan.with_accuracy(wanted)
         schedule = known(key, allowed) if known is not None else None
         (covered.untuned if schedule is None else covered.tuned).append(key.title)
-        return allowed.default_schedule(machine, count) if schedule is None else schedule
+        if schedule is not None:
+            return schedule
+        return default_schedule(key.digest, allowed, machine, count)
 
     return build_model(
         module, target=chosen, threads=count, schedules=schedules, report=report, sizes=sizes

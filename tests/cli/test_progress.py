@@ -11,6 +11,7 @@ from relay_tune.tuning.events import (
     CostModelFailed,
     Event,
     Measured,
+    PhaseStarted,
     RunStarted,
     TaskFinished,
     TaskStarted,
@@ -46,6 +47,22 @@ EVENTS: tuple[Event, ...] = (
     TaskFinished("conv2d+relu [8]", "d", "no gain in 24 candidates", 5e-4),
     CostModelFailed("out of memory"),
 )
+
+
+def test_phases_show_themselves() -> None:
+    stream = io.StringIO()
+    progress = LineProgress(stream)
+    for done in range(3):
+        progress(PhaseStarted("timing the whole network", done, 2))
+    progress(PhaseStarted("building the library"))
+    assert stream.getvalue().splitlines() == [
+        "timing the whole network 0/2 ...",
+        "building the library ...",
+    ]
+    console = Terminal()
+    with LiveProgress(console) as live:
+        live(PhaseStarted("measuring the winners again", 3, 18))
+    assert "measuring the winners again 3/18" in console.getvalue()
 
 
 class Terminal(io.StringIO):

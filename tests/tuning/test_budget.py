@@ -48,3 +48,37 @@ def test_the_end_is_foreseen_by_what_comes_first() -> None:
 def test_senseless_budgets_are_refused(trials: int, minutes: float) -> None:
     with pytest.raises(InputError):
         make_budget(trials, minutes, tasks=1, used=0)
+
+
+def test_time_counts_from_the_beginning_of_the_run() -> None:
+    clock = Clock()
+    budget = make_budget(None, 1, tasks=2, used=0, clock=clock, began=clock.now - 55.0)
+    assert budget.left == 5.0 and not budget.is_spent
+    clock.now += 5.0
+    assert budget.is_spent and budget.left == 0.0
+
+
+def test_time_is_kept_for_the_end_once_something_is_measured() -> None:
+    clock = Clock()
+    budget = make_budget(100, 1, tasks=2, used=0, clock=clock)
+    clock.now += 5.0
+    budget.keep_final()
+    assert budget.final == 10.0
+    clock.now += 46.0
+    assert not budget.is_spent
+    budget.spend()
+    assert budget.is_spent and budget.may_confirm
+    clock.now += 3.0
+    assert not budget.may_confirm
+    assert budget.left == pytest.approx(6.0)
+
+
+@pytest.mark.parametrize("planning", [1.0, 25.0, 58.0])
+def test_the_search_has_a_part_of_the_time_however_long_planning_takes(planning: float) -> None:
+    clock = Clock()
+    budget = make_budget(100, 1, tasks=2, used=0, clock=clock)
+    assert budget.may_plan
+    clock.now += planning
+    assert budget.may_plan == (planning < 21.0)
+    budget.keep_final()
+    assert budget.final <= 21.0

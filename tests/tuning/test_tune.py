@@ -13,6 +13,7 @@ from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.runtime.target_machine import machine_of
+from relay_tune.tuning.events import Event, PhaseStarted
 from relay_tune.tuning.log_keeper import LogKeeper
 from relay_tune.tuning.schedule_lookup import schedule_lookup
 from relay_tune.tuning.scope import Scope
@@ -84,3 +85,23 @@ def test_other_machines_cannot_be_measured(module: Module, tmp_path: Path) -> No
     with pytest.raises(InputError, match="cannot be measured on this machine"):
         tune(module, log=tmp_path / "log.db", target=other)
     assert not (tmp_path / "log.db").exists()
+
+
+def test_tasks_that_there_is_no_time_to_plan_are_left_to_the_next_run(
+    module: Module, tasks: list[Task], target: Target, tmp_path: Path
+) -> None:
+    phases: list[str] = []
+
+    def note(event: Event) -> None:
+        if isinstance(event, PhaseStarted):
+            phases.append(str(event))
+
+    first = tune(module, log=tmp_path / "log.db", minutes=1e-6, threads=1, progress=note)
+    assert first.out_of_time and first.measured == 0 and first.network is None
+    assert len(first.tasks) == 1
+    assert phases[:2] == ["planning 0/2", "planning 1/2"]
+    second = tune(module, log=tmp_path / "log.db", trials=4, minutes=2, threads=1, progress=note)
+    assert len(second.tasks) == 2 and second.measured == 4 and not second.out_of_time
+    assert {"planning 2/2", "measuring the winners again 0/2", "timing the whole network 0/1"} <= {
+        *phases
+    }
