@@ -5,7 +5,7 @@
 A case is a random call of an operator, of all operators in turn, or, every tenth, a random network.
 numpy says which results one odd element changes, and which of them are infinite or NaN; the native
 code must change no others (`fast` convolutions: none of another sample). What differs is printed
-with its name and seed. Each case runs in a process of its own.
+with its name and seed. A process runs some cases, so that a crash costs the rest of these only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count, islice
 
@@ -26,6 +26,10 @@ NETWORK_SHARE = 10
 """Every tenth case is a network."""
 
 
+TOGETHER = 40
+"""Cases of one process."""
+
+
 def cases(only: str | None, seed: int) -> Iterator[tuple[str, int]]:
     """Names with seeds, without end."""
     if only is not None:
@@ -36,11 +40,11 @@ def cases(only: str | None, seed: int) -> Iterator[tuple[str, int]]:
         yield next(networks if number % NETWORK_SHARE == 0 else operators)
 
 
-def problems(name: str, seed: int) -> Iterator[str]:
-    """What is wrong with a case."""
-    if name in CASES:
-        return odd_values.problems(name, seed)
-    return odd_networks.problems(name, seed)
+def problems(jobs: Sequence[tuple[str, int]]) -> Iterator[str]:
+    """What is wrong with cases."""
+    for name, seed in jobs:
+        check = odd_values.problems if name in CASES else odd_networks.problems
+        yield from (f"{name} {seed}: {line}" for line in check(name, seed))
 
 
 def main() -> int:
@@ -52,18 +56,19 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--only", choices=[*sorted(CASES), *KINDS], help="this operator or kind")
     parser.add_argument("--workers", type=int, default=1, help="cases at the same time")
-    parser.add_argument("--timeout", type=float, default=120.0, help="seconds a case")
+    parser.add_argument("--timeout", type=float, default=600.0, help="seconds a process")
     options = parser.parse_args()
     multiprocessing.set_forkserver_preload([__name__])
     jobs = list(islice(cases(options.only, options.seed), options.count))
     wrong = 0
     with ThreadPoolExecutor(options.workers) as pool:
-        results = pool.map(lambda job: run_apart(options.timeout, problems, *job), jobs)
-        for (name, seed), lines in zip(jobs, results, strict=True):
+        parts = [jobs[begin : begin + TOGETHER] for begin in range(0, len(jobs), TOGETHER)]
+        results = pool.map(lambda part: run_apart(options.timeout, problems, part), parts)
+        for (first, *_), lines in zip(parts, results, strict=True):
             for line in lines:
-                print(f"{name} {seed}: {line}", flush=True)
-            wrong += bool(lines)
-    print(f"{len(jobs)} cases, {wrong} wrong")
+                print(line if ": " in line else f"{first[0]} {first[1]} and on: {line}", flush=True)
+            wrong += len(lines)
+    print(f"{len(jobs)} cases, {wrong} differences")
     return int(bool(wrong))
 
 
