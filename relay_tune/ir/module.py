@@ -92,7 +92,11 @@ def require_module(value: object) -> Module:
     """`value`, which must be a module; InputError for anything else."""
     if isinstance(value, Module):
         return value
+    remedy = "Read a model with from_onnx(path) or parse(text) first."
+    if hasattr(type(value), "module"):  # a decorated function, or a model of them
+        name = getattr(value, "name", "function")
+        remedy = f"Give its module: {name}.module."
     raise InputError(
         f"A Module is needed here, but a value of type {type(value).__name__} was given.",
-        remedy="Read a model with from_onnx(path) or parse(text) first.",
+        remedy=remedy,
     )

@@ -9,6 +9,7 @@ from types import ModuleType
 
 import numpy as np
 
+from relay_tune.frontend.python import suggestions
 from relay_tune.frontend.python import tables as python_tables
 from relay_tune.frontend.python.deferred import LENGTH
 from relay_tune.frontend.python.operator_calls import OperatorCalls, dtype_of
@@ -110,7 +111,9 @@ class Calls(OperatorCalls, ABC):
             raise self.source.error(
                 node.func,
                 f"Tensors have no method {name}.",
-                remedy=f"They have: {', '.join(python_tables.METHODS)}.",
+                remedy=suggestions.METHODS.get(
+                    name, f"They have: {', '.join(python_tables.METHODS)}."
+                ),
             )
         arguments = list(node.args)
         if (

@@ -26,7 +26,7 @@ from relay_tune.op.creation import shape_of
 from relay_tune.op.division import divide
 from relay_tune.op.indexing import take
 from relay_tune.op.nn.matmul import batch_matmul, dense, matmul
-from relay_tune.op.shape import transpose
+from relay_tune.op.shape import expand_dims, squeeze, transpose
 from relay_tune.std import prelude
 from relay_tune.typing.infer import infer_expr
 from relay_tune.typing.type_terms import holes
@@ -94,7 +94,7 @@ def _number(attributes: NumberAttributes, arguments: Sequence[Expr], types: Sequ
 
 
 def _matmul(attributes: Attributes, arguments: Sequence[Expr], types: Sequence[Type]) -> Expr:
-    """Products of matrices, of rows with matrices, and of batches of matrices."""
+    """Products of matrices, of vectors and rows with matrices, and of batches of matrices."""
     left, right = arguments
     ranks = tuple(len(t.shape) if isinstance(t, TensorType) else -1 for t in types)
     if ranks == (3, 3):
@@ -103,11 +103,21 @@ def _matmul(attributes: Attributes, arguments: Sequence[Expr], types: Sequence[T
         if isinstance(right, Call) and right.callee is transpose:
             return dense(left, right.arguments[0])
         return matmul(left, right) if ranks[0] == 2 else dense(left, transpose(right))
+    if 1 in ranks and min(ranks) > 0 and max(ranks) <= 2:
+        return _product_with_vector(left, right, ranks)
     found = " and ".join(type_text(type_) for type_ in types)
     raise RelationError(
         f"`@` multiplies matrices, not {found}",
         remedy="Give both two dimensions with reshape or expand_dims.",
     )
+
+
+def _product_with_vector(left: Expr, right: Expr, ranks: tuple[int, ...]) -> Expr:
+    """A vector is a row on the left, a column on the right; the result does not have its axis."""
+    rows = expand_dims(left, axis=0) if ranks[0] == 1 else left
+    columns = expand_dims(right, axis=1) if ranks[1] == 1 else right
+    extra = tuple(axis for axis, rank in enumerate(ranks) if rank == 1)
+    return squeeze(matmul(rows, columns), axis=extra)
 
 
 def _length(attributes: Attributes, arguments: Sequence[Expr], types: Sequence[Type]) -> Expr:

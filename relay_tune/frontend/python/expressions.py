@@ -28,6 +28,12 @@ from relay_tune.op.creation import shape_of
 from relay_tune.op.logic import logical_and
 from relay_tune.op.shape import transpose
 
+RUNTIME_SLICE = (
+    "Write dyn.strided_slice(x, np.stack((start, 0)), np.stack((stop, columns)), np.stack((1, 1))) "
+    "for a matrix and its rows from start to stop; a single index, x[i], may depend on inputs."
+)
+"""What to write for a slice whose bounds only the run tells."""
+
 
 class Expressions(Calls):
     """Translates the expressions of one function."""
@@ -241,7 +247,7 @@ class Expressions(Calls):
     def _bound(self, node: ast.expr | None, scope: Scope) -> int | None:
         if node is None:
             return None
-        bound = self.static(node, scope)
+        bound = self.static(node, scope, RUNTIME_SLICE)
         if isinstance(bound, int):
             return bound
         raise self.source.error(
@@ -269,7 +275,8 @@ class Expressions(Calls):
                 raise self.source.error(
                     part,
                     "Functions of Relay have plain parameters: no defaults and no stars.",
-                    remedy="Write each parameter as NAME or NAME: TYPE.",
+                    remedy="Write each parameter as NAME or NAME: TYPE; a number that does not "
+                    "change may be a name of Python outside of the function.",
                 )
 
     def _comprehension(self, node: ast.ListComp, scope: Scope) -> Meaning:

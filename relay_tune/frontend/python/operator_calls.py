@@ -35,7 +35,12 @@ class OperatorCalls(Values, ABC):
         """The expression that a Python expression means."""
         return self.lift(self.value(node, scope), node)
 
-    def static(self, node: ast.expr, scope: Scope) -> Any:
+    def static(
+        self,
+        node: ast.expr,
+        scope: Scope,
+        remedy: str = "Write a number, or a name of Python that holds one.",
+    ) -> Any:
         """A value that must be known while the function is translated."""
         meaning = self.value(node, scope)
         if isinstance(meaning, Static):
@@ -44,7 +49,7 @@ class OperatorCalls(Values, ABC):
             node,
             "This must be known before the program runs.",
             label="depends on inputs",
-            remedy="Write a number, or a name of Python that holds one.",
+            remedy=remedy,
         )
 
     def pair(self, name: str, left: Meaning, right: Meaning, node: ast.AST) -> Expr:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from relay_tune.errors import RelayError
+from relay_tune.frontend.python import suggestions
 from relay_tune.frontend.python.environment import Environment
 from relay_tune.frontend.python.program import Program, PythonFunction
 from relay_tune.frontend.python.scope import Meaning, Missing, Scope, Static
@@ -121,12 +122,22 @@ class Values:
                 remedy="Write np.int64(..) around it.",
             ) from error
 
+    def _suggestion(self, value: object, name: str) -> str:
+        """What to write in place of a function: of one of Python or numpy what the table says."""
+        module = getattr(value, "__module__", None) or ""
+        known = module == "builtins" or module.partition(".")[0] == "numpy"
+        return (
+            suggestions.FUNCTIONS.get(name, suggestions.DECORATE)
+            if known
+            else (suggestions.DECORATE)
+        )
+
     def _no_value(self, value: object, node: ast.AST) -> RelayError:
         if callable(value):
             name = getattr(value, "__name__", type(value).__name__)
             return self.source.error(
                 node,
                 f"{name} is an ordinary Python object and no value of Relay.",
-                remedy="Decorate functions that are to be translated with @rt.relay.",
+                remedy=self._suggestion(value, name),
             )
         return self.source.error(node, f"A {type(value).__name__} is no value of Relay.")

@@ -2,5 +2,5 @@ import relay_tune as rt
 
 
 @rt.relay
-def program(x: rt.Tensor[(4,), "float32"]):
-    return x @ x
+def program(x: rt.Tensor[(4,), "float32"], y: rt.Tensor[(2, 3, 4), "float32"]):
+    return y @ x

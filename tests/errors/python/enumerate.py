@@ -1,0 +1,8 @@
+import relay_tune as rt
+
+
+@rt.relay
+def program(x: rt.Tensor[(4, 4), "float32"], n: int):
+    for i, row in enumerate(x):
+        x = x + row
+    return x

@@ -1,0 +1,7 @@
+import relay_tune as rt
+
+
+@rt.relay
+def program(x: rt.Tensor[(4, 4), "float32"], n: int):
+    print(x)
+    return x
