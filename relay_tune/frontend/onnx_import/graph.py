@@ -19,7 +19,7 @@ from relay_tune.frontend.onnx_import.model import (
     opset_versions,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
-from relay_tune.frontend.onnx_import.operators.narrow import note_narrow_results
+from relay_tune.frontend.onnx_import.operators.narrow import note_narrow_results, refuse_narrow
 from relay_tune.frontend.onnx_import.operators.table import find_translator
 from relay_tune.frontend.onnx_import.scope import Scope, located, node_label
 from relay_tune.frontend.onnx_import.symbolic import with_known_elements
@@ -87,6 +87,7 @@ class GraphTranslator:
         view = self._view(node, opset, inputs, attributes)
         control = CONTROL_OPERATORS.get(node.op_type) if domain == "" else None
         if control is not None:
+            refuse_narrow(self.build, node.op_type, inputs)
             return control(view, self.build, lambda graph: self._subgraph(graph, scope))
         translate = find_translator(domain, node.op_type)
         if translate is None:
@@ -128,7 +129,9 @@ class GraphTranslator:
                 inner.define(checked_text(value.name, "value name"), argument)
             self.run(graph.node, inner)
             self.build.sized = sized  # tensors of the body are computed in it only
-            return [_output(inner, value.name) for value in graph.output]
+            outputs = [_output(inner, value.name) for value in graph.output]
+            refuse_narrow(self.build, "A subgraph", outputs)
+            return outputs
 
         return Subgraph(len(graph.node), len(graph.input), len(graph.output), run)
 

@@ -100,6 +100,17 @@ def test_computing_with_them_is_refused_by_name() -> None:
         from_onnx(model)
 
 
+def test_control_flow_does_not_carry_them() -> None:
+    model = model_of(
+        """(bool c, float8e5m2[4] x) => (float8e5m2[4] y) {
+            y = If (c) <then_branch = t () => (float8e5m2[4] a) { a = Identity(x) },
+                        else_branch = e () => (float8e5m2[4] b) { b = Identity(x) }>
+        }"""
+    )
+    with pytest.raises(UnsupportedOperatorError, match="float8e5m2"):
+        from_onnx(model)
+
+
 def test_a_cast_to_the_type_of_storage_is_no_longer_narrow() -> None:
     model = model_of("(int4[3] x) => (int8[3] y) { wide = Cast<to = 3>(x)  y = Add(wide, wide) }")
     (y,) = Backend.run_model(model, [np.array([-8, 7, 1])])

@@ -41,16 +41,23 @@ def note_narrow_results(build: Builder, node: OnnxNode, results: Sequence[Expr |
         return
     kind = found.pop()
     if node.operator not in _MOVING:
-        raise UnsupportedOperatorError(
-            f"{node.operator} of {kind.name} is not supported: such elements are only stored.",
-            remedy="Convert them by Cast or DequantizeLinear first.",
-        )
+        refuse_narrow(build, node.operator, node.inputs)
     wide = [each for each, other in kinds.items() if other is None]
     if found or (node.operator in ("Concat",) and wide):
         raise ModelError("the inputs have different element types.")
     for result in results:
         if result is not None and dtype_of(result) == kind.storage:
             build.narrow[result] = kind
+
+
+def refuse_narrow(build: Builder, operator: str, values: Sequence[Expr | None]) -> None:
+    """Raises UnsupportedOperatorError if one of the values is of a narrow type."""
+    kinds = [build.narrow[each] for each in values if each is not None and each in build.narrow]
+    if kinds:
+        raise UnsupportedOperatorError(
+            f"{operator} of {kinds[0].name} is not supported: such elements are only stored.",
+            remedy="Convert them by Cast or DequantizeLinear first.",
+        )
 
 
 def cast_element_type(
