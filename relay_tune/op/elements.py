@@ -17,7 +17,6 @@ from relay_tune.tensor.expression import (
     binary,
     cast,
     literal,
-    select,
 )
 from relay_tune.tensor.scalar_semantics import is_float
 from relay_tune.tensor.size import is_symbolic
@@ -107,11 +106,14 @@ def clamp_index(index: Scalar, size: int) -> Scalar:
 
 
 def index_from_end(index: Scalar, size: int) -> Scalar:
-    """An index from data, as int64, where negative ones count from the end."""
+    """An index from data, as int64, where negative ones count from the end.
+
+    Without a choice, which would have a value for each lane: the sign is a mask of the size.
+    """
     position = cast(index, INDEX)
     if index.dtype.startswith("u"):
         return position
-    return select(binary("lt", position, 0), position + size, position)
+    return position + binary("and", binary("shr", position, 63), size)
 
 
 def all_of(conditions: Sequence[Scalar]) -> Scalar:

@@ -26,11 +26,14 @@ from relay_tune.errors import IndexRangeError
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, elementwise, integer_shape, number
-from relay_tune.op.reduction_axes import Reduction
+from relay_tune.op.reduction_axes import Reduction, finished
 from relay_tune.tensor.expression import INDEX, Scalar, binary, cast
 from relay_tune.tensor.tensor import compute
 from relay_tune.typing.relations.indexing import check_indices as check_relation
 from relay_tune.typing.relations.indexing import index_extent as extent_relation
+
+_SHORT = frozenset({"int8", "int16", "int32", "uint8", "uint16"})
+"""Types whose extents have 32 bits."""
 
 FARTHEST = 2**62
 """No tensor has so many elements; unsigned indices beyond it are taken for it."""
@@ -105,10 +108,13 @@ def require_indices(indices: Array, sizes: tuple[int, ...], axis: int | None, su
 
 
 def _code(index: Scalar) -> Scalar:
+    """The extent of an index, in 32 bits where they hold it: vectors hold twice as many then."""
     if index.dtype == "uint64":
         index = binary("min", index, number(FARTHEST, "uint64"))
-    wide = cast(index, INDEX)
-    return cast(binary("xor", binary("shl", wide, 1), binary("shr", wide, 63)), "uint64")
+    signed = "int32" if index.dtype in _SHORT else INDEX
+    wide, last = cast(index, signed), 31 if signed == "int32" else 63
+    code = binary("xor", binary("shl", wide, 1), binary("shr", wide, last))
+    return cast(code, f"u{signed}")
 
 
 def _extent(attributes: IndexExtentAttributes, inputs: Any, types: Any) -> list[Any]:
@@ -119,7 +125,8 @@ def _extent(attributes: IndexExtentAttributes, inputs: Any, types: Any) -> list[
     def element(*output: Scalar) -> Scalar:
         return reduction.reduce("max", _code(reduction.load(output)))
 
-    return [compute("index_extent", integer_shape(types[0]), element)]
+    found = compute("index_extent", integer_shape(types[0]), element)
+    return [finished("index_extent", found, "uint64")]
 
 
 def _extent_reference(attributes: IndexExtentAttributes, indices: Array) -> Array:
