@@ -201,7 +201,8 @@ def _type(value: Value) -> onnx.TypeProto:
 
 def _value(name: str, type_: onnx.TypeProto, exact: bool) -> Value:
     tensor = type_.tensor_type
-    if not all(dim.HasField("dim_value") for dim in tensor.shape.dim):
+    known = [dim.HasField("dim_value") and dim.dim_value >= 0 for dim in tensor.shape.dim]
+    if not tensor.HasField("shape") or not all(known):
         raise ValueError(f"the shape of {name} is not known")
     shape = tuple(dim.dim_value for dim in tensor.shape.dim)
     dtype = helper.tensor_dtype_to_np_dtype(tensor.elem_type).name

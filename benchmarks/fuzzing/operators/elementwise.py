@@ -175,7 +175,8 @@ def quantized(net: Growing) -> Value:
 
 def dynamic_quantized(net: Growing) -> list[Value]:
     """To 8 bits by the range of the data."""
-    return net.add_many("DynamicQuantizeLinear", 3, net.some(("float32",), exact=True))[1:2]
+    x = net.finite("float32", net.shape(1, 3))
+    return net.add_many("DynamicQuantizeLinear", 3, x)[1:2]
 
 
 STEPS: tuple[Step, ...] = (

@@ -146,7 +146,7 @@ def channel_norm(net: Growing) -> Value:
     return net.add(name, x, scale, bias, mean, variance)
 
 
-def row_norm(net: Growing) -> Value | None:
+def row_norm(net: Growing) -> Value:
     """Normalisation of the last axes, or of one axis by its norm."""
     x = net.some(FLOATS, 1)
     axis = net.integer(-x.rank, x.rank - 1)
@@ -156,11 +156,9 @@ def row_norm(net: Growing) -> Value | None:
     if name == "LpNormalization":
         return net.add(name, x, axis=axis, p=net.integer(1, 2))
     if name == "MeanVarianceNormalization":
-        y = net.some(FLOATS, 2)
-        axes = sorted({0, net.integer(0, y.rank - 1)})
-        if prod(y.shape[each] for each in axes) < 2:
-            return None  # the standard's formula takes the root of a rounding
-        return net.add(name, y, axes=axes)
+        y = net.finite(net.pick(COMMON), [8, *net.shape(1, 2)])
+        # of equal elements the standard's formula takes the root of a rounding
+        return net.add_shaped(name, y.shape, y.dtype, y, axes=[0])
     shape = x.shape[axis % x.rank :]
     scale = net.like(shape, x.dtype)
     options = {"axis": axis, "epsilon": 0.01}

@@ -26,6 +26,10 @@ from relay_tune.frontend.onnx_import.operators.windows import Windows, spatial_r
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.expr import Expr
 
+_AVERAGES_STOP_AT_THE_PADDING = 19
+"""The operator set since which onnxruntime divides by what of a window is in the padded data, also
+where it is no rounding up that makes a window reach beyond."""
+
 
 def _windows(node: OnnxNode, data: Expr) -> Windows:
     spatial_rank(rank_of(data))
@@ -79,7 +83,8 @@ def translate_average_pool(node: OnnxNode, build: Builder) -> Expr:
     if not node.flag("count_include_pad", 0):
         return _pool(build, "avg", data, windows, count_include_pad=False)
     result = _pool(build, "avg", data, windows, count_include_pad=True)
-    if not node.flag("ceil_mode", 0) or not any(windows.overhang):
+    counts_all = node.opset < _AVERAGES_STOP_AT_THE_PADDING and not node.flag("ceil_mode", 0)
+    if counts_all or not any(windows.overhang):
         return result
     factor = _overhang_factor(windows, [static_dim(dim) for dim in shape_of(data)[2:]])
     return build.call("multiply", result, build.constant(factor, dtype_of(data)))
