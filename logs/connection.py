@@ -22,9 +22,13 @@ _CANNOT_READ_CODES = (8, 14)  # READONLY and CANTOPEN of SQLite: no shared memor
 Result = TypeVar("Result")
 
 
-def connect(path: Path, *, create: bool) -> sqlite3.Connection:
-    """A connection that reads and writes; it creates an empty file only if `create`."""
-    return _connect(f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}")
+def connect(path: Path, *, create: bool, threads: bool = False) -> sqlite3.Connection:
+    """A connection that reads and writes; it creates an empty file only if `create`.
+
+    With `threads`, other threads than this one may use it too, one at a time.
+    """
+    mode = "rwc" if create else "rw"
+    return _connect(f"{path.absolute().as_uri()}?mode={mode}", threads=threads)
 
 
 def connect_readonly(path: Path) -> sqlite3.Connection:
@@ -96,8 +100,10 @@ def retrying(action: Callable[[], Result]) -> Result:
         time.sleep(_PAUSE_SECONDS)
 
 
-def _connect(uri: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+def _connect(uri: str, *, threads: bool = False) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=not threads
+    )
     # A flipped bit may break the encoding: keep such text apart from every valid text.
     connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
     connection.execute("PRAGMA trusted_schema=OFF")  # the file may come from a stranger

@@ -27,18 +27,23 @@ _MAX_ATTEMPTS = 2
 
 
 def open_log(
-    path: str | PathLike[str], *, create: bool = True, readonly: bool = False
+    path: str | PathLike[str],
+    *,
+    create: bool = True,
+    readonly: bool = False,
+    threads: bool = False,
 ) -> "TuningLog":
     """Open the tuning log at `path`, bringing it to the schema of today.
 
     A missing or empty file becomes a new log if `create`; with `readonly` nothing is ever written,
     and an old log is migrated in memory only. Any number of processes may open, create and write
-    one log at once; each process and thread needs a `TuningLog` of its own.
+    one log at once; each process and thread needs a `TuningLog` of its own, but for one that is
+    opened for `threads`, which take turns by a lock of the caller.
 
     Raises `LogError`, and leaves the file alone, if the path is a folder, missing, not a database,
     truncated, another program's database, from a newer version, or may not be read or written.
     """
-    return TuningLog(open_store(Path(path), create=create, readonly=readonly))
+    return TuningLog(open_store(Path(path), create=create, readonly=readonly, threads=threads))
 
 
 class TuningLog:

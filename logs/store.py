@@ -63,16 +63,18 @@ class Store:
         return LogError(what, str(self.path), remedy)
 
 
-def open_store(path: Path, *, create: bool, readonly: bool) -> Store:
+def open_store(path: Path, *, create: bool, readonly: bool, threads: bool = False) -> Store:
     """Open the log at `path`; see `logs.open_log` for the rules and the errors."""
     _check_path(path, create=create and not readonly)
     with explaining(path):
-        return _open_readonly(path) if readonly else _open_writable(path, create=create)
+        if readonly:
+            return _open_readonly(path)
+        return _open_writable(path, create=create, threads=threads)
 
 
-def _open_writable(path: Path, *, create: bool) -> Store:
+def _open_writable(path: Path, *, create: bool, threads: bool) -> Store:
     is_new = not path.exists()
-    connection = connect(path, create=create)
+    connection = connect(path, create=create, threads=threads)
     with ExitStack() as on_failure:
         if is_new:
             on_failure.callback(_remove_empty, path)

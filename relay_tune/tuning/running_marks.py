@@ -15,15 +15,13 @@ from relay_tune.tuning.tasks import Task
 
 
 class RunningMarks:
-    """Marks of candidates that this process has claimed in a log.
-
-    Each thread that sets marks has a connection of its own, which ends with the thread.
-    """
+    """Marks of candidates that this process has claimed in a log; threads take turns."""
 
     def __init__(self, path: str | PathLike[str], scope: Scope) -> None:
         self._path = path
         self._scope = scope
-        self._local = threading.local()
+        self._turn = threading.Lock()
+        self._log: logs.TuningLog | None = None
 
     @contextmanager
     def __call__(self, task: Task, schedule: Schedule) -> Iterator[None]:
@@ -38,12 +36,15 @@ class RunningMarks:
         finally:
             self._set(key, running=False)
 
-    def _set(self, key: logs.Key, *, running: bool) -> None:
-        with log_errors():
-            self._log().set_running(key, running)
+    def close(self) -> None:
+        """Let go of the log."""
+        with self._turn, log_errors():
+            log, self._log = self._log, None
+            if log is not None:
+                log.close()
 
-    def _log(self) -> logs.TuningLog:
-        known: logs.TuningLog | None = getattr(self._local, "log", None)
-        if known is None:
-            known = self._local.log = logs.open_log(self._path, create=False)
-        return known
+    def _set(self, key: logs.Key, *, running: bool) -> None:
+        with self._turn, log_errors():
+            if self._log is None:
+                self._log = logs.open_log(self._path, create=False, threads=True)
+            self._log.set_running(key, running)

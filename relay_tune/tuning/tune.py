@@ -114,12 +114,13 @@ def _tuned(
     fused = fused_module(infer_types(module))
     tasks = extract_tasks(fused, accuracy)
     scope = Scope(target.key, threads, CODE_VERSION)
+    marks = RunningMarks(log, scope)
     runner = NativeRunner(
         target,
         threads,
         options.seed,
         network_bytes=cache(lambda: network_bytes(tasks, target)),
-        running=RunningMarks(log, scope),
+        running=marks,
     )
     try:
         result = tune_tasks(
@@ -133,6 +134,7 @@ def _tuned(
         )
     finally:
         runner.close()
+        marks.close()
     budget = make_budget(None, options.minutes, len(tasks), used=0, began=options.began)
     return _settled(result, fused, tasks, log, scope, target, budget, progress)
 

@@ -53,6 +53,7 @@ def test_a_network_is_tuned_and_its_log_serves_builds(
 def test_tuning_again_measures_nothing(module: Module, tmp_path: Path) -> None:
     first = tune(module, log=tmp_path / "log.db", trials=6, minutes=2, threads=1)
     assert first.measured == 6
+    assert [file.name for file in tmp_path.iterdir()] == ["log.db"]  # nothing holds it open
     assert tune(module, log=tmp_path / "log.db", trials=6, minutes=2, threads=1).measured == 0
 
 
