@@ -94,7 +94,7 @@ class StepWriter:
 def _open_sizes(primitive: OpenPrimitive) -> OpenSizes:
     sizes = example_sizes(primitive)
     return OpenSizes(
-        symbols={name: (at.input, at.axis) for name, at in primitive.symbols.items()},
+        symbols={name: (at.input, at.axis, at.divisor) for name, at in primitive.symbols.items()},
         checks=tuple(((at.input, at.axis), size_value(dim, sizes)) for at, dim in primitive.checks),
         outputs=tuple(
             tuple(size_value(dim, sizes) for dim in shape) for shape in primitive.outputs

@@ -17,8 +17,15 @@ from dataclasses import dataclass, replace
 
 from relay_tune.errors import FIX_SIZES, NoNativeCodeError, TypeInferenceError
 from relay_tune.first_order.kinds import component_types, function_type, is_open_type, type_of
-from relay_tune.ir.dim import Dim, Symbol, UnknownDim
-from relay_tune.ir.dim_arithmetic import substitute, symbol_names
+from relay_tune.ir.dim import Dim, Polynomial, Symbol, UnknownDim
+from relay_tune.ir.dim_arithmetic import (
+    common_factor,
+    exact_quotient,
+    floor_divide,
+    multiply,
+    substitute,
+    symbol_names,
+)
 from relay_tune.ir.expr import Call, Constant, Expr, Function, Let, Var
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order, rewrite
@@ -30,10 +37,14 @@ from relay_tune.typing.type_terms import substitute_symbols
 
 @dataclass(frozen=True, slots=True)
 class SizeSource:
-    """Where a size is found: an axis of a tensor among the primitive's inputs."""
+    """Where a size is found: an axis of a tensor among the primitive's inputs.
+
+    The size of the axis is `divisor` times the size.
+    """
 
     input: int
     axis: int
+    divisor: int = 1
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -97,7 +108,7 @@ def open_primitive(primitive: Function) -> OpenPrimitive:
 
 def _named(primitive: Function, equal: Equal) -> tuple[_Naming, Function]:
     """The primitive under a naming; TypeInferenceError if it has no type then."""
-    naming = _Naming(equal)
+    naming = _Naming(equal, function_type(primitive).params)
     types = [naming.named(type_) for type_ in function_type(primitive).params]
     typed = infer_expr(retyped(primitive, types))
     assert isinstance(typed, Function)
@@ -164,7 +175,7 @@ def with_size(primitive: OpenPrimitive, symbol: str, size: int) -> Function:
 MOST_EQUALITIES = 2
 """How many `?` may be equal to other sizes, if it is not told by their places."""
 
-Equal = Mapping[int, int | Symbol]
+Equal = Mapping[int, int | Symbol | Polynomial]
 """To what a `?`, by number, is equal: an earlier one, by number less than zero, or another size."""
 
 
@@ -174,7 +185,8 @@ def _equalities(types: Sequence[Type]) -> Iterator[Equal]:
     yield _equal_places(types)
     dims = [dim for type_ in types for t in tensors_of(type_) for dim in t.shape]
     count = sum(isinstance(dim, UnknownDim) for dim in dims)
-    others = [d for d in dict.fromkeys(dims) if isinstance(d, int | Symbol) and d not in (0, 1)]
+    known = (d for d in dict.fromkeys(dims) if not isinstance(d, UnknownDim))
+    others = [d for d in known if d not in (0, 1)]
     for equalities in range(1, MOST_EQUALITIES + 1):
         for places in itertools.combinations(range(count), equalities):
             options = [[*(~earlier for earlier in range(place)), *others] for place in places]
@@ -185,7 +197,7 @@ def _equalities(types: Sequence[Type]) -> Iterator[Equal]:
 def _equal_places(types: Sequence[Type]) -> Equal:
     """Each `?` is equal to the first one at the same place, counted from the last axis."""
     first: dict[int, int] = {}
-    equal: dict[int, int | Symbol] = {}
+    equal: dict[int, int | Symbol | Polynomial] = {}
     number = itertools.count()
     for tensor in (t for type_ in types for t in tensors_of(type_)):
         for from_end, dim in enumerate(tensor.shape, start=-len(tensor.shape)):
@@ -201,8 +213,9 @@ def _equal_places(types: Sequence[Type]) -> Equal:
 class _Naming:
     """Names for the sizes of inputs, in order."""
 
-    def __init__(self, equal: Equal) -> None:
+    def __init__(self, equal: Equal, types: Sequence[Type]) -> None:
         self._equal = equal
+        self._places = _places(types)
         self._unknown: list[Dim] = []
         self._lent: set[str] = set()
         self.symbols: dict[str, SizeSource] = {}
@@ -233,10 +246,40 @@ class _Naming:
             case UnknownDim():
                 self._unknown.append(self._unknown_size(source))
                 return self._unknown[-1]
-            case _ if symbol_names(dim) <= self._known.keys():
-                return substitute(dim, self._known)
             case _:
-                return self._shared(dim, source)
+                return self._compound_size(dim, source)
+
+    def _compound_size(self, dim: Dim, source: SizeSource) -> Dim:
+        """A size that is made of symbols, in terms of other sizes of the inputs where it can be."""
+        if symbol_names(dim) <= self._known.keys() | self._places.keys():
+            return substitute(dim, {name: self._part(Symbol(name)) for name in symbol_names(dim)})
+        for other in self._places.values():
+            quotient = exact_quotient(dim, other.dim)
+            if quotient not in (None, 1) and self._is_part(quotient):
+                return multiply(self._part(other.dim), self._part(quotient))
+        divisor = common_factor(dim)
+        part = floor_divide(dim, divisor)
+        is_new = part not in self._others
+        size = self._shared(part, replace(source, divisor=divisor))
+        if isinstance(part, Symbol):
+            self._known.setdefault(part.name, size)
+        if divisor > 1 or not is_new:
+            self.checks.append((source, multiply(divisor, size)))
+        return multiply(divisor, size)
+
+    def _is_part(self, dim: Dim | None) -> bool:
+        """Whether a size is a number, or that of an axis of an input."""
+        return isinstance(dim, int) or str(dim) in self._places
+
+    def _part(self, dim: Dim | None) -> Dim:
+        """The name of a size that is that of an axis of an input."""
+        if dim is None or isinstance(dim, int):
+            return dim or 0
+        if not isinstance(dim, Symbol):
+            return self._compound_size(dim, self._places[str(dim)].source)
+        if dim.name not in self._known:
+            self._known[dim.name] = self._new(self._places[dim.name].source)
+        return self._known[dim.name]
 
     def _symbol_size(self, symbol: Symbol, source: SizeSource) -> Dim:
         """The name of a symbol; where a `?` has it already, that is checked."""
@@ -260,6 +303,8 @@ class _Naming:
                 self._lent.add(other.name)
                 return self._known.setdefault(other.name, self._new(source))
             dim = self._known[other.name]
+        elif isinstance(other, Polynomial):
+            dim = self._compound_size(other, source)
         self.checks.append((source, dim))
         return dim
 
@@ -272,6 +317,24 @@ class _Naming:
         symbol = Symbol(f"s{next(self._numbers)}")
         self.symbols[symbol.name] = source
         return symbol
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A size with symbols, and the axis of an input that has it."""
+
+    dim: Dim
+    source: SizeSource
+
+
+def _places(types: Sequence[Type]) -> dict[str, _Place]:
+    """Where each size with symbols stands first, by its text."""
+    found: dict[str, _Place] = {}
+    for place, tensor in enumerate(t for type_ in types for t in tensors_of(type_)):
+        for axis, dim in enumerate(tensor.shape):
+            if isinstance(dim, Symbol | Polynomial):
+                found.setdefault(str(dim), _Place(dim, SizeSource(place, axis)))
+    return found
 
 
 def retyped(function: Function, types: Sequence[Type]) -> Function:

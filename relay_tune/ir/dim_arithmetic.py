@@ -79,6 +79,34 @@ def floor_divide(dim: Dim, divisor: int) -> Dim:
     return add(_normal_form(whole), _quotient(_normal_form(rest), divisor))
 
 
+def exact_quotient(dividend: Dim, divisor: Dim) -> Dim | None:
+    """`dividend / divisor` where it is a dimension for all values of the symbols; None elsewhere.
+
+    The quotient by a sum of several terms is found only where it is 1.
+    """
+    if isinstance(dividend, UnknownDim) or isinstance(divisor, UnknownDim):
+        return None
+    if dividend == divisor:
+        return 1
+    if dividend == 0:
+        return 0
+    parts = _terms(divisor)
+    if len(parts) != 1 or 0 in parts.values():
+        return None
+    ((wanted, by),) = parts.items()
+    quotient: Terms = {}
+    for product, factor in _terms(dividend).items():
+        left = list(product)
+        for atom in wanted:
+            if atom not in left:
+                return None
+            left.remove(atom)
+        if factor % by:
+            return None
+        quotient[tuple(left)] = factor // by
+    return _normal_form(quotient)
+
+
 def substitute(dim: Dim, values: Mapping[str, Dim]) -> Dim:
     """`dim` with symbols replaced by other dimensions; symbols not in `values` stay."""
     if isinstance(dim, int | UnknownDim):
@@ -90,6 +118,13 @@ def substitute(dim: Dim, values: Mapping[str, Dim]) -> Dim:
             term = multiply(term, _substitute_atom(atom, values))
         total = add(total, term)
     return total
+
+
+def common_factor(dim: Dim) -> int:
+    """The greatest number that divides all coefficients; 1 where there are none."""
+    if isinstance(dim, int | UnknownDim):
+        return 1
+    return gcd(*_terms(dim).values())
 
 
 def symbol_names(dim: Dim) -> frozenset[str]:

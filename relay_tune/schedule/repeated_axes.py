@@ -12,7 +12,7 @@ from __future__ import annotations
 from relay_tune.schedule.nest import Nest, with_roots
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Load, Scalar, index_value
-from relay_tune.tensor.size import is_symbolic
+from relay_tune.tensor.size import is_symbolic, surely_less
 from relay_tune.tensor.walk import axes_of, loads, replace_nodes, substitute
 
 MOST_REPEATED = 8
@@ -68,4 +68,6 @@ def _is_as_one(load: Load, outer: Axis, inner: Axis) -> bool:
 def _lies_in_vectors(load: Load, outer: Axis, inner: Axis) -> bool:
     """Whether the elements that a load reads along the outer axis fit between those stored."""
     forms = [axis_affine(index) for index in load.indices]
-    return all(form is None or form.coefficient(outer) <= inner.extent for form in forms)
+    return all(
+        form is None or surely_less(form.coefficient(outer), inner.extent + 1) for form in forms
+    )

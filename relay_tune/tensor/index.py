@@ -218,10 +218,15 @@ def _axes(root: Scalar) -> set[Axis]:
     return {node for node in sub_expressions(root) if isinstance(node, Axis)}
 
 
+def _magnitude(factor: int) -> int:
+    """The absolute value; `factor` itself where its sign is open, which no step then exceeds."""
+    return -factor if surely_less(factor, 0) else factor
+
+
 def is_injective(form: Affine, axes: Sequence[Axis]) -> bool:
     """Whether different points of `axes` (extents > 1) have different values of `form`."""
     steps = [
-        (abs(form.coefficient(axis)), axis.extent)
+        (_magnitude(form.coefficient(axis)), axis.extent)
         for axis in axes
         if not surely_less(axis.extent, 2)
     ]

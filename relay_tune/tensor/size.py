@@ -20,8 +20,15 @@ from math import prod
 from typing import SupportsIndex
 
 from relay_tune.errors import NoNativeCodeError
-from relay_tune.ir.dim import Atom, Dim, Polynomial, Symbol, UnknownDim
-from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply, subtract, symbol_names
+from relay_tune.ir.dim import Dim, Polynomial, Symbol, UnknownDim
+from relay_tune.ir.dim_arithmetic import (
+    add,
+    exact_quotient,
+    floor_divide,
+    multiply,
+    subtract,
+    symbol_names,
+)
 from relay_tune.tensor.size_order import is_never_negative
 
 EXAMPLE_SIZE = 64
@@ -65,7 +72,7 @@ class SymbolicSize(int):
     def __floordiv__(self, other: int) -> int:
         if not isinstance(other, SymbolicSize):
             return symbolic_size(floor_divide(self.dim, other), nominal(self) // other)
-        return symbolic_size(exact_quotient(self.dim, other.dim), nominal(self) // nominal(other))
+        return symbolic_size(_quotient(self.dim, other.dim), nominal(self) // nominal(other))
 
     def __rfloordiv__(self, other: int) -> int:
         if other == 0:
@@ -157,7 +164,7 @@ def is_multiple(size: int, divisor: int) -> bool:
     """Whether `divisor` divides a size whatever the symbols are."""
     if not isinstance(divisor, SymbolicSize):
         return size % divisor == 0
-    return _exact(dim_of(size), divisor.dim) is not None
+    return exact_quotient(dim_of(size), divisor.dim) is not None
 
 
 def ceiling_quotient(size: int, divisor: int) -> int:
@@ -192,49 +199,14 @@ def size_symbols(size: int) -> frozenset[str]:
     return symbol_names(dim_of(size))
 
 
-def exact_quotient(dividend: Dim, divisor: Dim) -> Dim:
-    """`dividend / divisor` where it is a dimension for all symbols; UndecidedSizeError if not."""
-    quotient = _exact(dividend, divisor)
+def _quotient(dividend: Dim, divisor: Dim) -> Dim:
+    """The exact quotient; UndecidedSizeError where there is none for all symbols."""
+    quotient = exact_quotient(dividend, divisor)
     if quotient is None:
         raise UndecidedSizeError(
             f"The quotient of the open sizes {dividend} and {divisor} is needed."
         )
     return quotient
-
-
-def _exact(dividend: Dim, divisor: Dim) -> Dim | None:
-    """The quotient by a single product of symbols, term by term; else only 1."""
-    if dividend == divisor:
-        return 1
-    if dividend == 0:
-        return 0
-    parts = _terms(divisor)
-    if len(parts) != 1:
-        return None
-    ((wanted, by),) = parts
-    total: Dim = 0
-    for product, factor in _terms(dividend):
-        left = list(product)
-        for atom in wanted:
-            if atom not in left:
-                return None
-            left.remove(atom)
-        if factor % by:
-            return None
-        total = add(total, Polynomial(((tuple(left), factor // by),)) if left else factor // by)
-    return total
-
-
-def _terms(dim: Dim) -> list[tuple[tuple[Atom, ...], int]]:
-    match dim:
-        case int():
-            return [((), dim)]
-        case Symbol():
-            return [((dim,), 1)]
-        case Polynomial():
-            return list(dim.terms)
-        case _:
-            return []
 
 
 def _is_less(left: int, right: int) -> bool:

@@ -37,6 +37,35 @@ def @main(%x: Tensor[(?, 8), float32], %w: Tensor[(40, 8), float32]) {
     check(module, model, floats(6000, 8), w)
 
 
+def test_heads_that_were_joined_with_an_unknown_batch_are_parted() -> None:
+    """The size 4 * n of a kernel's input is that of no other axis, nor n itself."""
+    text = """
+def @main(%x: Tensor[(n, 5, 32), float32]) {
+  let %y = nn.relu(reshape(%x, newshape=[-1, 8, 5]));
+  sum(reshape(exp(%y), newshape=[-1, 4, 8, 5]), axis=[2])
+}
+"""
+    module, model = built(text)
+    for n in (1, 2, 7):
+        check(module, model, floats(n, 5, 32))
+
+
+def test_sizes_that_are_products_of_other_sizes_are_told_from_them() -> None:
+    """(n * m, 8) beside (n, m, 8), in either order, and with m as a quotient."""
+    text = """
+def @main(%a: Tensor[(n, h, w, 8), float32], %p: Tensor[(8, 8), float32]) {
+  let %b = nn.max_pool2d(transpose(%a, axes=[0, 3, 1, 2]), pool_size=[2, 2], strides=[2, 2]);
+  let %c = transpose(%b, axes=[0, 2, 3, 1]);
+  let %rows = reshape(%c, newshape=[-1, 8]);
+  let %d = nn.relu(nn.dense(%rows, %p));
+  reshape_like(%d, %c) + %c
+}
+"""
+    module, model = built(text)
+    for n, h, w in ((1, 2, 2), (2, 4, 6), (3, 9, 5)):
+        check(module, model, floats(n, h, w, 8), floats(8, 8))
+
+
 CONVOLUTIONS = """
 def @main(%x: Tensor[(n, 16, 16, 16), float32], %c: Tensor[(32, 16, 3, 3), float32],
           %b: Tensor[(32, 1, 1), float32], %d: Tensor[(16, 32, 3, 3), float32],

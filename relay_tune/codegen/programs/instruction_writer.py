@@ -183,7 +183,10 @@ class InstructionWriter:
             shape = [str(extent) for extent in kind.shape]
         else:
             named = instruction.open
-            symbols = {name: objects.size(source, at.axis) for name, at in named.symbols.items()}
+            symbols = {}
+            for name, at in named.symbols.items():
+                size = objects.size(source, at.axis)
+                symbols[name] = self._writer.pure(f"udiv i64 {size}, {at.divisor}")
             sizes = {name: symbolic_size(Symbol(name), 1) for name in symbols}
             writer = SizeWriter(symbols, self._writer.pure)
             shape = [writer.text(size_value(dim, sizes)) for dim in named.outputs[0]]

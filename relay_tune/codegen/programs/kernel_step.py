@@ -41,12 +41,12 @@ class OpenSizes:
     """The sizes of a primitive that are known at run time only.
 
     Attributes:
-        symbols: for each symbol the input, and the axis of it, that has this size.
+        symbols: for each symbol the input, and the axis of it, whose size it is, times a number.
         checks: sizes of inputs (input, axis) that must be as given.
         outputs: the shape of each result.
     """
 
-    symbols: Mapping[str, tuple[int, int]]
+    symbols: Mapping[str, tuple[int, int, int]]
     checks: tuple[tuple[tuple[int, int], int], ...]
     outputs: tuple[tuple[int, ...], ...]
 

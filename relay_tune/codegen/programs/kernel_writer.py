@@ -129,8 +129,11 @@ class _StepWriter:
 
     def _read_sizes(self, sizes: OpenSizes) -> None:
         """Read the symbols from the inputs."""
-        for name, (place, axis) in sizes.symbols.items():
-            self._symbols[name] = self._input_size(place, axis)
+        for name, (place, axis, divisor) in sizes.symbols.items():
+            size = self._input_size(place, axis)
+            if divisor > 1:
+                size = self._writer.pure(f"udiv i64 {size}, {divisor}")
+            self._symbols[name] = size
 
     def _fits(self, sizes: OpenSizes) -> Iterator[str]:
         """Whether the sizes that the symbols do not name fit them, one by one."""

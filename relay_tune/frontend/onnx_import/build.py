@@ -8,7 +8,8 @@ is computed at once: this is what turns shape computations of a model into plain
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,13 @@ import numpy as np
 import relay_tune.op  # noqa: F401  (enters all operators into the table)
 from relay_tune.errors import FIX_SIZES, ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.narrow_types import NARROW_TYPES, NarrowType
+from relay_tune.frontend.onnx_import.result_type import result_type, with_open_sizes
 from relay_tune.frontend.onnx_import.types import numpy_dtype
-from relay_tune.ir.dim import Dim, Polynomial, Symbol
-from relay_tune.ir.expr import Call, Constant, Expr, Tuple, TupleGetItem
+from relay_tune.ir.dim import Dim, Polynomial, Symbol, UnknownDim
+from relay_tune.ir.expr import Call, Constant, Expr, Let, Tuple, TupleGetItem, Var
 from relay_tune.ir.operator import FusionKind, Operator, RelationError, find_operator
 from relay_tune.ir.traversal import free_vars
-from relay_tune.ir.types import IncompleteType, TensorType, TupleType, Type
+from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op.index_uses import require_valid_indices
 from relay_tune.typing.type_text import type_text
 
@@ -42,34 +44,18 @@ class RunTimeValueError(UnsupportedOperatorError):
     """A value that is needed when the model is imported, but is known only when it runs.
 
     Attributes:
-        inputs: the names of the inputs of the model that the value depends on.
+        value: the value.
+        inputs: the names of the inputs of the model that it depends on, which the importer adds.
     """
 
-    def __init__(self, what: str, inputs: tuple[str, ...]) -> None:
+    def __init__(self, what: str, value: Expr) -> None:
         super().__init__(
             f"{what} is computed at run time; it is supported only if it is constant.",
-            notes=(f"It depends on the input(s) {', '.join(inputs)}.",) if inputs else (),
             remedy=f"{FIX_SIZES} Values are given with --constant NAME=VALUE, or "
             "from_onnx(model, constants={'name': value}).",
         )
-        self.inputs = inputs
-
-
-class _KnownTypes:
-    """The solver that relations ask when all types are known: nothing is left to solve."""
-
-    def unify(self, left: Type, right: Type) -> Type:
-        """The common type; RelationError if they differ."""
-        if left != right:
-            raise RelationError(f"{type_text(left)} and {type_text(right)} are different types")
-        return left
-
-    def resolve(self, type_: Type) -> Type:
-        """The type itself."""
-        return type_
-
-
-_CONTEXT = _KnownTypes()
+        self.value = value
+        self.inputs: tuple[str, ...] = ()
 
 
 class Builder:
@@ -80,21 +66,69 @@ class Builder:
             array of dimensions (numbers and symbols).
         narrow: what the elements of tensors stand for that store a type of at most 8 bits.
         sized: for symbolic sizes, the first tensor that has one, and its axis.
+        shaped: for shapes with symbolic sizes, the first tensor that has it.
     """
 
     def __init__(self) -> None:
         self.symbolic: dict[Expr, np.ndarray] = {}
         self.sized: dict[Dim, tuple[Expr, int]] = {}
         self.narrow: dict[Expr, NarrowType] = {}
+        self.shaped: dict[tuple[Dim, ...], Expr] = {}
+        self._bound: list[tuple[Var, Expr]] = []
+        self._values: dict[Var, Expr] = {}
         self._constant_bytes = 0
 
     def note_sizes(self, value: Expr | None) -> None:
         """Remember which symbolic sizes a tensor has."""
         if value is None or not isinstance(value.type, TensorType):
             return
-        for axis, dim in enumerate(value.type.shape):
+        shape = value.type.shape
+        for axis, dim in enumerate(shape):
             if isinstance(dim, Symbol | Polynomial):
                 self.sized.setdefault(dim, (value, axis))
+        if not any(isinstance(dim, UnknownDim) for dim in shape):
+            self.shaped.setdefault(shape, value)
+
+    def with_shape(self, value: Expr, shape: Sequence[Dim]) -> Expr:
+        """A tensor with sizes that its type does not tell; they are checked when it is computed."""
+        type_ = TensorType(tuple(shape), dtype_of(value))
+        if type_ == value.type:
+            return value
+        var = Var(f"v{len(self._bound)}", type_, type=type_)
+        self._bound.append((var, value))
+        self._values[var] = value
+        self.note_sizes(var)
+        return var
+
+    @contextmanager
+    def scope(self) -> Iterator[Callable[[Expr], Expr]]:
+        """The scope of a branch or of a function; what it gives binds the variables of a body.
+
+        What is remembered inside of it is forgotten at its end.
+        """
+        bound, sized, shaped = self._bound, self.sized, self.shaped
+        self._bound, self.sized, self.shaped = [], dict(sized), dict(shaped)
+        try:
+            yield self.binding
+        finally:
+            self._bound, self.sized, self.shaped = bound, sized, shaped
+
+    def binding(self, body: Expr) -> Expr:
+        """`body` inside of the variables of this scope."""
+        for var, value in reversed(self._bound):
+            body = Let(var, value, body, type=body.type)
+        return body
+
+    def inputs_of(self, value: Expr) -> tuple[str, ...]:
+        """The names of the parameters that a value depends on."""
+        found: dict[Var, None] = {}
+        pending = list(free_vars(value))
+        while pending:
+            var = pending.pop(0)
+            if var in self._values and var not in found:
+                pending += free_vars(self._values[var])
+            found[var] = None
+        return tuple(var.name for var in found if var not in self._values)
 
     def note_element_type(self, value: Expr, number: int) -> None:
         """Remember what the elements of a tensor stand for, by ONNX's number of their type."""
@@ -111,9 +145,13 @@ class Builder:
         if operator is None:
             raise UnsupportedOperatorError(f"the operator {name} is not available.")
         record = operator(*arguments, **attributes).attributes
-        result = operator.relation([type_of(each) for each in arguments], record, _CONTEXT)
-        if result is None or isinstance(result, IncompleteType):
-            raise RelationError(f"operator {name} leaves its result type open")
+        try:
+            result = result_type(operator, record, [type_of(each) for each in arguments])
+        except RelationError:
+            opened = with_open_sizes(operator, record, arguments, self.with_shape)
+            if opened is None:
+                raise
+            arguments, result = tuple(opened[0]), opened[1]
         constants = [_constant_value(each) for each in arguments]
         if _is_foldable(operator, constants, result):
             require_valid_indices(operator(*arguments, **attributes), constants)
@@ -236,7 +274,7 @@ def known_array(expr: Expr, what: str) -> np.ndarray:
     if is_known(expr):
         sizes = [dim if isinstance(dim, int) else 1 for dim in shape_of(expr)]
         return np.zeros(sizes, numpy_dtype(dtype_of(expr)))
-    raise RunTimeValueError(what, tuple(var.name for var in free_vars(expr)))
+    raise RunTimeValueError(what, expr)
 
 
 def known_integers(expr: Expr, what: str) -> tuple[int, ...]:

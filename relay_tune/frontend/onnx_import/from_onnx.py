@@ -82,7 +82,7 @@ def _translated(
         translator.build.note_sizes(param)
     translator.run(content.graph.node, scope)
     names, outputs = _outputs(content, scope, translator.build)
-    body = outputs[0] if len(outputs) == 1 else _tuple(outputs)
+    body = translator.build.binding(outputs[0] if len(outputs) == 1 else _tuple(outputs))
     function = Function(params, body, result_type=type_of(body))
     return Module({name: function}, attributes={"outputs": names})
 

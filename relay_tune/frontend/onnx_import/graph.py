@@ -9,8 +9,8 @@ from typing import Any
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto
 
 from relay_tune.errors import ModelError, UnsupportedOperatorError
-from relay_tune.frontend.onnx_import.build import Builder, weight
-from relay_tune.frontend.onnx_import.control import CONTROL_OPERATORS, Subgraph
+from relay_tune.frontend.onnx_import.build import Builder, RunTimeValueError, weight
+from relay_tune.frontend.onnx_import.control import CONTROL_OPERATORS
 from relay_tune.frontend.onnx_import.functions import local_function, standard_body
 from relay_tune.frontend.onnx_import.model import (
     FunctionKey,
@@ -22,6 +22,7 @@ from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.narrow import note_narrow_results, refuse_narrow
 from relay_tune.frontend.onnx_import.operators.table import find_translator
 from relay_tune.frontend.onnx_import.scope import Scope, located, node_label
+from relay_tune.frontend.onnx_import.subgraph import Subgraph
 from relay_tune.frontend.onnx_import.symbolic import with_known_elements
 from relay_tune.frontend.onnx_import.tensor import sparse_array, tensor_array
 from relay_tune.ir.expr import Expr
@@ -60,11 +61,17 @@ class GraphTranslator:
     def _run_node(self, node: NodeProto, scope: Scope) -> None:
         inputs = tuple(scope.find(checked_text(name, "value name")) for name in node.input)
         attributes = _resolved_attributes(node, scope.attributes)
-        results = self._results(node, inputs, attributes, scope)
+        try:
+            results = self._results(node, inputs, attributes, scope)
+        except RunTimeValueError as error:
+            if not error.inputs:
+                error.inputs = self.build.inputs_of(error.value)
+                error.notes = (f"It depends on the input(s) {', '.join(error.inputs)}.",)
+            raise
         for result in results:
             self.build.note_sizes(result)
-        names = [checked_text(name, "value name") for name in node.output]
-        for place, name in enumerate(names):
+        outputs = [checked_text(name, "value name") for name in node.output]
+        for place, name in enumerate(outputs):
             if place >= len(results) and name:
                 raise ModelError(f"output {place} ({name!r}) does not exist.")
             if name:
@@ -119,7 +126,7 @@ class GraphTranslator:
 
         def run(arguments: Sequence[Expr | None]) -> list[Expr]:
             self._charge(len(graph.node))
-            inner, sized = scope.inner(), dict(self.build.sized)
+            inner = scope.inner()
             if len(arguments) != len(graph.input):
                 raise ModelError(
                     f"the subgraph has {len(graph.input)} inputs, but {len(arguments)} are given."
@@ -128,7 +135,6 @@ class GraphTranslator:
             for value, argument in zip(graph.input, arguments, strict=True):
                 inner.define(checked_text(value.name, "value name"), argument)
             self.run(graph.node, inner)
-            self.build.sized = sized  # tensors of the body are computed in it only
             outputs = [_output(inner, value.name) for value in graph.output]
             refuse_narrow(self.build, "A subgraph", outputs)
             return outputs

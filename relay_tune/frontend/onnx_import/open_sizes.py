@@ -1,68 +1,89 @@
-"""Tensors whose sizes are symbols: ranges and expansions to sizes that only a run knows.
+"""Tensors whose sizes only a run knows: ranges, fillings, expansions, reshapes.
 
-Operators take numbers as sizes. A vector as long as a symbol says is made from a tensor that has an
-axis of this size: zeros like it, summed over all other axes. Sizes that are sums (`past + new`) are
-joined from vectors of their parts.
+    before:  Reshape(x, [m, n, 8])                  where n and m are sizes of inputs
+    after:   let %v: Tensor[(m, n, 8), float32] = dyn.reshape(%x, stack((m, n, 8)));
+
+Operators of the family dyn take sizes as a vector of numbers, and their results have sizes `?`. A
+variable with a type says what the sizes are; that is checked when the program runs. The numbers
+themselves are arithmetic of the sizes of inputs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from relay_tune.frontend.onnx_import.build import Builder, rank_of
-from relay_tune.ir.dim import Dim, Polynomial, Symbol
+from relay_tune.errors import UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.build import Builder
+from relay_tune.ir.dim import Atom, Dim, Polynomial, Symbol, UnknownDim
 from relay_tune.ir.expr import Expr
 
-LONGEST_SUM = 8
-"""Parts of a sum that are joined at the most."""
+
+def size_value(build: Builder, dim: Dim) -> Expr:
+    """A size as an int64 scalar; UnsupportedOperatorError for one that no tensor at hand tells."""
+    if isinstance(dim, int):
+        return build.constant(dim, "int64")
+    if dim in build.sized:
+        data, axis = build.sized[dim]
+        sizes = build.call("shape_of", data, dtype="int64")
+        return build.call("take", sizes, build.constant(axis, "int64"), axis=0)
+    if not isinstance(dim, Polynomial):
+        raise UnsupportedOperatorError(f"the size {dim} is that of no tensor.")
+    total: Expr | None = None
+    for product, factor in dim.terms:
+        term: Expr = build.constant(factor, "int64")
+        for atom in product:
+            term = build.call("multiply", term, _atom_value(build, atom))
+        total = term if total is None else build.call("add", total, term)
+    return build.constant(0, "int64") if total is None else total
 
 
-def numbers_below(build: Builder, size: Dim) -> Expr | None:
-    """0, 1, 2 ... as int64, as many as `size` says; None if no tensor is at hand that has it."""
-    zeros = zeros_along(build, size)
-    if zeros is None:
-        return None
-    one = build.constant(1, "int64")
-    return build.call("subtract", build.call("cumsum", build.call("add", zeros, one), axis=0), one)
+def _atom_value(build: Builder, atom: Atom) -> Expr:
+    if isinstance(atom, Symbol):
+        return size_value(build, atom)
+    numerator, divisor = size_value(build, atom.numerator), build.constant(atom.divisor, "int64")
+    return build.call("floor_divide", numerator, divisor)
 
 
-def broadcast_to_sizes(build: Builder, data: Expr, sizes: Sequence[Dim]) -> Expr | None:
-    """`data` stretched to sizes that may be symbols; None if no tensor is at hand for one."""
-    like: Expr = build.constant(0, "int64")
-    for place, size in enumerate(sizes):
-        zeros = zeros_along(build, size)
-        if zeros is None:
-            return None
-        behind = len(sizes) - place - 1
-        if behind:
-            zeros = build.call("expand_dims", zeros, axis=1, num_newaxis=behind)
-        like = build.call("add", like, zeros)
-    return build.call("broadcast_to_like", data, like)
+def size_vector(build: Builder, dims: Sequence[Dim]) -> Expr:
+    """Sizes as an int64 vector."""
+    if not dims:
+        return build.filled((0,), 0, "int64")
+    return build.call("stack", build.tuple_of([size_value(build, dim) for dim in dims]), axis=0)
 
 
-def zeros_along(build: Builder, size: Dim) -> Expr | None:
-    """A vector of zeros, int64, of this size; None if no tensor is at hand that has it."""
-    if isinstance(size, int):
-        return build.filled((size,), 0, "int64")
-    if size in build.sized:
-        data, axis = build.sized[size]
-        others = tuple(each for each in range(rank_of(data)) if each != axis)
-        zeros = build.call("cast", build.call("zeros_like", data), dtype="int64")
-        return build.call("sum", zeros, axis=others) if others else zeros
-    return _joined_zeros(build, size) if isinstance(size, Polynomial) else None
+def are_known(dims: Sequence[Dim]) -> bool:
+    """Whether all sizes have a name or a number."""
+    return not any(isinstance(dim, UnknownDim) for dim in dims)
 
 
-def _joined_zeros(build: Builder, size: Polynomial) -> Expr | None:
-    """The vector of a sum as vectors of its terms, one after another."""
-    parts: list[Expr | None] = []
-    for product, factor in size.terms:
-        if not product:
-            parts.append(build.filled((factor,), 0, "int64") if factor > 0 else None)
-        elif len(product) == 1 and isinstance(product[0], Symbol) and 0 < factor <= LONGEST_SUM:
-            parts += [zeros_along(build, product[0])] * factor
-        else:
-            return None
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts) or len(parts) > LONGEST_SUM:
-        return None
-    return build.call("concatenate", build.tuple_of(known), axis=0)
+def numbers_below(build: Builder, size: Dim) -> Expr:
+    """0, 1, 2 ... as int64, as many as `size` says."""
+    zero, one = build.constant(0, "int64"), build.constant(1, "int64")
+    numbers = build.call("dyn.arange", zero, size_value(build, size), one, dtype="int64")
+    return build.with_shape(numbers, (size,))
+
+
+def filled_to_sizes(build: Builder, value: Any, dtype: str, sizes: Sequence[Dim]) -> Expr:
+    """A tensor of one value, of sizes that may be symbols."""
+    numbers = [size for size in sizes if isinstance(size, int)]
+    if len(numbers) == len(sizes):
+        return build.filled(numbers, value, dtype)
+    vector = size_vector(build, sizes)
+    filled = build.call("dyn.full", build.constant(value, dtype), vector, dtype=dtype)
+    return build.with_shape(filled, sizes)
+
+
+def broadcast_to_sizes(build: Builder, data: Expr, sizes: Sequence[Dim]) -> Expr:
+    """`data` stretched to sizes that may be symbols."""
+    stretched = build.call("dyn.broadcast_to", data, size_vector(build, sizes))
+    return build.with_shape(stretched, sizes)
+
+
+def reshape_to_sizes(build: Builder, data: Expr, sizes: Sequence[Dim]) -> Expr:
+    """The elements of `data` in sizes that may be symbols, of which none is left to be found."""
+    like = build.shaped.get(tuple(sizes))
+    if like is not None:
+        return build.call("reshape_like", data, like)
+    vector = size_vector(build, sizes)
+    return build.with_shape(build.call("dyn.reshape", data, vector, allowzero=True), sizes)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relay_tune.ir.dim import UNKNOWN, Dim, UnknownDim
-from relay_tune.ir.dim_arithmetic import floor_divide, multiply, product
+from relay_tune.ir.dim_arithmetic import exact_quotient, floor_divide, multiply, product
 from relay_tune.ir.operator import RelationError
 from relay_tune.ir.types import TensorType
 from relay_tune.typing.type_text import type_text
@@ -112,7 +112,8 @@ def _divide(
     """The number of source elements divided by the product of the sizes that are known."""
     total, divisor = product(source), product(known)
     if not isinstance(divisor, int) or isinstance(total, UnknownDim):
-        return UNKNOWN
+        exact = exact_quotient(total, divisor)
+        return UNKNOWN if exact is None else exact
     if divisor == 0 or (isinstance(total, int) and total % divisor):
         raise _wrong_size(data, codes)
     return floor_divide(total, divisor)

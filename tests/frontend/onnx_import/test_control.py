@@ -10,10 +10,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from relay_tune.building.build import build
-from relay_tune.errors import UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
 from relay_tune.ir.expr import If
 from relay_tune.ir.traversal import post_order
+from relay_tune.runtime.interpreter.interpret import interpret
 
 Check = Callable[..., None]
 
@@ -94,9 +94,9 @@ def test_loop_that_stops_by_its_condition(check: Check) -> None:
     check(loop(10, stop_at=2), {"x": X}, against="onnxruntime")
 
 
-def test_long_loop_is_not_written_out() -> None:
-    with pytest.raises(UnsupportedOperatorError, match="too long"):
-        from_onnx(loop(10**9))
+def test_long_loop_is_a_function() -> None:
+    module = from_onnx(loop(10**9))
+    assert len(module.astext()) < 10_000
 
 
 def open_loop(trips: int | None, scans: bool = False) -> onnx.ModelProto:
@@ -140,13 +140,41 @@ def test_open_loop_runs_natively() -> None:
     np.testing.assert_allclose(built(X, np.array([4], np.int64)), X * 16)
 
 
-def test_open_loop_that_collects_is_refused() -> None:
-    with pytest.raises(UnsupportedOperatorError, match="collects a value of each round") as error:
-        from_onnx(open_loop(None, scans=True))
-    assert "constants=" in str(error.value)
+@pytest.mark.parametrize("rounds", [0, 1, 2, 3, 50])
+def test_open_loop_that_may_end_early_and_collects(check: Check, rounds: int) -> None:
+    feeds = {"x": X, "n": np.array([rounds], np.int64)}
+    check(open_loop(None, scans=True), feeds, against="onnxruntime")
 
 
-def test_loop_whose_value_grows_is_refused_if_its_length_is_open() -> None:
+@pytest.mark.parametrize("rounds", [0, 1, 2, 3, 7, 50])
+def test_open_loop_that_collects_in_each_round(check: Check, rounds: int) -> None:
+    nodes = [
+        helper.make_node("Identity", ["c"], ["co"]),
+        helper.make_node("Add", ["v", "x"], ["vo"]),
+        helper.make_node("Cast", ["i"], ["r"], to=TensorProto.FLOAT),
+    ]
+    body = helper.make_graph(
+        nodes,
+        "body",
+        [value("i", dtype=TensorProto.INT64), value("c", dtype=TensorProto.BOOL), value("v", 1, 3)],
+        [value("co", dtype=TensorProto.BOOL), value("vo", 1, 3), value("vo", 1, 3), value("r")],
+    )
+    node = helper.make_node("Loop", ["n", "", "x"], ["last", "rows", "numbers"], body=body)
+    inputs = [value("x", 1, 3), value("n", 1, dtype=TensorProto.INT64)]
+    outputs = [onnx.ValueInfoProto(name=name) for name in ("last", "rows", "numbers")]
+    graph = helper.make_graph([node], "g", inputs, outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    feeds = {"x": X, "n": np.array([rounds], np.int64)}
+    check(model, feeds, against="onnxruntime")
+    if rounds == 7:
+        last, rows, numbers = build(from_onnx(model), threads=1)(**feeds)
+        np.testing.assert_allclose(last, 8 * X, rtol=1e-5)
+        np.testing.assert_allclose(rows[:, 0], np.arange(2, 9)[:, None] * X, rtol=1e-5)
+        np.testing.assert_array_equal(numbers, np.arange(7))
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 4])
+def test_loop_whose_value_grows_in_each_of_an_open_number_of_rounds(rounds: int) -> None:
     nodes = [
         helper.make_node("Identity", ["c"], ["co"]),
         helper.make_node("Concat", ["v", "x"], ["vo"], axis=0),
@@ -159,8 +187,10 @@ def test_loop_whose_value_grows_is_refused_if_its_length_is_open() -> None:
     )
     node = helper.make_node("Loop", ["n", "", "x"], ["y"], body=body)
     model = model_of([node], [value("x", 1, 3), value("n", dtype=TensorProto.INT64)], [])
-    with pytest.raises(UnsupportedOperatorError, match=r"\(1, 3\).* before and .*\(2, 3\)"):
-        from_onnx(model)
+    module, count = from_onnx(model), np.array(rounds, np.int64)
+    expected = np.repeat(X, rounds + 1, axis=0)
+    np.testing.assert_array_equal(interpret(module, X, count), expected)
+    np.testing.assert_array_equal(build(module, threads=1)(X, count), expected)
 
 
 @pytest.mark.parametrize("direction", [0, 1])

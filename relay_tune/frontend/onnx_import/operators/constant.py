@@ -14,25 +14,25 @@ from relay_tune.frontend.onnx_import.build import (
     checked_axis,
     dtype_of,
     is_known,
-    known_integers,
     known_scalar,
     rank_of,
     shape_of,
     static_dim,
-    static_shape,
     weight,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
-from relay_tune.frontend.onnx_import.open_sizes import numbers_below
+from relay_tune.frontend.onnx_import.open_sizes import are_known, filled_to_sizes, numbers_below
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time
-from relay_tune.frontend.onnx_import.symbolic import dimensions, elements_of
+from relay_tune.frontend.onnx_import.symbolic import known_dims, vector_dims
+from relay_tune.frontend.onnx_import.symbolic_rules import dimensions
 from relay_tune.frontend.onnx_import.tensor import unsupported_strings
 from relay_tune.frontend.onnx_import.types import dtype_name, numpy_dtype
 from relay_tune.ir.dim import Dim
-from relay_tune.ir.dim_arithmetic import multiply, subtract
+from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply, subtract
 from relay_tune.ir.expr import Constant, Expr
+from relay_tune.tensor.size_order import is_never_negative
 
 
 def translate_constant(node: OnnxNode, build: Builder) -> Expr:
@@ -61,15 +61,24 @@ def translate_constant(node: OnnxNode, build: Builder) -> Expr:
 
 
 def translate_constant_of_shape(node: OnnxNode, build: Builder) -> Expr:
-    """A tensor of one value, of a shape that is known."""
-    shape = known_integers(node.input(0), "the shape")
-    if any(size < 0 for size in shape):
-        raise ModelError(f"the shape {shape} has a negative size.")
+    """A tensor of one value, of a shape that is a vector."""
+    vector = node.input(0)
+    shape = vector_dims(build, vector, "the shape")
+    if any(isinstance(size, int) and size < 0 for size in shape):
+        raise ModelError(f"the shape {tuple(map(str, shape))} has a negative size.")
     value = node.tensor("value") if node.has("value") else np.zeros(1, np.float32)
     if value.size != 1:
         raise ModelError(f"attribute value has {value.size} elements instead of one.")
-    check_size(math.prod(shape), value.dtype.name)
-    return build.filled(shape, value.reshape(())[()], value.dtype.name)
+    number, dtype = value.reshape(())[()], value.dtype.name
+    numbers = [size for size in shape if isinstance(size, int)]
+    check_size(math.prod(numbers), dtype)
+    if len(numbers) == len(shape):
+        return build.filled(numbers, number, dtype)
+    if are_known(shape):
+        return filled_to_sizes(build, number, dtype, shape)
+    sizes = cast_to(build, vector, "int64")
+    filled = build.call("dyn.full", build.constant(number, dtype), sizes, dtype=dtype)
+    return build.with_shape(filled, shape)
 
 
 def translate_shape(node: OnnxNode, build: Builder) -> Expr:
@@ -103,13 +112,13 @@ def translate_size(node: OnnxNode, build: Builder) -> Expr:
 
 
 def translate_range(node: OnnxNode, build: Builder) -> Expr:
-    """start, start + delta, ... below limit; all three must be known, or made of sizes."""
-    counted = _counted_range(node, build)
-    if counted is not None:
-        return counted
+    """start, start + delta, ... below limit."""
+    bounds = [node.input(place) for place in range(3)]
+    if not all(isinstance(each, Constant) for each in bounds):
+        return _open_range(build, *bounds)
     start, limit, delta = (
-        known_scalar(node.input(place), name)
-        for place, name in enumerate(("start", "limit", "delta"))
+        known_scalar(each, name)
+        for each, name in zip(bounds, ("start", "limit", "delta"), strict=True)
     )
     if delta == 0 or not all(math.isfinite(each) for each in (start, limit, delta)):
         raise ModelError("the step of the range is 0, or a bound is not finite.")
@@ -127,21 +136,20 @@ def translate_range(node: OnnxNode, build: Builder) -> Expr:
     return build.constant(steps * scale + offset)
 
 
-def _counted_range(node: OnnxNode, build: Builder) -> Expr | None:
-    """A range of step 1 whose length is made of symbols; None if it is no such range."""
-    bounds = [elements_of(build, node.input(place)) for place in range(2)]
-    step = node.input(2)
-    if not isinstance(step, Constant) or step.data.size != 1 or step.data.reshape(-1)[0] != 1:
-        return None
-    if any(each is None or each.size != 1 for each in bounds):
-        return None
-    first, last = (each.reshape(-1)[0] for each in bounds if each is not None)
-    size = subtract(last, first)
-    numbers = None if isinstance(size, int) else numbers_below(build, size)
-    if numbers is None:
-        return None
-    start = cast_to(build, build.call("reshape", node.input(0), newshape=()), "int64")
-    return cast_to(build, build.call("add", numbers, start), dtype_of(node.input(0)))
+def _open_range(build: Builder, *bounds: Expr) -> Expr:
+    """A range between bounds that only a run knows; its length is told where sizes make it."""
+    scalars = [build.call("reshape", each, newshape=()) for each in bounds]
+    numbers = build.call("dyn.arange", *scalars, dtype=dtype_of(bounds[0]))
+    known = [known_dims(build, each) for each in bounds]
+    if any(each is None for each in known):
+        return numbers
+    first, last, step = (each[0] for each in known if each is not None)
+    if not isinstance(step, int) or step < 1:
+        return numbers
+    count = floor_divide(add(subtract(last, first), step - 1), step)
+    if not is_never_negative(subtract(last, first)):
+        return numbers
+    return build.with_shape(numbers, (count,))
 
 
 def translate_eye_like(node: OnnxNode, build: Builder) -> Expr:
@@ -149,11 +157,21 @@ def translate_eye_like(node: OnnxNode, build: Builder) -> Expr:
     data = node.input(0)
     if rank_of(data) != 2:
         raise ModelError(f"expects 2 dimensions, but the input has {rank_of(data)}.")
-    rows, columns = static_shape(data)
     dtype = dtype_name(node.integer("dtype"), "the result") if node.has("dtype") else dtype_of(data)
+    rows, columns = shape_of(data)
+    if not isinstance(rows, int) or not isinstance(columns, int):
+        return _open_eye(build, rows, columns, node.integer("k", 0), dtype)
     check_size(rows * columns, dtype)
     offset = max(-rows, min(columns, node.integer("k", 0)))
     return build.constant(np.eye(rows, columns, offset, numpy_dtype(dtype)))
+
+
+def _open_eye(build: Builder, rows: Dim, columns: Dim, offset: int, dtype: str) -> Expr:
+    """Ones on a diagonal of a matrix of sizes that may be symbols."""
+    row, column = numbers_below(build, rows), numbers_below(build, columns)
+    row = build.call("add", row, build.constant(offset, "int64"))
+    row = build.call("expand_dims", row, axis=1)
+    return build.call("cast", build.call("equal", row, column), dtype=dtype)
 
 
 def translate_one_hot(node: OnnxNode, build: Builder) -> Expr:
@@ -175,6 +193,9 @@ def _depth(build: Builder, given: Expr) -> tuple[Expr, Expr]:
     """How long the vectors are, and the positions in them."""
     if not is_known(given):
         depth = cast_to(build, build.call("reshape", given, newshape=()), "int64")
+        known = known_dims(build, given)
+        if known is not None:
+            return depth, numbers_below(build, known[0])
         return depth, range_at_run_time(build, build.constant(0), depth)
     count = int(known_scalar(given, "the depth"))
     if count < 1:

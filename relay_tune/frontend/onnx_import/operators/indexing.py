@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from relay_tune.errors import FIX_SIZES, ModelError, UnsupportedOperatorError
+from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.build import (
     Builder,
     checked_axes,
     checked_axis,
+    is_known,
     known_array,
     known_integers,
     rank_of,
@@ -19,7 +20,9 @@ from relay_tune.frontend.onnx_import.build import (
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
+from relay_tune.frontend.onnx_import.operators.open_slice import open_slice
 from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.frontend.onnx_import.symbolic import vector_dims
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.expr import Constant, Expr
 
@@ -34,39 +37,65 @@ def translate_slice(node: OnnxNode, build: Builder) -> Expr:
         axes = node.integers("axes", tuple(range(len(starts))))
         steps: tuple[int, ...] = (1,) * len(starts)
     else:
-        starts = known_integers(node.input(1), "the input starts")
-        ends = _known_ends(node, build, data)
-        given_axes, given_steps = node.optional(3), node.optional(4)
-        axes = tuple(range(len(starts)))
-        steps = (1,) * len(starts)
-        if given_axes is not None:
-            axes = known_integers(given_axes, "the input axes")
-        if given_steps is not None:
-            steps = known_integers(given_steps, "the input steps")
+        return _slice_by_vectors(node, build, data)
+    cuts = [_numbers_of(cut) for cut in _cuts(data, axes, starts, ends, steps)]
+    return _sliced(build, data, [cut for cut in cuts if cut is not None])
+
+
+def _slice_by_vectors(node: OnnxNode, build: Builder, data: Expr) -> Expr:
+    """A slice whose bounds are vectors, which only a run may know."""
+    starts, ends = (
+        vector_dims(build, node.input(place), f"the input {name}")
+        for place, name in ((1, "starts"), (2, "ends"))
+    )
+    given_axes, given_steps = node.optional(3), node.optional(4)
+    axes = tuple(range(len(starts)))
+    if given_axes is not None:
+        axes = known_integers(given_axes, "the input axes")
+    steps: tuple[Dim, ...] = (1,) * len(starts)
+    if given_steps is not None:
+        steps = vector_dims(build, given_steps, "the input steps")
+    sizes = shape_of(data)
+    bounds = [
+        (axis, start, _OPEN_END if end == sizes[axis] and step == 1 else end, step)
+        for axis, start, end, step in _cuts(data, axes, starts, ends, steps)
+    ]
+    numbers = [_numbers_of(bound) for bound in bounds]
+    cuts = [cut for cut in numbers if cut is not None]
+    if len(cuts) == len(bounds) and all(_is_simple(sizes[cut[0]], cut) for cut in cuts):
+        return _sliced(build, data, cuts)
+    vectors = [node.input(1), node.input(2)]
+    vectors.append(build.constant(np.array(steps)) if given_steps is None else given_steps)
+    return open_slice(build, data, vectors, {each[0]: each[1:] for each in bounds})
+
+
+def _cuts(
+    data: Expr,
+    axes: Sequence[int],
+    starts: Sequence[Dim],
+    ends: Sequence[Dim],
+    steps: Sequence[Dim],
+) -> list[tuple[int, Dim, Dim, Dim]]:
     if not len(starts) == len(ends) == len(axes) == len(steps):
         raise ModelError("starts, ends, axes and steps have different lengths.")
-    axes = checked_axes(axes, rank_of(data))
     if 0 in steps:
         raise ModelError("a step of a slice is 0.")
-    return _sliced(build, data, list(zip(axes, starts, ends, steps, strict=True)))
+    return list(zip(checked_axes(axes, rank_of(data)), starts, ends, steps, strict=True))
 
 
-def _known_ends(node: OnnxNode, build: Builder, data: Expr) -> tuple[int, ...]:
-    """The ends; a symbolic end that is the size of its axis leaves the axis open."""
-    ends = node.input(2)
-    symbolic = build.symbolic.get(ends)
-    if symbolic is None:
-        return known_integers(ends, "the input ends")
-    given = node.optional(3)
-    axes = range(symbolic.size) if given is None else known_integers(given, "the input axes")
-    sizes = [shape_of(data)[axis] for axis in checked_axes(tuple(axes), rank_of(data))]
-    pairs = list(zip(symbolic.reshape(-1).tolist(), sizes, strict=True))
-    if any(not isinstance(end, int) and end != size for end, size in pairs):
-        raise UnsupportedOperatorError(
-            "an end of the slice is a size that is not known.",
-            remedy=FIX_SIZES,
-        )
-    return tuple(end if isinstance(end, int) else _OPEN_END for end, _ in pairs)
+def _numbers_of(bound: tuple[int, Dim, Dim, Dim]) -> Cut | None:
+    """A cut all of whose bounds are numbers."""
+    axis, start, end, step = bound
+    if isinstance(start, int) and isinstance(end, int) and isinstance(step, int):
+        return axis, start, end, step
+    return None
+
+
+def _is_simple(size: Dim, cut: Cut) -> bool:
+    """Whether the size of a cut follows from its numbers: not for some backwards ones."""
+    _, start, end, step = cut
+    is_reversed = start in (-1, _OPEN_END, 2**63 - 1) and end <= -_OPEN_END
+    return isinstance(size, int) or step > 0 or is_reversed
 
 
 Cut = tuple[int, int, int, int]
@@ -106,8 +135,6 @@ def _forward(dim: Dim, start: int, end: int, step: int) -> tuple[int, int, int]:
             return places[0], places[-1] + 1, min(step, dim)
         return dim - 1 - places[0], dim - places[-1], min(-step, dim)
     if step < 0:
-        if start not in (-1, _OPEN_END, 2**63 - 1) or end > -_OPEN_END:
-            static_dim(dim)
         return 0, _OPEN_END, min(-step, _OPEN_END)
     return max(start, -_OPEN_END), min(end, _OPEN_END), min(step, _OPEN_END)
 
@@ -230,15 +257,17 @@ def translate_tensor_scatter(node: OnnxNode, build: Builder) -> Expr:
 
 def translate_compress(node: OnnxNode, build: Builder) -> Expr:
     """Slices (or elements) where a condition holds that is known."""
-    data = node.input(0)
-    condition = known_array(node.input(1), "the condition").reshape(-1)
+    data, given = node.input(0), node.input(1)
     if node.has("axis"):
         axis = checked_axis(node.integer("axis"), rank_of(data))
     else:
         data = build.call("reshape", data, newshape=(-1,))
         axis = 0
-    size = static_dim(shape_of(data)[axis])
-    places = np.flatnonzero(condition)
+    size = shape_of(data)[axis]
+    if not is_known(given) or not isinstance(size, int):
+        chosen = build.call("argwhere", build.call("reshape", given, newshape=(-1,)))
+        return build.call("take", data, build.call("squeeze", chosen, axis=(1,)), axis=axis)
+    places = np.flatnonzero(known_array(given, "the condition").reshape(-1))
     if len(places) and places[-1] >= size:
         raise ModelError(f"the condition chooses place {places[-1]} of an axis of size {size}.")
     return build.call("take", data, build.constant(places, "int64"), axis=axis)

@@ -17,7 +17,10 @@ from relay_tune.frontend.onnx_import.build import (
     static_dim,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
+from relay_tune.frontend.onnx_import.operators.open_pad import Width, padded_axis
 from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.frontend.onnx_import.symbolic import vector_dims
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.expr import Expr
 
@@ -29,14 +32,16 @@ def translate_pad(node: OnnxNode, build: Builder) -> Expr:
 
     Negative numbers cut elements off; what is put on the other side is found in what is left.
     """
-    data = node.input(0)
-    widths = _widths(node, rank_of(data))
+    data, mode = node.input(0), node.text("mode", "constant")
+    if mode not in ("constant", "reflect", "edge", "wrap"):
+        raise ModelError(f"attribute mode has the unknown value {mode!r}.")
+    pads, axes = _pads(node, build, rank_of(data))
+    if not _is_fixed(data, pads, axes, mode):
+        return _padded_openly(node, build, data, axes, mode, pads)
+    widths = _widths([pad for pad in pads if isinstance(pad, int)], axes, rank_of(data))
     _check_cuts(data, widths)
-    mode = node.text("mode", "constant")
     if mode == "constant":
         return _with_constant(node, build, data, widths)
-    if mode not in ("reflect", "edge", "wrap"):
-        raise ModelError(f"attribute mode has the unknown value {mode!r}.")
     data = _cut(build, data, widths)
     for axis, (before, after) in enumerate(_added(widths)):
         if before or after:
@@ -56,17 +61,64 @@ def _check_cuts(data: Expr, widths: Sequence[tuple[int, int]]) -> None:
             raise ModelError(f"more than the {size} elements of axis {axis} are cut off.")
 
 
-def _widths(node: OnnxNode, rank: int) -> list[tuple[int, int]]:
+def _is_fixed(data: Expr, pads: Sequence[Dim], axes: Sequence[int], mode: str) -> bool:
+    """Whether the widths, and what has to be known of the sizes, are numbers."""
+    numbers = [pad for pad in pads if isinstance(pad, int)]
+    if len(numbers) < len(pads):
+        return False
+    if mode == "constant" and min(numbers, default=0) >= 0:
+        return True
+    return all(
+        isinstance(shape_of(data)[axis], int)
+        for place, axis in enumerate(axes)
+        if pads[place] or pads[place + len(axes)]
+    )
+
+
+def _padded_openly(
+    node: OnnxNode,
+    build: Builder,
+    data: Expr,
+    axes: Sequence[int],
+    mode: str,
+    pads: Sequence[Dim],
+) -> Expr:
+    """Axis by axis, by indices that are computed."""
+    value = _value(node, build, data)
+    vector = None if node.opset < 11 else cast_to(build, node.input(1), "int64")
+
+    def width(place: int) -> Width:
+        pad = pads[place]
+        if vector is None or isinstance(pad, int):
+            return pad, build.constant(pad, "int64")
+        return pad, build.call("take", vector, build.constant(place, "int64"), axis=0)
+
+    for place, axis in enumerate(axes):
+        widths = width(place), width(place + len(axes))
+        if any(pad != 0 for pad, _ in widths):
+            data = padded_axis(build, data, axis, widths, mode, value)
+    return data
+
+
+def _pads(node: OnnxNode, build: Builder, rank: int) -> tuple[tuple[Dim, ...], tuple[int, ...]]:
+    """The widths before the axes and then those behind them, and the axes."""
+    pads: tuple[Dim, ...]
     if node.opset < 11:
         pads = node.integers("pads")
     else:
-        pads = known_integers(node.input(1), "the input pads")
+        pads = vector_dims(build, node.input(1), "the input pads")
     axes = tuple(range(rank))
     given = node.optional(3) if node.opset >= 18 else None
     if given is not None:
         axes = checked_axes(known_integers(given, "the input axes"), rank)
-    if len(pads) != 2 * len(axes) or any(abs(pad) > _LARGEST_PAD for pad in pads):
-        raise ModelError(f"the pads {pads} do not fit {len(axes)} axes.")
+    if len(pads) != 2 * len(axes) or any(
+        isinstance(pad, int) and abs(pad) > _LARGEST_PAD for pad in pads
+    ):
+        raise ModelError(f"the pads {tuple(map(str, pads))} do not fit {len(axes)} axes.")
+    return pads, axes
+
+
+def _widths(pads: Sequence[int], axes: Sequence[int], rank: int) -> list[tuple[int, int]]:
     widths = [(0, 0)] * rank
     for place, axis in enumerate(axes):
         widths[axis] = (pads[place], pads[place + len(axes)])
@@ -76,13 +128,7 @@ def _widths(node: OnnxNode, rank: int) -> list[tuple[int, int]]:
 def _with_constant(
     node: OnnxNode, build: Builder, data: Expr, widths: Sequence[tuple[int, int]]
 ) -> Expr:
-    value: Expr = build.like(0, data)
-    if node.opset < 11:
-        value = build.like(node.number("value", 0.0), data)
-    else:
-        given = node.optional(2)
-        if given is not None:
-            value = build.call("reshape", given, newshape=()) if rank_of(given) else given
+    value = _value(node, build, data)
     widths = [
         _replaced_wholly(size, *width) for size, width in zip(shape_of(data), widths, strict=True)
     ]
@@ -91,6 +137,16 @@ def _with_constant(
     if not any(before or after for before, after in added):
         return data
     return build.call("nn.pad", data, value, pad_width=added, pad_mode="constant")
+
+
+def _value(node: OnnxNode, build: Builder, data: Expr) -> Expr:
+    """The scalar that stands around the data."""
+    if node.opset < 11:
+        return build.like(node.number("value", 0.0), data)
+    given = node.optional(2)
+    if given is None:
+        return build.like(0, data)
+    return build.call("reshape", given, newshape=()) if rank_of(given) else given
 
 
 def _replaced_wholly(size: Dim, before: int, after: int) -> tuple[int, int]:

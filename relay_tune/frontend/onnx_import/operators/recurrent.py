@@ -1,8 +1,8 @@
-"""Recurrent networks of ONNX, written out step by step over a sequence of known length."""
+"""Recurrent networks of ONNX: written out step by step, or a function where the length is open."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,14 +16,18 @@ from relay_tune.frontend.onnx_import.build import (
     static_dim,
     static_shape,
 )
+from relay_tune.frontend.onnx_import.collected_rounds import collected_rounds
 from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.open_sizes import filled_to_sizes, size_value
 from relay_tune.frontend.onnx_import.operators.recurrent_cells import (
     CELLS,
     Cell,
     State,
     activations_of,
 )
+from relay_tune.frontend.onnx_import.operators.reshape import reshape_to
 from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.ir.dim import Dim
 from relay_tune.ir.expr import Constant, Expr
 
 MAXIMUM_STEPS = 2048
@@ -36,9 +40,16 @@ class _Sequence:
     """The input as [time, batch, features], and how long each row of the batch is."""
 
     data: Expr
-    steps: int
-    batch: int
+    steps: Dim
+    batch: Dim
     lengths: Expr | None
+    batch_first: bool
+
+    @property
+    def few(self) -> int:
+        """How many steps are written out; 0 where the steps run in a function."""
+        steps = self.steps if isinstance(self.steps, int) and isinstance(self.batch, int) else 0
+        return steps if steps <= MAXIMUM_STEPS else 0
 
 
 def translate_recurrent(node: OnnxNode, build: Builder) -> list[Expr | None]:
@@ -55,10 +66,11 @@ def translate_recurrent(node: OnnxNode, build: Builder) -> list[Expr | None]:
     for place, backwards in enumerate(directions):
         cell = _cell(node, build, place, len(directions))
         start = _initial_state(node, build, sequence, place, batch_first)
-        rows, final = _run(build, cell, sequence, start, backwards)
+        run = _run if sequence.few else _run_as_function
+        rows, final = run(build, cell, sequence, start, backwards)
         outputs.append(rows)
         finals.append(final)
-    return _packed(node, build, outputs, finals, batch_first)
+    return _packed(node, build, sequence, outputs, finals)
 
 
 def _sequence(node: OnnxNode, build: Builder, batch_first: bool) -> _Sequence:
@@ -67,15 +79,13 @@ def _sequence(node: OnnxNode, build: Builder, batch_first: bool) -> _Sequence:
         raise ModelError(f"expects 3 dimensions, but the input has {rank_of(data)}.")
     if batch_first:
         data = build.call("transpose", data, axes=(1, 0, 2))
-    steps, batch = (static_dim(dim) for dim in shape_of(data)[:2])
-    if not 1 <= steps <= MAXIMUM_STEPS:
-        raise UnsupportedOperatorError(
-            f"a sequence of {steps} steps is not supported; the limit is {MAXIMUM_STEPS}."
-        )
+    steps, batch = shape_of(data)[:2]
+    if steps == 0:
+        raise UnsupportedOperatorError("a sequence of 0 steps is not supported.")
     lengths = node.optional(4)
     if isinstance(lengths, Constant) and np.all(lengths.data == steps):
         lengths = None
-    return _Sequence(data, steps, batch, lengths)
+    return _Sequence(data, steps, batch, lengths, batch_first)
 
 
 def _part(build: Builder, stack: Expr, place: int, axis: int = 0) -> Expr:
@@ -114,7 +124,7 @@ def _initial_state(
     for given in (node.optional(5), node.optional(6))[:count]:
         if given is None:
             dtype = dtype_of(sequence.data)
-            states.append(build.filled((sequence.batch, hidden), 0, dtype))
+            states.append(filled_to_sizes(build, 0, dtype, (sequence.batch, hidden)))
         else:
             states.append(_part(build, given, place, 1 if batch_first else 0))
     return tuple(states)
@@ -125,52 +135,90 @@ def _run(
 ) -> tuple[list[Expr], State]:
     """The outputs of all steps, in the order of time, and the last state."""
     step = CELLS[len(state), cell.gates]
-    features = static_shape(sequence.data)[2]
-    data = build.call("reshape", sequence.data, newshape=(-1, features))
-    projected = cell.projected(data)
+    projected = _projected(build, cell, sequence)
+    batch = static_dim(sequence.batch)
     rows: list[Expr] = []
-    times = range(sequence.steps)
+    times = range(sequence.few)
     for time in reversed(times) if backwards else times:
-        begin = time * sequence.batch
-        now = cell.slice(projected, begin, begin + sequence.batch, 0)
+        now = cell.slice(projected, time * batch, (time + 1) * batch, 0)
         new = step(cell, now, state)
-        row = new[0]
-        if sequence.lengths is not None:
-            within = _within(build, sequence.lengths, time)
-            row = build.call("where", within, row, build.like(0, row))
-            new = tuple(build.call("where", within, a, b) for a, b in zip(new, state, strict=True))
+        row, state = _masked(build, sequence, build.constant(time, "int64"), new, state)
         rows.append(row)
-        state = new
     return (rows[::-1] if backwards else rows), state
 
 
-def _within(build: Builder, lengths: Expr, time: int) -> Expr:
-    """Whether a step belongs to a row of the batch, as [batch, 1]."""
-    longer = build.call("greater", lengths, build.like(time, lengths))
-    return build.call("expand_dims", longer, axis=1)
+def _run_as_function(
+    build: Builder, cell: Cell, sequence: _Sequence, state: State, backwards: bool
+) -> tuple[list[Expr], State]:
+    """The same where only a run knows the length or the batch, or there are many steps.
+
+    The outputs are one tensor: [time, batch, hidden].
+    """
+    step = CELLS[len(state), cell.gates]
+    width = cell.gates * cell.hidden
+    shape = (sequence.steps, sequence.batch, width)
+    projected = reshape_to(build, _projected(build, cell, sequence), shape)
+    last = build.call("subtract", size_value(build, sequence.steps), build.constant(1, "int64"))
+
+    def one(number: Expr, values: Sequence[Expr]) -> tuple[Sequence[Expr], Sequence[Expr]]:
+        time = build.call("subtract", last, number) if backwards else number
+        now = build.call("take", projected, time, axis=0)
+        new = step(cell, now, tuple(values))
+        row, after = _masked(build, sequence, time, new, tuple(values))
+        return after, [row]
+
+    after, (rows,) = collected_rounds(build, size_value(build, sequence.steps), state, one)
+    rows = build.call("reverse", rows, axis=0) if backwards else rows
+    return [build.with_shape(rows, (sequence.steps, sequence.batch, cell.hidden))], tuple(after)
+
+
+def _projected(build: Builder, cell: Cell, sequence: _Sequence) -> Expr:
+    """The products of all inputs with the weights: [time * batch, gates * hidden]."""
+    features = static_dim(shape_of(sequence.data)[2])
+    return cell.projected(build.call("reshape", sequence.data, newshape=(-1, features)))
+
+
+def _masked(
+    build: Builder, sequence: _Sequence, time: Expr, new: State, old: State
+) -> tuple[Expr, State]:
+    """The output and the state of a step: 0 and the old one for rows that have ended before."""
+    if sequence.lengths is None:
+        return new[0], new
+    time = build.call("cast", time, dtype=dtype_of(sequence.lengths))
+    longer = build.call("greater", sequence.lengths, time)
+    within = build.call("expand_dims", longer, axis=1)
+    row = build.call("where", within, new[0], build.like(0, new[0]))
+    return row, tuple(build.call("where", within, a, b) for a, b in zip(new, old, strict=True))
 
 
 def _packed(
     node: OnnxNode,
     build: Builder,
+    sequence: _Sequence,
     outputs: list[list[Expr]],
     finals: list[State],
-    batch_first: bool,
 ) -> list[Expr | None]:
     """The outputs of ONNX: [time, direction, batch, hidden] and [direction, batch, hidden]."""
     results: list[Expr | None] = [None]
     if node.wants(0):
-        results[0] = _all_steps(build, outputs)
+        results[0] = _all_steps(build, sequence, outputs)
     for place in range(len(finals[0])):
         last = [final[place] for final in finals]
-        results.append(build.call("stack", build.tuple_of(last), axis=1 if batch_first else 0))
-    if batch_first and results[0] is not None:
+        results.append(
+            build.call("stack", build.tuple_of(last), axis=1 if sequence.batch_first else 0)
+        )
+    if sequence.batch_first and results[0] is not None:
         results[0] = build.call("transpose", results[0], axes=(2, 0, 1, 3))
     return results
 
 
-def _all_steps(build: Builder, outputs: list[list[Expr]]) -> Expr:
-    """[batch, hidden] of each direction and step to [time, direction, batch, hidden]."""
+def _all_steps(build: Builder, sequence: _Sequence, outputs: list[list[Expr]]) -> Expr:
+    """The outputs of each direction as [time, direction, batch, hidden]."""
+    if not sequence.few:
+        stacks = [stack for (stack,) in outputs]
+        if len(stacks) == 1:
+            return build.call("expand_dims", stacks[0], axis=1)
+        return build.call("stack", build.tuple_of(stacks), axis=1)
     rows = [row for now in zip(*outputs, strict=True) for row in now]
     batch, hidden = static_shape(rows[0])
     joined = build.call("concatenate", build.tuple_of(rows), axis=0) if rows[1:] else rows[0]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from relay_tune.errors import ModelError
-from relay_tune.frontend.onnx_import.build import Builder, static_shape
+from relay_tune.frontend.onnx_import.build import Builder, shape_of, static_shape
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.activation import (
     elu,
@@ -98,7 +98,7 @@ class Cell:
 
     def slice(self, data: Expr, begin: int, end: int, axis: int) -> Expr:
         """A part of one axis."""
-        if (begin, end) == (0, static_shape(data)[axis]):
+        if (begin, end) == (0, shape_of(data)[axis]):
             return data
         return self.build.call(
             "strided_slice", data, begin=(begin,), end=(end,), strides=(1,), axes=(axis,)

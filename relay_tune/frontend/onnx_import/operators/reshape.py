@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from relay_tune.errors import FIX_SIZES, ModelError, UnsupportedOperatorError
+from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.build import Builder, shape_of, tensor_type
-from relay_tune.ir.dim import Dim
-from relay_tune.ir.dim_arithmetic import multiply
+from relay_tune.frontend.onnx_import.open_sizes import are_known, reshape_to_sizes, size_vector
+from relay_tune.ir.dim import UNKNOWN, Dim, Polynomial, Quotient, Symbol
+from relay_tune.ir.dim_arithmetic import exact_quotient, multiply, product
 from relay_tune.ir.expr import Expr
 from relay_tune.typing.relations.reshape_codes import reshaped
 
@@ -20,8 +21,8 @@ def reshape_to(build: Builder, data: Expr, target: Sequence[Dim]) -> Expr:
     """`data` with exactly the sizes `target`, which may be symbolic.
 
     A symbolic size is written as a copy of the size at its place, or as what is left of the
-    elements, or as part of an axis that is split or of two that are joined; raises
-    UnsupportedOperatorError where that is not enough.
+    elements, or as part of an axis that is split or of two that are joined, or else computed when
+    the program runs.
     """
     source = shape_of(data)
     if tuple(target) == source:
@@ -33,21 +34,15 @@ def reshape_to(build: Builder, data: Expr, target: Sequence[Dim]) -> Expr:
 
 
 def reshape_with_rest(build: Builder, data: Expr, target: Sequence[Dim]) -> Expr:
-    """`data` with the sizes `target`, one of which may be INFER: whatever is left of the elements.
-
-    Raises UnsupportedOperatorError where the symbols among the sizes are no codes of `reshape`.
-    """
+    """`data` with the sizes `target`, one of which may be INFER: what is left of the elements."""
     source = shape_of(data)
     codes = [_code(source, place, dim) for place, dim in enumerate(target)]
     if codes.count(INFER) <= 1 and 0 not in target:
-        return build.call("reshape", data, newshape=tuple(codes))
+        return _of_shape(build, build.call("reshape", data, newshape=tuple(codes)), target)
     result = reshaped(tensor_type(data), tuple(target), True)
     grouped = _codes_by_groups(source, [dim for dim in result if dim != 1])
     if grouped is None or 0 in target:
-        raise UnsupportedOperatorError(
-            f"a reshape of ({_text(source)}) to ({_text(target)}) has too many unknown sizes.",
-            remedy=FIX_SIZES,
-        )
+        return _reshape_by_values(build, data, target)
     ones = tuple(axis for axis, dim in enumerate(source) if dim == 1)
     data = build.call("squeeze", data, axis=ones) if ones else data
     data = build.call("reshape", data, newshape=tuple(grouped))
@@ -55,6 +50,71 @@ def reshape_with_rest(build: Builder, data: Expr, target: Sequence[Dim]) -> Expr
         if dim == 1:
             data = build.call("expand_dims", data, axis=place)
     return data
+
+
+def _of_shape(build: Builder, data: Expr, target: Sequence[Dim]) -> Expr:
+    """`data` with sizes that are told of it, which it has in any run that makes sense."""
+    pairs = list(zip(shape_of(data), target, strict=True))
+    wrong = [found != wanted and wanted != INFER for found, wanted in pairs]
+    if not any(wrong):
+        return data
+    opened = [UNKNOWN if w else found for w, (found, _) in zip(wrong, pairs, strict=True)]
+    wanted = [found if dim == INFER else dim for found, dim in pairs]
+    return build.with_shape(build.with_shape(data, opened), wanted)
+
+
+def _reshape_by_values(build: Builder, data: Expr, target: Sequence[Dim]) -> Expr:
+    """A reshape to sizes that are computed when the program runs."""
+    if INFER in target:
+        rest = _rest(shape_of(data), [dim for dim in target if dim != INFER])
+        if rest is None:
+            return _reshape_with_open_rest(build, data, target)
+        target = [rest if dim == INFER else dim for dim in target]
+    return reshape_to_sizes(build, data, target)
+
+
+def _reshape_with_open_rest(build: Builder, data: Expr, target: Sequence[Dim]) -> Expr:
+    vector = size_vector(build, target)
+    found = build.call("dyn.reshape", data, vector, allowzero=True)
+    return build.with_shape(found, [UNKNOWN if dim == INFER else dim for dim in target])
+
+
+def _rest(source: Sequence[Dim], target: Sequence[Dim]) -> Dim | None:
+    """What is left of the elements of `source`; None where that is no polynomial."""
+    if not are_known(source):
+        return None
+    whole, known = product(source), product(target)
+    exact = exact_quotient(whole, known)
+    if exact is not None:
+        return exact
+    # d * (n // d) is n wherever the elements can be divided so
+    return exact_quotient(multiply(whole, _divisors(known)), _numerators(known))
+
+
+def _numerators(dim: Dim) -> Dim:
+    """`dim`, a single product, with n for each n // d."""
+    if not isinstance(dim, Polynomial) or len(dim.terms) != 1:
+        return dim
+    ((atoms, factor),) = dim.terms
+    numerators = [each if isinstance(each, Symbol) else each.numerator for each in atoms]
+    return multiply(product(numerators), factor)
+
+
+def _divisors(dim: Dim) -> int:
+    """The product of the d of each n // d in a single product."""
+    if not isinstance(dim, Polynomial) or len(dim.terms) != 1:
+        return 1
+    ((atoms, _),) = dim.terms
+    return math.prod(each.divisor for each in atoms if isinstance(each, Quotient))
+
+
+def reshape_by_vector(
+    build: Builder, data: Expr, vector: Expr, target: Sequence[Dim], allow_zero: bool
+) -> Expr:
+    """A reshape by a vector whose elements are only known when the program runs (`?`)."""
+    sizes = [UNKNOWN if dim == INFER or (dim == 0 and not allow_zero) else dim for dim in target]
+    vector = build.call("cast", vector, dtype="int64")
+    return build.with_shape(build.call("dyn.reshape", data, vector, allowzero=allow_zero), sizes)
 
 
 def flatten_to_matrix(build: Builder, data: Expr, axis: int) -> Expr:
@@ -67,7 +127,7 @@ def flatten_to_matrix(build: Builder, data: Expr, axis: int) -> Expr:
         return build.call("reshape", data, newshape=(INFER, columns))
     if rows is not None and rows > 0:
         return build.call("reshape", data, newshape=(rows, INFER))
-    raise UnsupportedOperatorError(f"({_text(shape)}) cannot be flattened: too many unknown sizes.")
+    return reshape_to_sizes(build, data, (product(shape[:axis]), product(shape[axis:])))
 
 
 def reshape_like_source(build: Builder, data: Expr, source: Expr) -> Expr:

@@ -6,17 +6,18 @@ same computation: a sum of gathered slices times weights, axis by axis.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from relay_tune.errors import ModelError, UnsupportedOperatorError
+from relay_tune.errors import FIX_SIZES, ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import (
     Builder,
     check_size,
     checked_axes,
     dtype_of,
+    is_known,
     known_array,
     known_integers,
     rank_of,
@@ -24,6 +25,11 @@ from relay_tune.frontend.onnx_import.build import (
     static_dim,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.operators.open_resize import OpenTarget, resized_open
+from relay_tune.frontend.onnx_import.operators.open_resize_targets import (
+    targets_of_scales,
+    targets_of_sizes,
+)
 from relay_tune.frontend.onnx_import.operators.resize_taps import Axis, Sampling, Taps, axis_taps
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.types import is_float
@@ -46,6 +52,10 @@ def translate_resize(node: OnnxNode, build: Builder) -> Expr:
     """A tensor of other sizes, by nearest, linear or cubic interpolation."""
     data = node.input(0)
     sampling = _sampling(node)
+    if not _is_fixed(node, data):
+        for each in _open_targets(node, build, data):
+            data = resized_open(build, data, each, sampling)
+        return data
     for target in _targets(node, data, sampling):
         data = _resized(build, data, target, sampling)
     return data
@@ -57,17 +67,60 @@ def translate_upsample(node: OnnxNode, build: Builder) -> Expr:
     if node.opset < 9:
         scales = [float(scale) for scale in node.numbers("scales")]
     else:
-        scales = _numbers(node.input(1), "the input scales")
+        scales = [] if not is_known(node.input(1)) else _numbers(node.input(1), "the input scales")
     mode = {"nearest": "nearest", "linear": "linear", "bilinear": "linear"}.get(
         node.text("mode", "nearest")
     )
-    if mode is None or len(scales) != rank_of(data):
+    if mode is None or len(scales) not in (0, rank_of(data)):
         raise ModelError("the mode or the number of scales does not fit.")
     sampling = Sampling(mode, "asymmetric", "floor", -0.75, False, False, 0.0)
+    if not scales or not all(isinstance(dim, int) for dim in shape_of(data)):
+        given = scales or node.input(1)
+        for target in targets_of_scales(build, data, tuple(range(rank_of(data))), given):
+            data = resized_open(build, data, target, sampling)
+        return data
     for axis, scale in enumerate(scales):
         if scale != 1:
             data = _resized(build, data, _scaled_target(data, axis, scale, (0, 1)), sampling)
     return data
+
+
+def _scales_and_sizes(node: OnnxNode) -> tuple[Expr | None, Expr | None]:
+    """The inputs scales and sizes, one of which is given."""
+    if node.opset < 11:
+        return _given(node.input(1)), None
+    scales, sizes = _given(node.optional(2)), _given(node.optional(3))
+    if (scales is None) == (sizes is None):
+        raise ModelError("either scales or sizes must be given.")
+    return scales, sizes
+
+
+def _axes(node: OnnxNode, data: Expr) -> tuple[int, ...]:
+    if node.has("axes"):
+        return checked_axes(node.integers("axes"), rank_of(data))
+    return tuple(range(rank_of(data)))
+
+
+def _is_fixed(node: OnnxNode, data: Expr) -> bool:
+    """Whether the sizes of the axes that change, before and after, are numbers."""
+    axes, (scales, sizes) = _axes(node, data), _scales_and_sizes(node)
+    given = scales if sizes is None else sizes
+    if given is None or not isinstance(given, Constant):
+        return False
+    kept = [1.0] * len(axes) if sizes is None else [None] * len(axes)
+    pairs = zip(axes, given.data.reshape(-1).tolist(), kept, strict=False)
+    return all(isinstance(shape_of(data)[axis], int) or new == same for axis, new, same in pairs)
+
+
+def _open_targets(node: OnnxNode, build: Builder, data: Expr) -> Iterator[OpenTarget]:
+    axes, (scales, sizes) = _axes(node, data), _scales_and_sizes(node)
+    if sizes is None:
+        return targets_of_scales(build, data, axes, [] if scales is None else scales)
+    if node.text("keep_aspect_ratio_policy", "stretch") != "stretch":
+        raise UnsupportedOperatorError(
+            "keeping the aspect ratio is supported for known sizes only.", remedy=FIX_SIZES
+        )
+    return targets_of_sizes(build, data, axes, sizes)
 
 
 def _sampling(node: OnnxNode) -> Sampling:
@@ -87,17 +140,10 @@ def _sampling(node: OnnxNode) -> Sampling:
 
 def _targets(node: OnnxNode, data: Expr, sampling: Sampling) -> list[_Target]:
     """The axes that change."""
-    axes = tuple(range(rank_of(data)))
-    if node.has("axes"):
-        axes = checked_axes(node.integers("axes"), rank_of(data))
-    if node.opset < 11:
-        scales, sizes = _given(node.input(1)), None
-        regions = [(0.0, 1.0)] * len(axes)
-    else:
-        scales, sizes = _given(node.optional(2)), _given(node.optional(3))
+    axes, (scales, sizes) = _axes(node, data), _scales_and_sizes(node)
+    regions = [(0.0, 1.0)] * len(axes)
+    if node.opset >= 11:
         regions = _regions(node, len(axes), sampling)
-    if (scales is None) == (sizes is None):
-        raise ModelError("either scales or sizes must be given.")
     if sizes is not None:
         targets = _sized_targets(node, data, axes, known_integers(sizes, "the sizes"), regions)
     else:

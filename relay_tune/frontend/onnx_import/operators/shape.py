@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import reduce
+from itertools import pairwise
 
-from relay_tune.errors import FIX_SIZES, ModelError, UnsupportedOperatorError
+from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.build import (
     Builder,
     check_size,
@@ -17,13 +19,15 @@ from relay_tune.frontend.onnx_import.build import (
     known_integers,
     rank_of,
     shape_of,
-    static_dim,
     static_shape,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
-from relay_tune.frontend.onnx_import.open_sizes import broadcast_to_sizes
+from relay_tune.frontend.onnx_import.open_sizes import are_known
+from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
+from relay_tune.frontend.onnx_import.operators.open_slice import part_of_axis
 from relay_tune.frontend.onnx_import.operators.reshape import (
     flatten_to_matrix,
+    reshape_by_vector,
     reshape_to,
     reshape_with_rest,
 )
@@ -38,21 +42,20 @@ from relay_tune.frontend.onnx_import.run_time_axes import (
     sizes_of,
     vector_length,
 )
-from relay_tune.frontend.onnx_import.symbolic import known_dims
+from relay_tune.frontend.onnx_import.symbolic import vector_dims
+from relay_tune.frontend.onnx_import.symbolic_rules import is_equal
 from relay_tune.ir.dim import Dim
-from relay_tune.ir.expr import Expr
+from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply, subtract
+from relay_tune.ir.expr import Constant, Expr
 
 
 def translate_reshape(node: OnnxNode, build: Builder) -> Expr:
     """New sizes; 0 copies a size (unless `allowzero`), -1 is what is left of the elements."""
     data, shape = node.input(0), node.input(1)
-    target = known_dims(build, shape)
-    if target is None and not is_known(shape):
-        return _reshaped_by_value(build, data, shape, node.flag("allowzero", 0))
-    if target is None:
-        target = known_integers(shape, "the new shape")
-    source = shape_of(data)
+    target, source = vector_dims(build, shape, "the new shape"), shape_of(data)
     allow_zero = node.flag("allowzero", 0)
+    if not are_known(target):
+        return reshape_by_vector(build, data, shape, target, allow_zero)
     sizes = [
         _copied(source, place) if dim == 0 and not allow_zero else dim
         for place, dim in enumerate(target)
@@ -60,12 +63,6 @@ def translate_reshape(node: OnnxNode, build: Builder) -> Expr:
     if sizes.count(-1) > 1 or any(isinstance(size, int) and size < -1 for size in sizes):
         raise ModelError(f"the new shape {tuple(map(str, target))} is not a shape.")
     return _reshape_with_rest(build, data, sizes)
-
-
-def _reshaped_by_value(build: Builder, data: Expr, shape: Expr, allow_zero: bool) -> Expr:
-    vector_length(shape)
-    shape = int64_vector(build, shape)
-    return build.call("dyn.reshape", data, shape, allowzero=allow_zero)
 
 
 def _copied(source: Sequence[Dim], place: int) -> Dim:
@@ -132,7 +129,7 @@ def translate_squeeze(node: OnnxNode, build: Builder) -> Expr:
         return _squeezed_at_run_time(build, data, run_time_axes)
     given, shape = _axes(node), shape_of(data)
     if not given:
-        axes = tuple(place for place, dim in enumerate(static_shape(data)) if dim == 1)
+        axes = tuple(place for place, dim in enumerate(shape) if dim == 1)
     else:
         axes = checked_axes(given, len(shape))
     wrong = [axis for axis in axes if isinstance(shape[axis], int) and shape[axis] != 1]
@@ -177,15 +174,20 @@ def translate_split(node: OnnxNode, build: Builder) -> list[Expr]:
     """Parts along an axis: of given sizes, or as equal as can be."""
     data = node.input(0)
     axis = checked_axis(node.integer("axis", 0), rank_of(data))
-    computed = None if node.opset < 13 else node.optional(1)
-    if computed is not None and not is_known(computed):
-        return _split_at_run_time(build, data, axis, computed)
-    sizes = _split_sizes(node, static_dim(shape_of(data)[axis]))
+    total = shape_of(data)[axis]
+    sizes = _split_sizes(node, build, total)
     if len(sizes) == 1:
         return [data]
-    starts = [sum(sizes[:place]) for place in range(1, len(sizes))]
-    parts = build.call("split", data, indices_or_sections=tuple(starts), axis=axis)
-    return [build.item(parts, place) for place in range(len(sizes))]
+    numbers = [size for size in sizes if isinstance(size, int)]
+    if isinstance(total, int) and len(numbers) == len(sizes):
+        starts = [sum(numbers[:place]) for place in range(1, len(sizes))]
+        parts = build.call("split", data, indices_or_sections=tuple(starts), axis=axis)
+        return [build.item(parts, place) for place in range(len(sizes))]
+    if not are_known(sizes):
+        return _split_at_run_time(build, data, axis, node.input(1))
+    nothing: Dim = 0
+    ends = [reduce(add, sizes[:place], nothing) for place in range(len(sizes) + 1)]
+    return [part_of_axis(build, data, axis, bounds) for bounds in pairwise(ends)]
 
 
 def _split_at_run_time(build: Builder, data: Expr, axis: int, sizes: Expr) -> list[Expr]:
@@ -199,18 +201,22 @@ def _split_at_run_time(build: Builder, data: Expr, axis: int, sizes: Expr) -> li
     return [build.call("take", data, each, axis=axis) for each in ranges]
 
 
-def _split_sizes(node: OnnxNode, total: int) -> tuple[int, ...]:
-    given: tuple[int, ...] | None = None
+def _split_sizes(node: OnnxNode, build: Builder, total: Dim) -> tuple[Dim, ...]:
+    given: tuple[Dim, ...] | None = None
     if node.opset < 13:
         given = node.integers("split") if node.has("split") else None
     else:
         sizes = node.optional(1)
-        given = None if sizes is None else known_integers(sizes, "the input split")
+        given = None if sizes is None else vector_dims(build, sizes, "the input split")
     if given is not None:
-        if any(size < 0 for size in given) or sum(given) != total or not given:
-            raise ModelError(f"the sizes {given} do not add up to {total}.")
+        wrong = any(isinstance(size, int) and size < 0 for size in given)
+        if wrong or not given or is_equal(reduce(add, given), total) == 0:
+            raise ModelError(f"the sizes {tuple(map(str, given))} do not add up to {total}.")
         return given
     count = node.integer("num_outputs", len(node.wanted)) if node.opset >= 18 else len(node.wanted)
+    if not isinstance(total, int):
+        part = floor_divide(add(total, count - 1), count)
+        return (*[part] * (count - 1), subtract(total, multiply(part, count - 1)))
     if not 1 <= count <= max(total, 1) and count != len(node.wanted):
         raise ModelError(f"an axis of size {total} cannot be split into {count} parts.")
     part = -(-total // count)
@@ -220,9 +226,12 @@ def _split_sizes(node: OnnxNode, total: int) -> tuple[int, ...]:
 def translate_tile(node: OnnxNode, build: Builder) -> Expr:
     """Repetitions along each axis."""
     data = node.input(0)
-    if not is_known(node.input(1)):
-        return build.call("dyn.tile", data, int64_vector(build, node.input(1)))
-    repeats = known_integers(node.input(1), "the input repeats")
+    wanted = vector_dims(build, node.input(1), "the input repeats")
+    if not all(isinstance(number, int) for number in wanted):
+        tiled = build.call("dyn.tile", data, int64_vector(build, node.input(1)))
+        pairs = zip(shape_of(data), wanted, strict=True)
+        return build.with_shape(tiled, [multiply(size, number) for size, number in pairs])
+    repeats = tuple(number for number in wanted if isinstance(number, int))
     if len(repeats) != rank_of(data) or any(number < 0 for number in repeats):
         raise ModelError(f"{repeats} are no repetitions of a tensor of {rank_of(data)} axes.")
     _check_result(data, repeats)
@@ -238,111 +247,11 @@ def _check_result(data: Expr, repeats: Sequence[int]) -> None:
     check_size(math.prod(sizes) * math.prod(repeats), dtype_of(data))
 
 
-def translate_expand(node: OnnxNode, build: Builder) -> Expr:
-    """Broadcast to a shape, which the input may also stretch."""
-    data = node.input(0)
-    target = known_dims(build, node.input(1))
-    if target is None:
-        target = known_integers(node.input(1), "the shape")
-    return expand_to(build, data, target)
-
-
-def expand_to(build: Builder, data: Expr, target: Sequence[Dim]) -> Expr:
-    """`data` broadcast against a shape."""
-    source = shape_of(data)
-    rank = max(len(source), len(target))
-    left, right = _padded(source, rank), _padded(target, rank)
-    result = [_stretched(a, b) for a, b in zip(left, right, strict=True)]
-    if tuple(result) == source:
-        return data
-    numbers = [dim for dim in result if isinstance(dim, int)]
-    check_size(math.prod(numbers), dtype_of(data))
-    if len(numbers) == rank:
-        return build.call("broadcast_to", data, shape=tuple(numbers))
-    return _expand_symbolic(build, data, left, result)
-
-
-def _expand_symbolic(
-    build: Builder, data: Expr, source: Sequence[Dim], result: Sequence[Dim]
-) -> Expr:
-    """Broadcast along axes whose new sizes are numbers, or symbols that some tensor has."""
-    if any(
-        old != new and not isinstance(new, int) for old, new in zip(source, result, strict=True)
-    ):
-        stretched = broadcast_to_sizes(build, data, result)
-        if stretched is not None:
-            return stretched
-        raise UnsupportedOperatorError(
-            f"an expansion to ({', '.join(map(str, result))}) stretches to an unknown size.",
-            remedy=FIX_SIZES,
-        )
-    for _ in range(len(result) - rank_of(data)):
-        data = build.call("expand_dims", data, axis=0)
-    for axis, (old, new) in enumerate(zip(source, result, strict=True)):
-        if old != new and isinstance(new, int):
-            data = build.call("repeat", data, repeats=new, axis=axis)
-    return data
-
-
-def _padded(shape: Sequence[Dim], rank: int) -> tuple[Dim, ...]:
-    return (*(1,) * (rank - len(shape)), *shape)
-
-
-def _stretched(left: Dim, right: Dim) -> Dim:
-    if isinstance(right, int) and right < 0:
-        raise ModelError(f"the shape contains the size {right}.")
-    if left == right or right == 1:
-        return left
-    if left == 1:
-        return right
-    raise ModelError(f"sizes {left} and {right} do not broadcast.")
-
-
-def translate_depth_to_space(node: OnnxNode, build: Builder) -> Expr:
-    """Blocks of channels become blocks of pixels."""
-    data = node.input(0)
-    block, mode = node.integer("blocksize"), node.text("mode", "DCR")
-    batch, channels, height, width = _four_sizes(data)
-    if block < 1 or channels % (block * block):
-        raise ModelError(f"{channels} channels cannot be arranged in blocks of size {block}.")
-    if mode not in ("DCR", "CRD"):
-        raise ModelError(f"attribute mode must be DCR or CRD, not {mode!r}.")
-    depth = channels // (block * block)
-    first = (block, block, depth) if mode == "DCR" else (depth, block, block)
-    order = (0, 3, 4, 1, 5, 2) if mode == "DCR" else (0, 1, 4, 2, 5, 3)
-    cut = reshape_to(build, data, (batch, *first, height, width))
-    moved = build.call("transpose", cut, axes=order)
-    return reshape_to(build, moved, (batch, depth, height * block, width * block))
-
-
-def translate_space_to_depth(node: OnnxNode, build: Builder) -> Expr:
-    """Blocks of pixels become blocks of channels."""
-    data = node.input(0)
-    block = node.integer("blocksize")
-    batch, channels, height, width = _four_sizes(data)
-    if block < 1 or height % block or width % block:
-        raise ModelError(f"an image of {height} x {width} has no blocks of size {block}.")
-    rows, columns = height // block, width // block
-    cut = reshape_to(build, data, (batch, channels, rows, block, columns, block))
-    order = (0, 3, 5, 1, 2, 4)
-    if node.opset >= 28 and node.text("mode", "DCR") == "CRD":
-        order = (0, 1, 3, 5, 2, 4)
-    moved = build.call("transpose", cut, axes=order)
-    return reshape_to(build, moved, (batch, channels * block * block, rows, columns))
-
-
-def _four_sizes(data: Expr) -> tuple[Dim, int, int, int]:
-    """Batch (which may be a symbol), channels, height, width."""
-    shape = shape_of(data)
-    if len(shape) != 4:
-        raise ModelError(f"expects 4 dimensions, but the input has {len(shape)}.")
-    channels, height, width = (static_dim(dim) for dim in shape[1:])
-    return shape[0], channels, height, width
-
-
 def translate_trilu(node: OnnxNode, build: Builder) -> Expr:
     """The upper or lower triangle of matrices, 0 elsewhere."""
     given = node.optional(1)
+    if given is not None and not isinstance(given, Constant):
+        return _open_trilu(node, build, given)
     offset = 0 if given is None else known_integer(given, "the input k")
     rows, columns = shape_of(node.input(0))[-2:]
     bound = max(d for d in (rows, columns, 1) if isinstance(d, int)) + 1
@@ -351,6 +260,12 @@ def translate_trilu(node: OnnxNode, build: Builder) -> Expr:
     diagonal = build.constant(offset, "int32")
     upper = node.flag("upper", 1)
     return build.call("trilu", node.input(0), diagonal, upper=upper)
+
+
+def _open_trilu(node: OnnxNode, build: Builder, offset: Expr) -> Expr:
+    """A triangle whose diagonal only a run knows."""
+    diagonal = build.call("reshape", cast_to(build, offset, "int32"), newshape=())
+    return build.call("trilu", node.input(0), diagonal, upper=node.flag("upper", 1))
 
 
 def translate_reverse_sequence(node: OnnxNode, build: Builder) -> Expr:
@@ -371,9 +286,6 @@ SHAPES: Mapping[str, Translator] = {
     "Concat": translate_concat,
     "Split": translate_split,
     "Tile": translate_tile,
-    "Expand": translate_expand,
-    "DepthToSpace": translate_depth_to_space,
-    "SpaceToDepth": translate_space_to_depth,
     "Trilu": translate_trilu,
     "ReverseSequence": translate_reverse_sequence,
 }

@@ -12,30 +12,54 @@ from relay_tune.frontend.onnx_import.build import (
     known_integer,
     rank_of,
     shape_of,
-    static_dim,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
+from relay_tune.frontend.onnx_import.operators.open_slice import Bounds, open_slice
 from relay_tune.frontend.onnx_import.operators.reshape import reshape_like_source
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.run_time_axes import axis_in_the_middle
+from relay_tune.frontend.onnx_import.symbolic import vector_dims
+from relay_tune.ir.dim import UNKNOWN, Dim
 from relay_tune.ir.expr import Expr
 
 
 def translate_topk(node: OnnxNode, build: Builder) -> list[Expr | None]:
     """The k largest or smallest elements of an axis, in order, and their places."""
     data = node.input(0)
-    count = node.integer("k") if node.opset < 10 else known_integer(node.input(1), "the input k")
     axis = checked_axis(node.integer("axis", -1), rank_of(data))
-    size = static_dim(shape_of(data)[axis])
-    if not 0 <= count <= size:
+    size = shape_of(data)[axis]
+    count = _count(node, build)
+    known = isinstance(count, int)
+    if isinstance(count, int) and not 0 <= count <= (size if isinstance(size, int) else count):
         raise ModelError(f"{count} elements are asked of an axis of size {size}.")
-    ascending = node.opset >= 11 and not node.flag("largest", 1)
     if count == 0:
         return _nothing(build, data, axis)
-    found = build.call(
-        "topk", data, k=count, axis=axis, ret_type="both", is_ascend=ascending, dtype="int64"
-    )
-    return [build.item(found, 0), build.item(found, 1)]
+    ascending = node.opset >= 11 and not node.flag("largest", 1)
+    options = {"axis": axis, "ret_type": "both", "is_ascend": ascending, "dtype": "int64"}
+    if count == size or (known and isinstance(size, int)):
+        kept = count if known else 0  # 0: all of them
+        found = build.call("topk", data, k=kept, **options)
+        return [build.item(found, 0), build.item(found, 1)]
+    given = build.constant([count], "int64") if known else cast_to(build, node.input(1), "int64")
+    found = build.call("dyn.topk", data, given, **options)
+    shape = [count if place == axis else dim for place, dim in enumerate(shape_of(data))]
+    both = (build.with_shape(build.item(found, place), shape) for place in (0, 1))
+    if count != UNKNOWN:
+        return list(both)
+    none = build.constant([0], "int64"), build.constant([1], "int64")
+    bounds: dict[int, Bounds] = {axis: (0, UNKNOWN, 1)}  # where k is 0, dyn.topk keeps all
+    return [open_slice(build, each, (none[0], given, none[1]), bounds) for each in both]
+
+
+def _count(node: OnnxNode, build: Builder) -> Dim:
+    """How many elements are kept; `?` where only a run knows it."""
+    if node.opset < 10:
+        return node.integer("k")
+    counts = vector_dims(build, node.input(1), "the input k")
+    if len(counts) != 1:
+        raise ModelError(f"the input k must be one integer, but has {len(counts)} elements.")
+    return counts[0]
 
 
 def _nothing(build: Builder, data: Expr, axis: int) -> list[Expr | None]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from relay_tune.frontend.onnx_import.operators.activation import ACTIVATIONS
+from relay_tune.frontend.onnx_import.operators.blocks import BLOCKS
 from relay_tune.frontend.onnx_import.operators.boxes import BOXES
 from relay_tune.frontend.onnx_import.operators.constant import CONSTANTS
 from relay_tune.frontend.onnx_import.operators.convolution import CONVOLUTIONS
 from relay_tune.frontend.onnx_import.operators.deformable import DEFORMABLE
 from relay_tune.frontend.onnx_import.operators.determinant import DETERMINANTS
 from relay_tune.frontend.onnx_import.operators.elementwise import ELEMENTWISE
+from relay_tune.frontend.onnx_import.operators.expand import EXPANSIONS
 from relay_tune.frontend.onnx_import.operators.image import IMAGES
 from relay_tune.frontend.onnx_import.operators.indexing import INDEXING
 from relay_tune.frontend.onnx_import.operators.matmul import MATMULS
@@ -35,6 +37,8 @@ _STANDARD: Mapping[str, Translator] = {
     **ACTIVATIONS,
     **REDUCTIONS,
     **SHAPES,
+    **EXPANSIONS,
+    **BLOCKS,
     **INDEXING,
     **CONSTANTS,
     **MATMULS,

@@ -72,7 +72,7 @@ def windows_of(
         after.append(pads[1])
         is_wider = partial and isinstance(dim, int) and dim + sum(pads) < span
         rounds_up = ceil_mode or is_wider
-        overhang.append(_overhang(static_dim(dim), step, span, pads) if rounds_up else 0)
+        overhang.append(_overhang(dim, step, span, pads) if rounds_up else 0)
     return Windows(kernel, strides, dilations, tuple(before), tuple(after), tuple(overhang))
 
 
@@ -99,8 +99,14 @@ def same_pads(size: int, step: int, span: int, mode: str) -> tuple[int, int]:
     return (small, large) if mode == "SAME_UPPER" else (large, small)
 
 
-def _overhang(size: int, step: int, span: int, pads: tuple[int, int]) -> int:
-    """What the last window needs behind the padding; it must begin before the padding's end."""
+def _overhang(size: Dim, step: int, span: int, pads: tuple[int, int]) -> int:
+    """What the last window needs behind the padding; it must begin before the padding's end.
+
+    Where the size is open, as much as it may need: windows that begin in it are none.
+    """
+    if not isinstance(size, int) and pads[1] + step <= span:
+        return step - 1
+    size = static_dim(size)
     room = size + sum(pads) - span
     count = -(-room // step) + 1
     if count > 1 and (count - 1) * step >= size + pads[0]:
