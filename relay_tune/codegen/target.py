@@ -28,6 +28,15 @@ MATRIX_PREFIX = "amx-"
 
 WIDE_VECTOR_CPUS = ("skylake-avx512", "cascadelake", "cooperlake", "icelake", *MATRIX_CPUS)
 
+CPUS_OF_32_BITS = tuple(
+    """
+    i386 i486 i586 i686 pentium pentium-mmx pentiumpro pentium2 pentium3 pentium3m pentium-m
+    pentium4 pentium4m yonah prescott lakemont k6 k6-2 k6-3 athlon athlon-tbird athlon-xp
+    athlon-mp athlon-4 geode winchip-c6 winchip2 c3 c3-2
+    """.split()
+)
+"""Names that LLVM knows, and for which it ends the process when 64-bit code is wanted."""
+
 _HOW_TO_WRITE = (
     "Write native, or TRIPLE[:CPU[:+feature,...]], "
     "such as x86_64-linux-gnu:haswell or aarch64-linux-gnu:cortex-a72."
@@ -153,6 +162,11 @@ def parse_target(text: str) -> Target:
             f"The target {text!r} is not known: LLVM has no {' and no '.join(unknown)} for "
             f"{triple}.",
             remedy=_HOW_TO_WRITE,
+        )
+    if triple.startswith("x86_64") and cpu in CPUS_OF_32_BITS:
+        raise InputError(
+            f"The target {text!r} is not possible: {cpu} is a processor of 32 bits.",
+            remedy="Name one of 64 bits, such as x86-64 or haswell.",
         )
     bits, registers = _named_vector_shape(triple, cpu, features)
     return Target(triple, cpu, features, bits, registers)

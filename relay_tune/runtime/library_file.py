@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import zlib
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from relay_tune.codegen.linking.elf import (
     FILE_HEADER,
@@ -23,7 +23,7 @@ from relay_tune.codegen.linking.elf import (
 from relay_tune.codegen.linking.note import CHECKSUM_OFFSET, Note, read_note
 from relay_tune.errors import InputError
 
-PIECE_BYTES = 1 << 22
+PIECE_BYTES = 1 << 18
 
 _MOST_HEADERS = 64
 
@@ -45,7 +45,7 @@ class LibraryFile:
     description: bytes
 
 
-def checked_library(path: Path, file: BinaryIO) -> LibraryFile:
+def checked_library(path: Path, file: BufferedReader) -> LibraryFile:
     """Read a library that is open; InputError unless it is one of ours, whole and unchanged."""
     size = os.fstat(file.fileno()).st_size
     start, note = _note(path, file)
@@ -56,8 +56,9 @@ def checked_library(path: Path, file: BinaryIO) -> LibraryFile:
     head = _read_at(file, 0, min(note.weights_offset, size))
     excluded = start + CHECKSUM_OFFSET
     checksum = zlib.crc32(head[:excluded] + bytes(4) + head[excluded + 4 :])
-    while piece := file.read(PIECE_BYTES):
-        checksum = zlib.crc32(piece, checksum)
+    piece = memoryview(bytearray(PIECE_BYTES))
+    while count := file.readinto(piece):
+        checksum = zlib.crc32(piece[:count], checksum)
     if checksum != note.checksum:
         raise _broken(path, "its contents were changed after it was written")
     address = next(
@@ -66,7 +67,7 @@ def checked_library(path: Path, file: BinaryIO) -> LibraryFile:
     return LibraryFile(head, size, address, note.description)
 
 
-def _note(path: Path, file: BinaryIO) -> tuple[int, Note]:
+def _note(path: Path, file: BufferedReader) -> tuple[int, Note]:
     """The note and where it stands."""
     for header in _program_headers(path, file):
         start, length = header[2], header[5]
@@ -80,7 +81,7 @@ def _note(path: Path, file: BinaryIO) -> tuple[int, Note]:
     )
 
 
-def _program_headers(path: Path, file: BinaryIO) -> list[tuple[int, ...]]:
+def _program_headers(path: Path, file: BufferedReader) -> list[tuple[int, ...]]:
     head = _read_at(file, 0, FILE_HEADER.size)
     if len(head) < FILE_HEADER.size or head[:6] != b"\x7fELF\x02\x01":
         raise _broken(path, "it is no 64-bit ELF file")
@@ -94,7 +95,7 @@ def _program_headers(path: Path, file: BinaryIO) -> list[tuple[int, ...]]:
     return list(PROGRAM_HEADER.iter_unpack(table))
 
 
-def _read_at(file: BinaryIO, offset: int, size: int) -> bytes:
+def _read_at(file: BufferedReader, offset: int, size: int) -> bytes:
     """Bytes of a file; fewer where it ends."""
     end = os.fstat(file.fileno()).st_size
     if offset > end:

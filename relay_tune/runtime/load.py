@@ -55,6 +55,11 @@ def load(path: str | Path) -> LoadedModel | LoadedProgram:
     Raises InputError if the file is no such library, is not whole, or is made for another machine.
     """
     file = path_argument(path, "The library", "Name a file that export wrote.").resolve()
+    if file.exists() and not file.is_file():
+        raise InputError(
+            f"{path} is no library: it is no regular file.",
+            remedy="Give the file that export wrote.",
+        )
     try:
         with file.open("rb") as stream:
             contents = checked_library(file, stream)

@@ -12,8 +12,8 @@ import itertools
 import mmap
 import os
 import weakref
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from relay_tune.errors import InputError
 from relay_tune.runtime.library_file import LibraryFile
@@ -23,7 +23,7 @@ _MAP_FIXED = 0x10
 _numbers = itertools.count()
 
 
-def open_library(path: Path, file: BinaryIO, contents: LibraryFile, name: str) -> ctypes.CDLL:
+def open_library(path: Path, file: BufferedReader, contents: LibraryFile, name: str) -> ctypes.CDLL:
     """The library at a path, open as `file`, whose functions begin with `name`.
 
     It is closed, its threads ended, when this object and all functions that were made from it are
@@ -34,7 +34,7 @@ def open_library(path: Path, file: BinaryIO, contents: LibraryFile, name: str) -
         destroy = ctypes.cast(library[f"{name}_destroy"], ctypes.c_void_p).value or 0
         weakref.finalize(library, _close, library._handle, destroy).atexit = False
         _map_weights(file, contents, destroy)
-    except OSError as error:
+    except (OSError, AttributeError) as error:  # the second where there is no such function
         raise InputError(
             f"{path} cannot be loaded: {error}.",
             remedy="Check that this process may map a file in memory (memfd_create) as code, and "
@@ -65,7 +65,7 @@ def _new_name(handle: int) -> str:
     return f"/proc/self/fd/{''.join('./' if digit == '1' else '/' for digit in digits)}{handle}"
 
 
-def _map_weights(file: BinaryIO, contents: LibraryFile, function: int) -> None:
+def _map_weights(file: BufferedReader, contents: LibraryFile, function: int) -> None:
     """Map the weights from the file to where they belong; `function` is one of the library."""
     size = contents.size - len(contents.head)
     if not size:

@@ -33,6 +33,12 @@ def test_vectors_of_named_targets(text, bits, registers):
     assert (target.vector_bits, target.vector_registers) == (bits, registers)
 
 
+@pytest.mark.parametrize("cpu", ["prescott", "i686", "athlon-xp"])
+def test_processors_of_32_bits(cpu: str) -> None:
+    with pytest.raises(InputError, match="a processor of 32 bits"):
+        parse_target(f"x86_64-linux-gnu:{cpu}")
+
+
 def test_parts_of_a_target():
     target = parse_target("x86_64-linux-gnu:haswell:+avx2,-bmi")
     assert (target.triple, target.cpu, target.features) == (

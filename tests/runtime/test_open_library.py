@@ -125,6 +125,13 @@ def test_every_kind_of_damage_is_found_before_code_runs(
         assert str(path) in str(caught.value) and caught.value.remedy
 
 
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo.so")
+    for path in (tmp_path / "fifo.so", tmp_path, Path("/dev/zero")):
+        with pytest.raises(InputError, match="no regular file"):
+            load(path)
+
+
 def test_libraries_of_others(tmp_path: Path) -> None:
     maps = Path("/proc/self/maps").read_text().split()
     foreign = next(Path(word) for word in maps if ".so" in word and os.path.isfile(word))
