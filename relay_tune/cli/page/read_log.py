@@ -16,6 +16,11 @@ from relay_tune.tuning.kept_schedules import KEPT
 from relay_tune.tuning.run_record import RunRecord, read_run
 from relay_tune.tuning.scope import Scope
 
+OK = "ok"
+
+SHORTEST, LONGEST = 1e-10, 1e7
+"""Seconds of one run that are believed."""
+
 Groups = Mapping[Scope, Mapping[str, Sequence[Record]]]
 """The records of each kernel, by what they were measured for."""
 
@@ -89,7 +94,7 @@ class _Reader:
         limits: MachineLimits | None,
     ) -> KernelReport:
         described = task_description(self.log.task(digest), digest)
-        correct = [record for record in records if record.status == "ok"]
+        correct = [record for record in records if _outcome(record) == OK]
         chosen = _chosen(described, scope, correct)
         schedule = "" if chosen is None else chosen.schedule
         own = described.operations_of(schedule)
@@ -104,7 +109,7 @@ class _Reader:
             bytes=described.bytes,
             bound=None if limits is None else described.bound(limits),
             samples=_samples(records),
-            failures=Counter(str(each.status) for each in records if each.status != "ok"),
+            failures=Counter(_outcome(each) for each in records if _outcome(each) != OK),
         )
 
 
@@ -121,6 +126,13 @@ def _chosen(described: TaskDescription, scope: Scope, correct: Sequence[Record])
     return min(offered or correct, key=lambda each: times.get(each.schedule, 0.0), default=None)
 
 
+def _outcome(record: Record) -> str:
+    """How a measurement ended; a time that no kernel takes, in a log from elsewhere, is none."""
+    if record.status == OK and not SHORTEST <= _seconds(record) <= LONGEST:
+        return "implausible"
+    return str(record.status)
+
+
 def _seconds(record: Record) -> float:
     return record.seconds or 0.0
 
@@ -132,5 +144,5 @@ def _samples(records: Sequence[Record]) -> tuple[Sample, ...]:
     at = inf
     for record in reversed(records):
         at = min(at, record.created)
-        found.append(Sample(at, record.seconds if record.status == "ok" else None))
+        found.append(Sample(at, record.seconds if _outcome(record) == OK else None))
     return tuple(reversed(found))

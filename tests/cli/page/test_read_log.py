@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import logs
+from relay_tune.cli.main import main
 from relay_tune.cli.page.best_so_far import best_so_far, clock
 from relay_tune.cli.page.read_log import network_reports
 from relay_tune.tuning.kept_schedules import KEPT, KeptSchedule
@@ -77,3 +78,16 @@ def test_runs_that_tell_no_kernels_are_passed_over() -> None:
     run = read_run(text)
     assert run is not None
     assert run.kernels == (("b", 2),)
+
+
+@pytest.mark.parametrize("seconds", [1e-300, 5e-324, 1e-11, 1e300, 1e8])
+def test_a_time_that_no_kernel_takes_is_not_believed(
+    network_log: Path, tmp_path: Path, seconds: float
+) -> None:
+    with logs.open_log(network_log) as log:
+        first = next(iter(log.history("conv")))
+        log.append(replace(first, seconds=seconds, schedule='{"nests":[]}'))
+        conv = network_reports(log)[0].kernels[0]
+    assert conv.seconds == 1e-3
+    assert conv.failures == {"crash": 1, "implausible": 1}
+    assert main(["report", str(network_log), "-o", str(tmp_path / "page.html")]) == 0
