@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import time
 from pathlib import Path
 
 import numpy as np
@@ -65,7 +66,11 @@ def test_a_library_is_closed_with_its_last_model(tmp_path: Path, size: str) -> N
     del run
     gc.collect()
     assert not mapped(path)
-    assert (process.num_threads(), process.num_fds()) == before
+    deadline = time.monotonic() + 10  # the system lists a thread for a moment after it was joined
+    while process.num_threads() > before[0] and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert process.num_threads() <= before[0]
+    assert process.num_fds() <= before[1]
     np.testing.assert_array_equal(result, 2 * X)
 
 
