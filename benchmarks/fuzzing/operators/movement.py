@@ -198,7 +198,7 @@ def matrix_part(net: Growing) -> Value:
 
 def one_hot(net: Growing) -> Value:
     """Rows with one element on."""
-    values = net.like((2,), net.pick(["float32", "int64", "int32", "float16"]))
+    values = net.finite_weights((2,), net.pick(["float32", "int64", "int32", "float16"]), 20)
     indices = net.fresh(net.pick(INDEXED), net.shape(0, 2), 3)
     depth = net.constant(np.array(net.integer(4, 6), np.int64))
     return net.add("OneHot", indices, depth, values, axis=net.integer(-indices.rank - 1, 0))
