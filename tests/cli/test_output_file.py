@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -45,7 +44,7 @@ def test_a_full_disk_is_no_matter_of_names(tmp_path: Path, monkeypatch: pytest.M
     def fail(*arguments: object, **named: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(tempfile, "mkstemp", fail)
+    monkeypatch.setattr(os, "open", fail)
     with pytest.raises(InputError) as caught:
         write_text(tmp_path / "page.html", "new")
     assert caught.value.remedy == "Free some disk space, or name a file on another disk."

@@ -45,7 +45,11 @@ def test_a_trace_is_written_beside_the_profile(tune: Tune, model: Path, tmp_path
     assert outcome.code == 0, outcome.err
     assert outcome.out.splitlines()[-1] == f"timeline: {file}"
     slices = [each for each in json.loads(file.read_text())["traceEvents"] if each["ph"] == "X"]
-    assert {each["name"] for each in slices} >= {"run 0", "run 4", "dense+relu 4x16"}
+    assert {each["name"] for each in slices} >= {
+        "run 0",
+        "run 4",
+        "small.relay:3:11: dense+relu 4x16",
+    }
 
 
 def test_a_trace_is_not_written_over_the_model(tune: Tune, model: Path) -> None:

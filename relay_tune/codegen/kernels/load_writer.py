@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 
 from relay_tune.codegen.arithmetic import Value
@@ -14,7 +14,7 @@ from relay_tune.codegen.kernels.stored_values import from_memory
 from relay_tune.codegen.kernels.strided_loads import Lanes, StridedLoads
 from relay_tune.codegen.kernels.transposing import shuffled
 from relay_tune.codegen.kernels.vector_lanes import LANE, VectorLanes
-from relay_tune.codegen.llvm_types import BYTES, intrinsic_suffix, memory_type, value_type
+from relay_tune.codegen.llvm_types import BYTES, intrinsic_suffix, memory_type
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import INDEX, Axis, Load, Tensor
 from relay_tune.tensor.lane_rows import pieces
@@ -50,7 +50,7 @@ class LoadWriter:
     def __post_init__(self) -> None:
         self.writer = self.lanes.writer
         self.pending = PendingStores(self.writer, self.pointers)
-        self._strided = StridedLoads(self.writer, self._load_contiguous)
+        self._strided = StridedLoads(self.writer, self._stored, self._value)
 
     def load(self, load: Load) -> Value:
         tensor = load.tensor
@@ -89,6 +89,11 @@ class LoadWriter:
         return self._load_masked(tensor, offset, mask)
 
     def _load_masked(self, tensor: Tensor, offset: Affine, mask: str) -> Value:
+        stored = self._stored_masked(tensor, offset, mask)
+        return self._value(tensor, stored, self.lanes.vector.lanes)
+
+    def _stored_masked(self, tensor: Tensor, offset: Affine, mask: str) -> str:
+        """Stored elements from an offset on where the mask is true, elsewhere 0."""
         lanes = self.lanes.vector.lanes
         pointer = self.writer.address(self.pointers[tensor], offset, BYTES[tensor.dtype])
         kind = memory_type(tensor.dtype, lanes)
@@ -98,7 +103,6 @@ class LoadWriter:
             tensor,
             f"call {kind} @{name}(ptr {pointer}, i32 {BYTES[tensor.dtype]}, "
             f"<{lanes} x i1> {mask}, {kind} zeroinitializer)",
-            lanes,
         )
 
     def _load_repeated(self, tensor: Tensor, offset: Affine, shape: RepeatedLanes) -> Value:
@@ -106,13 +110,13 @@ class LoadWriter:
         place = offset.constant % shape.factor
         begin = offset.shift(-place)
         if all(self._is_inside(tensor, begin.shift(n)) for n in (0, shape.lanes - 1)):
-            found = self._load_contiguous(tensor, begin, shape.lanes)
+            found = self._stored(tensor, begin, shape.lanes)
         else:
             place = 0
-            found = self._load_masked(tensor, offset, self.lanes.first_lanes(shape.reach))
-        pair, order = (found.text, "poison"), shape.order(place)
-        text = shuffled(self.writer, value_type(found.dtype), shape.lanes, pair, order)
-        return replace(found, text=text)
+            found = self._stored_masked(tensor, offset, self.lanes.first_lanes(shape.reach))
+        pair, order = (found, "poison"), shape.order(place)
+        text = shuffled(self.writer, memory_type(tensor.dtype), shape.lanes, pair, order)
+        return self._value(tensor, text, shape.lanes)
 
     def _load_strided(self, load: Load, offset: Affine, stride: int) -> Value:
         """Lanes that are `stride` elements apart."""
@@ -144,10 +148,14 @@ class LoadWriter:
         return None
 
     def _load_contiguous(self, tensor: Tensor, offset: Affine, lanes: int) -> Value:
+        return self._value(tensor, self._stored(tensor, offset, lanes), lanes)
+
+    def _stored(self, tensor: Tensor, offset: Affine, lanes: int) -> str:
+        """Stored elements from an offset on; 0 of them are a scalar."""
         pointer = self.writer.address(self.pointers[tensor], offset, BYTES[tensor.dtype])
         kind = memory_type(tensor.dtype, lanes)
         instruction = f"load {kind}, ptr {pointer}, align {BYTES[tensor.dtype]}"
-        return self._loaded(tensor, instruction, lanes)
+        return self._loaded(tensor, instruction)
 
     def _gather(self, tensor: Tensor, offsets: Value) -> Value:
         lanes = self.lanes.vector.lanes
@@ -164,15 +172,18 @@ class LoadWriter:
         self.writer.declarations.add(
             f"declare {kind} @{name}(<{lanes} x ptr>, i32, <{lanes} x i1>, {kind})"
         )
-        return self._loaded(
+        stored = self._loaded(
             tensor,
             f"call {kind} @{name}(<{lanes} x ptr> {pointers}, i32 {size}, "
             f"<{lanes} x i1> {mask}, {kind} zeroinitializer)",
-            lanes,
         )
+        return self._value(tensor, stored, lanes)
 
-    def _loaded(self, tensor: Tensor, instruction: str, lanes: int) -> Value:
-        """The value that an instruction loads from the present contents of a tensor."""
-        text = self.writer.pure(instruction, (tensor, self.versions.get(tensor, 0)))
+    def _loaded(self, tensor: Tensor, instruction: str) -> str:
+        """Stored elements that an instruction loads from the present contents of a tensor."""
+        return self.writer.pure(instruction, (tensor, self.versions.get(tensor, 0)))
+
+    def _value(self, tensor: Tensor, text: str, lanes: int) -> Value:
+        """What stored elements of a tensor stand for; 0 lanes are a scalar."""
         arithmetic = self.lanes.arithmetic(tensor.dtype, lanes)
         return Value(from_memory(arithmetic, text, tensor.dtype), tensor.dtype, lanes)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from relay_tune.codegen.arithmetic import Value
 from relay_tune.codegen.function_writer import FunctionWriter
 from relay_tune.codegen.kernels.transposing import joined, shuffled, transposed
-from relay_tune.codegen.llvm_types import value_type
+from relay_tune.codegen.llvm_types import memory_type
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.lane_rows import MOST_SKIPPED
@@ -36,15 +36,20 @@ class Lanes:
 
 @dataclass(frozen=True, slots=True)
 class StridedLoads:
-    """Writes such loads.
+    """Writes such loads, in the form that elements have in memory.
+
+    Elements are converted after they are moved: fewer bits move, and LLVM 22 for x86-64 shuffles
+    two vectors that were extended from halves as if it shuffled before the extension.
 
     Attributes:
         writer: where instructions go.
-        load: the value of neighbouring elements from an offset on; 0 of them are a scalar.
+        load: neighbouring elements from an offset on, as they are stored; 0 of them are a scalar.
+        value: what stored elements of a tensor stand for.
     """
 
     writer: FunctionWriter
-    load: Callable[[Tensor, Affine, int], Value]
+    load: Callable[[Tensor, Affine, int], str]
+    value: Callable[[Tensor, str, int], Value]
 
     def skipping(self, tensor: Tensor, start: Affine, shape: Lanes) -> Value:
         """Lanes picked out of whole vectors, none of which reaches past the last lane."""
@@ -59,30 +64,28 @@ class StridedLoads:
                 for lane in range(shape.active)
             ]
             order += [0] * (lanes - len(order))
-            pair = (text, window.text)
-            text = shuffled(self.writer, value_type(tensor.dtype), lanes, pair, order)
-        return Value(text, tensor.dtype, lanes)
+            pair = (text, window)
+            text = shuffled(self.writer, memory_type(tensor.dtype), lanes, pair, order)
+        return self.value(tensor, text, lanes)
 
     def column(self, tensor: Tensor, start: Affine, shape: Lanes, place: int, size: int) -> Value:
         """The elements at `place` in rows of `size`, one row for each lane; rows are shared."""
         rows = [
-            self.load(tensor, start.shift(lane * shape.stride), size).text
+            self.load(tensor, start.shift(lane * shape.stride), size)
             if lane < shape.active
             else "poison"
             for lane in range(shape.lanes)
         ]
-        element = value_type(tensor.dtype)
+        element = memory_type(tensor.dtype)
         vectors = [joined(self.writer, element, size, rows[n::size]) for n in range(size)]
         turned = transposed(self.writer, element, shape.lanes, vectors)
-        return Value(turned[place], tensor.dtype, shape.lanes)
+        return self.value(tensor, turned[place], shape.lanes)
 
     def one_by_one(self, tensor: Tensor, start: Affine, shape: Lanes) -> Value:
         """Each lane by itself; lanes that do not count are 0."""
-        kind, element = value_type(tensor.dtype, shape.lanes), value_type(tensor.dtype)
+        kind, element = memory_type(tensor.dtype, shape.lanes), memory_type(tensor.dtype)
         text = "zeroinitializer"
         for lane in range(shape.active):
-            value = self.load(tensor, start.shift(shape.stride * lane), 0)
-            text = self.writer.pure(
-                f"insertelement {kind} {text}, {element} {value.text}, i64 {lane}"
-            )
-        return Value(text, tensor.dtype, shape.lanes)
+            stored = self.load(tensor, start.shift(shape.stride * lane), 0)
+            text = self.writer.pure(f"insertelement {kind} {text}, {element} {stored}, i64 {lane}")
+        return self.value(tensor, text, shape.lanes)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+import relay_tune as rt
 from relay_tune.codegen.kernels.kernel_writer import write_kernel
 from relay_tune.tensor.expression import Axis, Select, binary, literal
 from relay_tune.tensor.lane_rows import move_instructions, pieces
@@ -44,6 +45,18 @@ def test_tiles_are_transposed(loads, rows, columns):
 def test_elements_of_every_size(dtype, loads):
     x, y, body = transposing(6, 8, dtype, loads=loads)
     check(body, {x: ramp(48).astype(numpy_dtype(dtype)), y: zeros(48).astype(numpy_dtype(dtype))})
+
+
+@pytest.mark.parametrize("rows", [4, 6, 8, 16])
+def test_columns_of_halves_are_chosen_by_a_condition(rows):
+    module = rt.parse(f"""
+    def @main(%chosen: Tensor[(3, 1, 8), bool], %x: Tensor[(3, {rows}, 8), float16]) {{
+      transpose(where(%chosen, %x, %x), axes=[0, 2, 1])
+    }}
+    """)
+    x = ramp(3 * rows * 8, "float16").reshape(3, rows, 8)
+    found = rt.build(module, threads=1)(np.ones((3, 1, 8), bool), x)
+    np.testing.assert_array_equal(found, x.transpose(0, 2, 1))
 
 
 @pytest.mark.parametrize("stride", [2, 3, 4, 5, 9])
