@@ -154,6 +154,23 @@ class CheckSize(Instruction):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class CheckRoom(Instruction):
+    """Fail with a message where a size is negative.
+
+    `symbols` are the sizes that it depends on, and numbers that these are divided by.
+    """
+
+    room: Dim
+    symbols: Mapping[str, tuple[SizeOf, int]]
+    message: str
+
+    @property
+    def borrowed(self) -> tuple[Register, ...]:
+        """The tensors whose sizes are read."""
+        return tuple(dict.fromkeys(size.tensor for size, _ in self.symbols.values()))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class CheckIndices(Instruction):
     """Fail with a message unless indices are in range.
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 from relay_tune.first_order.instructions import (
     CallFunction,
     CheckIndices,
+    CheckRoom,
     CheckSize,
     Register,
     Release,
@@ -24,7 +25,7 @@ from relay_tune.first_order.kinds import TensorKind
 from relay_tune.first_order.program import Block, FirstOrderFunction, FirstOrderProgram
 from relay_tune.first_order.terminators import TailCall
 
-_READS = (RunKernel, CheckIndices, CheckSize, Release)
+_READS = (RunKernel, CheckIndices, CheckRoom, CheckSize, Release)
 
 
 def with_lent_inputs(program: FirstOrderProgram) -> FirstOrderProgram:

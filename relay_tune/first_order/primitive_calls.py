@@ -9,6 +9,7 @@ from relay_tune.first_order.instructions import ComputeScalars, Register, Reshap
 from relay_tune.first_order.kinds import component_types, function_type
 from relay_tune.first_order.open_primitive import is_open_primitive, open_primitive
 from relay_tune.first_order.values import Value, new_registers, unflatten
+from relay_tune.first_order.window_checks import window_checks
 from relay_tune.ir.expr import Function
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.op.lower import lower_function
@@ -33,6 +34,8 @@ def lower_primitive_call(
     elif is_scalar_arithmetic(primitive):
         builder.emit(ComputeScalars(primitive, inputs, outputs))
     else:
+        for each in window_checks(primitive, inputs):
+            builder.emit(each)
         builder.emit(RunKernel(primitive, inputs, outputs))
     return unflatten(result_type, iter(outputs))
 

@@ -27,7 +27,7 @@ from relay_tune.codegen.programs.session import (
     TOO_DEEP_MESSAGE,
 )
 from relay_tune.codegen.programs.session_text import SESSION_SYMBOLS
-from relay_tune.errors import RelayError
+from relay_tune.errors import InputError, RelayError
 from relay_tune.op.index_check import index_error
 from relay_tune.runtime.call_inputs import address_of
 from relay_tune.runtime.processor_check import check_features
@@ -167,7 +167,7 @@ class NativeSession:
             ctypes.c_int64.from_address(self.address + offset).value
             for offset in (FAILED_INDEX, FAILED_SIZE)
         )
-        return RelayError(message) if size < 0 else index_error(message, index, size)
+        return InputError(message) if size < 0 else index_error(message, index, size)
 
     def build(self, codes: int, count: int, leaves: int, stack: int) -> int:
         """The address of the value that so many codes describe; MemoryError if there is no room.

@@ -21,7 +21,7 @@ assumption does no harm there."""
 @lru_cache(maxsize=4096)
 def is_never_negative(dim: Dim) -> bool:
     """Whether a dimension is at least zero for all values of its symbols."""
-    return any(_has_positive_terms(form) for form in _forms(dim))
+    return any(has_positive_terms(form) for form in _forms(dim))
 
 
 def _forms(dim: Dim) -> Iterator[Dim]:
@@ -77,7 +77,7 @@ def _quotient_value(quotient: Quotient) -> Dim:
     """A quotient as its least value plus a variable; its numerator is taken to be positive."""
     form = _replaced(quotient.numerator, {})
     least = 0
-    if isinstance(form, Polynomial) and _has_positive_terms(form):
+    if isinstance(form, Polynomial) and has_positive_terms(form):
         least = dict(form.terms).get((), 0) // quotient.divisor
     return add(Symbol(f"whole {quotient}"), least)
 
@@ -88,7 +88,8 @@ def _atoms(dim: Dim) -> set[Atom]:
     return {atom for product, _ in dim.terms for atom in product}
 
 
-def _has_positive_terms(dim: Dim) -> bool:
+def has_positive_terms(dim: Dim) -> bool:
+    """Whether a dimension is at least zero for all symbols of at least zero, by its terms."""
     if isinstance(dim, int):
         return dim >= 0
     if isinstance(dim, Polynomial):

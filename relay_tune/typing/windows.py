@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relay_tune.ir.dim import Dim
-from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply
+from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply, subtract
 from relay_tune.ir.operator import RelationError
 
 
@@ -28,15 +28,21 @@ def pad_pairs(padding: int | Sequence[int], axes: int) -> tuple[tuple[int, int],
     )
 
 
+def window_room(dim: Dim, window: Dim, dilation: int, pads: tuple[int, int]) -> Dim:
+    """What is left of an axis of size `dim`, padding included, beside one window."""
+    extent = add(multiply(add(window, -1), dilation), 1)
+    return subtract(add(dim, sum(pads)), extent)
+
+
 def window_count(
     axis: str, dim: Dim, window: Dim, stride: int, dilation: int, pads: tuple[int, int]
 ) -> Dim:
     """Window positions on an axis of size `dim`, partial ones not counted."""
     if stride < 1:
         raise RelationError(f"the stride of axis {axis} is {stride}, but must be at least 1")
-    extent = add(multiply(add(window, -1), dilation), 1)
-    room = add(add(dim, sum(pads)), multiply(extent, -1))
+    room = window_room(dim, window, dilation, pads)
     if isinstance(room, int) and room < 0:
+        extent = subtract(add(dim, sum(pads)), room)
         raise RelationError(
             f"axis {axis} of size {dim}, padded by {pads[0]} and {pads[1]}, is smaller than "
             f"the window of {extent}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from relay_tune.first_order.instructions import (
     CallClosure,
     CallFunction,
     CheckIndices,
+    CheckRoom,
     CheckSize,
     ComputeScalars,
     DeferKernel,
@@ -37,7 +38,7 @@ from relay_tune.first_order.instructions import (
 )
 from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK, ScalarKind, TensorKind, is_counted
 from relay_tune.first_order.program import FirstOrderFunction
-from relay_tune.ir.dim import Symbol
+from relay_tune.ir.dim import Dim, Symbol
 from relay_tune.tensor.size import size_value, symbolic_size
 
 CONSTANTS = "@relay_tune_constants"
@@ -72,6 +73,8 @@ class InstructionWriter:
                 names[instruction.result] = self._reshaped(instruction)
             case CheckSize():
                 self._check_size(instruction)
+            case CheckRoom():
+                self._check_room(instruction)
             case CheckIndices():
                 write_index_check(instruction, objects)
             case MakeObject():
@@ -212,11 +215,22 @@ class InstructionWriter:
             objects.size(names[size.tensor], size.axis)
             for size in (check.size, *check.symbols.values())
         )
-        symbols = dict(zip(check.symbols, others, strict=True))
-        sizes = {name: symbolic_size(Symbol(name), 1) for name in symbols}
-        wanted = SizeWriter(symbols, self._writer.pure).text(size_value(check.wanted, sizes))
+        wanted = self._size(check.wanted, dict(zip(check.symbols, others, strict=True)))
         fits = self._writer.pure(f"icmp eq i64 {given}, {wanted}")
         objects.require(fits, check.message)
+
+    def _check_room(self, check: CheckRoom) -> None:
+        objects, symbols = self._objects, {}
+        for name, (source, divisor) in check.symbols.items():
+            size = objects.size(self._names[source.tensor], source.axis)
+            symbols[name] = self._writer.pure(f"udiv i64 {size}, {divisor}")
+        fits = self._writer.pure(f"icmp sge i64 {self._size(check.room, symbols)}, 0")
+        objects.require(fits, check.message)
+
+    def _size(self, dim: Dim, symbols: Mapping[str, str]) -> str:
+        """A dimension whose symbols have these names, as an operand."""
+        sizes = {name: symbolic_size(Symbol(name), 1) for name in symbols}
+        return SizeWriter(symbols, self._writer.pure).text(size_value(dim, sizes))
 
     def _new_object(self, instruction: MakeObject) -> str:
         layout = instruction.layout

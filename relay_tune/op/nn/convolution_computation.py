@@ -37,6 +37,7 @@ from relay_tune.op.layout_indices import (
 from relay_tune.op.nn.windows import Windows, pad_data, windows_of
 from relay_tune.tensor.expression import Scalar, Tensor, cast, reduce
 from relay_tune.tensor.scalar_semantics import numpy_dtype
+from relay_tune.typing.windows import window_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,21 +115,34 @@ def convolution_reference(attributes: Any, data: Array, weight: Array) -> Array:
     values = summation_array(as_whole(data, attributes.data_layout, "NC" + letters), dtype)
     kernel = summation_array(as_whole(weight, attributes.kernel_layout, "OI" + letters), dtype)
     windows = windows_of(attributes, kernel.shape[2:])
+    outputs = _output_sizes(letters, values.shape[2:], windows)
     padded = pad_spatial_array(values, windows.before, windows.after, 0)
-    result = _sum_over_taps(padded, kernel, windows, attributes.groups)
+    result = _sum_over_taps(padded, kernel, windows, outputs, attributes.groups)
     out_layout = attributes.out_layout or attributes.data_layout
     return as_stored(result.astype(numpy_dtype(dtype)), "NC" + letters, out_layout)
 
 
-def _sum_over_taps(padded: Array, kernel: Array, windows: Windows, groups: int) -> Array:
+def _output_sizes(letters: str, sizes: Sequence[int], windows: Windows) -> list[int]:
+    """How many windows there are on each axis; RelationError where one is larger than the axis."""
+    found = [
+        window_count(
+            letter,
+            sizes[n],
+            windows.size[n],
+            windows.strides[n],
+            windows.dilation[n],
+            (windows.before[n], windows.after[n]),
+        )
+        for n, letter in enumerate(letters)
+    ]
+    return [size for size in found if isinstance(size, int)]
+
+
+def _sum_over_taps(
+    padded: Array, kernel: Array, windows: Windows, outputs: Sequence[int], groups: int
+) -> Array:
     """The sum over taps of kernel[tap] @ data shifted by the tap, for each group of channels."""
     batch, channels = padded.shape[:2]
-    outputs = tuple(
-        (extent - span) // stride + 1
-        for extent, span, stride in zip(
-            padded.shape[2:], windows.span, windows.strides, strict=True
-        )
-    )
     grouped = kernel.reshape(groups, -1, channels // groups, *windows.size)
     total = np.zeros((batch, groups, grouped.shape[1], int(np.prod(outputs))), padded.dtype)
     for tap in np.ndindex(*windows.size):

@@ -1,0 +1,90 @@
+"""How far windows are from being larger than the padded axes along which they move.
+
+    nn.max_pool1d(%x, pool_size=[5], padding=[1, 1])     on axis W: %x.shape[2] + 2 - 5
+
+Less than zero, there is no window, and the arithmetic of the sizes of results means nothing: types
+of a fixed size are refused, and sizes that a run tells are checked when they come. (A pool whose
+windows move by 1 has a room of -1, too: that many windows are none.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim_arithmetic import add, subtract
+from relay_tune.ir.expr import Call
+from relay_tune.ir.known_type import known_type
+from relay_tune.ir.operator import Operator
+from relay_tune.ir.types import TensorType
+from relay_tune.op.index_uses import index_subject
+from relay_tune.op.layout_indices import spatial_letters
+from relay_tune.typing.layout import logical_dims
+from relay_tune.typing.relations.convolution import conv
+from relay_tune.typing.relations.pooling import pool
+from relay_tune.typing.relations.shape import sliding_window
+from relay_tune.typing.relations.support import as_tuple
+from relay_tune.typing.windows import pad_pairs, window_room
+
+
+@dataclass(frozen=True, slots=True)
+class WindowRoom:
+    """What is left of an axis, padding included, beside one window; it must not be negative.
+
+    `message` is what is said where it is.
+    """
+
+    room: Dim
+    message: str
+
+
+def window_rooms(call: Call) -> Iterator[WindowRoom]:
+    """The rooms of a typed call of an operator; none where it moves no windows."""
+    if not isinstance(call.callee, Operator):
+        return
+    attributes: Any = call.attributes
+    if attributes is None:
+        attributes = call.callee.attributes()
+    types = [known_type(argument) for argument in call.arguments]
+    match call.callee.relation, types:
+        case relation, [TensorType() as data, TensorType() as weight] if relation is conv:
+            kernel = logical_dims(weight, attributes.kernel_layout)
+            window = [kernel[letter] for letter in spatial_letters(attributes.data_layout)]
+            yield from _moving(call, attributes, data, attributes.data_layout, window)
+        case relation, [TensorType() as data] if relation is pool:
+            rank = len(spatial_letters(attributes.layout))
+            window = list(as_tuple(attributes.pool_size, rank, "pool_size"))
+            yield from _moving(call, attributes, data, attributes.layout, window)
+        case relation, [TensorType() as data] if relation is sliding_window:
+            first = attributes.axis % len(data.shape)
+            for axis, size in enumerate(attributes.window_shape, start=first):
+                room = add(data.shape[axis], -size)
+                yield WindowRoom(room, _message(call, str(axis), size, size))
+
+
+def _moving(
+    call: Call, attributes: Any, data: TensorType, layout: str, window: Sequence[Dim]
+) -> Iterator[WindowRoom]:
+    """The rooms of a convolution, or of a pool, over data in a layout."""
+    letters, sizes = spatial_letters(layout), logical_dims(data, layout)
+    pads = pad_pairs(attributes.padding, len(letters))
+    strides = as_tuple(attributes.strides, len(letters), "strides")
+    dilation = as_tuple(attributes.dilation, len(letters), "dilation")
+    is_pool = hasattr(attributes, "ceil_mode")
+    for n, letter in enumerate(letters):
+        size = sizes[letter]
+        room = window_room(size, window[n], dilation[n], pads[n])
+        if is_pool and attributes.ceil_mode:
+            room = add(room, strides[n] - 1)
+        elif is_pool and strides[n] == 1:
+            room = add(room, 1)
+        yield WindowRoom(room, _message(call, letter, window[n], subtract(size, room)))
+
+
+def _message(call: Call, axis: str, window: Dim, least: Dim) -> str:
+    return (
+        f"Axis {axis} of the data of {index_subject(call)} is smaller than the window of {window}; "
+        f"it needs a size of at least {least}."
+    )

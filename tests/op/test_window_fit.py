@@ -1,0 +1,27 @@
+"""What is left of an axis beside a window."""
+
+import pytest
+
+from relay_tune.frontend.relay_text import parse
+from relay_tune.ir.expr import Call
+from relay_tune.op.window_fit import window_rooms
+from relay_tune.typing.infer import infer_types
+
+ROOMS = {
+    "nn.max_pool1d(%x, pool_size=[5], strides=[2], padding=[1, 1])": ["w + -3"],
+    "nn.max_pool1d(%x, pool_size=[5], strides=[2], ceil_mode=True)": ["w + -4"],
+    "nn.avg_pool1d(%x, pool_size=[3])": ["w + -2"],
+    "nn.conv1d(%x, %k, dilation=[2])": ["w + -5"],
+    "sliding_window(%x, axis=2, window_shape=[4], strides=[2])": ["w + -4"],
+    "nn.conv1d_transpose(%x, %t)": [],
+    "nn.relu(%x)": [],
+}
+
+
+@pytest.mark.parametrize("text", ROOMS)
+def test_rooms_are_what_is_left_of_the_padded_axis(text: str) -> None:
+    params = "%x: Tensor[(1, 2, w), float32], "
+    params += "%k: Tensor[(4, 2, 3), float32], %t: Tensor[(2, 4, 3), float32]"
+    body = infer_types(parse(f"def @main({params}) {{ {text} }}")).main.body
+    assert isinstance(body, Call)
+    assert [str(each.room) for each in window_rooms(body)] == ROOMS[text]
