@@ -1,7 +1,8 @@
-"""Results of functions that are kept while a model is built, and dropped afterwards.
+"""Results of functions that are kept while a model is built or tuned, and dropped afterwards.
 
 What is kept is found by nests, analyses and kernels, which belong to one build: after it nobody can
-ask for them again, and they would only fill the memory.
+ask for them again, and they would only fill the memory. Code is large (loops and text of a kernel
+take about 100 KB), so that tuning drops it sooner, once the candidates of a round have theirs.
 
     @remembered(1024)
     def analyse(nest): ...
@@ -9,7 +10,7 @@ ask for them again, and they would only fill the memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import _lru_cache_wrapper, lru_cache
 from typing import TypeVar
@@ -17,16 +18,19 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 _functions: list[_lru_cache_wrapper[object]] = []
+_code_functions: list[_lru_cache_wrapper[object]] = []
 
 
 def remembered(
-    most: int,
+    most: int, *, is_code: bool = False
 ) -> Callable[[Callable[..., Result]], _lru_cache_wrapper[Result]]:
-    """Have a function keep its latest results, so many at most."""
+    """Have a function keep its latest results, so many at most; `is_code`: loops or text."""
 
     def keep(function: Callable[..., Result]) -> _lru_cache_wrapper[Result]:
         wrapper = lru_cache(maxsize=most)(function)
         _functions.append(wrapper)
+        if is_code:
+            _code_functions.append(wrapper)
         return wrapper
 
     return keep
@@ -41,5 +45,18 @@ def results_for_one_build() -> Iterator[None]:
     try:
         yield
     finally:
-        for function in _functions:
-            function.cache_clear()
+        _drop(_functions)
+
+
+@contextmanager
+def code_for_one_round() -> Iterator[None]:
+    """Drop the results that are code at the end."""
+    try:
+        yield
+    finally:
+        _drop(_code_functions)
+
+
+def _drop(functions: Iterable[_lru_cache_wrapper[object]]) -> None:
+    for function in functions:
+        function.cache_clear()

@@ -5,7 +5,7 @@ import pytest
 
 from relay_tune.building.build import build
 from relay_tune.ir.parser.parse import parse
-from relay_tune.remembered import remembered, results_for_one_build
+from relay_tune.remembered import code_for_one_round, remembered, results_for_one_build
 from relay_tune.schedule.nest import Nest
 
 
@@ -28,6 +28,28 @@ def test_results_are_kept_for_one_build() -> None:
         raise KeyError
     double(2)
     assert calls == [2, 2, 2]
+
+
+def test_code_is_kept_for_one_round() -> None:
+    calls = []
+
+    @remembered(10)
+    def estimate(x: int) -> int:
+        calls.append(f"estimate {x}")
+        return x
+
+    @remembered(10, is_code=True)
+    def text(x: int) -> str:
+        calls.append(f"text {x}")
+        return str(x)
+
+    with results_for_one_build():
+        for _ in range(2):
+            with code_for_one_round():
+                assert (estimate(1), text(1), text(1)) == (1, "1", "1")
+        assert calls == ["estimate 1", "text 1", "text 1"]
+        text(2)
+    assert text(2) == "2" and calls[-2:] == ["text 2", "text 2"]
 
 
 @pytest.mark.parametrize(

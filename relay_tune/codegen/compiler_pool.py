@@ -6,6 +6,7 @@ so scripts need no guard, and nothing is forked.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import threading
@@ -22,8 +23,8 @@ from relay_tune.errors import BuildError
 YIELDING = 10
 """The niceness of processes that yield."""
 
-REMEMBERED_OBJECTS = 256
-"""Objects that a pool keeps for texts that come again: schedules often share kernels."""
+REMEMBERED_BYTES = 4 << 20
+"""Of objects that a pool keeps for texts that come again: schedules often share kernels."""
 
 
 class CompilerPool:
@@ -36,10 +37,18 @@ class CompilerPool:
         objects = [future.result() for future in [pool.submit(text) for text in texts]]
     """
 
-    def __init__(self, target: Target, workers: int, *, yields: bool = False) -> None:
+    def __init__(
+        self,
+        target: Target,
+        workers: int,
+        *,
+        yields: bool = False,
+        remembered_bytes: int = REMEMBERED_BYTES,
+    ) -> None:
         self._target = target
+        self._remembered_bytes = remembered_bytes
         self._niceness = YIELDING if yields else 0
-        self._objects: dict[str, Future[bytes]] = {}
+        self._objects: dict[bytes, Future[bytes]] = {}
         self._threads = ThreadPoolExecutor(max_workers=max(1, workers))
         self._local = threading.local()
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -60,13 +69,23 @@ class CompilerPool:
 
         A text that was compiled not long ago is not compiled again.
         """
-        known = self._objects.pop(text, None)
-        if known is None or (known.done() and known.exception() is not None):
+        digest = hashlib.sha256(text.encode()).digest()
+        known = self._objects.pop(digest, None)
+        if known is None or _has_failed(known):
             known = self._threads.submit(self._compile, text)
-        self._objects[text] = known
-        if len(self._objects) > REMEMBERED_OBJECTS:
-            self._objects.pop(next(iter(self._objects)))
+        self._objects[digest] = known
+        self._forget()
         return known
+
+    def _forget(self) -> None:
+        """Let go of failures, and of the oldest objects beyond the bytes that a pool keeps."""
+        done = {digest: each for digest, each in self._objects.items() if each.done()}
+        sizes = {d: 0 if _has_failed(each) else len(each.result()) for d, each in done.items()}
+        excess = sum(sizes.values()) - self._remembered_bytes
+        for digest, size in sizes.items():
+            if excess > 0 or not size:
+                del self._objects[digest]
+                excess -= size
 
     def abort(self) -> None:
         """Kill the processes; what they are compiling fails, later texts get new processes."""
@@ -105,6 +124,10 @@ class CompilerPool:
             self._local.process = process
             self._processes.append(process)
         return process
+
+
+def _has_failed(future: Future[bytes]) -> bool:
+    return future.done() and (future.cancelled() or future.exception() is not None)
 
 
 def _exchange(requests: IO[bytes], replies: IO[bytes], text: str) -> bytes:

@@ -68,7 +68,7 @@ def apply_schedule(plan: Plan, schedule: Schedule, prefix: str = "kernel") -> Sc
     return ScheduledProgram(plan.program, tuple(kernels), tuple(packed), workspace, plan.algorithm)
 
 
-@remembered(REMEMBERED)
+@remembered(REMEMBERED, is_code=True)
 def _kernel(name: str, parts: tuple[tuple[Statement, int], ...]) -> Kernel:
     statements = tuple(statement for statement, _ in parts)
     body = statements[0] if len(statements) == 1 else Block(statements)

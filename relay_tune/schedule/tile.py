@@ -53,7 +53,7 @@ class TiledNest:
     packed: list[PackedConstant] = field(default_factory=list)
 
 
-@remembered(REMEMBERED)
+@remembered(REMEMBERED, is_code=True)
 def tile_nest(
     nest: Nest,
     choice: TileChoice,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from relay_tune.remembered import code_for_one_round
 from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.tuning.runner import Runner
 from relay_tune.tuning.task_state import TaskState, Tried
@@ -46,7 +47,8 @@ def measure_in_turn(
     runner: Runner, state: TaskState, chosen: Sequence[Tried]
 ) -> list[tuple[Tried, Measurement]]:
     """One measurement for each schedule: the best of several rounds through all of them."""
-    drafts = [runner.draft(state.task, tried.schedule) for tried in chosen]
+    with code_for_one_round():
+        drafts = [runner.draft(state.task, tried.schedule) for tried in chosen]
     prepared = list(runner.prepare(state.task, drafts, state.best_seconds))
     rounds = [
         [runner.measure(state.task, item, state.best_seconds) for item in prepared]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.default_choice import default_choices, with_joined
 from relay_tune.schedule.estimates.estimate import Estimate
@@ -28,8 +29,8 @@ SEARCHED_SHARE = 0.03
 SEARCHED_NESTS = 3
 """So many of the others are searched, those with the most cycles."""
 
-REMEMBERED = 20_000
-"""Genomes whose schedules are kept, so that they are not made again."""
+REMEMBERED = 1 << 12
+"""Genes of nests of all plans whose choices are kept: more than a round of tuning asks for."""
 
 
 class PlanSpace:
@@ -54,8 +55,6 @@ class PlanSpace:
         joined = {n for n, space in enumerate(self._spaces) if space.analysis.near.joined}
         self._searched = _searched_nests(self._default_estimates, joined)
         self._kept = set(range(len(self._spaces))) - {*self._searched, *joined}
-        self._choices: dict[tuple[int, Genes], TileChoice] = {}
-        self._sensible: dict[tuple[int, Genes], bool] = {}
         self.default = Schedule(self._defaults, plan.algorithm)
         spaces = [(place, self._spaces[place]) for place in self._searched]
         self.names = tuple(f"n{place}.{name}" for place, space in spaces for name in space.names)
@@ -70,21 +69,8 @@ class PlanSpace:
         """The schedule that genes stand for."""
         choices = list(self._defaults)
         for place, (begin, end) in zip(self._searched, self._parts, strict=True):
-            choices[place] = self._choice(place, genes[begin:end])
+            choices[place] = _choice(self._spaces[place], genes[begin:end])
         return Schedule(with_joined(self._spaces, choices), self.algorithm)
-
-    def _choice(self, place: int, genes: Genes) -> TileChoice:
-        """What the genes of a nest stand for."""
-        known = self._choices.get((place, genes))
-        if known is not None:
-            return known
-        space = self._spaces[place]
-        values = [options[gene] for options, gene in zip(space.values, genes, strict=True)]
-        choice = space.decode(dict(zip(space.names, values, strict=True)))
-        if len(self._choices) >= REMEMBERED:
-            self._choices.clear()
-        self._choices[place, genes] = choice
-        return choice
 
     def genes(self, schedule: Schedule) -> Genes | None:
         """Genes of a schedule that this space describes, or None if it is not to be searched."""
@@ -103,18 +89,7 @@ class PlanSpace:
         if genes == self.default_genes:
             return True
         parts = zip(self._searched, self._parts, strict=True)
-        return all(self._is_sensible(place, genes[begin:end]) for place, (begin, end) in parts)
-
-    def _is_sensible(self, place: int, genes: Genes) -> bool:
-        """Whether the genes of a nest stand for a choice that can be fast at all."""
-        known = self._sensible.get((place, genes))
-        if known is not None:
-            return known
-        if len(self._sensible) >= REMEMBERED:
-            self._sensible.clear()
-        found = self._spaces[place].is_sensible(self._choice(place, genes))
-        self._sensible[place, genes] = found
-        return found
+        return all(_is_sensible(self._spaces[n], genes[begin:end]) for n, (begin, end) in parts)
 
     def features(self, schedule: Schedule) -> list[float]:
         """The description of a schedule of the plan that a cost model learns from."""
@@ -143,6 +118,19 @@ class PlanSpace:
                 return None
             genes += part
         return tuple(genes)
+
+
+@remembered(REMEMBERED)
+def _choice(space: NestSpace, genes: Genes) -> TileChoice:
+    """What the genes of a nest stand for."""
+    values = [options[gene] for options, gene in zip(space.values, genes, strict=True)]
+    return space.decode(dict(zip(space.names, values, strict=True)))
+
+
+@remembered(REMEMBERED)
+def _is_sensible(space: NestSpace, genes: Genes) -> bool:
+    """Whether the genes of a nest stand for a choice that can be fast at all."""
+    return space.is_sensible(_choice(space, genes))
 
 
 def _searched_nests(estimates: Sequence[Estimate], joined: set[int]) -> tuple[int, ...]:

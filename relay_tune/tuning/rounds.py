@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from relay_tune.remembered import code_for_one_round
 from relay_tune.tuning.ranking import Ranking
 from relay_tune.tuning.runner import Draft, Runner
 from relay_tune.tuning.scheduler import next_task
@@ -53,7 +54,8 @@ class RoundPlanner:
             count = min(self._batch, trials)
             schedules = state.propose(count, self._ranking.score(state))
             if schedules:
-                drafts = [self._runner.draft(state.task, schedule) for schedule in schedules]
+                with code_for_one_round():  # candidates of other rounds share little of it
+                    drafts = [self._runner.draft(state.task, each) for each in schedules]
                 return Round(state, drafts)
             self._finish(state, "every schedule was measured")
         return None

@@ -9,6 +9,7 @@ from dataclasses import replace
 import logs
 from cost_model import CostModelError, Row
 from relay_tune.errors import InputError, TuningError
+from relay_tune.remembered import code_for_one_round
 from relay_tune.runtime.measuring.measurement import Outcome
 from relay_tune.schedule.features.names import FEATURE_NAMES
 from relay_tune.schedule.plan import read_schedule
@@ -148,7 +149,8 @@ class TuningRun:
             if self._budget.is_spent:
                 return
             chosen = new[first : first + self._options.batch]
-            drafts = [(state, self._runner.draft(state.task, each)) for state, each in chosen]
+            with code_for_one_round():
+                drafts = [(state, self._runner.draft(state.task, each)) for state, each in chosen]
             under_way = [self._recorder.begin(state, [draft]) for state, draft in drafts]
             for ready in [each.ready() for each in under_way]:
                 self._finish_round(ready)

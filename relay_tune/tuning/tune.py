@@ -20,6 +20,7 @@ from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.ending_signals import ending_signals
 from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
+from relay_tune.remembered import results_for_one_build
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.measure_limits import machine_limits
 from relay_tune.runtime.target_machine import machine_of
@@ -101,6 +102,7 @@ def tune(
         return _tuned(module, log, options, chosen, count, parse_accuracy(accuracy), report)
 
 
+@results_for_one_build()
 def _tuned(
     module: Module,
     log: str | PathLike[str],

@@ -43,3 +43,17 @@ def test_a_text_is_compiled_once() -> None:
         with pytest.raises(BuildError, match="rejected"):
             rejected.result()
         assert pool.submit("define nonsense") is not rejected
+
+
+def test_objects_are_kept_up_to_a_number_of_bytes() -> None:
+    target = native_target()
+    texts = [FUNCTION.format(triple=target.triple, name=f"function{n}") for n in range(4)]
+    with CompilerPool(target, 1) as pool:
+        size = len(pool.submit(texts[0]).result())
+    with CompilerPool(target, 1, remembered_bytes=int(2.5 * size)) as pool:
+        first = [pool.submit(text) for text in texts]
+        for future in first:
+            assert future.result()
+        assert pool.submit(texts[3]) is first[3]
+        assert pool.submit(texts[2]) is first[2]
+        assert pool.submit(texts[0]) is not first[0]

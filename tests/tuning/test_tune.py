@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.runtime.target_machine import machine_of
-from relay_tune.tuning.events import Event, PhaseStarted
+from relay_tune.schedule.nest import Nest
+from relay_tune.tensor.loops import Kernel
+from relay_tune.tuning.events import Event, Measured, PhaseStarted
 from relay_tune.tuning.log_keeper import LogKeeper
 from relay_tune.tuning.schedule_lookup import schedule_lookup
 from relay_tune.tuning.scope import Scope
@@ -106,3 +109,21 @@ def test_tasks_that_there_is_no_time_to_plan_are_left_to_the_next_run(
     assert {"planning 2/2", "measuring the winners again 0/2", "timing the whole network 0/1"} <= {
         *phases
     }
+
+
+def test_no_code_outlives_its_round_and_no_nest_its_run(module: Module, tmp_path: Path) -> None:
+    held: set[int] = set()
+
+    def count(event: Event) -> None:
+        if isinstance(event, Measured):
+            held.add(_living(Kernel))
+
+    kernels, nests = _living(Kernel), _living(Nest)
+    result = tune(module, log=tmp_path / "log.db", trials=20, minutes=2, threads=1, progress=count)
+    assert result.measured == 20 and held == {kernels}
+    assert _living(Nest) == nests
+
+
+def _living(kind: type) -> int:
+    gc.collect()
+    return sum(type(each) is kind for each in gc.get_objects())

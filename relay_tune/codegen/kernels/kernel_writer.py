@@ -27,7 +27,7 @@ class FunctionText:
     declarations: frozenset[str]
 
 
-@remembered(512)
+@remembered(512, is_code=True)
 def write_kernel(
     kernel: Kernel, scales_powers: bool = False, rounds_bfloats: bool = False
 ) -> FunctionText:

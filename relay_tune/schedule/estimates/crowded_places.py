@@ -25,7 +25,7 @@ from relay_tune.schedule.machine import LINE_BYTES, Machine
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
 
-REMEMBERED = 1 << 14
+REMEMBERED = 1 << 12
 
 FULL, OVERFULL = 1.25, 1.75
 """How many lines a place holds before some, and all, are missed, relative to what a kernel's data

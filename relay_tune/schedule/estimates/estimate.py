@@ -32,7 +32,7 @@ from relay_tune.schedule.nest import Nest
 from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.lane_rows import store_cycles
 
-REMEMBERED = 1 << 16
+REMEMBERED = 1 << 12
 """Estimates, and parts of them, that are kept: a search asks for the same ones again and again."""
 
 SPREAD_WINDOW = 1.3

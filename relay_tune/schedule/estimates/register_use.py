@@ -19,7 +19,7 @@ from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.matrix_tiles.choices import tile_registers
 from relay_tune.schedule.matrix_tiles.nest_product import nest_product, operand_loads, registers
 
-REMEMBERED = 1 << 16
+REMEMBERED = 1 << 12
 
 REMATERIALISED_LOADS = 12
 """How many shared values the compiler was seen to load again at no cost."""
