@@ -51,6 +51,25 @@ class NodeSpan(Span):
         return f"node '{self.name}' ({self.operator})"
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One thing of a model that cannot be imported.
+
+    Attributes:
+        name: of the node; of the input or weight where `operator` is empty.
+        operator: the operator type of the node.
+        cause: sentences that say what is wrong.
+        remedy: what the user can do.
+        inputs: the inputs of the model whose values, if they were given, may let the node pass.
+    """
+
+    name: str
+    operator: str
+    cause: str
+    remedy: str
+    inputs: tuple[str, ...] = ()
+
+
 class RelayError(Exception):
     """An error that a user can cause.
 
@@ -61,6 +80,7 @@ class RelayError(Exception):
         notes: facts that explain the cause.
         remedy: what the user can do, or None.
         source_text: the text that a span points into, if it is known.
+        refusals: everything that an importer could not translate.
     """
 
     REMEDY: ClassVar[str | None] = None
@@ -83,6 +103,7 @@ class RelayError(Exception):
         self.notes = notes
         self.remedy = self.REMEDY if remedy is None else remedy
         self.source_text = source_text
+        self.refusals: tuple[Refusal, ...] = ()
 
     def __str__(self) -> str:
         return self.render()
@@ -115,7 +136,10 @@ class ModelError(RelayError):
 
 
 class UnsupportedOperatorError(RelayError):
-    """A model that uses operators which have no translation here; lists all of them."""
+    """A model that uses operators, or forms of them, which have no translation here.
+
+    Lists everything that cannot be imported.
+    """
 
     REMEDY = "Write this part of the model with other operators, and export it again."
 

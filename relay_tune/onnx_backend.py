@@ -18,7 +18,6 @@ from onnx.backend.base import BackendRep
 
 from relay_tune.building.build import build
 from relay_tune.errors import InputError, NoNativeCodeError, UnsupportedOperatorError
-from relay_tune.frontend.onnx_import.build import RunTimeValueError
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
 from relay_tune.frontend.onnx_import.narrow_types import NARROW_TYPES, restored, stored
 from relay_tune.ir.module import Module
@@ -98,10 +97,10 @@ class Representation(BackendRep):  # type: ignore[misc]
         """The program of the last run."""
         try:
             self._executable = make_executable(from_onnx(model))
-        except RunTimeValueError as error:
-            if not error.inputs:
+        except UnsupportedOperatorError as error:
+            self._needed = _deciding_inputs(error)
+            if not self._needed:
                 raise
-            self._needed = error.inputs
 
     @property
     def native(self) -> bool:
@@ -140,10 +139,11 @@ class Representation(BackendRep):  # type: ignore[misc]
             constants = {name: inputs[name] for name in self._needed}
             try:
                 return from_onnx(self._model, constants=constants)
-            except RunTimeValueError as error:
-                if not set(error.inputs) - set(self._needed):
+            except UnsupportedOperatorError as error:
+                needed = _deciding_inputs(error)
+                if not set(needed) - set(self._needed):
                     raise
-                self._needed = tuple({*self._needed, *error.inputs})
+                self._needed = tuple({*self._needed, *needed})
 
     def _named(self, inputs: Sequence[Any] | Mapping[str, Any] | np.ndarray) -> dict[str, Any]:
         initial = {tensor.name for tensor in self._model.graph.initializer}
@@ -164,6 +164,13 @@ class Representation(BackendRep):  # type: ignore[misc]
                 remedy="Give one array for each input of the model.",
             )
         return dict(zip(names, given, strict=True))
+
+
+def _deciding_inputs(error: UnsupportedOperatorError) -> tuple[str, ...]:
+    """The inputs whose values the import needs, where the first fault is that it lacks one."""
+    if not error.refusals or not error.refusals[0].inputs:
+        return ()
+    return tuple(dict.fromkeys(name for each in error.refusals for name in each.inputs))
 
 
 def _restored(declared: ValueInfoProto, value: Any) -> Any:

@@ -12,7 +12,13 @@ from relay_tune.cli.model_file import load_model, onnx_graph
 from relay_tune.cli.native_form import kernel_count
 from relay_tune.cli.options import constants_of, shapes_of
 from relay_tune.cli.working_options import ModelOptions, command_line, working_options
-from relay_tune.errors import BuildError, ModelError, TypeInferenceError, UnsupportedOperatorError
+from relay_tune.errors import (
+    BuildError,
+    ModelError,
+    Refusal,
+    TypeInferenceError,
+    UnsupportedOperatorError,
+)
 from relay_tune.frontend.onnx_import.dynamic_inputs import declared_inputs
 from relay_tune.ir.expr import Call
 from relay_tune.ir.module import Module
@@ -26,14 +32,16 @@ from relay_tune.typing.type_text import type_text
 class Findings:
     """What was found out about a model; `problem` is empty where it is supported.
 
-    `details` are the lines below the problem, such as one for each missing operator; `kernels` is
-    None where they depend on shapes that only a call fixes. `dynamic_inputs` are those whose sizes
-    the file leaves open, and `command` is a line with sizes and values that work.
+    `details` are the lines below the problem, and `missing` lists all of an ONNX file that
+    cannot be imported. `kernels` is None where they depend on shapes that only a call fixes.
+    `dynamic_inputs` are those whose sizes the file leaves open, and `command` is a line with sizes
+    and values that work.
     """
 
     model: str
     problem: str = ""
     details: tuple[str, ...] = ()
+    missing: tuple[Refusal, ...] = ()
     inputs: Mapping[str, str] | None = None
     operators: Mapping[str, int] | None = None
     kernels: int | None = None
@@ -65,7 +73,7 @@ def examine(model: str, options: ModelOptions) -> Findings:
     except (BuildError, ModelError, TypeInferenceError, UnsupportedOperatorError) as error:
         place = f"{error.where}: " if error.where else ""
         remedy = (error.remedy,) if error.remedy else ()
-        return Findings(model, f"{place}{error.message}", (*error.notes, *remedy))
+        return Findings(model, f"{place}{error.message}", (*error.notes, *remedy), error.refusals)
     return Findings(
         model, inputs=_inputs(module), operators=_operator_counts(module), kernels=kernels
     )

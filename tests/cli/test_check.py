@@ -39,7 +39,12 @@ def test_all_missing_operators_are_listed(tune: Tune, tmp_path: Path) -> None:
     assert outcome.code == 1
     assert "example::Odd" in outcome.out
     assert "'first'" in outcome.out
-    assert json.loads(tune("check", path, "--json").out)["supported"] is False
+    found = json.loads(tune("check", path, "--json").out)
+    assert found["supported"] is False
+    assert [(each["name"], each["operator"]) for each in found["missing"]] == [
+        ("second", "example::Odd"),
+        ("first", "example::Strange"),
+    ]
 
 
 def test_what_cannot_be_compiled_is_said(tune: Tune, tmp_path: Path) -> None:

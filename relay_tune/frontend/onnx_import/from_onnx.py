@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.arguments import by_name, instance_of
-from relay_tune.errors import ModelError, UnsupportedOperatorError
+from relay_tune.errors import FIX_SIZES, ModelError, RelayError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import Builder, tensor_type, type_of, weight
 from relay_tune.frontend.onnx_import.given_constants import given_constants
 from relay_tune.frontend.onnx_import.graph import GraphTranslator
@@ -16,10 +16,11 @@ from relay_tune.frontend.onnx_import.input_hints import add_input_hint
 from relay_tune.frontend.onnx_import.inputs import Shapes, parameters
 from relay_tune.frontend.onnx_import.model import ModelSource, OnnxModel, checked_text, read_model
 from relay_tune.frontend.onnx_import.narrow_types import NARROW_TYPES
+from relay_tune.frontend.onnx_import.refusals import REFUSED, Refusals
 from relay_tune.frontend.onnx_import.scope import Scope
-from relay_tune.frontend.onnx_import.support import check_supported
+from relay_tune.frontend.onnx_import.support import collect_missing_operators
 from relay_tune.frontend.onnx_import.types import dtype_name
-from relay_tune.ir.expr import Expr, Function, Tuple
+from relay_tune.ir.expr import Expr, Function, Tuple, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TupleType
 
@@ -48,18 +49,18 @@ def from_onnx(
 
     Raises:
         InputError: the file cannot be read, or `shapes` or `constants` do not fit the inputs.
-        ModelError: the model is malformed; says at which node.
-        UnsupportedOperatorError: lists all operators of the model that have no translation.
+        ModelError: the model is malformed; says at which nodes.
+        UnsupportedOperatorError: lists everything of the model that cannot be imported: operators,
+            forms of operators, types of inputs and weights.
     """
     wanted = by_name({} if shapes is None else shapes, "shapes", "{'x': (1, 3, 224, 224)}")
     given = by_name({} if constants is None else constants, "constants", "{'axes': array}")
     instance_of(str, name, "The name of the function", "Leave it away for main.")
     content = read_model(model)
-    check_supported(content)
     try:
         return _translated(content, wanted, given, name)
     except (ModelError, UnsupportedOperatorError) as error:
-        if error.where is not None:
+        if error.where is not None or FIX_SIZES in (error.remedy or ""):
             add_input_hint(error, content.graph, {*wanted, *given})
         raise
 
@@ -67,24 +68,52 @@ def from_onnx(
 def _translated(
     content: OnnxModel, wanted: Mapping[str, object], given: Mapping[str, object], name: str
 ) -> Module:
-    translator = GraphTranslator(content.functions, content.folder)
+    """The module; raises one error with all that was refused.
+
+    What ends the translation is listed with what was refused before.
+    """
+    refusals = Refusals()
+    collect_missing_operators(content, refusals)
+    translator = GraphTranslator(content.functions, content.folder, refusals)
     scope = Scope(content.opsets)
+    params: tuple[Var, ...] = ()
+    try:
+        params = _define_inputs(content, wanted, given, translator, scope)
+        translator.run(content.graph.node, scope)
+    except RelayError as error:
+        if not refusals:
+            raise
+        refusals.add_last(error)
+    refusals.raise_found()
+    names, outputs = _outputs(content, scope, translator.build)
+    body = translator.build.binding(outputs[0] if len(outputs) == 1 else _tuple(outputs))
+    function = Function(params, body, result_type=type_of(body))
+    return Module({name: function}, attributes={"outputs": names})
+
+
+def _define_inputs(
+    content: OnnxModel,
+    wanted: Mapping[str, object],
+    given: Mapping[str, object],
+    translator: GraphTranslator,
+    scope: Scope,
+) -> tuple[Var, ...]:
+    """Name the weights, the inputs that became constants, and the parameters, which it gives."""
     element_types = {each.name: each.type.tensor_type.elem_type for each in content.graph.input}
     translator.define_weights(content.graph, scope)
     for label, array in given_constants(content.graph, scope.values, given).items():
         value = weight(array)
         translator.build.note_element_type(value, element_types[label])
         scope.define(label, value)
-    params = parameters(content.graph, scope.values, wanted)
+    params = parameters(content.graph, scope.values, wanted, translator.refusals)
     for param in params:
         scope.define(param.name, param)
         translator.build.note_element_type(param, element_types[param.name])
         translator.build.note_sizes(param)
-    translator.run(content.graph.node, scope)
-    names, outputs = _outputs(content, scope, translator.build)
-    body = translator.build.binding(outputs[0] if len(outputs) == 1 else _tuple(outputs))
-    function = Function(params, body, result_type=type_of(body))
-    return Module({name: function}, attributes={"outputs": names})
+    for declared in content.graph.input:
+        if declared.name not in scope.values:
+            scope.define(declared.name, REFUSED)
+    return params
 
 
 def _outputs(model: OnnxModel, scope: Scope, build: Builder) -> tuple[tuple[str, ...], list[Expr]]:

@@ -8,10 +8,14 @@ from typing import Any
 
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto
 
-from relay_tune.errors import ModelError, UnsupportedOperatorError
+from relay_tune.errors import ModelError, NodeSpan, RelayError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import Builder, RunTimeValueError, weight
 from relay_tune.frontend.onnx_import.control import CONTROL_OPERATORS
-from relay_tune.frontend.onnx_import.functions import local_function, standard_body
+from relay_tune.frontend.onnx_import.functions import (
+    has_standard_body,
+    local_function,
+    standard_body,
+)
 from relay_tune.frontend.onnx_import.model import (
     FunctionKey,
     checked_text,
@@ -21,20 +25,38 @@ from relay_tune.frontend.onnx_import.model import (
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.narrow import note_narrow_results, refuse_narrow
 from relay_tune.frontend.onnx_import.operators.table import find_translator
+from relay_tune.frontend.onnx_import.refusals import (
+    REFUSED,
+    DependsOnRefusedError,
+    Refusals,
+    missing_operator,
+    require_translated,
+)
 from relay_tune.frontend.onnx_import.scope import Scope, located, node_label
 from relay_tune.frontend.onnx_import.subgraph import Subgraph
 from relay_tune.frontend.onnx_import.symbolic import with_known_elements
 from relay_tune.frontend.onnx_import.tensor import sparse_array, tensor_array
-from relay_tune.ir.expr import Expr
+from relay_tune.ir.expr import Constant, Expr
 
 MAXIMUM_EXPANDED_NODES = 100_000
 
 
 class GraphTranslator:
-    """Translates the nodes of one model."""
+    """Translates the nodes of one model; what has no translation is noted in `refusals`.
 
-    def __init__(self, functions: Mapping[FunctionKey, FunctionProto], folder: Path | None) -> None:
+    Attributes:
+        build: makes the expressions.
+        refusals: what was refused so far.
+    """
+
+    def __init__(
+        self,
+        functions: Mapping[FunctionKey, FunctionProto],
+        folder: Path | None,
+        refusals: Refusals,
+    ) -> None:
         self.build = Builder()
+        self.refusals = refusals
         self._functions = functions
         self._folder = folder
         self._expanded = 0
@@ -44,30 +66,70 @@ class GraphTranslator:
         for tensor in graph.initializer:
             name = checked_text(tensor.name, "initializer name")
             what = f"The initializer {name!r}"
-            value = weight(tensor_array(tensor, self._folder, what))
-            self.build.note_element_type(value, tensor.data_type)
+            value: Expr = REFUSED
+            with self.refusals.collecting(name):
+                value = weight(tensor_array(tensor, self._folder, what))
+                self.build.note_element_type(value, tensor.data_type)
             scope.define(name, value)
         for sparse in graph.sparse_initializer:
             name = checked_text(sparse.values.name, "initializer name")
             what = f"The initializer {name!r}"
-            scope.define(name, weight(sparse_array(sparse, self._folder, what)))
+            value = REFUSED
+            with self.refusals.collecting(name):
+                value = weight(sparse_array(sparse, self._folder, what))
+            scope.define(name, value)
 
     def run(self, nodes: Sequence[NodeProto], scope: Scope) -> None:
         """Translate nodes in order and name their outputs."""
         for node in nodes:
-            with located(node, scope.span(node)):
-                self._run_node(node, scope)
+            span = scope.span(node)
+            results = self._results_or_refused(node, span, scope)
+            with located(span):
+                self._define_outputs(node, results, scope)
 
-    def _run_node(self, node: NodeProto, scope: Scope) -> None:
-        inputs = tuple(scope.find(checked_text(name, "value name")) for name in node.input)
+    def _results_or_refused(
+        self, node: NodeProto, span: NodeSpan, scope: Scope
+    ) -> Sequence[Expr | None]:
+        """The results of a node; REFUSED where it has no translation or needs what has none."""
+        try:
+            with (
+                self.refusals.collecting(
+                    span.name, span.operator, tuple(node.output), self._collected_errors(node)
+                ),
+                located(span),
+            ):
+                return self._run_node(node, scope)
+        except DependsOnRefusedError:
+            with located(span):
+                self._examine_graphs(node, scope)
+        return [REFUSED] * len(node.output)
+
+    def _collected_errors(self, node: NodeProto) -> tuple[type[RelayError], ...]:
+        """The errors after which the import goes on.
+
+        Malformed calls of functions and graphs end it: they may be nested without end.
+        """
+        domain = normal_domain(node.domain)
+        if local_function(self._functions, domain, node.op_type, node.overload) is not None:
+            return (UnsupportedOperatorError,)
+        if find_translator(domain, node.op_type) is None:
+            return (UnsupportedOperatorError,)
+        return (UnsupportedOperatorError, ModelError)
+
+    def _run_node(self, node: NodeProto, scope: Scope) -> Sequence[Expr | None]:
+        inputs = _inputs(node, scope)
         attributes = _resolved_attributes(node, scope.attributes)
         try:
-            results = self._results(node, inputs, attributes, scope)
+            return self._results(node, inputs, attributes, scope)
         except RunTimeValueError as error:
             if not error.inputs:
                 error.inputs = self.build.inputs_of(error.value)
                 error.notes = (f"It depends on the input(s) {', '.join(error.inputs)}.",)
             raise
+
+    def _define_outputs(
+        self, node: NodeProto, results: Sequence[Expr | None], scope: Scope
+    ) -> None:
         for result in results:
             self.build.note_sizes(result)
         outputs = [checked_text(name, "value name") for name in node.output]
@@ -76,6 +138,18 @@ class GraphTranslator:
                 raise ModelError(f"output {place} ({name!r}) does not exist.")
             if name:
                 scope.define(name, results[place])
+
+    def _examine_graphs(self, node: NodeProto, scope: Scope) -> None:
+        """Note what has no translation in the graphs of a node that is not translated itself.
+
+        Nothing is known of their inputs. A branch that is known not to be taken is left out.
+        """
+        if node.op_type == "If" and isinstance(_inputs(node, scope)[0], Constant):
+            return
+        for attribute in node.attribute:
+            if attribute.type == AttributeProto.GRAPH:
+                inputs = [REFUSED] * len(attribute.g.input)
+                self._define_and_run(attribute.g, inputs, scope.inner())
 
     def _results(
         self,
@@ -91,6 +165,7 @@ class GraphTranslator:
         opset = scope.opsets.get(domain)
         if opset is None:
             raise ModelError(f"the operator set {domain or 'ai.onnx'!r} is not imported.")
+        require_translated(inputs)
         view = self._view(node, opset, inputs, attributes)
         control = CONTROL_OPERATORS.get(node.op_type) if domain == "" else None
         if control is not None:
@@ -125,21 +200,27 @@ class GraphTranslator:
         """A body that control flow can run, several times, with other inputs each time."""
 
         def run(arguments: Sequence[Expr | None]) -> list[Expr]:
-            self._charge(len(graph.node))
             inner = scope.inner()
             if len(arguments) != len(graph.input):
                 raise ModelError(
                     f"the subgraph has {len(graph.input)} inputs, but {len(arguments)} are given."
                 )
-            self.define_weights(graph, inner)
-            for value, argument in zip(graph.input, arguments, strict=True):
-                inner.define(checked_text(value.name, "value name"), argument)
-            self.run(graph.node, inner)
+            self._define_and_run(graph, arguments, inner)
             outputs = [_output(inner, value.name) for value in graph.output]
+            require_translated(outputs)
             refuse_narrow(self.build, "A subgraph", outputs)
             return outputs
 
         return Subgraph(len(graph.node), len(graph.input), len(graph.output), run)
+
+    def _define_and_run(
+        self, graph: GraphProto, arguments: Sequence[Expr | None], inner: Scope
+    ) -> None:
+        self._charge(len(graph.node))
+        self.define_weights(graph, inner)
+        for value, argument in zip(graph.input, arguments, strict=True):
+            inner.define(checked_text(value.name, "value name"), argument)
+        self.run(graph.node, inner)
 
     def _expand_standard(
         self,
@@ -150,13 +231,15 @@ class GraphTranslator:
         attributes: Mapping[str, AttributeProto],
         scope: Scope,
     ) -> Sequence[Expr | None]:
+        if not has_standard_body(domain, node.op_type, opset):
+            raise DependsOnRefusedError  # noted before the translation began
         plain = NodeProto()
         plain.CopyFrom(node)
         del plain.attribute[:]
         plain.attribute.extend(attributes.values())
         function = standard_body(domain, opset, plain, inputs)
         if function is None:
-            raise UnsupportedOperatorError(f"the operator {node.op_type} is not supported.")
+            raise missing_operator()
         return self._call_function(node, function, inputs, attributes, scope, is_standard=True)
 
     def _call_function(
@@ -189,6 +272,10 @@ class GraphTranslator:
             raise ModelError(
                 f"functions and loops expand to more than {MAXIMUM_EXPANDED_NODES} nodes."
             )
+
+
+def _inputs(node: NodeProto, scope: Scope) -> tuple[Expr | None, ...]:
+    return tuple(scope.find(checked_text(name, "value name")) for name in node.input)
 
 
 def _output(scope: Scope, name: Any) -> Expr:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from onnx import GraphProto
 
-from relay_tune.errors import RelayError
+from relay_tune.errors import FIX_SIZES, RelayError
 from relay_tune.frontend.onnx_import.dynamic_inputs import GUESSES, DeclaredInputs, declared_inputs
 
 
@@ -21,7 +21,14 @@ def add_input_hint(error: RelayError, graph: GraphProto, given: Collection[str])
         return
     parts = [shapes, values]
     error.notes = (*error.notes, *_notes(inputs, given))
-    error.remedy = " ".join(part for part in parts if part)
+    error.remedy = " ".join(part for part in (*parts, *_other_remedies(error)) if part)
+
+
+def _other_remedies(error: RelayError) -> tuple[str, ...]:
+    """What helps against those of several faults that sizes and values do not mend."""
+    if len(error.refusals) < 2:
+        return ()
+    return tuple(dict.fromkeys(r.remedy for r in error.refusals if FIX_SIZES not in r.remedy))
 
 
 def _notes(inputs: DeclaredInputs, given: Collection[str]) -> tuple[str, ...]:

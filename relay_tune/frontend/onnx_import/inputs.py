@@ -12,6 +12,7 @@ from onnx import GraphProto
 from relay_tune.arguments import wrong_type
 from relay_tune.errors import FIX_SIZES, InputError, ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.model import checked_text
+from relay_tune.frontend.onnx_import.refusals import Refusals
 from relay_tune.frontend.onnx_import.tensor import MAXIMUM_RANK
 from relay_tune.frontend.onnx_import.types import storage_name
 from relay_tune.ir.dim import Dim, Symbol
@@ -27,11 +28,15 @@ _NO_NAMES = ("None", "none", "unknown", "dynamic")
 
 
 def parameters(
-    graph: GraphProto, constant_names: Collection[str], shapes: Mapping[str, object]
+    graph: GraphProto,
+    constant_names: Collection[str],
+    shapes: Mapping[str, object],
+    refusals: Refusals,
 ) -> tuple[Var, ...]:
     """A typed variable for each input of the graph that no weight of the file fills.
 
-    `shapes` gives sizes to inputs by name; a symbol that gets a size gets it in all inputs.
+    `shapes` gives sizes to inputs by name; a symbol that gets a size gets it in all inputs. Inputs
+    of types that are not supported are noted in `refusals` and left out.
     Raises ModelError for a malformed input, InputError where `shapes` does not fit.
     """
     declared = {name: value for name, value in _inputs(graph) if name not in constant_names}
@@ -44,12 +49,13 @@ def parameters(
         )
     sizes = {name: _sizes(name, shape) for name, shape in shapes.items()}
     bindings = _Bindings()
-    types = {
-        name: _declared_type(name, value, bindings, sizes.get(name))
-        for name, value in declared.items()
-    }
+    types: dict[str, TensorType] = {}
+    for name, value in declared.items():
+        with refusals.collecting(name):
+            types[name] = _declared_type(name, value, bindings, sizes.get(name))
     for name, shape in sizes.items():
-        bindings.bind(name, types[name], shape)
+        if name in types:
+            bindings.bind(name, types[name], shape)
     return tuple(_variable(name, type_, bindings) for name, type_ in types.items())
 
 

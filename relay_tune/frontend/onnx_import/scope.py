@@ -99,9 +99,9 @@ def node_label(node: NodeProto) -> str:
 
 
 @contextmanager
-def located(node: NodeProto, span: NodeSpan) -> Iterator[None]:
+def located(span: NodeSpan) -> Iterator[None]:
     """What is made inside has the node's span; whatever goes wrong is one error that names it."""
-    where = str(NodeSpan.of(node_label(node), node.op_type))
+    where = str(span)
     try:
         with made_for(span):
             yield

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from onnx import AttributeProto, GraphProto, NodeProto
 
-from relay_tune.errors import ModelError, UnsupportedOperatorError
+from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.control import CONTROL_OPERATORS
 from relay_tune.frontend.onnx_import.functions import has_standard_body
 from relay_tune.frontend.onnx_import.model import (
@@ -17,26 +17,19 @@ from relay_tune.frontend.onnx_import.model import (
     opset_versions,
 )
 from relay_tune.frontend.onnx_import.operators.table import find_translator
+from relay_tune.frontend.onnx_import.refusals import Refusals, missing_operator
 from relay_tune.frontend.onnx_import.scope import node_label
 
-_NAMES_SHOWN = 3
 
-
-def check_supported(model: OnnxModel) -> None:
-    """Raises UnsupportedOperatorError that lists all operators without a translation."""
-    missing: dict[str, list[str]] = {}
-    for node, opsets in _all_nodes(model):
-        if not _is_supported(node, opsets, model):
-            missing.setdefault(_full_name(node), []).append(node_label(node))
-    if not missing:
-        return
-    lines = tuple(_line(name, places) for name, places in sorted(missing.items()))
-    kinds = ", ".join(sorted(missing))
-    raise UnsupportedOperatorError(
-        f"The model uses {len(missing)} operator(s) that are not supported: {kinds}.",
-        notes=lines,
-        remedy="Export the model without them, or replace them by supported operators.",
-    )
+def collect_missing_operators(model: OnnxModel, refusals: Refusals) -> None:
+    """Note all nodes whose operators have no translation, sorted by operator."""
+    missing = [
+        (_full_name(node), node_label(node), tuple(node.output))
+        for node, opsets in _all_nodes(model)
+        if not _is_supported(node, opsets, model)
+    ]
+    for operator, name, outputs in sorted(missing, key=lambda each: each[0]):
+        refusals.add(missing_operator(), name, operator, outputs)
 
 
 def _all_nodes(model: OnnxModel) -> Iterator[tuple[NodeProto, Mapping[str, int]]]:
@@ -92,9 +85,3 @@ def _key(node: NodeProto) -> FunctionKey:
 def _full_name(node: NodeProto) -> str:
     domain = normal_domain(node.domain)
     return f"{domain}::{node.op_type}" if domain else str(node.op_type)
-
-
-def _line(name: str, places: Sequence[str]) -> str:
-    shown = ", ".join(repr(place) for place in places[:_NAMES_SHOWN])
-    more = ", ..." if len(places) > _NAMES_SHOWN else ""
-    return f"{name}: {len(places)} node(s): {shown}{more}"

@@ -49,7 +49,7 @@ def dtype_name(element_type: int, what: str) -> str:
         raise ModelError(f"{what} has the element type {element_type}, which ONNX does not define.")
     raise UnsupportedOperatorError(
         f"{what} has the element type {_NAMES_OF_OTHERS[element_type]}, which is not supported.",
-        remedy=f"Supported are {', '.join(DTYPE_NAMES.values())}.",
+        remedy=f"Supported element types are {', '.join(DTYPE_NAMES.values())}.",
     )
 
 
