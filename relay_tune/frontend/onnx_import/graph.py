@@ -231,7 +231,7 @@ class GraphTranslator:
         attributes: Mapping[str, AttributeProto],
         scope: Scope,
     ) -> Sequence[Expr | None]:
-        if not has_standard_body(domain, node.op_type, opset):
+        if not scope.is_standard and not has_standard_body(domain, node.op_type, opset):
             raise DependsOnRefusedError  # noted before the translation began
         plain = NodeProto()
         plain.CopyFrom(node)

@@ -195,3 +195,9 @@ def test_many_faults_are_cut_off() -> None:
     assert len(error.refusals) == 50
     assert len(error.notes) == MAXIMUM_LINES + 1
     assert error.notes[-1] == "... and 30 more."
+
+
+def test_what_a_standard_definition_lacks_is_a_fault_of_its_node() -> None:
+    error = error_of([node("Bernoulli", ["x"], "y")], [value("x", 2)])
+    assert isinstance(error, UnsupportedOperatorError)
+    assert names_of(error) == ["n_y"]
