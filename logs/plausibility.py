@@ -6,6 +6,7 @@ target name rates: "UNIT operations/s, N threads", and "MEMORY bytes/s, N thread
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -109,13 +110,19 @@ def _description(text: str) -> Mapping[str, Any]:
 
 
 def _rates(limits: Mapping[str, float], kind: str, threads: int) -> dict[str, float]:
-    """The rates of a kind by what has them."""
-    end = f"{kind}{threads} threads"
-    return {
-        name.removesuffix(end): rate
-        for name, rate in limits.items()
-        if name.endswith(end) and is_rate(rate)
-    }
+    """The best rates of a kind by what has them.
+
+    Threads do at most their number of times what one of them does; rates of fewer threads count so,
+    as all threads at once are rarely undisturbed on a busy machine.
+    """
+    rates: dict[str, float] = {}
+    for name, rate in limits.items():
+        measured = re.fullmatch(rf"(.*){re.escape(kind)}([1-9][0-9]{{0,5}}) threads", name)
+        if measured is None or not is_rate(rate) or int(measured[2]) > threads:
+            continue
+        scaled = rate * (threads / int(measured[2]))
+        rates[measured[1]] = max(scaled, rates.get(measured[1], 0.0))
+    return rates
 
 
 def is_rate(value: float) -> bool:

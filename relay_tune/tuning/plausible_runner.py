@@ -48,7 +48,7 @@ class PlausibleRunner:
             if self._doubt(task, prepared.schedule, found) is None:
                 return found
             found = self._runner.measure(task, prepared, best)
-        if self._doubt(task, prepared.schedule, found) is not None:
+        while self._corrections and self._doubt(task, prepared.schedule, found) is not None:
             self.correct_limits()
         doubt = self._doubt(task, prepared.schedule, found)
         return (
@@ -92,7 +92,7 @@ class PlausibleRunner:
         return logs.implausible_message(found.seconds, least)
 
     def _tell(self, limits: MachineLimits) -> None:
-        entries = limits.entries()
+        entries = {**self._keeper.limits(), **limits.entries()}
         for state in self._states:
             bound = limits.least_bound(state.space.works)
             state.limit_seconds, state.limit_name = bound.seconds, bound.name

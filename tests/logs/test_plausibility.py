@@ -62,11 +62,19 @@ def test_of_what_is_not_described_nothing_is_known(description: dict[str, object
     assert logs.least_seconds(description, LIMITS, 2) is None
 
 
+def test_threads_do_at_most_their_number_of_times_what_one_does() -> None:
+    disturbed = {**LIMITS, "float32 operations/s, 2 threads": 6e10}
+    description = {"algorithms": [work(float32=1e9)]}
+    assert logs.least_seconds(description, disturbed, 2) == pytest.approx(1e-2)
+    assert logs.least_seconds(description, disturbed, 1) == pytest.approx(2e-2)
+
+
 @pytest.mark.parametrize("rate", [5e-324, 0.0, 1.0, 1e300])
 def test_rates_of_no_machine_say_nothing(rate: float) -> None:
     absurd = {"float32 operations/s, 2 threads": rate}
     assert logs.least_seconds({"algorithms": [work(float32=1e9)]}, absurd, 2) is None
-    assert logs.least_seconds({"algorithms": [work(float32=1e9)]}, LIMITS, 3) is None
+    of_more = {"float32 operations/s, 4 threads": 1e11}
+    assert logs.least_seconds({"algorithms": [work(float32=1e9)]}, of_more, 2) is None
 
 
 def test_a_time_may_lie_below_by_what_rates_are_wrong() -> None:

@@ -79,7 +79,8 @@ def test_interrupts_in_a_row_end_it_once(tmp_path: Path, pause: float) -> None:
         tuner.send_signal(number)
         time.sleep(pause)
     output, _ = tuner.communicate(timeout=20)
-    assert tuner.returncode == -signal.SIGTERM  # what the caller may do about it comes later
+    # A run that has ended before SIGTERM comes leaves the later signals to its caller.
+    assert tuner.returncode in (-signal.SIGTERM, -signal.SIGINT)
     wait_until_gone(workers)
     with logs.open_log(tmp_path / "log.db") as log:
         assert log.check().ok and log.claims() == []
