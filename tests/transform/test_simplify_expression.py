@@ -106,6 +106,26 @@ def test_a_constant_for_each_channel_joins_the_bias(
         assert bias.tolist() == together
 
 
+OF_OPEN_SIZE = [
+    ("strided_slice(%x, begin=[1], end=[9], strides=[1], axes=[0])", False),
+    ("nn.pad(%x, 0f, pad_width=[[1, 1], [0, 0]])", False),
+    ("reshape(%x, newshape=[-1, 4])", False),
+    ("reshape_like(%x, %y)", False),
+    ('cast(%x, dtype="float32")', True),
+    ("cast_like(%x, %y)", True),
+]
+
+
+@pytest.mark.parametrize(("expression", "is_dropped"), OF_OPEN_SIZE)
+def test_unknown_sizes_are_not_taken_for_equal(expression: str, is_dropped: bool) -> None:
+    declared = "%x: Tensor[(?, 4), float32], %y: Tensor[(?, 4), float32]"
+    module, nothing = (
+        infer_types(parse(f"def @main({declared}) {{ {each} }}")) for each in (expression, "%x")
+    )
+    expected = nothing if is_dropped else module
+    assert structural_equal(SimplifyExpression()(module), expected)
+
+
 def test_slice_of_slice_is_one_slice() -> None:
     inner = "strided_slice(%x, begin=[0, 1, 1], end=[2, 3, 4], strides=[1])"
     outer = f"strided_slice({inner}, begin=[0, 1, 1], end=[2, 2, 3], strides=[1])"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim import UNKNOWN, Dim
 from relay_tune.ir.expr import Call, Expr, Tuple
-from relay_tune.ir.types import TupleType
+from relay_tune.ir.types import TensorType, TupleType
 from relay_tune.transform.matching import (
     attribute,
     operator_call,
@@ -34,9 +34,22 @@ doubles with each step."""
 
 
 def drop_identity(call_: Call) -> Expr | None:
-    """A call that gives its first argument unchanged (same type) is that argument."""
+    """A call that gives its first argument unchanged (same type) is that argument.
+
+    Two sizes `?` need not be equal: x[1:] of Tensor[(?), float32] has the same type as x.
+    """
     data = call_.arguments[0]
-    return data if data.type is not None and data.type == call_.type else None
+    if not isinstance(data.type, TensorType) or UNKNOWN in data.type.shape:
+        return None
+    return data if data.type == call_.type else None
+
+
+def drop_identity_cast(call_: Call) -> Expr | None:
+    """A cast to the type that the elements have already is its argument, whatever its shape is."""
+    before, after = tensor_type(call_.arguments[0]), tensor_type(call_)
+    if before is None or after is None or before.dtype != after.dtype:
+        return None
+    return call_.arguments[0]
 
 
 def to_reshape(call_: Call) -> Expr | None:
@@ -252,8 +265,8 @@ RULES: RuleTable = {
     "layout_transform": (layout_to_transpose,),
     "concatenate": (drop_single_concatenate, merge_concatenates),
     "nn.pad": (drop_identity, merge_pads),
-    "cast": (drop_identity, merge_casts),
-    "cast_like": (drop_identity,),
+    "cast": (drop_identity_cast, merge_casts),
+    "cast_like": (drop_identity_cast,),
     "broadcast_to": (drop_identity,),
     "strided_slice": (drop_whole_slice, merge_slices),
     "split": (split_to_slices,),
