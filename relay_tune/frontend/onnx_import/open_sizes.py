@@ -13,8 +13,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from relay_tune.errors import UnsupportedOperatorError
-from relay_tune.frontend.onnx_import.build import Builder
+from relay_tune.frontend.onnx_import.build import Builder, shape_of
+from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time, sizes_of
 from relay_tune.ir.dim import Atom, Dim, Polynomial, Symbol, UnknownDim
 from relay_tune.ir.expr import Expr
 
@@ -45,6 +48,14 @@ def _atom_value(build: Builder, atom: Atom) -> Expr:
     return build.call("floor_divide", numerator, divisor)
 
 
+def axis_size(build: Builder, data: Expr, axis: int) -> Expr:
+    """The size of an axis of a tensor as an int64 scalar, also where the size has no name."""
+    size = shape_of(data)[axis]
+    if not isinstance(size, UnknownDim):
+        return size_value(build, size)
+    return build.call("take", sizes_of(build, data), build.constant(axis, "int64"), axis=0)
+
+
 def size_vector(build: Builder, dims: Sequence[Dim]) -> Expr:
     """Sizes as an int64 vector."""
     if not dims:
@@ -58,10 +69,20 @@ def are_known(dims: Sequence[Dim]) -> bool:
 
 
 def numbers_below(build: Builder, size: Dim) -> Expr:
-    """0, 1, 2 ... as int64, as many as `size` says."""
+    """0, 1, 2 ... as int64, as many as `size` says, which has a name or is a number."""
     zero, one = build.constant(0, "int64"), build.constant(1, "int64")
     numbers = build.call("dyn.arange", zero, size_value(build, size), one, dtype="int64")
     return build.with_shape(numbers, (size,))
+
+
+def positions(build: Builder, data: Expr, axis: int) -> Expr:
+    """0, 1, ... along an axis of a tensor, int64, also where its size has no name."""
+    size = shape_of(data)[axis]
+    if isinstance(size, int):
+        return build.constant(np.arange(size))
+    if isinstance(size, UnknownDim):
+        return range_at_run_time(build, build.constant(0), axis_size(build, data, axis))
+    return numbers_below(build, size)
 
 
 def filled_to_sizes(build: Builder, value: Any, dtype: str, sizes: Sequence[Dim]) -> Expr:

@@ -12,7 +12,7 @@ from relay_tune.errors import ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import Builder, checked_axis, rank_of, shape_of
 from relay_tune.frontend.onnx_import.collected_rounds import collected_rounds
 from relay_tune.frontend.onnx_import.node import OnnxNode
-from relay_tune.frontend.onnx_import.open_sizes import size_value
+from relay_tune.frontend.onnx_import.open_sizes import axis_size
 from relay_tune.frontend.onnx_import.subgraph import Enter, Subgraph
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.expr import Expr
@@ -31,10 +31,14 @@ class _Sequence:
         """How many elements there are."""
         return shape_of(self.data)[self.axis]
 
+    def count(self, build: Builder) -> Expr:
+        """How many elements there are, as an int64 scalar."""
+        return axis_size(build, self.data, self.axis)
+
     def element(self, build: Builder, number: Expr) -> Expr:
         """The element of a round (an int64 scalar)."""
         if self.backwards:
-            last = build.call("subtract", size_value(build, self.length), build.like(1, number))
+            last = build.call("subtract", self.count(build), build.like(1, number))
             number = build.call("subtract", last, number)
         return build.call("take", self.data, number, axis=self.axis)
 
@@ -54,11 +58,12 @@ def translate_scan(node: OnnxNode, build: Builder, enter: Enter) -> Sequence[Exp
     lengths = {sequence.length for sequence in sequences}
     if len({length for length in lengths if isinstance(length, int)}) > 1:
         raise ModelError("the scanned sequences have different lengths.")
-    length = next((each for each in lengths if isinstance(each, int)), sequences[0].length)
+    ruler = next((each for each in sequences if isinstance(each.length, int)), sequences[0])
+    length = ruler.length
     if isinstance(length, int) and length and body.can_be_unrolled(length):
         state, stacks = _written_out(build, state, sequences, body, length)
     else:
-        state, stacks = _as_function(build, state, sequences, body, length)
+        state, stacks = _as_function(build, state, sequences, body, ruler)
     return [*state, *_arranged(node, build, stacks)]
 
 
@@ -93,7 +98,7 @@ def _as_function(
     state: Sequence[Expr],
     sequences: Sequence[_Sequence],
     body: Subgraph,
-    length: Dim,
+    ruler: _Sequence,
 ) -> tuple[Sequence[Expr], list[Expr]]:
     count = len(state)
 
@@ -101,8 +106,8 @@ def _as_function(
         outputs = body.run((*values, *(each.element(build, number) for each in sequences)))
         return outputs[:count], outputs[count:]
 
-    state, stacks = collected_rounds(build, size_value(build, length), state, step)
-    return state, [build.with_shape(each, (length, *shape_of(each)[1:])) for each in stacks]
+    state, stacks = collected_rounds(build, ruler.count(build), state, step)
+    return state, [build.with_shape(each, (ruler.length, *shape_of(each)[1:])) for each in stacks]
 
 
 def _arranged(node: OnnxNode, build: Builder, stacks: Sequence[Expr]) -> list[Expr]:

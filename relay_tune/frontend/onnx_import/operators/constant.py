@@ -21,7 +21,12 @@ from relay_tune.frontend.onnx_import.build import (
     weight,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
-from relay_tune.frontend.onnx_import.open_sizes import are_known, filled_to_sizes, numbers_below
+from relay_tune.frontend.onnx_import.open_sizes import (
+    are_known,
+    filled_to_sizes,
+    numbers_below,
+    positions,
+)
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time
@@ -160,15 +165,15 @@ def translate_eye_like(node: OnnxNode, build: Builder) -> Expr:
     dtype = dtype_name(node.integer("dtype"), "the result") if node.has("dtype") else dtype_of(data)
     rows, columns = shape_of(data)
     if not isinstance(rows, int) or not isinstance(columns, int):
-        return _open_eye(build, rows, columns, node.integer("k", 0), dtype)
+        return _open_eye(build, data, node.integer("k", 0), dtype)
     check_size(rows * columns, dtype)
     offset = max(-rows, min(columns, node.integer("k", 0)))
     return build.constant(np.eye(rows, columns, offset, numpy_dtype(dtype)))
 
 
-def _open_eye(build: Builder, rows: Dim, columns: Dim, offset: int, dtype: str) -> Expr:
-    """Ones on a diagonal of a matrix of sizes that may be symbols."""
-    row, column = numbers_below(build, rows), numbers_below(build, columns)
+def _open_eye(build: Builder, data: Expr, offset: int, dtype: str) -> Expr:
+    """Ones on a diagonal of a matrix as large as another, of sizes that only a run knows."""
+    row, column = positions(build, data, 0), positions(build, data, 1)
     row = build.call("add", row, build.constant(offset, "int64"))
     row = build.call("expand_dims", row, axis=1)
     return build.call("cast", build.call("equal", row, column), dtype=dtype)

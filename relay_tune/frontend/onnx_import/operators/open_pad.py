@@ -6,7 +6,7 @@ i = (0, 1, 2 ..) - before;   take(x, i brought into the axis), or the value wher
 from __future__ import annotations
 
 from relay_tune.frontend.onnx_import.build import Builder, rank_of, shape_of
-from relay_tune.frontend.onnx_import.open_sizes import numbers_below, size_value
+from relay_tune.frontend.onnx_import.open_sizes import axis_size, numbers_below
 from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time
 from relay_tune.ir.dim import Dim, UnknownDim
 from relay_tune.ir.dim_arithmetic import add
@@ -25,7 +25,7 @@ def padded_axis(
     """
     (before, before_count), (after, after_count) = widths
     size = shape_of(data)[axis]
-    count = size_value(build, size)
+    count = axis_size(build, data, axis)
     wanted = add(add(before, size), after)
     if isinstance(wanted, UnknownDim):
         total = build.call("add", build.call("add", before_count, count), after_count)

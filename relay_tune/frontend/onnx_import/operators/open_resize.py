@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relay_tune.errors import FIX_SIZES, ModelError, UnsupportedOperatorError
-from relay_tune.frontend.onnx_import.build import Builder, dtype_of, rank_of, shape_of
-from relay_tune.frontend.onnx_import.open_sizes import numbers_below, size_value
+from relay_tune.frontend.onnx_import.build import Builder, dtype_of, rank_of
+from relay_tune.frontend.onnx_import.open_sizes import axis_size, numbers_below
 from relay_tune.frontend.onnx_import.operators.resize_taps import Sampling
 from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time
 from relay_tune.frontend.onnx_import.types import is_float
@@ -72,7 +72,7 @@ def resized_open(build: Builder, data: Expr, target: OpenTarget, sampling: Sampl
     if sampling.mode == "nearest" and target.repeats is not None and kind in _REPEATS:
         return build.call("repeat", data, repeats=target.repeats, axis=target.axis)
     number = _Arithmetic(build)
-    length = build.call("cast", size_value(build, shape_of(data)[target.axis]), dtype="float64")
+    length = build.call("cast", axis_size(build, data, target.axis), dtype="float64")
     last = number.of("subtract", length, 1.0)
     coordinates = _coordinates(build, target, sampling.coordinates, length)
     if sampling.mode == "nearest":

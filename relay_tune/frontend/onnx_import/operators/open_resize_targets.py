@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.build import Builder, shape_of
-from relay_tune.frontend.onnx_import.open_sizes import size_value
+from relay_tune.frontend.onnx_import.open_sizes import axis_size, size_value
 from relay_tune.frontend.onnx_import.operators.open_resize import OpenTarget
 from relay_tune.frontend.onnx_import.symbolic import vector_dims
 from relay_tune.ir.dim import UNKNOWN, Dim, UnknownDim
@@ -33,7 +33,9 @@ def targets_of_sizes(
             count = _element(build, build.call("cast", sizes, dtype="int64"), place)
         else:
             count = size_value(build, size)
-        scale = build.call("divide", _wide(build, count), _wide(build, size_value(build, old)))
+        scale = build.call(
+            "divide", _wide(build, count), _wide(build, axis_size(build, data, axis))
+        )
         yield OpenTarget(axis, size, count, scale)
 
 
@@ -59,7 +61,7 @@ def targets_of_scales(
         else:
             assert isinstance(scales, Expr)  # numbers are known of all others
             scale = _element(build, scales, place)
-        old = size_value(build, shape_of(data)[axis])
+        old = axis_size(build, data, axis)
         product = build.call("multiply", build.call("cast", old, dtype="float32"), scale)
         count = build.call("cast", build.call("floor", product), dtype="int64")
         if not isinstance(size, UnknownDim):

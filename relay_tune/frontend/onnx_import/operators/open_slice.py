@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from relay_tune.frontend.onnx_import.build import Builder, rank_of, shape_of
-from relay_tune.frontend.onnx_import.open_sizes import size_vector
+from relay_tune.frontend.onnx_import.open_sizes import axis_size, size_value
 from relay_tune.frontend.onnx_import.symbolic_rules import (
     greatest,
     is_at_least_zero,
@@ -30,9 +30,12 @@ Bounds = tuple[Dim, Dim, Dim]
 def part_of_axis(build: Builder, data: Expr, axis: int, bounds: tuple[Dim, Dim]) -> Expr:
     """The elements of an axis from one position to another, neither behind its end."""
     begin, end = bounds
-    whole: list[tuple[Dim, Dim]] = [(0, dim) for dim in shape_of(data)]
-    whole[axis] = (begin, end)
-    vectors = [size_vector(build, column) for column in zip(*whole, strict=True)]
+    zero: Expr = build.constant(0, "int64")
+    whole = [(zero, axis_size(build, data, a)) for a in range(rank_of(data))]
+    whole[axis] = (size_value(build, begin), size_value(build, end))
+    vectors = [
+        build.call("stack", build.tuple_of(column), axis=0) for column in zip(*whole, strict=True)
+    ]
     steps = build.filled((rank_of(data),), 1, "int64")
     shape = list(shape_of(data))
     shape[axis] = subtract(end, begin)

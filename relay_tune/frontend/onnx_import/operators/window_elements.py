@@ -22,7 +22,7 @@ from relay_tune.frontend.onnx_import.build import (
     static_shape,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
-from relay_tune.frontend.onnx_import.open_sizes import numbers_below
+from relay_tune.frontend.onnx_import.open_sizes import positions
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.operators.windows import (
@@ -31,7 +31,6 @@ from relay_tune.frontend.onnx_import.operators.windows import (
     spatial_rank,
     windows_of,
 )
-from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time, sizes_of
 from relay_tune.frontend.onnx_import.types import integer_range, is_float
 from relay_tune.ir.expr import Expr
 
@@ -91,16 +90,8 @@ def max_pool_with_places(node: OnnxNode, build: Builder) -> list[Expr | None]:
 
 def _channel_numbers(build: Builder, data: Expr) -> Expr:
     """The number of each channel of each example, [batch, channels, 1]."""
-    batch, channels = shape_of(data)[0], static_dim(shape_of(data)[1])
-    examples: Expr | None = None
-    if isinstance(batch, int):
-        examples = build.constant(np.arange(batch))
-    else:
-        examples = numbers_below(build, batch)
-    if examples is None:
-        count = build.call("take", sizes_of(build, data), build.constant(0), axis=0)
-        examples = range_at_run_time(build, build.constant(0), count)
-    column = build.call("expand_dims", examples, axis=1, num_newaxis=2)
+    channels = static_dim(shape_of(data)[1])
+    column = build.call("expand_dims", positions(build, data, 0), axis=1, num_newaxis=2)
     first = build.call("multiply", column, build.constant(channels))
     return build.call("add", first, build.constant(np.arange(channels).reshape(1, channels, 1)))
 

@@ -16,6 +16,7 @@ from relay_tune.frontend.onnx_import.build import (
     static_dim,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.open_sizes import positions
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.matmul import matrix_product
 from relay_tune.frontend.onnx_import.operators.microsoft.heads import (
@@ -25,7 +26,6 @@ from relay_tune.frontend.onnx_import.operators.microsoft.heads import (
     join_heads,
     length,
     part,
-    positions,
     rotated,
     split_heads,
 )

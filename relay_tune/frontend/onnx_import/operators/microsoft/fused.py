@@ -11,6 +11,7 @@ from onnx import helper
 from relay_tune.errors import UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import Builder, rank_of
 from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.open_sizes import positions
 from relay_tune.frontend.onnx_import.operators.activation import (
     hard_sigmoid,
     leaky_relu,
@@ -21,7 +22,6 @@ from relay_tune.frontend.onnx_import.operators.activation import (
 from relay_tune.frontend.onnx_import.operators.convolution import translate_conv
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.matmul import matrix_product, translate_gemm
-from relay_tune.frontend.onnx_import.operators.microsoft.heads import positions
 from relay_tune.frontend.onnx_import.operators.normalization import (
     translate_layer_normalization,
     translate_rms_normalization,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from relay_tune.errors import ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import Builder, dtype_of, shape_of, static_dim
 from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.open_sizes import positions
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.microsoft.attention import (
     LOWEST,
@@ -16,7 +17,6 @@ from relay_tune.frontend.onnx_import.operators.microsoft.heads import (
     join_heads,
     length,
     part,
-    positions,
     repeated_heads,
     rotated,
     split_heads,

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from math import sqrt
 
-import numpy as np
-
 from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.build import Builder, dtype_of, rank_of, shape_of, static_dim
-from relay_tune.frontend.onnx_import.open_sizes import numbers_below
+from relay_tune.frontend.onnx_import.open_sizes import axis_size
 from relay_tune.frontend.onnx_import.operators.activation import scaled
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.matmul import matrix_product
-from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time, sizes_of
 from relay_tune.ir.expr import Expr
 
 COPY, JOIN = 0, -3
@@ -46,20 +43,9 @@ def after(build: Builder, past: Expr | None, new: Expr) -> Expr:
     return build.call("concatenate", build.tuple_of((past, new)), axis=2)
 
 
-def positions(build: Builder, data: Expr, axis: int) -> Expr:
-    """0, 1, ... along an axis of a tensor, int64."""
-    size = shape_of(data)[axis]
-    if isinstance(size, int):
-        return build.constant(np.arange(size))
-    numbers = numbers_below(build, size)
-    if numbers is not None:
-        return numbers
-    return range_at_run_time(build, build.constant(0), length(build, data, axis))
-
-
 def length(build: Builder, data: Expr, axis: int = 2) -> Expr:
     """The size of an axis of a tensor, a scalar: of the sequence of heads."""
-    return build.call("take", sizes_of(build, data), build.constant(axis), axis=0)
+    return axis_size(build, data, axis)
 
 
 def repeated_heads(build: Builder, data: Expr, heads: int) -> Expr:
