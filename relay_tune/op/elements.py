@@ -116,6 +116,18 @@ def index_from_end(index: Scalar, size: int) -> Scalar:
     return position + binary("and", binary("shr", position, 63), size)
 
 
+def index_inside(index: Scalar, size: int) -> Scalar:
+    """An index of -size .. size-1 from data, counted from the front; others give any index inside.
+
+    One comparison is enough: as an unsigned number what is negative still lies beyond the end.
+    """
+    position = cast(index_from_end(index, size), "uint64")
+    last: Scalar = literal(max(size, 1) - 1, "uint64")
+    if is_symbolic(size):
+        last = cast(binary("max", literal(size - 1, INDEX), 0), "uint64")
+    return cast(binary("min", position, last), INDEX)
+
+
 def all_of(conditions: Sequence[Scalar]) -> Scalar:
     """Whether all conditions hold; true for none."""
     result: Scalar | None = None

@@ -26,9 +26,9 @@ from relay_tune.errors import IndexRangeError
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, elementwise, integer_shape, number
-from relay_tune.op.reduction_axes import Reduction, finished
+from relay_tune.op.reduction_axes import Reduction
 from relay_tune.tensor.expression import INDEX, Scalar, binary, cast
-from relay_tune.tensor.tensor import compute
+from relay_tune.tensor.tensor import Computed, compute
 from relay_tune.typing.relations.indexing import check_indices as check_relation
 from relay_tune.typing.relations.indexing import index_extent as extent_relation
 
@@ -107,26 +107,36 @@ def require_indices(indices: Array, sizes: tuple[int, ...], axis: int | None, su
             raise index_error(index_message(subject), index_of(extent), size)
 
 
-def _code(index: Scalar) -> Scalar:
-    """The extent of an index, in 32 bits where they hold it: vectors hold twice as many then."""
+def _signed(index: Scalar) -> Scalar:
+    """An index as int32 where that holds it, so that vectors hold twice as many, or int64."""
     if index.dtype == "uint64":
         index = binary("min", index, number(FARTHEST, "uint64"))
-    signed = "int32" if index.dtype in _SHORT else INDEX
-    wide, last = cast(index, signed), 31 if signed == "int32" else 63
-    code = binary("xor", binary("shl", wide, 1), binary("shr", wide, last))
-    return cast(code, f"u{signed}")
+    return cast(index, "int32" if index.dtype in _SHORT else INDEX)
 
 
 def _extent(attributes: IndexExtentAttributes, inputs: Any, types: Any) -> list[Any]:
     (indices,) = inputs
     kept = None if attributes.axis is None else attributes.axis % indices.rank
     reduction = Reduction(indices, [n for n in range(indices.rank) if n != kept])
+    shape = integer_shape(types[0])
 
-    def element(*output: Scalar) -> Scalar:
-        return reduction.reduce("max", _code(reduction.load(output)))
+    def end(operation: str) -> Computed:
+        return compute(
+            f"index_{operation}",
+            shape,
+            lambda *output: reduction.reduce(operation, _signed(reduction.load(output))),
+        )
 
-    found = compute("index_extent", integer_shape(types[0]), element)
-    return [finished("index_extent", found, "uint64")]
+    return [elementwise("index_extent", shape, [end("max"), end("min")], _extent_of)]
+
+
+def _extent_of(greatest: Scalar, least: Scalar) -> Scalar:
+    """The extent of the farther one of the greatest and the least index."""
+    zero = number(0, INDEX)
+    above = binary("max", cast(greatest, INDEX), zero)
+    below = binary("max", binary("xor", cast(least, INDEX), number(-1, INDEX)), zero)
+    above, below = (binary("shl", cast(side, "uint64"), 1) for side in (above, below))
+    return binary("max", above, below + 1)
 
 
 def _extent_reference(attributes: IndexExtentAttributes, indices: Array) -> Array:

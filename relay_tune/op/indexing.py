@@ -19,7 +19,7 @@ from relay_tune.op.elements import (
     Array,
     broadcast_load,
     clamp_index,
-    index_from_end,
+    index_inside,
     load_at,
     moved,
 )
@@ -77,7 +77,7 @@ def _take_position(mode: str, index: Scalar, size: int) -> Scalar:
         case "wrap":
             return binary("floormod", cast(index, INDEX), size)
         case "raise":
-            return clamp_index(index_from_end(index, size), size)
+            return index_inside(index, size)
         case _:
             return clamp_index(index, size)
 
@@ -113,9 +113,13 @@ def _positions(mode: str, indices: Array, size: int) -> Array:
 
 
 def _from_end(indices: Array, size: int) -> Array:
-    """Indices, of which negative ones count from the end, as the kernels read them."""
+    """Indices, of which negative ones count from the end, as the kernels read them.
+
+    The program has been told about others (`check_indices`); kernels read the last element there.
+    """
     wide = indices.astype(np.int64)
-    return np.clip(np.where(wide < 0, wide + size, wide), 0, size - 1)
+    front = np.where(wide < 0, wide + size, wide).astype(np.uint64)
+    return np.minimum(front, np.uint64(max(size, 1) - 1)).astype(np.int64)
 
 
 def _take_reference(attributes: TakeAttributes, data: Array, indices: Array) -> Array:
@@ -140,7 +144,7 @@ def _gather(attributes: GatherAttributes, inputs: Any, types: Any) -> list[Any]:
 
     def place(*output: Scalar) -> list[Scalar]:
         size = data.shape[axis]
-        position = clamp_index(index_from_end(load_at(indices, output), size), size)
+        position = index_inside(load_at(indices, output), size)
         return [*output[:axis], position, *output[axis + 1 :]]
 
     return [moved("gather", types[0], data, place)]
@@ -161,7 +165,7 @@ def _gather_nd(attributes: GatherNdAttributes, inputs: Any, types: Any) -> list[
     def place(*output: Scalar) -> list[Scalar]:
         positions = output[: indices.rank - 1]
         coordinates = [
-            clamp_index(index_from_end(indices[(n, *positions)], size), size)
+            index_inside(indices[(n, *positions)], size)
             for n, size in enumerate(data.shape[batch : batch + indices.shape[0]])
         ]
         return [*output[:batch], *coordinates, *output[indices.rank - 1 :]]
@@ -187,7 +191,7 @@ def _advanced_index(attributes: Any, inputs: Any, types: Any) -> list[Any]:
 
     def place(*output: Scalar) -> list[Scalar]:
         chosen = [
-            clamp_index(index_from_end(broadcast_load(index, output[:rank]), size), size)
+            index_inside(broadcast_load(index, output[:rank]), size)
             for index, size in zip(indices, data.shape, strict=False)
         ]
         return [*chosen, *output[rank:]]
