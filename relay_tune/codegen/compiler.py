@@ -14,6 +14,7 @@ from functools import cache
 import llvmlite.binding as llvm
 
 from relay_tune.codegen.kernels.kernel_writer import write_kernel
+from relay_tune.codegen.llvm_modules import parsed_module, run_passes
 from relay_tune.codegen.processor_features import uses_matrix_registers
 from relay_tune.codegen.target import Target, initialize_llvm
 from relay_tune.errors import BuildError
@@ -56,8 +57,8 @@ def compile_text(text: str, target: Target) -> bytes:
     """The object file of an LLVM module; raises BuildError if LLVM rejects it."""
     machine = _target_machine(target, True)
     try:
-        module = llvm.parse_assembly(text)
-        return bytes(machine.emit_object(module))
+        with parsed_module(text) as module:
+            return bytes(machine.emit_object(module))
     except RuntimeError as error:
         raise _rejected(error) from error
 
@@ -66,11 +67,10 @@ def compile_optimized(text: str, target: Target) -> bytes:
     """The object file of an LLVM module that is no kernel: LLVM's own passes run over it."""
     llvm.initialize_native_asmparser()  # stacks are switched in assembly
     machine = _target_machine(target, True)
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
     try:
-        module = llvm.parse_assembly(text)
-        builder.getModulePassManager().run(module, builder)
-        return bytes(machine.emit_object(module))
+        with parsed_module(text) as module:
+            run_passes(module, machine, 2)
+            return bytes(machine.emit_object(module))
     except RuntimeError as error:
         raise _rejected(error) from error
 

@@ -15,6 +15,7 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
+from relay_tune.codegen.llvm_modules import parsed_module, run_passes
 from relay_tune.codegen.target import initialize_llvm
 
 
@@ -39,10 +40,9 @@ def _asked(triple: str, cpu: str, given: str, candidates: Sequence[str]) -> set[
     lines = [f'target triple = "{triple}"']
     for number, name in enumerate(candidates):
         lines += _pair(number, cpu, given, ",".join(filter(None, (given, f"-{name}"))))
-    module = llvm.parse_assembly("\n".join(lines), llvm.create_context())
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
-    builder.getModulePassManager().run(module, builder)
-    text = str(module)
+    with parsed_module("\n".join(lines)) as module:
+        run_passes(module, machine, 1)
+        text = str(module)
     return {name for number, name in enumerate(candidates) if f" @whole{number}(" in text}
 
 
