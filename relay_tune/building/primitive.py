@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from relay_tune.building.open_primitives import USUAL_EXAMPLE, Example, open_program
-from relay_tune.first_order.open_primitive import OpenPrimitive, SizeSource
+from relay_tune.first_order.open_primitive import OpenPrimitive
+from relay_tune.first_order.size_naming import SizeSource
 from relay_tune.op.lower import TensorProgram
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.schedule.plan import Plan

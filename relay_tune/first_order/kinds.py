@@ -71,6 +71,13 @@ def component_types(type_: Type) -> Iterator[Type]:
             yield current
 
 
+def tensors_of(type_: Type) -> Iterator[TensorType]:
+    """The tensors in the type of an input or a result of a primitive, in order."""
+    for part in component_types(type_):
+        assert isinstance(part, TensorType)  # a primitive takes and gives nothing else
+        yield part
+
+
 def kinds_of(type_: Type) -> tuple[Kind, ...]:
     """The kinds of the components of a value; NoNativeCodeError where there are none."""
     return tuple(_kind(component) for component in component_types(type_))

@@ -16,15 +16,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from relay_tune.errors import NoNativeCodeError, TypeInferenceError
-from relay_tune.first_order.kinds import function_type
+from relay_tune.first_order.kinds import function_type, tensors_of
 from relay_tune.first_order.open_primitive import (
     OpenPrimitive,
-    SizeSource,
     is_open_primitive,
     open_primitive,
     retyped,
-    tensors_of,
 )
+from relay_tune.first_order.size_naming import SizeSource
 from relay_tune.ir.dim import Dim, Symbol, UnknownDim
 from relay_tune.ir.expr import Function
 from relay_tune.ir.types import TensorType, TupleType, Type
