@@ -20,7 +20,7 @@ from itertools import count, islice
 from benchmarks.fuzzing import odd_networks, odd_values
 from benchmarks.fuzzing.apart import run_apart
 from benchmarks.fuzzing.networks import KINDS
-from benchmarks.fuzzing.odd_cases import CASES
+from benchmarks.fuzzing.odd_cases.table import CASES
 
 NETWORK_SHARE = 10
 """Every tenth case is a network."""

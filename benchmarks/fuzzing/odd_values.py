@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.fuzzing.odd_cases import CASES, Case, Draw, Operand
+from benchmarks.fuzzing.odd_cases.case import Case, Draw, Operand
+from benchmarks.fuzzing.odd_cases.table import CASES
 from relay_tune.ir.expr import Expr, Function, Tuple, Var, constant
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator, find_operator

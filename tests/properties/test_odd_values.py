@@ -11,7 +11,8 @@ import pytest
 import relay_tune.op  # noqa: F401  registers all operators
 from benchmarks.fuzz_odd_values import cases
 from benchmarks.fuzzing import odd_networks, odd_values
-from benchmarks.fuzzing.odd_cases import CASES, Case
+from benchmarks.fuzzing.odd_cases.case import Case
+from benchmarks.fuzzing.odd_cases.table import CASES
 from benchmarks.fuzzing.odd_values import Place, with_element
 from relay_tune.ir.operator import operators
 

@@ -1,0 +1,1 @@
+"""Random calls of every operator that computes with floats, by family."""
