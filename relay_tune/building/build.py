@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from relay_tune.arguments import function_argument
 from relay_tune.building.assemble import assemble
@@ -29,8 +30,9 @@ from relay_tune.remembered import results_for_one_build
 from relay_tune.runtime.model import Model, Shapes
 from relay_tune.runtime.program_model import ProgramModel, open_inputs
 from relay_tune.runtime.threads import thread_count
+from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.fix_input_shapes import FixInputShapes
-from relay_tune.transform.pipeline import default_pipeline
+from relay_tune.transform.pipeline import PipelineOptions, default_pipeline
 from relay_tune.typing.infer import infer_types
 
 Report = Callable[[str], None]
@@ -42,6 +44,7 @@ def build(
     *,
     target: str | Target = "native",
     threads: int | None = None,
+    accuracy: Accuracy = Accuracy.FAST,
     schedules: ChooseSchedule | None = None,
     report: Report | None = None,
     sizes: Sequence[int] = USUAL_SIZES,
@@ -55,6 +58,7 @@ def build(
         module: the program, typed or not, as the user gave it.
         target: `native`, or `TRIPLE[:CPU[:+feature,...]]`.
         threads: how many threads the code is made for; by default all processors of this process.
+        accuracy: of the algorithms that `schedules` gives, by whose costs layouts are chosen.
         schedules: gives the schedule of a primitive, or None for the default one.
         report: is told what is being compiled.
         sizes: sizes of open dimensions for which products with weights get code of their own, with
@@ -64,61 +68,70 @@ def build(
     has no such code, code is made when inputs of new shapes first come, and `report` is told why.
     Raises BuildError where the program has no native form, TypeInferenceError where it has no type.
     """
-    chosen = target_argument(target)
-    count = thread_count(threads)
+    compilation = _Compilation(
+        target_argument(target),
+        thread_count(threads),
+        accuracy,
+        schedules,
+        _logged(function_argument(_silent if report is None else report, "report")),
+        sizes,
+    )
     typed = infer_types(module)
-    tell = _logged(function_argument(_silent if report is None else report, "report"))
     if not is_network(typed):
-        return _program_model(typed, chosen, count, schedules, tell, sizes)
+        return _program_model(typed, compilation)
     types = _input_types(typed.main)
     if all(is_static(type_) for type_ in types.values()):
-        return Model.from_program(compile_module(typed, chosen, count, schedules, tell))
+        return Model.from_program(_compiled_network(typed, compilation))
 
     def compile_for(shapes: Shapes) -> CompiledProgram:
         fixed = FixInputShapes(dict(zip(types, shapes, strict=True)))(typed)
-        return compile_module(fixed, chosen, count, schedules, tell)
+        return _compiled_network(fixed, compilation)
 
-    general = _for_all_sizes(typed, chosen, count, schedules, tell, sizes)
-    return Model(types, output_types(typed), count, compile_for, general)
+    general = _for_all_sizes(typed, compilation)
+    return Model(types, output_types(typed), compilation.threads, compile_for, general)
 
 
-def _program_model(
-    typed: Module,
-    target: Target,
-    threads: int,
-    schedules: ChooseSchedule | None,
-    report: Report,
-    sizes: Sequence[int],
-) -> ProgramModel:
+@dataclass(frozen=True, slots=True)
+class _Compilation:
+    """How the code of one build is made; the fields are the arguments of `build`."""
+
+    target: Target
+    threads: int
+    accuracy: Accuracy
+    schedules: ChooseSchedule | None
+    report: Report
+    sizes: Sequence[int]
+
+    def program(self, typed: Module, sizes: Sequence[int] = USUAL_SIZES) -> CompiledFunctions:
+        """The compiled program of a typed module, with code of its own for some sizes."""
+        module = program_module(typed, self.accuracy)
+        return compile_program(
+            module, self.target, self.threads, self.schedules, self.report, sizes
+        )
+
+
+def _program_model(typed: Module, compilation: _Compilation) -> ProgramModel:
     def compile_for(shapes: Mapping[str, tuple[int, ...]]) -> CompiledFunctions:
-        fixed = infer_types(FixInputShapes(shapes)(typed))
-        return compile_program(program_module(fixed), target, threads, schedules, report)
+        return compilation.program(infer_types(FixInputShapes(shapes)(typed)))
 
     type_ = function_type(typed.main)
     inputs = {param.name: t for param, t in zip(typed.main.params, type_.params, strict=True)}
     outputs = named_outputs(typed, type_.result)
     if not open_inputs(inputs):
-        module = program_module(typed)
-        compiled = compile_program(module, target, threads, schedules, report, sizes)
+        compiled = compilation.program(typed, compilation.sizes)
         return ProgramModel(inputs, outputs, compile_for, compiled)
-    general = _for_all_sizes(typed, target, threads, schedules, report, sizes)
+    general = _for_all_sizes(typed, compilation)
     return ProgramModel(inputs, outputs, compile_for, general)
 
 
-def _for_all_sizes(
-    typed: Module,
-    target: Target,
-    threads: int,
-    schedules: ChooseSchedule | None,
-    report: Report,
-    sizes: Sequence[int],
-) -> CompiledFunctions | None:
+def _for_all_sizes(typed: Module, compilation: _Compilation) -> CompiledFunctions | None:
     """Code for all sizes of the inputs, or None where an operator has none."""
     try:
-        module = program_module(with_named_sizes(typed))
-        return compile_program(module, target, threads, schedules, report, sizes)
+        return compilation.program(with_named_sizes(typed), compilation.sizes)
     except NoNativeCodeError as error:
-        report(f"There is no code for all sizes, it is made for those that come: {error}")
+        compilation.report(
+            f"There is no code for all sizes, it is made for those that come: {error}"
+        )
         return None
 
 
@@ -127,15 +140,11 @@ def _input_types(main: Function) -> dict[str, TensorType]:
 
 
 @results_for_one_build()
-def compile_module(
-    module: Module,
-    target: Target,
-    threads: int,
-    schedules: ChooseSchedule | None = None,
-    report: Report | None = None,
-) -> CompiledProgram:
+def _compiled_network(module: Module, compilation: _Compilation) -> CompiledProgram:
     """The compiled program of a module with static shapes."""
-    return compile_fused(default_pipeline()(module), target, threads, schedules, report)
+    fused = default_pipeline(PipelineOptions(accuracy=compilation.accuracy))(module)
+    target, threads = compilation.target, compilation.threads
+    return compile_fused(fused, target, threads, compilation.schedules, compilation.report)
 
 
 def compile_fused(

@@ -15,6 +15,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import FuncType, TensorType, TupleType, Type
+from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.infer import InferTypes
 from relay_tune.transform.language.inline_local import InlineLocal
 from relay_tune.transform.language.propagate_constants import PropagateConstants
@@ -38,9 +39,11 @@ def is_network(typed: Module) -> bool:
     return not any(_is_open(node.type) for node in nodes)
 
 
-def fused_module(typed: Module) -> Module:
+def fused_module(typed: Module, accuracy: Accuracy = Accuracy.FAST) -> Module:
     """A typed module after all passes, as it is built."""
-    return default_pipeline()(typed) if is_network(typed) else program_module(typed)
+    if is_network(typed):
+        return default_pipeline(PipelineOptions(accuracy=accuracy))(typed)
+    return program_module(typed, accuracy)
 
 
 def kernel_functions(fused: Module) -> list[Function]:
@@ -67,9 +70,9 @@ def program_kernels(program: FirstOrderProgram) -> Iterator[Function]:
         yield from batches.values()
 
 
-def program_module(typed: Module) -> Module:
+def program_module(typed: Module, accuracy: Accuracy = Accuracy.FAST) -> Module:
     """The fused module of a program, every node typed."""
-    pipeline = default_pipeline(PipelineOptions(slice_views=False))
+    pipeline = default_pipeline(PipelineOptions(slice_views=False, accuracy=accuracy))
     return InferTypes()(pipeline(PropagateConstants()(InlineLocal()(Specialize()(typed)))))
 
 

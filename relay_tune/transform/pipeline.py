@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from relay_tune.arguments import did_you_mean, instance_of
 from relay_tune.errors import BuildError, IndexRangeError, InputError, RelayError
 from relay_tune.ir.module import Module
+from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.branches.divide_products import DivideProducts
 from relay_tune.transform.branches.repeat_slices import RepeatSlices
 from relay_tune.transform.branches.sink_bindings import SinkBindings
@@ -79,12 +80,14 @@ class PipelineOptions:
         maximum_group_size: the most operator calls in one kernel.
         explicit_padding: whether producers write the padding that consumers need.
         slice_views: whether slices can be views of planned memory.
+        accuracy: of the algorithms that kernels may use, where their costs are estimated.
     """
 
     layout: str = "cost"
     maximum_group_size: int = 64
     explicit_padding: bool = True
     slice_views: bool = True
+    accuracy: Accuracy = Accuracy.FAST
 
 
 def default_pipeline(options: PipelineOptions | None = None) -> Pipeline:
@@ -107,7 +110,7 @@ def default_pipeline(options: PipelineOptions | None = None) -> Pipeline:
             ToGraphNormalForm(),
             SinkBindings(),
             DivideProducts(),
-            ChooseLayout(chosen.layout),
+            ChooseLayout(chosen.layout, accuracy=chosen.accuracy),
             FoldConstants(),
             SimplifyExpression(),
             *padding,

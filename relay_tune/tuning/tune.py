@@ -113,7 +113,7 @@ def _tuned(
     progress: Progress,
 ) -> TuningResult:
     """The result of a run for checked arguments."""
-    fused = fused_module(infer_types(module))
+    fused = fused_module(infer_types(module), accuracy)
     tasks = extract_tasks(fused, accuracy)
     scope = Scope(target.key, threads, CODE_VERSION)
     marks = RunningMarks(log, scope)

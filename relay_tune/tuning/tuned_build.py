@@ -100,5 +100,11 @@ def build(
         return default_schedule(key.digest, allowed, machine, count)
 
     return build_model(
-        module, target=chosen, threads=count, schedules=schedules, report=report, sizes=sizes
+        module,
+        target=chosen,
+        threads=count,
+        accuracy=wanted,
+        schedules=schedules,
+        report=report,
+        sizes=sizes,
     )

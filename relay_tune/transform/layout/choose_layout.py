@@ -21,6 +21,7 @@ from relay_tune.ir.expr import Call, Expr, Tuple
 from relay_tune.ir.module import Module
 from relay_tune.ir.provenance import made_for
 from relay_tune.ir.traversal import children, post_order, rebuild
+from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.machine import Machine
 from relay_tune.transform.layout import (
     convolution_rule,
@@ -63,11 +64,13 @@ class ChooseLayout:
         layout: "cost" (channels last where that costs least), "NHWC" (channels last for every
             convolution) or "NCHW" (no change).
         machine: that costs are estimated for.
+        accuracy: of the algorithms whose costs are estimated.
     """
 
     name: ClassVar[str] = "choose_layout"
     layout: str = "cost"
     machine: Machine = ROUNDED_MACHINE
+    accuracy: Accuracy = Accuracy.FAST
 
     def __post_init__(self) -> None:
         if self.layout not in ("cost", "NHWC", "NCHW"):
@@ -85,7 +88,8 @@ class ChooseLayout:
         wanted = convolution_rule.read_by_convolutions(nodes, _follows)
         if not any(_is_convolution(node) for node in nodes):
             return body
-        versions = Versions(self.machine if self.layout == "cost" else None, wanted)
+        machine = self.machine if self.layout == "cost" else None
+        versions = Versions(machine, self.accuracy, wanted)
         for node in nodes:
             with made_for(node.span):
                 versions.existing[node] = _versions_of(node, versions)

@@ -104,21 +104,21 @@ def _costs_less_channels_first(call_: Call, versions: Versions) -> bool:
     converted = _variable("data", moved.type)
     factor = weight if isinstance(weight, Constant) else _variable("w", weight.type)
 
-    def cycles(read: Var, body: Expr) -> float:
-        params = (read, factor) if isinstance(factor, Var) else (read,)
-        return kernel_cycles(params, body, machine)
+    def cycles(params: tuple[Expr, ...], body: Expr) -> float:
+        variables = tuple(param for param in params if isinstance(param, Var))
+        return kernel_cycles(variables, body, machine, versions.accuracy)
 
     channels_last = _channels_last(call_, converted, factor)
     if call_ in versions.wanted_channels_last:
-        first = cycles(image, _writing_channels_last(call_, image, factor))
-        last = cycles(converted, channels_last)
+        first = cycles((image, factor), _writing_channels_last(call_, image, factor))
+        last = cycles((converted, factor), channels_last)
     else:
-        first = cycles(image, recall(call_, (image, factor)))
-        last = cycles(converted, to_channels_first(channels_last))
+        first = cycles((image, factor), recall(call_, (image, factor)))
+        last = cycles((converted, factor), to_channels_first(channels_last))
     if not versions.has(data, Version.ORIGINAL):
-        first += kernel_cycles((converted,), to_channels_first(converted), machine)
+        first += cycles((converted,), to_channels_first(converted))
     if not versions.has(data, Version.CHANNELS_LAST):
-        last += kernel_cycles((image,), moved, machine)
+        last += cycles((image,), moved)
     return first <= last
 
 

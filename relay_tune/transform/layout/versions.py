@@ -12,6 +12,7 @@ from enum import Enum
 import numpy as np
 
 from relay_tune.ir.expr import Constant, Expr, Tuple
+from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.machine import Machine
 from relay_tune.transform.matching import rank, shape_code, static_shape
 from relay_tune.transform.typed import call, constant_of, reshape, tuple_of
@@ -34,12 +35,14 @@ class Versions:
 
     Attributes:
         machine: that costs are estimated for; None where everything goes channels last.
+        accuracy: of the algorithms whose costs are estimated.
         wanted_channels_last: original nodes that a convolution reads, perhaps by way of others.
         existing: by original node.
         unflattened: the channels-last shape that a flattened value came from, as reshape takes it.
     """
 
     machine: Machine | None = None
+    accuracy: Accuracy = Accuracy.FAST
     wanted_channels_last: frozenset[Expr] = frozenset()
     existing: dict[Expr, dict[Version, Expr]] = field(default_factory=dict)
     unflattened: dict[Expr, tuple[int, ...]] = field(default_factory=dict)
