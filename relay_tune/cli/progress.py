@@ -56,7 +56,7 @@ class LineProgress:
             case TaskFinished():
                 return f"done: {event.title}: {time_text(event.best)}, {event.reason}"
             case CostModelFailed():
-                return f"the cost model is given up: {event.message}"
+                return str(event)
             case PhaseStarted():
                 return f"{event} ..." if event.done == 0 else ""
             case TaskStarted():

@@ -61,7 +61,7 @@ class LiveProgress:
                 best = time_text(event.best)
                 self._console.print(f"done: {event.title}: {best}, {event.reason}", markup=False)
             case CostModelFailed():
-                self._console.print(f"cost model given up: {event.message}", markup=False)
+                self._console.print(str(event), markup=False)
         self._live.update(self._table(), refresh=True)
 
     def _table(self) -> Table:

@@ -9,6 +9,7 @@ programs                       a program with control flow as one LLVM module
 direct                         calls from Python as native functions
 native_runtime                 the thread pool, part of every program
 compiler, compiler_pool        text to machine code, here or in worker processes; compile_worker
+compiled_code                  what every compiled program has
 export, linking                a network as a shared library; library_header, library_text
 machine_code, compiler_runtime functions of a library that no IR of ours or no system has
 limit_loops, arithmetic_loops  loops that measure the machine; matrix_loop

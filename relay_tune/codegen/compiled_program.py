@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from relay_tune.codegen.constants import Constants
+from relay_tune.codegen.compiled_code import CompiledCode
 from relay_tune.codegen.index_checks import ProgramCheck
 from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.codegen.main_function import KernelCall
-from relay_tune.codegen.target import Target
 from relay_tune.ir.types import TensorType
 
 MAIN_SYMBOL = "relay_tune_main"
@@ -37,30 +36,20 @@ class ProgramStep:
     nodes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class CompiledProgram:
-    """All that is needed to run a program in this process or to link it into a library.
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class CompiledProgram(CompiledCode):
+    """The compiled code of a network; its main function is `MAIN_SYMBOL`.
 
     Attributes:
-        target: the machine that the code is for.
-        features: what the code asks of the processor.
-        threads: how many threads the schedules were made for.
         inputs: the types of the inputs by name, shapes static.
         outputs: the types of the outputs by name.
-        objects: object files: the kernels and the main function `MAIN_SYMBOL`.
-        constants: the bytes of all constants, made when they are wanted.
         workspace_bytes: memory that a run needs for intermediate tensors.
         steps: the primitives in the order in which they run.
         checks: of indices; where there are some, objects have the function `STATUS_SYMBOL`.
     """
 
-    target: Target
-    features: tuple[str, ...]
-    threads: int
     inputs: Mapping[str, TensorType]
     outputs: Mapping[str, TensorType]
-    objects: tuple[bytes, ...]
-    constants: Constants
     workspace_bytes: int
     steps: tuple[ProgramStep, ...]
     checks: tuple[ProgramCheck, ...] = ()

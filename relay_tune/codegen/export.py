@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from relay_tune.arguments import unwritable
+from relay_tune.codegen.compiled_code import CompiledCode
 from relay_tune.codegen.compiled_program import CompiledProgram
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.compiler_runtime import compiler_runtime_text
-from relay_tune.codegen.constants import Constants
 from relay_tune.codegen.library_header import library_header
 from relay_tune.codegen.library_text import CONSTANTS_SYMBOL, library_text
 from relay_tune.codegen.linking.shared_object import (
@@ -43,24 +43,18 @@ FOREIGN_SUFFIXES = (".dll", ".dylib", ".exe", ".lib", ".pyd", ".a", ".o")
 """Of files that are no shared libraries of Linux."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class LibraryContents:
-    """What a library consists of, beside the native runtime.
+@dataclass(frozen=True, slots=True)
+class LibraryTexts:
+    """What a library has beside its code and the native runtime.
 
     Attributes:
-        target: the machine that it is for.
-        objects: object files.
         interface: the LLVM module of the functions that callers see; it runs before it is known
             what the processor can do.
-        constants: the weights.
         header: the C header.
         metadata: what a loader has to know, as JSON.
     """
 
-    target: Target
-    objects: tuple[bytes, ...]
     interface: str
-    constants: Constants
     header: str
     metadata: str
 
@@ -73,18 +67,17 @@ def export_library(program: CompiledProgram, path: Path) -> None:
     half-written.
     """
     name = c_name(path.stem)
-    contents = LibraryContents(
-        target=program.target,
-        objects=program.objects,
-        interface=library_text(program, name),
-        constants=program.constants,
-        header=library_header(program, name),
-        metadata=metadata_text(program, name),
+    texts = LibraryTexts(
+        library_text(program, name),
+        library_header(program, name),
+        metadata_text(
+            program, name, inputs=_described(program.inputs), outputs=_described(program.outputs)
+        ),
     )
-    publish(path, name, contents)
+    publish(path, name, program, texts)
 
 
-def publish(path: Path, name: str, contents: LibraryContents) -> None:
+def publish(path: Path, name: str, code: CompiledCode, texts: LibraryTexts) -> None:
     """Write a library, whose functions begin with `name`, and its header, or neither."""
     header = header_of(path)
     for file in (path, header):
@@ -93,22 +86,21 @@ def publish(path: Path, name: str, contents: LibraryContents) -> None:
                 f"{file} cannot be written: it is no regular file.",
                 remedy="Name a new file, or one that may be replaced.",
             )
-    check_library_target(contents.target.triple)
-    family = architecture(contents.target.triple)
-    constants = contents.constants
-    weights = Weights(CONSTANTS_SYMBOL, constants.size, constants.pieces)
-    names = LibraryNames(path.name, (f"{name}_*",), contents.metadata.encode())
+    check_library_target(code.target.triple)
+    family = architecture(code.target.triple)
+    weights = Weights(CONSTANTS_SYMBOL, code.constants.size, code.constants.pieces)
+    names = LibraryNames(path.name, (f"{name}_*",), texts.metadata.encode())
     images = [
-        *contents.objects,
-        plain_object(contents.interface, contents.target),
-        plain_object(runtime_text(contents.target.triple), contents.target),
+        *code.objects,
+        plain_object(texts.interface, code.target),
+        plain_object(runtime_text(code.target.triple), code.target),
     ]
-    images += _compiler_runtime(images, contents.target)
+    images += _compiler_runtime(images, code.target)
     try:
         with new_files(path, permissions=0o777) as (library,):
             write_shared_object(library, images, weights, names, family, machine_code(family))
             with new_files(header) as (text,):
-                text.write(contents.header.encode())
+                text.write(texts.header.encode())
     except OSError as error:
         raise unwritable(path, error) from error
 
@@ -152,18 +144,17 @@ def c_name(stem: str) -> str:
     return f"model_{name}" if not name or name[0].isdigit() else name
 
 
-def metadata_text(program: CompiledProgram, name: str) -> str:
-    """What a loader has to know, as JSON."""
+def metadata_text(code: CompiledCode, name: str, **described: object) -> str:
+    """What a loader has to know, as JSON: that of all libraries, and what `described` says."""
     return json.dumps(
         {
             "format": METADATA_FORMAT,
             "name": name,
-            "triple": program.target.triple,
-            "target": str(program.target),
-            "features": program.features,
-            "threads": program.threads,
-            "inputs": _described(program.inputs),
-            "outputs": _described(program.outputs),
+            "triple": code.target.triple,
+            "target": str(code.target),
+            "features": code.features,
+            "threads": code.threads,
+            **described,
         }
     )
 

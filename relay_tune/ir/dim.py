@@ -56,6 +56,17 @@ UNKNOWN = UnknownDim()
 Dim = int | Symbol | Polynomial | UnknownDim
 
 
+def size_label(dim: Dim) -> int | str | None:
+    """A size as other formats write it: a number, the text of symbols, or None for `?`."""
+    match dim:
+        case int():
+            return dim
+        case UnknownDim():
+            return None
+        case _:
+            return str(dim)
+
+
 def _term(product: tuple[Atom, ...], factor: int) -> str:
     names = [str(atom) for atom in product]
     if factor != 1 or not names:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from relay_tune.arguments import did_you_mean
 from relay_tune.errors import InputError
-from relay_tune.ir.dim import Dim, UnknownDim
+from relay_tune.ir.dim import size_label
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.typing.type_text import type_text
 
@@ -65,14 +65,4 @@ def _node_arg(name: str, type_: Type) -> NodeArg:
     if not isinstance(type_, TensorType):
         return NodeArg(name, [], type_text(type_))
     element = _ELEMENTS.get(type_.dtype, type_.dtype)
-    return NodeArg(name, [_size(dim) for dim in type_.shape], f"tensor({element})")
-
-
-def _size(dim: Dim) -> int | str | None:
-    match dim:
-        case int():
-            return dim
-        case UnknownDim():
-            return None
-        case _:
-            return str(dim)
+    return NodeArg(name, [size_label(dim) for dim in type_.shape], f"tensor({element})")

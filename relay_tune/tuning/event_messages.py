@@ -48,4 +48,4 @@ def event_message(event: Event) -> tuple[int, str]:
         case PhaseStarted():
             return logging.INFO, str(event)
         case CostModelFailed():
-            return logging.WARNING, f"the cost model is given up: {event.message}"
+            return logging.WARNING, str(event)

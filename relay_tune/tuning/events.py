@@ -89,6 +89,9 @@ class CostModelFailed:
 
     message: str
 
+    def __str__(self) -> str:
+        return f"the cost model is given up: {self.message}"
+
 
 @dataclass(frozen=True, slots=True)
 class PhaseStarted:

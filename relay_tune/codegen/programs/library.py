@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from relay_tune.codegen.export import METADATA_FORMAT, LibraryContents, c_name, publish
+from relay_tune.codegen.export import LibraryTexts, c_name, metadata_text, publish
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.library_header import program_header
 from relay_tune.codegen.programs.library_text import program_library_text
@@ -20,36 +19,21 @@ INTERFACE_PARAMETER = "main"
 def export_program(program: CompiledFunctions, path: Path) -> None:
     """Write `path` and, beside it, the header with the suffix `.h`; errors as `export_library`."""
     name = c_name(path.stem)
-    contents = LibraryContents(
-        target=program.target,
-        objects=program.objects,
-        interface=program_library_text(program, name),
-        constants=program.constants,
-        header=program_header(program, name),
-        metadata=_metadata(program, name),
+    metadata = metadata_text(program, name, kind=PROGRAM_KIND, **_described(program))
+    texts = LibraryTexts(
+        program_library_text(program, name), program_header(program, name), metadata
     )
-    publish(path, name, contents)
+    publish(path, name, program, texts)
 
 
-def _metadata(program: CompiledFunctions, name: str) -> str:
-    """What a loader has to know, as JSON."""
-    entry = program.program.entries["main"]
-    return json.dumps(
-        {
-            "format": METADATA_FORMAT,
-            "kind": PROGRAM_KIND,
-            "name": name,
-            "triple": program.target.triple,
-            "target": str(program.target),
-            "features": program.features,
-            "threads": program.threads,
-            "inputs": list(entry.inputs),
-            "interface": _interface_text(program),
-            "has_cells": program.program.has_cells,
-            "is_open": program.program.is_open,
-            "messages": program.messages,
-        }
-    )
+def _described(program: CompiledFunctions) -> dict[str, object]:
+    return {
+        "inputs": list(program.program.entries["main"].inputs),
+        "interface": _interface_text(program),
+        "has_cells": program.program.has_cells,
+        "is_open": program.program.is_open,
+        "messages": program.messages,
+    }
 
 
 def _interface_text(program: CompiledFunctions) -> str:

@@ -10,7 +10,7 @@ from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from relay_tune.errors import InputError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.types import element_type
-from relay_tune.ir.dim import Dim, UnknownDim
+from relay_tune.ir.dim import size_label
 from relay_tune.ir.types import TensorType
 
 Array = np.ndarray[Any, Any]
@@ -115,18 +115,8 @@ def tensor(name: str, value: Array) -> TensorProto:
 
 def value_info(name: str, type_: TensorType) -> ValueInfoProto:
     """The declaration of an input or output; sizes that are not known are names or nothing."""
-    shape = [_size(dim) for dim in type_.shape]
+    shape = [size_label(dim) for dim in type_.shape]
     return helper.make_tensor_value_info(name, element_type(type_.dtype), shape)
-
-
-def _size(dim: Dim) -> int | str | None:
-    match dim:
-        case int():
-            return dim
-        case UnknownDim():
-            return None
-        case _:
-            return str(dim)
 
 
 def unsupported(reason: str) -> UnsupportedOperatorError:
