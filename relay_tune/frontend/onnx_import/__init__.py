@@ -3,7 +3,7 @@
 from_onnx, model, inputs  the file, its graph, and the inputs as parameters
 support                   before anything else: what has no translation
 graph, node, scope        the walk over nodes, and what a translator sees of one
-build                     typed expressions, one operator call at a time
+build, folding            typed expressions, one operator call at a time, computed where it is known
 operators                 the translators, by family, and the table of them
 control, functions        branches, loops and scans, functions of the file
 open_loop, collected_rounds   loops of open length as functions

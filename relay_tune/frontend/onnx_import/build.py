@@ -16,22 +16,21 @@ import numpy as np
 
 import relay_tune.op  # noqa: F401  (enters all operators into the table)
 from relay_tune.errors import FIX_SIZES, ModelError, UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.folding import (
+    LARGEST_FOLDED_TENSOR,
+    constant_value,
+    is_foldable,
+)
 from relay_tune.frontend.onnx_import.narrow_types import NARROW_TYPES, NarrowType
 from relay_tune.frontend.onnx_import.result_type import result_type, with_open_sizes
 from relay_tune.frontend.onnx_import.types import numpy_dtype
 from relay_tune.ir.dim import Dim, Polynomial, Symbol, UnknownDim
 from relay_tune.ir.expr import Call, Constant, Expr, Let, Tuple, TupleGetItem, Var
-from relay_tune.ir.operator import FusionKind, Operator, RelationError, find_operator
+from relay_tune.ir.operator import Operator, RelationError, find_operator
 from relay_tune.ir.traversal import free_vars
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op.index_uses import require_valid_indices
 from relay_tune.typing.type_text import type_text
-
-LARGEST_FOLDED_TENSOR = 1 << 16
-"""Elements of the largest tensor of what is computed at import, where all inputs are known."""
-
-LARGEST_FOLDED_CONTRACTION = 1 << 12
-"""The same for products and convolutions, whose elements take longer."""
 
 LARGEST_CONSTANT_BYTES = 1 << 30
 """Of one tensor that the import makes."""
@@ -152,8 +151,8 @@ class Builder:
             if opened is None:
                 raise
             arguments, result = tuple(opened[0]), opened[1]
-        constants = [_constant_value(each) for each in arguments]
-        if _is_foldable(operator, constants, result):
+        constants = [constant_value(each) for each in arguments]
+        if is_foldable(operator, constants, result):
             require_valid_indices(operator(*arguments, **attributes), constants)
             return self._folded(operator, record, constants, result)
         return Call(operator, arguments, record, type=result)
@@ -327,42 +326,3 @@ def check_size(count: int, dtype: str) -> None:
             f"a constant tensor of {count} elements is asked for; the limit is "
             f"{LARGEST_CONSTANT_BYTES >> 20} MiB."
         )
-
-
-def _constant_value(expr: Expr) -> Any:
-    """The value of a constant or of a tuple of constants; None if it is not constant."""
-    match expr:
-        case Constant():
-            return expr.data
-        case Tuple():
-            values = tuple(_constant_value(field) for field in expr.fields)
-            return None if any(value is None for value in values) else values
-        case _:
-            return None
-
-
-def _is_foldable(operator: Operator, values: Sequence[Any], result: Type) -> bool:
-    if operator.stateful or any(value is None for value in values):
-        return False
-    limit = LARGEST_FOLDED_TENSOR
-    if operator.kind is FusionKind.OUTPUT_FUSABLE:
-        limit = LARGEST_FOLDED_CONTRACTION
-    sizes = [_element_count(type_) for type_ in _leaves(result)]
-    sizes += [part.size for value in values for part in _arrays(value)]
-    return all(0 <= size <= limit for size in sizes)
-
-
-def _leaves(type_: Type) -> Sequence[Type]:
-    return type_.fields if isinstance(type_, TupleType) else (type_,)
-
-
-def _arrays(value: Any) -> Sequence[np.ndarray]:
-    return value if isinstance(value, tuple) else (value,)
-
-
-def _element_count(type_: Type) -> int:
-    """The number of elements; -1 if it is not known."""
-    if not isinstance(type_, TensorType):
-        return -1
-    sizes = [dim for dim in type_.shape if isinstance(dim, int)]
-    return math.prod(sizes) if len(sizes) == len(type_.shape) else -1
