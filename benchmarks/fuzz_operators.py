@@ -1,11 +1,13 @@
 """Random networks over 150 operators of ONNX, all element types, empty and odd shapes.
 
-    python -m benchmarks.fuzz_operators --count 1000 [--seed 0] [--workers 1]
+    python -m benchmarks.fuzz_operators --count 1000 [--seed 0] [--workers 1] [--dynamic]
 
 Each network is built natively and has to give what onnxruntime gives without optimisations, or
 ONNX's own reference, or onnxruntime with float32 in place of short floats: integers exactly, floats
 within a tolerance of the largest element. A network that none of them runs counts as neither. Where
-ours is refused, the message is printed; each network runs in a process of its own.
+ours is refused, the message is printed; each network runs in a process of its own. With `--dynamic`
+some axes of inputs have no fixed size; the network is built once and runs with inputs of three
+sizes, of which those count that others run.
 """
 
 from __future__ import annotations
@@ -17,43 +19,81 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import chain
 
+import numpy as np
+
 from benchmarks.fuzzing.apart import run_apart
-from benchmarks.fuzzing.operators.answers import answers, disagreements
+from benchmarks.fuzzing.builder import RandomNetwork
+from benchmarks.fuzzing.operators.answers import Answer, Feed, answers, disagreements
+from benchmarks.fuzzing.operators.dynamic import dynamic_network
 from benchmarks.fuzzing.operators.networks import operator_network
-from relay_tune.building.build import compile_fused
+from relay_tune.building.build import build, compile_fused
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import RelayError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
+from relay_tune.ir.module import Module
 from relay_tune.runtime.model import Model
+from relay_tune.runtime.program_model import ProgramModel
 from relay_tune.transform.pipeline import default_pipeline
 
 
-def outcome(seed: int) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Inputs of a network, who runs them first, and the answers."""
+
+    feed: Feed
+    source: str
+    expected: Iterator[tuple[str, Answer]]
+
+
+def outcome(seed: int, is_dynamic: bool) -> Iterator[str]:
     """How the network of a seed came out, in one word, then what is wrong with it."""
     warnings.simplefilter("ignore")
-    network = operator_network(seed)
-    (feed,) = network.inputs
-    expected = answers(network.model, feed)
-    first = next(expected, None)
-    if first is None:
+    network = dynamic_network(seed) if is_dynamic else operator_network(seed)
+    runs = list(_runs(network))
+    if not runs:
         yield "nobody runs it"
         return
     try:
         module = from_onnx(network.model)
-        model = Model.from_program(compile_fused(default_pipeline()(module), native_target(), 1))
+        model = build(module, threads=1) if is_dynamic else _static_model(module)
+        problems = [line for run in runs for line in _problems(model, run)]
     except UnsupportedOperatorError as error:
         yield "refused"
-        yield f"{error} ({first[0]} runs it)"
+        yield f"{error} ({runs[0].source} runs it)"
         return
     except RelayError as error:
         yield "failed"
-        yield f"{error} ({first[0]} runs it)"
+        yield f"{error} ({runs[0].source} runs it)"
         return
-    problems = disagreements(model.run(dict(feed)), chain([first], expected))
     yield "wrong" if problems else "right"
     yield from problems
+
+
+def _runs(network: RandomNetwork) -> Iterator[Run]:
+    for feed in network.inputs:
+        expected = answers(network.model, feed)
+        first = next(expected, None)
+        if first is not None:
+            yield Run(feed, first[0], chain([first], expected))
+
+
+def _static_model(module: Module) -> Model:
+    return Model.from_program(compile_fused(default_pipeline()(module), native_target(), 1))
+
+
+def _problems(model: Model | ProgramModel, run: Run) -> Iterator[str]:
+    """What is wrong with the results of one run."""
+    if isinstance(model, Model):
+        found = model.run(dict(run.feed))
+    else:
+        value = model(**run.feed)
+        found = list(value) if isinstance(value, tuple) else [value]
+    lines = disagreements([np.asarray(each) for each in found], run.expected)
+    shapes = ", ".join(f"{name} {array.shape}" for name, array in run.feed.items())
+    yield from (f"{line} (for {shapes})" for line in lines)
 
 
 def main() -> int:
@@ -65,13 +105,16 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--workers", type=int, default=1, help="networks at the same time")
     parser.add_argument("--timeout", type=float, default=120.0, help="seconds a network")
+    parser.add_argument("--dynamic", action="store_true", help="axes that have no fixed size")
     options = parser.parse_args()
     multiprocessing.set_forkserver_preload([__name__])
     seeds = range(options.seed, options.seed + options.count)
     counts: Counter[str] = Counter()
     operators: set[str] = set()
     with ThreadPoolExecutor(options.workers) as pool:
-        results = pool.map(lambda seed: run_apart(options.timeout, outcome, seed), seeds)
+        results = pool.map(
+            lambda seed: run_apart(options.timeout, outcome, seed, options.dynamic), seeds
+        )
         for seed, (word, *problems) in zip(seeds, results, strict=True):
             counts[word] += 1
             operators.update(node.op_type for node in operator_network(seed).model.graph.node)
