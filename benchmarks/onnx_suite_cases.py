@@ -56,7 +56,7 @@ def _light_data_set(case: Any, model: onnx.ModelProto) -> DataSet:
     weights = {tensor.name for tensor in model.graph.initializer}
     declared = [each for each in model.graph.input if each.name not in weights]
     path = _model_path(case)
-    names = [f"{path.stem}_output_{place}.pb" for place in range(len(model.graph.output))]
+    names = [f"{path.stem}_output_{index}.pb" for index in range(len(model.graph.output))]
     outputs = [
         _read_value(path.parent / name, value)
         for name, value in zip(names, model.graph.output, strict=True)

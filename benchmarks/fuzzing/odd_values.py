@@ -38,7 +38,7 @@ IN_TILES = ("nn.conv1d", "nn.conv2d", "nn.conv3d")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """An element of an operand."""
 
     operand: int
@@ -70,13 +70,13 @@ def problems(name: str, seed: int) -> Iterator[str]:
         if error > TOLERANCE:
             yield f"{accuracy}: result {number} of ordinary input is {error:.2g} off"
     own_samples = accuracy == "fast" and name in IN_TILES
-    places = list(_places(case, fixed, draw))
-    for odd in ODD if places else ():
-        place = draw.pick(*places)
-        operands = with_element(case.operands, place, odd)
+    positions = list(_positions(case, fixed, draw))
+    for odd in ODD if positions else ():
+        position = draw.pick(*positions)
+        operands = with_element(case.operands, position, odd)
         after = native(operands)
         for line in changes(operator, case, operands, (before, after, wide), own_samples):
-            yield f"{accuracy}, {odd} at {place.index} of operand {place.operand}: {line}"
+            yield f"{accuracy}, {odd} at {position.index} of operand {position.operand}: {line}"
 
 
 def function_of(operator: Operator, case: Case, fixed: set[int]) -> Function:
@@ -100,12 +100,14 @@ def leaves(operand: Operand) -> tuple[Array, ...]:
     return operand if isinstance(operand, tuple) else (operand,)
 
 
-def with_element(operands: Sequence[Operand], place: Place, value: float) -> tuple[Operand, ...]:
+def with_element(
+    operands: Sequence[Operand], position: Position, value: float
+) -> tuple[Operand, ...]:
     """The operands with another element."""
-    changed = [array.copy() for array in leaves(operands[place.operand])]
-    changed[place.field][place.index] = value
-    operand = tuple(changed) if isinstance(operands[place.operand], tuple) else changed[0]
-    return tuple(operand if n == place.operand else each for n, each in enumerate(operands))
+    changed = [array.copy() for array in leaves(operands[position.operand])]
+    changed[position.field][position.index] = value
+    operand = tuple(changed) if isinstance(operands[position.operand], tuple) else changed[0]
+    return tuple(operand if n == position.operand else each for n, each in enumerate(operands))
 
 
 def reference(
@@ -156,12 +158,12 @@ def changes(
             )
 
 
-def _places(case: Case, fixed: set[int], draw: Draw) -> Iterator[Place]:
+def _positions(case: Case, fixed: set[int], draw: Draw) -> Iterator[Position]:
     """One random element of each float operand that is no constant."""
     for number, operand in enumerate(case.operands):
         for leaf, array in enumerate(leaves(operand)):
             if number not in (*fixed, *case.sound) and array.dtype.kind == "f" and array.size:
-                yield Place(number, leaf, tuple(draw.size(0, size - 1) for size in array.shape))
+                yield Position(number, leaf, tuple(draw.size(0, size - 1) for size in array.shape))
 
 
 def results_of(found: Any) -> list[Array]:

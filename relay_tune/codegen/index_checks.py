@@ -39,15 +39,15 @@ def status_text(checks: Sequence[ProgramCheck], triple: str) -> str:
         "entry:",
     ]
     pairs = [
-        (number, Place(check.extent.slot, check.extent.offset + 8 * place), size)
+        (number, Place(check.extent.slot, check.extent.offset + 8 * index), size)
         for number, check in enumerate(checks, start=1)
-        for place, size in enumerate(check.sizes)
+        for index, size in enumerate(check.sizes)
     ]
-    for n, (number, place, size) in enumerate(pairs):
+    for n, (number, extent, size) in enumerate(pairs):
         lines += [
-            f"  %slot{n} = getelementptr ptr, ptr %buffers, i64 {place.slot}",
+            f"  %slot{n} = getelementptr ptr, ptr %buffers, i64 {extent.slot}",
             f"  %base{n} = load ptr, ptr %slot{n}, align 8",
-            f"  %at{n} = getelementptr i8, ptr %base{n}, i64 {place.offset}",
+            f"  %at{n} = getelementptr i8, ptr %base{n}, i64 {extent.offset}",
             f"  %extent{n} = load i64, ptr %at{n}, align 8",
             f"  %bad{n} = icmp uge i64 %extent{n}, {2 * size}",
             f"  br i1 %bad{n}, label %fail{n}, label %next{n}",

@@ -133,10 +133,10 @@ def _each_candidate(state: _State, limit: Scalar) -> Iterator[Scalar]:
 
 
 def _compare_with_chosen(
-    state: _State, boxes: Buffer, place: tuple[Scalar, Scalar], overlap: Scalar
+    state: _State, boxes: Buffer, index: tuple[Scalar, Scalar], overlap: Scalar
 ) -> None:
     """Set `hidden` if the box overlaps one of those that are chosen."""
-    builder, (example, box) = state.builder, place
+    builder, (example, box) = state.builder, index
     corners = _corners(boxes, example, box)
     builder.store(state.hidden, (), 0)
     builder.store(state.other, (), 0)

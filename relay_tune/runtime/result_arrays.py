@@ -75,8 +75,8 @@ def can_be_written_directly(outputs: Sequence[np.ndarray], inputs: Sequence[np.n
     others = [*inputs, *outputs]
     return not any(
         np.may_share_memory(one, other)
-        for place, one in enumerate(outputs)
-        for other in others[: len(inputs) + place]
+        for index, one in enumerate(outputs)
+        for other in others[: len(inputs) + index]
     )
 
 

@@ -13,7 +13,7 @@ from benchmarks.fuzz_odd_values import cases
 from benchmarks.fuzzing import odd_networks, odd_values
 from benchmarks.fuzzing.odd_cases.case import Case
 from benchmarks.fuzzing.odd_cases.table import CASES
-from benchmarks.fuzzing.odd_values import Place, with_element
+from benchmarks.fuzzing.odd_values import Position, with_element
 from relay_tune.ir.operator import operators
 
 SEEDS = {"nn.conv2d": (0, 3, 5), "nn.conv2d_transpose": (0, 1, 2), "nn.max_pool2d": (4,)}
@@ -58,9 +58,9 @@ def test_every_operator_has_a_case_or_needs_none() -> None:
 def test_what_changes_is_found() -> None:
     """A sum over all elements in the place of one over each row."""
     rows = np.arange(6, dtype="float32").reshape(2, 3)
-    place = Place(0, 0, (1, 2))
+    index = Position(0, 0, (1, 2))
     case = Case((rows,), {"axis": (1,)})
-    (odd,) = with_element(case.operands, place, np.inf)
+    (odd,) = with_element(case.operands, index, np.inf)
     assert np.isinf(odd[1, 2]) and np.isfinite(rows).all()
     right, wrong = odd.sum(axis=1), np.full(2, np.inf, "float32")
     before, wide = rows.sum(axis=1), rows.astype("float64").sum(axis=1)

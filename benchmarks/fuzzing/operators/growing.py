@@ -105,8 +105,8 @@ class Growing(NetworkBuilder):
         if dtype in FLOATS:
             found = np.asarray(self.random.integers(-limit, limit + 1, shape) / 8).astype(kind)
             if self.special and self.chance(0.5) and found.size:
-                place = self.integer(0, found.size - 1)
-                found.reshape(-1)[place] = self.pick([np.nan, np.inf, -np.inf])
+                index = self.integer(0, found.size - 1)
+                found.reshape(-1)[index] = self.pick([np.nan, np.inf, -np.inf])
             return found
         low = -limit if dtype in SIGNED else 0
         return np.asarray(self.random.integers(low, limit + 1, shape)).astype(kind)

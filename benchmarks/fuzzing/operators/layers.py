@@ -225,9 +225,9 @@ def loss(net: Growing) -> Value:
 def grid(net: Growing) -> Value:
     """An image read at points of a grid."""
     x = net.finite("float32", [2, 2, 4, 5])
-    places = _scaled(net, net.finite("float32", [2, net.integer(1, 3), 3, 2]))
+    positions = _scaled(net, net.finite("float32", [2, net.integer(1, 3), 3, 2]))
     border = net.pick(["zeros", "border", "reflection"])
-    return net.add("GridSample", x, places, padding_mode=border, align_corners=net.integer(0, 1))
+    return net.add("GridSample", x, positions, padding_mode=border, align_corners=net.integer(0, 1))
 
 
 def spectrum(net: Growing) -> Value:

@@ -12,8 +12,8 @@ from relay_tune.first_order.kinds import ScalarKind, TensorKind
 def write_index_check(check: CheckIndices, objects: ObjectWriter) -> None:
     """Fail, with the index and the size in the session, unless all indices are in range."""
     writer = objects.writer
-    for place, factors in enumerate(check.sizes):
-        extent = _extent(check, place, objects)
+    for position, factors in enumerate(check.sizes):
+        extent = _extent(check, position, objects)
         size = objects.product([_factor(factor, objects) for factor in factors])
         limit = writer.pure(f"shl i64 {size}, 1")
         fits = writer.pure(f"icmp ult i64 {extent}, {limit}")
@@ -34,11 +34,11 @@ def write_index_check(check: CheckIndices, objects: ObjectWriter) -> None:
         objects.require(fits, check.message, note)
 
 
-def _extent(check: CheckIndices, place: int, objects: ObjectWriter) -> str:
+def _extent(check: CheckIndices, index: int, objects: ObjectWriter) -> str:
     name = objects.names[check.extent]
     if isinstance(check.extent.kind, ScalarKind):
         return name
-    return objects.load("i64", objects.data(name), 8 * place)
+    return objects.load("i64", objects.data(name), 8 * index)
 
 
 def _factor(factor: int | SizeOf, objects: ObjectWriter) -> str:

@@ -129,8 +129,8 @@ class _StepWriter:
 
     def _read_sizes(self, sizes: OpenSizes) -> None:
         """Read the symbols from the inputs."""
-        for name, (place, axis, divisor) in sizes.symbols.items():
-            size = self._input_size(place, axis)
+        for name, (index, axis, divisor) in sizes.symbols.items():
+            size = self._input_size(index, axis)
             if divisor > 1:
                 size = self._writer.pure(f"udiv i64 {size}, {divisor}")
             self._symbols[name] = size

@@ -33,7 +33,7 @@ def translate_if(node: OnnxNode, build: Builder, enter: Enter) -> Sequence[Expr 
             raise ModelError(f"the branches have {len(fields[0])} and {len(fields[1])} outputs.")
         types = tuple(_common_type(a, b) for a, b in zip(*fields, strict=True))
         result = If(condition, then, other, type=TupleType(types))
-        return [build.item(result, place) for place in range(len(types))]
+        return [build.item(result, index) for index in range(len(types))]
     return [If(condition, then, other, type=_common_type(type_of(then), type_of(other)))]
 
 

@@ -62,7 +62,7 @@ def collected_rounds(
     nothing = _nothing(build, given, row_types)
     is_empty = build.call("less", count, build.constant(1, "int64"))
     whole = Let(rounds, function, If(is_empty, nothing, start, type=result), type=result)
-    items = [build.item(whole, place) for place in range(len(result.fields))]
+    items = [build.item(whole, index) for index in range(len(result.fields))]
     return items[: len(types)], items[len(types) :]
 
 
@@ -86,12 +86,12 @@ def _halves(
     two = build.constant(2, "int64")
     middle = build.call("floor_divide", build.call("add", begin, end), two)
     first, second = Var("first", result, type=result), Var("second", result, type=result)
-    after_first = [build.item(first, place) for place in range(len(values))]
+    after_first = [build.item(first, index) for index in range(len(values))]
     stacks = []
-    for place in range(len(values), len(result.fields)):
-        both = build.tuple_of([build.item(first, place), build.item(second, place)])
+    for index in range(len(values), len(result.fields)):
+        both = build.tuple_of([build.item(first, index), build.item(second, index)])
         stacks.append(build.call("concatenate", both, axis=0))
-    after = [build.item(second, place) for place in range(len(values))]
+    after = [build.item(second, index) for index in range(len(values))]
     last = Call(rounds, (middle, end, *after_first), type=result)
     inner = Let(second, last, build.tuple_of([*after, *stacks]), type=result)
     return Let(first, Call(rounds, (begin, middle, *values), type=result), inner, type=result)

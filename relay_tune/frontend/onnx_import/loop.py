@@ -50,7 +50,7 @@ class _Loop:
 def translate_loop(node: OnnxNode, build: Builder, enter: Enter) -> Sequence[Expr | None]:
     """A loop: round by round if the number of rounds is known, else as a recursive function."""
     body = enter(node.graph("body"))
-    carried = [node.input(place) for place in range(2, len(node.inputs))]
+    carried = [node.input(index) for index in range(2, len(node.inputs))]
     loop = _Loop(build, node.optional(0), node.optional(1), carried, body)
     if loop.collected < 0 or body.input_count != len(carried) + 2:
         raise ModelError("the body of the loop does not fit the values that it carries.")

@@ -82,8 +82,8 @@ def _choices(arguments: Sequence[Expr]) -> Iterator[frozenset[Axis]]:
     ]
     for each in reversed(symbolic):
         yield frozenset((each,))
-    for place in dict.fromkeys(each[:2] for each in reversed(symbolic)):
-        yield frozenset(each for each in symbolic if each[:2] == place)
+    for owner in dict.fromkeys(each[:2] for each in reversed(symbolic)):
+        yield frozenset(each for each in symbolic if each[:2] == owner)
     yield frozenset(symbolic)
 
 

@@ -1,4 +1,4 @@
-"""Axes that only a run knows: their sizes, and tensors seen so that the axes stand at known places.
+"""Axes that only a run knows: their sizes, and tensors seen with the axes at known positions.
 
 x: (2, 3, 4), axes: [0, 2] at run time
 seen as a matrix (3, 8), whose rows are what is reduced
@@ -62,10 +62,10 @@ def sizes_with_ones(build: Builder, sizes: Expr, selected: Expr) -> Expr:
 
 def other_sizes(build: Builder, sizes: Expr, selected: Expr, count: int) -> Expr:
     """The sizes of the first `count` axes that are not selected."""
-    places = build.call(
+    indices = build.call(
         "strided_slice", _selected_last(build, selected), begin=(0,), end=(count,), strides=(1,)
     )
-    return build.call("take", sizes, places, axis=0)
+    return build.call("take", sizes, indices, axis=0)
 
 
 def sizes_between_ones(build: Builder, sizes: Expr, selected: Expr) -> Expr:
@@ -74,9 +74,9 @@ def sizes_between_ones(build: Builder, sizes: Expr, selected: Expr) -> Expr:
     if vector_length(sizes) == 0:
         return ones
     kept = build.call("cast", build.call("logical_not", selected), dtype="int64")
-    places = build.call("cumsum", kept, axis=0, exclusive=True)
+    indices = build.call("cumsum", kept, axis=0, exclusive=True)
     last = build.constant(vector_length(sizes) - 1)
-    found = build.call("take", sizes, build.call("minimum", places, last), axis=0)
+    found = build.call("take", sizes, build.call("minimum", indices, last), axis=0)
     return build.call("where", selected, ones, found)
 
 

@@ -53,7 +53,7 @@ def translate_scan(node: OnnxNode, build: Builder, enter: Enter) -> Sequence[Exp
     output_count = body.output_count - state_count
     if count < 1 or state_count < 0 or output_count < 0 or body.input_count != len(node.inputs):
         raise ModelError("the body of the scan does not fit its inputs.")
-    state: Sequence[Expr] = [node.input(place) for place in range(state_count)]
+    state: Sequence[Expr] = [node.input(index) for index in range(state_count)]
     sequences = _sequences(node, [node.input(n) for n in range(state_count, len(node.inputs))])
     lengths = {sequence.length for sequence in sequences}
     if len({length for length in lengths if isinstance(length, int)}) > 1:

@@ -80,7 +80,7 @@ class CandidateRun:
 
     def _set_tables(self, tables: Sequence[list[int]]) -> None:
         count = len(tables)
-        addresses = [place for table in tables for place in table]
+        addresses = [index for table in tables for index in table]
         self._tables = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
         self._context = RepeatContext(
             ctypes.addressof(self._tables), 1, 0, len(self._slots), count, 1 % count

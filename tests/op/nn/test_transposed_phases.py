@@ -26,10 +26,10 @@ def products(phases: Phases, position: int, size: int) -> set[tuple[int, int]]:
         own = literal(number(group.number(at)), INDEX)
         for tap in range(group.taps):
             later = (group.taps - 1 - tap) * phases.tap_step
-            place = block + number(group.start(own)) + tap * phases.step
-            assert 0 <= place < phases.extent
-            if 0 <= place - phases.before < size:
-                found.add((place - phases.before, number(group.first_tap(own)) + later))
+            index = block + number(group.start(own)) + tap * phases.step
+            assert 0 <= index < phases.extent
+            if 0 <= index - phases.before < size:
+                found.add((index - phases.before, number(group.first_tap(own)) + later))
     return found
 
 

@@ -34,33 +34,33 @@ class Call:
     attributes: Mapping[str, Any]
     outputs: int
 
-    def tensor(self, place: int) -> Tensor:
+    def tensor(self, index: int) -> Tensor:
         """An input that must be there."""
-        value = self.optional(place)
+        value = self.optional(index)
         if value is None:
-            raise NotInTorch(f"{self.kind} without its input {place}.")
+            raise NotInTorch(f"{self.kind} without its input {index}.")
         return value
 
-    def optional(self, place: int) -> Tensor | None:
+    def optional(self, index: int) -> Tensor | None:
         """An input that may be left out."""
-        return self.inputs[place] if place < len(self.inputs) else None
+        return self.inputs[index] if index < len(self.inputs) else None
 
-    def numbers(self, place: int) -> list[Any] | None:
+    def numbers(self, index: int) -> list[Any] | None:
         """The numbers of an input that is stored in the model; None if it is left out."""
-        if self.optional(place) is None:
+        if self.optional(index) is None:
             return None
-        value = self.constants[place]
+        value = self.constants[index]
         if value is None:
-            raise NotInTorch(f"{self.kind} computes its input {place}, which must be stored.")
+            raise NotInTorch(f"{self.kind} computes its input {index}, which must be stored.")
         return list(np.ravel(value).tolist())
 
     def option(self, name: str, default: Any = None) -> Any:
         """An attribute."""
         return self.attributes.get(name, default)
 
-    def numbers_or_option(self, place: int, name: str) -> list[Any] | None:
+    def numbers_or_option(self, index: int, name: str) -> list[Any] | None:
         """What newer operator sets have as an input, and older ones as an attribute."""
-        return self.option(name) if name in self.attributes else self.numbers(place)
+        return self.option(name) if name in self.attributes else self.numbers(index)
 
 
 Translation = Callable[[Call], Tensor | Sequence[Tensor]]

@@ -140,13 +140,13 @@ def resize(call: Call) -> Tensor:
         pairs = zip(data.shape, call.numbers(2) or [], strict=True)
         sizes = [int(extent * scale) for extent, scale in pairs]
     mode = call.option("mode", b"nearest").decode()
-    place = call.option("coordinate_transformation_mode", b"half_pixel").decode()
-    if mode == "nearest" and place == "asymmetric":
+    coordinates = call.option("coordinate_transformation_mode", b"half_pixel").decode()
+    if mode == "nearest" and coordinates == "asymmetric":
         return functional.interpolate(data, size=sizes[2:], mode="nearest")
-    if mode == "linear" and place in ("half_pixel", "pytorch_half_pixel", "align_corners"):
-        corners = place == "align_corners"
+    if mode == "linear" and coordinates in ("half_pixel", "pytorch_half_pixel", "align_corners"):
+        corners = coordinates == "align_corners"
         return functional.interpolate(data, size=sizes[2:], mode="bilinear", align_corners=corners)
-    raise NotInTorch(f"Resize, mode {mode}, coordinates {place}.")
+    raise NotInTorch(f"Resize, mode {mode}, coordinates {coordinates}.")
 
 
 def einsum(call: Call) -> Tensor:

@@ -44,16 +44,16 @@ class OnnxModule(torch.nn.Module):
         self.stored: dict[str, Array] = {
             tensor.name: np.array(numpy_helper.to_array(tensor)) for tensor in graph.initializer
         }
-        self.places = {name: f"stored{place}" for place, name in enumerate(self.stored)}
+        self.stored_names = {name: f"stored{index}" for index, name in enumerate(self.stored)}
         for name, value in self.stored.items():
-            self.register_buffer(self.places[name], torch.from_numpy(value))
+            self.register_buffer(self.stored_names[name], torch.from_numpy(value))
         self.input_names = [part.name for part in graph.input if part.name not in self.stored]
         self.output_names = [part.name for part in graph.output]
 
     def forward(self, *inputs: Tensor) -> list[Tensor]:
         """Evaluate the nodes in their order."""
         values: dict[str, Tensor] = dict(zip(self.input_names, inputs, strict=True))
-        values |= {name: self.get_buffer(place) for name, place in self.places.items()}
+        values |= {name: self.get_buffer(stored) for name, stored in self.stored_names.items()}
         for node, attributes in zip(self.nodes, self.attributes, strict=True):
             call = Call(
                 node.op_type,

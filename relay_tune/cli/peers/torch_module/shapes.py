@@ -54,8 +54,8 @@ def gather(call: Call) -> Tensor:
         return data.select(axis, int(stored))
     indices = call.tensor(1)
     rows = data.index_select(axis, indices.reshape(-1))
-    place = axis % data.dim()
-    return rows.reshape(*data.shape[:place], *indices.shape, *data.shape[place + 1 :])
+    position = axis % data.dim()
+    return rows.reshape(*data.shape[:position], *indices.shape, *data.shape[position + 1 :])
 
 
 def unsqueeze(call: Call) -> Tensor:

@@ -49,7 +49,7 @@ def _limit(build: Builder, given: Expr | None, default: float, dtype: str) -> Ex
 def _corners(build: Builder, boxes: Expr) -> Expr:
     """Boxes [x, y, width, height] of their centres as [y, x, y, x] of two corners."""
     x, y, width, height = (
-        build.call("take", boxes, build.constant(place), axis=2) for place in range(4)
+        build.call("take", boxes, build.constant(position), axis=2) for position in range(4)
     )
     corners = []
     for sign in ("subtract", "add"):
@@ -77,8 +77,8 @@ def translate_roi_align(node: OnnxNode, build: Builder) -> Expr:
     cells = (node.integer("output_height", 1), node.integer("output_width", 1))
     channels, height, width = (static_dim(dim) for dim in shape_of(data)[1:])
     columns, rows = (
-        _samples(node, build, regions, (place, place + 2), cells[1 - place] * samples)
-        for place in (0, 1)
+        _samples(node, build, regions, (position, position + 2), cells[1 - position] * samples)
+        for position in (0, 1)
     )
     if min(cells) < 1:
         raise ModelError(f"a region cannot have {cells[0]} x {cells[1]} cells.")
@@ -105,7 +105,7 @@ def translate_roi_align(node: OnnxNode, build: Builder) -> Expr:
 
 
 def _samples(
-    node: OnnxNode, build: Builder, regions: Expr, places: tuple[int, int], count: int
+    node: OnnxNode, build: Builder, regions: Expr, positions: tuple[int, int], count: int
 ) -> Expr:
     """Where `count` samples of each region lie along an axis, [regions, count]."""
     default = "half_pixel" if node.opset >= 16 else "output_half_pixel"
@@ -118,10 +118,10 @@ def _samples(
     begin, end = (
         shifted(
             build,
-            scaled(build, build.call("take", regions, build.constant(place), axis=1), scale),
+            scaled(build, build.call("take", regions, build.constant(position), axis=1), scale),
             -0.5 if mode == "half_pixel" else 0,
         )
-        for place in places
+        for position in positions
     )
     size = build.call("subtract", end, begin)
     if mode == "output_half_pixel":
@@ -132,23 +132,23 @@ def _samples(
 
 
 def _taps(
-    build: Builder, places: Expr, size: int, new_axes: tuple[int, int]
+    build: Builder, positions: Expr, size: int, new_axes: tuple[int, int]
 ) -> list[tuple[Expr, Expr]]:
     """The two elements between which each sample lies, and their weights; 0 far outside.
 
     `new_axes` says before which axis the results get how many more.
     """
-    dtype = dtype_of(places)
+    dtype = dtype_of(positions)
     inside = build.call(
         "logical_and",
-        build.call("greater_equal", places, build.like(-1, places)),
-        build.call("less_equal", places, build.like(size, places)),
+        build.call("greater_equal", positions, build.like(-1, positions)),
+        build.call("less_equal", positions, build.like(size, positions)),
     )
-    place = build.call("maximum", places, build.like(0, places))
-    place = build.call("minimum", place, build.like(size - 1, place))
-    low = build.call("floor", place)
-    high_weight = build.call("subtract", place, low)
-    low_weight = build.call("subtract", build.like(1, place), high_weight)
+    position = build.call("maximum", positions, build.like(0, positions))
+    position = build.call("minimum", position, build.like(size - 1, position))
+    low = build.call("floor", position)
+    high_weight = build.call("subtract", position, low)
+    low_weight = build.call("subtract", build.like(1, position), high_weight)
     high = build.call("minimum", shifted(build, low, 1), build.like(size - 1, low))
     mask = cast_to(build, inside, dtype)
     axis = 1 if new_axes == (1, 1) else 2

@@ -1,4 +1,4 @@
-"""Deformable convolutions: each element of a window is read beside its place.
+"""Deformable convolutions: each element of a window is read beside its position.
 
 Zhu et al., Deformable ConvNets v2, 2019.
 """
@@ -35,8 +35,8 @@ def translate_deform_conv(node: OnnxNode, build: Builder) -> Expr:
         raise ModelError(f"{channels} channels do not fit {group} and {parts} groups.")
     windows = windows_of(node, sizes, node.integers("kernel_shape", tuple(kernel)))
     coordinates, counts = element_positions(windows, sizes)
-    elements, places = kernel[0] * kernel[1], counts[0] * counts[1]
-    moved = build.call("reshape", offset, newshape=(batch, parts, elements, 2, places))
+    elements, positions = kernel[0] * kernel[1], counts[0] * counts[1]
+    moved = build.call("reshape", offset, newshape=(batch, parts, elements, 2, positions))
     axes = [
         build.call(
             "add",
@@ -48,10 +48,12 @@ def translate_deform_conv(node: OnnxNode, build: Builder) -> Expr:
     values = _sampled(build, data, (axes[0], axes[1]), parts)
     mask = node.optional(4)
     if mask is not None:
-        factor = build.call("reshape", mask, newshape=(batch, parts, elements, places))
+        factor = build.call("reshape", mask, newshape=(batch, parts, elements, positions))
         values = build.call("multiply", values, factor)
     ordered = build.call("transpose", values, axes=(1, 2, 0, 3, 4))
-    columns = build.call("reshape", ordered, newshape=(batch, group, per_group * elements, places))
+    columns = build.call(
+        "reshape", ordered, newshape=(batch, group, per_group * elements, positions)
+    )
     matrix = build.call(
         "reshape", weight, newshape=(1, group, filters // group, per_group * elements)
     )
@@ -63,8 +65,8 @@ def translate_deform_conv(node: OnnxNode, build: Builder) -> Expr:
 def _sampled(build: Builder, data: Expr, axes: tuple[Expr, Expr], parts: int) -> Expr:
     """The images between their elements, 0 outside.
 
-    Coordinates are [batch, parts, element, place], the result [channels of a part, batch, parts,
-    element, place].
+    Coordinates are [batch, parts, element, position], the result [channels of a part, batch, parts,
+    element, position].
     """
     batch, channels, height, width = static_shape(data)
     split = build.call("reshape", data, newshape=(batch, parts, channels // parts, height * width))
@@ -81,10 +83,10 @@ def _sampled(build: Builder, data: Expr, axes: tuple[Expr, Expr], parts: int) ->
     return reduce(lambda left, right: build.call("add", left, right), found)
 
 
-def _neighbours(build: Builder, places: Expr, size: int) -> list[tuple[Expr, Expr]]:
-    """The elements around each place, and their weights, which are 0 outside."""
-    low = build.call("floor", places)
-    share = build.call("subtract", places, low)
+def _neighbours(build: Builder, positions: Expr, size: int) -> list[tuple[Expr, Expr]]:
+    """The elements around each position, and their weights, which are 0 outside."""
+    low = build.call("floor", positions)
+    share = build.call("subtract", positions, low)
     pairs = []
     for index, weight in (
         (low, build.call("subtract", build.like(1, share), share)),

@@ -64,8 +64,8 @@ def _eliminated(build: Builder, data: Expr, size: int) -> tuple[Expr, Expr]:
     return signed, _sliced(build, rest, rank - 1, 1, size)
 
 
-def _taken(build: Builder, data: Expr, axis: int, place: int) -> Expr:
-    return build.call("take", data, build.constant(place), axis=axis)
+def _taken(build: Builder, data: Expr, axis: int, index: int) -> Expr:
+    return build.call("take", data, build.constant(index), axis=axis)
 
 
 def _sliced(build: Builder, data: Expr, axis: int, begin: int, end: int) -> Expr:

@@ -45,8 +45,8 @@ def translate_slice(node: OnnxNode, build: Builder) -> Expr:
 def _slice_by_vectors(node: OnnxNode, build: Builder, data: Expr) -> Expr:
     """A slice whose bounds are vectors, which only a run may know."""
     starts, ends = (
-        vector_dims(build, node.input(place), f"the input {name}")
-        for place, name in ((1, "starts"), (2, "ends"))
+        vector_dims(build, node.input(index), f"the input {name}")
+        for index, name in ((1, "starts"), (2, "ends"))
     )
     given_axes, given_steps = node.optional(3), node.optional(4)
     axes = tuple(range(len(starts)))
@@ -241,18 +241,20 @@ def translate_tensor_scatter(node: OnnxNode, build: Builder) -> Expr:
     mode = node.text("mode", "linear")
     if mode not in ("linear", "circular"):
         raise ModelError(f"attribute mode must be linear or circular, not {mode!r}.")
-    places: Expr = build.constant(np.arange(static_dim(shape_of(update)[axis])))
+    indices: Expr = build.constant(np.arange(static_dim(shape_of(update)[axis])))
     if rank - axis > 1:
-        places = build.call("expand_dims", places, axis=1, num_newaxis=rank - axis - 1)
+        indices = build.call("expand_dims", indices, axis=1, num_newaxis=rank - axis - 1)
     if first is not None:
         start = cast_to(build, first, "int64")
-        places = build.call(
-            "add", places, build.call("expand_dims", start, axis=1, num_newaxis=rank - 1)
+        indices = build.call(
+            "add", indices, build.call("expand_dims", start, axis=1, num_newaxis=rank - 1)
         )
     if mode == "circular":
-        places = build.call("floor_mod", places, build.constant(static_dim(shape_of(cache)[axis])))
-    places = build.call("broadcast_to_like", places, update)
-    return build.call("scatter_elements", cache, places, update, axis=axis, reduction="update")
+        indices = build.call(
+            "floor_mod", indices, build.constant(static_dim(shape_of(cache)[axis]))
+        )
+    indices = build.call("broadcast_to_like", indices, update)
+    return build.call("scatter_elements", cache, indices, update, axis=axis, reduction="update")
 
 
 def translate_compress(node: OnnxNode, build: Builder) -> Expr:
@@ -267,10 +269,10 @@ def translate_compress(node: OnnxNode, build: Builder) -> Expr:
     if not is_known(given) or not isinstance(size, int):
         chosen = build.call("argwhere", build.call("reshape", given, newshape=(-1,)))
         return build.call("take", data, build.call("squeeze", chosen, axis=(1,)), axis=axis)
-    places = np.flatnonzero(known_array(given, "the condition").reshape(-1))
-    if len(places) and places[-1] >= size:
-        raise ModelError(f"the condition chooses place {places[-1]} of an axis of size {size}.")
-    return build.call("take", data, build.constant(places, "int64"), axis=axis)
+    indices = np.flatnonzero(known_array(given, "the condition").reshape(-1))
+    if len(indices) and indices[-1] >= size:
+        raise ModelError(f"the condition chooses index {indices[-1]} of an axis of size {size}.")
+    return build.call("take", data, build.constant(indices, "int64"), axis=axis)
 
 
 def translate_nonzero(node: OnnxNode, build: Builder) -> Expr:

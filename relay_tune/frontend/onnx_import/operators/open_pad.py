@@ -32,30 +32,30 @@ def padded_axis(
         numbers = range_at_run_time(build, build.constant(0, "int64"), total)
     else:
         numbers = numbers_below(build, wanted)
-    places = build.call("subtract", numbers, before_count)
+    positions = build.call("subtract", numbers, before_count)
     one = build.constant(1, "int64")
     last = build.call("subtract", count, one)
-    inner = _brought_inside(build, places, count, last, mode)
+    inner = _brought_inside(build, positions, count, last, mode)
     taken = build.call("take", data, inner, axis=axis)
     if mode != "constant":
         return taken
-    is_inside = build.call("equal", places, inner)
+    is_inside = build.call("equal", positions, inner)
     behind = rank_of(data) - axis - 1
     if behind:
         is_inside = build.call("expand_dims", is_inside, axis=1, num_newaxis=behind)
     return build.call("where", is_inside, taken, value)
 
 
-def _brought_inside(build: Builder, places: Expr, count: Expr, last: Expr, mode: str) -> Expr:
-    """For each place the index of the element that it shows."""
+def _brought_inside(build: Builder, positions: Expr, count: Expr, last: Expr, mode: str) -> Expr:
+    """For each position the index of the element that it shows."""
     zero = build.constant(0, "int64")
     match mode:
         case "wrap":
-            return build.call("floor_mod", places, count)
+            return build.call("floor_mod", positions, count)
         case "reflect":
             period = build.call("add", last, last)
             period = build.call("maximum", period, build.constant(1, "int64"))
-            folded = build.call("floor_mod", places, period)
+            folded = build.call("floor_mod", positions, period)
             return build.call("minimum", folded, build.call("subtract", period, folded))
         case _:
-            return build.call("maximum", build.call("minimum", places, last), zero)
+            return build.call("maximum", build.call("minimum", positions, last), zero)

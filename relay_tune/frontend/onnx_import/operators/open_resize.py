@@ -1,8 +1,8 @@
 """Resizing along an axis whose old or new size only a run knows.
 
-    coordinates = (0, 1, 2 ..) mapped to the old axis;  sum over taps: take(x, place) * weight
+    coordinates = (0, 1, 2 ..) mapped to the old axis;  sum over taps: take(x, position) * weight
 
-The places and weights of `resize_taps` as expressions.
+The positions and weights of `resize_taps` as expressions.
 """
 
 from __future__ import annotations
@@ -76,8 +76,10 @@ def resized_open(build: Builder, data: Expr, target: OpenTarget, sampling: Sampl
     last = number.of("subtract", length, 1.0)
     coordinates = _coordinates(build, target, sampling.coordinates, length)
     if sampling.mode == "nearest":
-        places = number.limited(_nearest(number, coordinates, sampling.rounding), last)
-        return build.call("take", data, build.call("cast", places, dtype="int64"), axis=target.axis)
+        positions = number.limited(_nearest(number, coordinates, sampling.rounding), last)
+        return build.call(
+            "take", data, build.call("cast", positions, dtype="int64"), axis=target.axis
+        )
     return _weighted_sum(build, data, target.axis, coordinates, sampling, last)
 
 
@@ -143,19 +145,19 @@ def _weighted_sum(
     within = number.of("subtract", coordinates, base)
     terms = []
     for offset in range(1 - radius, radius + 1):
-        place = number.of("add", base, float(offset))
+        position = number.of("add", base, float(offset))
         distance = number.unary("abs", number.of("subtract", within, float(offset)))
         weight = _kernel(build, distance, radius, sampling.cubic)
-        clipped = number.limited(place, last)
+        clipped = number.limited(position, last)
         if sampling.exclude_outside:
-            is_inside = build.call("equal", place, clipped)
+            is_inside = build.call("equal", position, clipped)
             weight = build.call("where", is_inside, weight, build.like(0.0, weight))
         terms.append((clipped, weight))
     total = _total(build, [weight for _, weight in terms]) if sampling.exclude_outside else None
     parts = []
-    for place, weight in terms:
+    for position, weight in terms:
         weight = weight if total is None else number.of("divide", weight, total)
-        taken = build.call("take", data, build.call("cast", place, dtype="int64"), axis=axis)
+        taken = build.call("take", data, build.call("cast", position, dtype="int64"), axis=axis)
         column = build.call("cast", weight, dtype=dtype_of(data))
         behind = rank_of(data) - axis - 1
         if behind:

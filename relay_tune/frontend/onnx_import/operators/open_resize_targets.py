@@ -25,12 +25,12 @@ def targets_of_sizes(
     wanted = vector_dims(build, sizes, "the sizes")
     if len(wanted) != len(axes):
         raise ModelError(f"{len(wanted)} sizes are given for {len(axes)} axes.")
-    for place, (axis, size) in enumerate(zip(axes, wanted, strict=True)):
+    for position, (axis, size) in enumerate(zip(axes, wanted, strict=True)):
         old = shape_of(data)[axis]
         if size == old and size != UNKNOWN:
             continue
         if isinstance(size, UnknownDim):
-            count = _element(build, build.call("cast", sizes, dtype="int64"), place)
+            count = _element(build, build.call("cast", sizes, dtype="int64"), position)
         else:
             count = size_value(build, size)
         scale = build.call(
@@ -50,7 +50,7 @@ def targets_of_scales(
         numbers = [None] * len(axes) if isinstance(scales, Expr) else scales
     if len(numbers) != len(axes):
         raise ModelError(f"{len(numbers)} scales are given for {len(axes)} axes.")
-    for place, (axis, number) in enumerate(zip(axes, numbers, strict=True)):
+    for position, (axis, number) in enumerate(zip(axes, numbers, strict=True)):
         if number == 1:
             continue
         if number is not None and number <= 0:
@@ -60,7 +60,7 @@ def targets_of_scales(
             scale: Expr = build.constant(number, "float32")
         else:
             assert isinstance(scales, Expr)  # numbers are known of all others
-            scale = _element(build, scales, place)
+            scale = _element(build, scales, position)
         old = axis_size(build, data, axis)
         product = build.call("multiply", build.call("cast", old, dtype="float32"), scale)
         count = build.call("cast", build.call("floor", product), dtype="int64")
@@ -78,8 +78,8 @@ def _scaled(size: Dim, scale: float) -> Dim:
     return floor_divide(multiply(size, exact.numerator), exact.denominator)
 
 
-def _element(build: Builder, vector: Expr, place: int) -> Expr:
-    return build.call("take", vector, build.constant(place, "int64"), axis=0)
+def _element(build: Builder, vector: Expr, position: int) -> Expr:
+    return build.call("take", vector, build.constant(position, "int64"), axis=0)
 
 
 def _wide(build: Builder, value: Expr) -> Expr:

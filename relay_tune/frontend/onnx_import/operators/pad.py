@@ -70,8 +70,8 @@ def _is_fixed(data: Expr, pads: Sequence[Dim], axes: Sequence[int], mode: str) -
         return True
     return all(
         isinstance(shape_of(data)[axis], int)
-        for place, axis in enumerate(axes)
-        if pads[place] or pads[place + len(axes)]
+        for index, axis in enumerate(axes)
+        if pads[index] or pads[index + len(axes)]
     )
 
 
@@ -87,14 +87,14 @@ def _padded_openly(
     value = _value(node, build, data)
     vector = None if node.opset < 11 else cast_to(build, node.input(1), "int64")
 
-    def width(place: int) -> Width:
-        pad = pads[place]
+    def width(index: int) -> Width:
+        pad = pads[index]
         if vector is None or isinstance(pad, int):
             return pad, build.constant(pad, "int64")
-        return pad, build.call("take", vector, build.constant(place, "int64"), axis=0)
+        return pad, build.call("take", vector, build.constant(index, "int64"), axis=0)
 
-    for place, axis in enumerate(axes):
-        widths = width(place), width(place + len(axes))
+    for index, axis in enumerate(axes):
+        widths = width(index), width(index + len(axes))
         if any(pad != 0 for pad, _ in widths):
             data = padded_axis(build, data, axis, widths, mode, value)
     return data

@@ -21,7 +21,7 @@ from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.activation import scaled
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.operators.wide import in_wide
-from relay_tune.frontend.onnx_import.operators.window_elements import max_pool_with_places
+from relay_tune.frontend.onnx_import.operators.window_elements import max_pool_with_indices
 from relay_tune.frontend.onnx_import.operators.windows import Windows, spatial_rank, windows_of
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.expr import Expr
@@ -72,7 +72,7 @@ def _count(windows: Windows, axis: int, dim: Dim) -> int:
 def translate_max_pool(node: OnnxNode, build: Builder) -> Expr | list[Expr | None]:
     """The maximum of each window, and where it stood if that is asked for."""
     if node.wants(1):
-        return max_pool_with_places(node, build)
+        return max_pool_with_indices(node, build)
     return _pool(build, "max", node.input(0), _windows(node, node.input(0)))
 
 

@@ -129,7 +129,7 @@ def translate_squeeze(node: OnnxNode, build: Builder) -> Expr:
         return _squeezed_at_run_time(build, data, run_time_axes)
     given, shape = _axes(node), shape_of(data)
     if not given:
-        axes = tuple(place for place, dim in enumerate(shape) if dim == 1)
+        axes = tuple(index for index, dim in enumerate(shape) if dim == 1)
     else:
         axes = checked_axes(given, len(shape))
     wrong = [axis for axis in axes if isinstance(shape[axis], int) and shape[axis] != 1]
@@ -180,13 +180,13 @@ def translate_split(node: OnnxNode, build: Builder) -> list[Expr]:
         return [data]
     numbers = [size for size in sizes if isinstance(size, int)]
     if isinstance(total, int) and len(numbers) == len(sizes):
-        starts = [sum(numbers[:place]) for place in range(1, len(sizes))]
+        starts = [sum(numbers[:index]) for index in range(1, len(sizes))]
         parts = build.call("split", data, indices_or_sections=tuple(starts), axis=axis)
-        return [build.item(parts, place) for place in range(len(sizes))]
+        return [build.item(parts, index) for index in range(len(sizes))]
     if not are_known(sizes):
         return _split_at_run_time(build, data, axis, node.input(1))
     nothing: Dim = 0
-    ends = [reduce(add, sizes[:place], nothing) for place in range(len(sizes) + 1)]
+    ends = [reduce(add, sizes[:index], nothing) for index in range(len(sizes) + 1)]
     return [part_of_axis(build, data, axis, bounds) for bounds in pairwise(ends)]
 
 
@@ -195,7 +195,7 @@ def _split_at_run_time(build: Builder, data: Expr, axis: int, sizes: Expr) -> li
     count = vector_length(sizes)
     ends = build.call("cumsum", int64_vector(build, sizes), axis=0)
     bounds: list[Expr] = [build.constant(0)]
-    bounds += [build.call("take", ends, build.constant(place), axis=0) for place in range(count)]
+    bounds += [build.call("take", ends, build.constant(index), axis=0) for index in range(count)]
     pairs = zip(bounds[:-1], bounds[1:], strict=True)
     ranges = [range_at_run_time(build, begin, end) for begin, end in pairs]
     return [build.call("take", data, each, axis=axis) for each in ranges]

@@ -43,8 +43,8 @@ def translate_topk(node: OnnxNode, build: Builder) -> list[Expr | None]:
         return [build.item(found, 0), build.item(found, 1)]
     given = build.constant([count], "int64") if known else cast_to(build, node.input(1), "int64")
     found = build.call("dyn.topk", data, given, **options)
-    shape = [count if place == axis else dim for place, dim in enumerate(shape_of(data))]
-    both = (build.with_shape(build.item(found, place), shape) for place in (0, 1))
+    shape = [count if index == axis else dim for index, dim in enumerate(shape_of(data))]
+    both = (build.with_shape(build.item(found, index), shape) for index in (0, 1))
     if count != UNKNOWN:
         return list(both)
     none = build.constant([0], "int64"), build.constant([1], "int64")
@@ -74,8 +74,8 @@ def _cumulative(name: str) -> Translator:
         if not is_known(axis):
             seen = axis_in_the_middle(build, data, axis)
             return reshape_like_source(build, accumulated(node, build, seen, 1), data)
-        place = checked_axis(known_integer(axis, "the input axis"), rank_of(data))
-        return accumulated(node, build, data, place)
+        index = checked_axis(known_integer(axis, "the input axis"), rank_of(data))
+        return accumulated(node, build, data, index)
 
     def accumulated(node: OnnxNode, build: Builder, data: Expr, axis: int) -> Expr:
         backwards = node.flag("reverse", 0)

@@ -26,7 +26,7 @@ def translate_unique(node: OnnxNode, build: Builder) -> list[Expr | None]:
         data = keys = build.call("reshape", data, newshape=(-1,))
     found = build.call("unique", keys, is_sorted=ordered, return_counts=True)
     first, inverse, counts = (
-        cast_to(build, build.item(found, place), "int64") for place in (1, 2, 4)
+        cast_to(build, build.item(found, position), "int64") for position in (1, 2, 4)
     )
     values = build.call("take", data, first, axis=axis)
     return [values, first, inverse, counts]

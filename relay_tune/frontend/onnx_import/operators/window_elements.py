@@ -1,4 +1,4 @@
-"""Operators that say which element of a window is meant: maxima with their places, and folding.
+"""Operators that say which element of a window is meant: maxima with their indices, and folding.
 
 Which elements a window has is known when the model is imported: a table of positions.
 """
@@ -60,7 +60,7 @@ def element_positions(windows: Windows, sizes: Sequence[int]) -> tuple[np.ndarra
     return np.stack(grids), counts
 
 
-def max_pool_with_places(node: OnnxNode, build: Builder) -> list[Expr | None]:
+def max_pool_with_indices(node: OnnxNode, build: Builder) -> list[Expr | None]:
     """The maximum of each window, and its position among all elements of the input."""
     data = node.input(0)
     sizes = [static_dim(dim) for dim in shape_of(data)[2 : 2 + spatial_rank(rank_of(data))]]
@@ -83,9 +83,9 @@ def max_pool_with_places(node: OnnxNode, build: Builder) -> list[Expr | None]:
     index = build.call("add", chosen, first)
     index = build.call("take", build.constant(names.reshape(-1)), index, axis=0)
     offset = build.call("multiply", _channel_numbers(build, data), build.constant(math.prod(sizes)))
-    places = build.call("add", index, offset)
+    indices = build.call("add", index, offset)
     shape = (0, 0, *counts)
-    return [build.call("reshape", each, newshape=shape) for each in (values, places)]
+    return [build.call("reshape", each, newshape=shape) for each in (values, indices)]
 
 
 def _channel_numbers(build: Builder, data: Expr) -> Expr:
@@ -98,7 +98,7 @@ def _channel_numbers(build: Builder, data: Expr) -> Expr:
 
 def translate_max_unpool(node: OnnxNode, build: Builder) -> Expr:
     """Elements written where they stood before a maximum pool, 0 elsewhere."""
-    data, places = node.input(0), node.input(1)
+    data, indices = node.input(0), node.input(1)
     shape = static_shape(data)
     rank = spatial_rank(len(shape))
     kernel = checked_numbers(node.integers("kernel_shape"), rank, "kernel_shape", 1)
@@ -115,7 +115,7 @@ def translate_max_unpool(node: OnnxNode, build: Builder) -> Expr:
     result = (*shape[:2], *sizes)
     check_size(math.prod(result), dtype_of(data))
     zeros = build.filled((math.prod(result),), 0, dtype_of(data))
-    flat = [build.call("reshape", each, newshape=(-1,)) for each in (places, data)]
+    flat = [build.call("reshape", each, newshape=(-1,)) for each in (indices, data)]
     written = build.call("scatter_elements", zeros, *flat, axis=0, reduction="update")
     written = build.call("reshape", written, newshape=result)
     return written if given is None else _resized(build, written, given)

@@ -22,7 +22,7 @@ def ties(*shape: int) -> np.ndarray:
         {"kernel_shape": [4, 3], "strides": [3, 2], "auto_pad": "SAME_UPPER"},
     ],
 )
-def test_maxima_with_their_places(check_node: Check, attributes: dict[str, object]) -> None:
+def test_maxima_with_their_indices(check_node: Check, attributes: dict[str, object]) -> None:
     check_node(
         "MaxPool", ties(2, 3, 7, 8), outputs=2, against="onnxruntime", native=True, **attributes
     )
@@ -36,8 +36,8 @@ def test_maxima_along_one_axis(check_node: Check) -> None:
 
 def test_unpooling(check_node: Check) -> None:
     data = np.arange(1, 9, dtype=np.float32).reshape(1, 2, 2, 2)
-    places = np.array([0, 3, 9, 14, 17, 19, 28, 31]).reshape(1, 2, 2, 2)
-    check_node("MaxUnpool", data, places, kernel_shape=[2, 2], strides=[2, 2], native=True)
+    positions = np.array([0, 3, 9, 14, 17, 19, 28, 31]).reshape(1, 2, 2, 2)
+    check_node("MaxUnpool", data, positions, kernel_shape=[2, 2], strides=[2, 2], native=True)
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def translate_attention(node: OnnxNode, build: Builder) -> list[Expr | None]:
     query, key, value = (split_heads(build, each, heads) for each in _parts(node, build, projected))
     past = node.optional(4)
     if past is not None:
-        old = [build.call("take", past, build.constant(place), axis=0) for place in (0, 1)]
+        old = [build.call("take", past, build.constant(index), axis=0) for index in (0, 1)]
         key, value = after(build, old[0], key), after(build, old[1], value)
     mask = combined(
         build,
@@ -99,9 +99,9 @@ def _heads_of(node: OnnxNode, build: Builder) -> tuple[Expr, Expr, Expr]:
     heads = node.integer("num_heads")
     query, key, value, bias = node.input(0), node.optional(1), node.optional(2), node.optional(3)
     if rank_of(query) == 5:
-        packed = [_packed_part(build, query, place) for place in range(3)]
+        packed = [_packed_part(build, query, index) for index in range(3)]
     elif key is not None and rank_of(key) == 5:
-        packed = [query, *(_packed_part(build, key, place) for place in range(2))]
+        packed = [query, *(_packed_part(build, key, index) for index in range(2))]
     elif key is None or value is None:
         raise ModelError("keys or values are missing.")
     else:
@@ -114,9 +114,9 @@ def _heads_of(node: OnnxNode, build: Builder) -> tuple[Expr, Expr, Expr]:
     return first, second, third
 
 
-def _packed_part(build: Builder, packed: Expr, place: int) -> Expr:
+def _packed_part(build: Builder, packed: Expr, index: int) -> Expr:
     """One of [batch, sequence, heads, parts, size] as [batch, sequence, heads * size]."""
-    chosen = build.call("take", packed, build.constant(place), axis=3)
+    chosen = build.call("take", packed, build.constant(index), axis=3)
     return build.call("reshape", chosen, newshape=(0, 0, -3))
 
 
@@ -156,14 +156,14 @@ def padding_mask(node: OnnxNode, build: Builder, mask: Expr | None, key: Expr) -
 
 
 def causal_mask(build: Builder, query: Expr, key: Expr) -> Expr:
-    """What keys behind the place of a query add; the last query stands at the last key."""
+    """What keys behind the position of a query add; the last query stands at the last key."""
     total, own = positions(build, key, 2), positions(build, query, 2)
     if shape_of(key)[2] == shape_of(query)[2]:
-        places = own
+        indices = own
     else:
         counts = [length(build, each) for each in (key, query)]
-        places = build.call("add", own, build.call("subtract", *counts))
-    kept = build.call("less_equal", total, build.call("expand_dims", places, axis=1))
+        indices = build.call("add", own, build.call("subtract", *counts))
+    kept = build.call("less_equal", total, build.call("expand_dims", indices, axis=1))
     return filled_where_not(build, kept, LOWEST, dtype_of(key))
 
 
@@ -184,18 +184,18 @@ def translate_rotary_embedding(node: OnnxNode, build: Builder) -> Expr:
     """Queries or keys turned by angles of their positions."""
     if node.flag("is_packed_batching", 0):
         raise UnsupportedOperatorError("RotaryEmbedding of packed batches is not supported.")
-    data, places = node.input(0), node.input(1)
+    data, indices = node.input(0), node.input(1)
     is_flat = rank_of(data) == 3
     if is_flat:
         pairs = static_dim(shape_of(node.input(2))[1])
         width = static_dim(shape_of(data)[2])
         heads = node.integer("num_heads", 0) or width // (2 * pairs)
         data = split_heads(build, data, heads)
-    if rank_of(places) == 1:
-        first = cast_to(build, places, "int64")
-        places = build.call("add", positions(build, data, 2), first)
-        places = build.call("expand_dims", places, axis=0)
-    tables = angles_at(build, places, (node.input(2), node.input(3)))
+    if rank_of(indices) == 1:
+        first = cast_to(build, indices, "int64")
+        indices = build.call("add", positions(build, data, 2), first)
+        indices = build.call("expand_dims", indices, axis=0)
+    tables = angles_at(build, indices, (node.input(2), node.input(3)))
     result = rotated(build, data, tables, node.flag("interleaved", 0))
     return join_heads(build, result) if is_flat else result
 

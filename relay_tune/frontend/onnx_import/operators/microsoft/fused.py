@@ -55,8 +55,8 @@ def translate_fused_matmul(node: OnnxNode, build: Builder) -> Expr:
     last two are exchanged.
     """
     factors = []
-    for place, name in enumerate(("A", "B")):
-        factor, rank = node.input(place), rank_of(node.input(place))
+    for index, name in enumerate(("A", "B")):
+        factor, rank = node.input(index), rank_of(node.input(index))
         order = tuple(range(rank))
         if node.flag(f"transBatch{name}", 0) and rank > 2:
             order = (*order[1:-1], 0, rank - 1)
@@ -112,11 +112,11 @@ def translate_skip_rms_normalization(node: OnnxNode, build: Builder) -> list[Exp
 
 
 def translate_embed_layer_normalization(node: OnnxNode, build: Builder) -> list[Expr | None]:
-    """Embeddings of words, places and segments, summed and normalised; how many words count."""
-    words, segments, place_ids = node.input(0), node.optional(1), node.optional(8)
+    """Embeddings of words, positions and segments, summed and normalised; how many words count."""
+    words, segments, position_ids = node.input(0), node.optional(1), node.optional(8)
     parts: list[Expr | None] = [build.call("take", node.input(2), words, axis=0)]
-    places = positions(build, words, 1) if place_ids is None else place_ids
-    parts.append(build.call("take", node.input(3), places, axis=0))
+    indices = positions(build, words, 1) if position_ids is None else position_ids
+    parts.append(build.call("take", node.input(3), indices, axis=0))
     if segments is not None:
         parts.append(build.call("take", node.input(4), segments, axis=0))
     total = sum_of(build, *parts)

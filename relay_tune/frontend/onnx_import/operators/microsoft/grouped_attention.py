@@ -50,8 +50,8 @@ def translate_group_query_attention(node: OnnxNode, build: Builder) -> list[Expr
     own = build.call("add", build.call("expand_dims", before, axis=1), positions(build, query, 2))
     if node.flag("do_rotary", 0):
         given = node.optional(9)
-        places = own if given is None else cast_to(build, given, "int64")
-        tables = angles_at(build, places, (node.input(7), node.input(8)))
+        indices = own if given is None else cast_to(build, given, "int64")
+        tables = angles_at(build, indices, (node.input(7), node.input(8)))
         turned = node.flag("rotary_interleaved", 0)
         query, key = (rotated(build, each, tables, turned) for each in (query, key))
     key = _cached(build, node.optional(3), key, before, total)
@@ -65,8 +65,8 @@ def translate_group_query_attention(node: OnnxNode, build: Builder) -> list[Expr
 
 
 def _check(node: OnnxNode) -> None:
-    for place, name in _REFUSED_INPUTS.items():
-        if node.optional(place) is not None:
+    for index, name in _REFUSED_INPUTS.items():
+        if node.optional(index) is not None:
             raise UnsupportedOperatorError(f"GroupQueryAttention with {name} is not supported.")
     for name in _REFUSED_FLAGS:
         if node.integer(name, 0):
@@ -108,16 +108,16 @@ def _keys_before(build: Builder, query: Expr, lengths: Expr, total: Expr) -> Exp
 
 
 def _cached(build: Builder, past: Expr | None, new: Expr, before: Expr, total: Expr) -> Expr:
-    """The cache after the new keys: at place t the old one if t < before, else new[t - before]."""
+    """The cache after the new keys: at index t the old one if t < before, else new[t - before]."""
     if past is None:
         return new
     room, count = length(build, past), length(build, new)
-    place = range_at_run_time(build, build.constant(0), build.call("maximum", room, total))
+    slot = range_at_run_time(build, build.constant(0), build.call("maximum", room, total))
     start = build.call("expand_dims", before, axis=1)
-    behind = build.call("add", build.call("subtract", place, start), room)
-    source = build.call("where", build.call("less", place, start), place, behind)
+    behind = build.call("add", build.call("subtract", slot, start), room)
+    source = build.call("where", build.call("less", slot, start), slot, behind)
     end = build.call("subtract", build.call("add", room, count), build.constant(1))
-    kept = build.call("minimum", place, build.call("maximum", room, build.constant(1)))
+    kept = build.call("minimum", slot, build.call("maximum", room, build.constant(1)))
     is_new = build.call("less_equal", source, end)
     old = build.call("minimum", kept, end)
     source = build.call("where", is_new, source, old)
@@ -131,13 +131,13 @@ def _cached(build: Builder, past: Expr | None, new: Expr, before: Expr, total: E
 
 
 def _mask(node: OnnxNode, build: Builder, own: Expr, key: Expr) -> Expr:
-    """What keys behind the place of a query add, and those before its window."""
-    place = positions(build, key, 2)
+    """What keys behind the position of a query add, and those before its window."""
+    index = positions(build, key, 2)
     query = build.call("expand_dims", own, axis=2)
-    kept = build.call("less_equal", place, query)
+    kept = build.call("less_equal", index, query)
     window = node.integer("local_window_size", -1)
     if window > 0:
         begin = build.call("subtract", query, build.constant(window))
-        kept = build.call("logical_and", kept, build.call("greater", place, begin))
+        kept = build.call("logical_and", kept, build.call("greater", index, begin))
     kept = build.call("expand_dims", kept, axis=1)
     return filled_where_not(build, kept, LOWEST, dtype_of(key))

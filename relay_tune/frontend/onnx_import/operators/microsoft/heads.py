@@ -91,7 +91,7 @@ def rotated(build: Builder, data: Expr, tables: tuple[Expr, Expr], interleaved: 
     if interleaved:
         couples = build.call("reshape", turned, newshape=(COPY, COPY, COPY, pairs, 2))
         left, right = (
-            build.call("take", couples, build.constant(place), axis=4) for place in (0, 1)
+            build.call("take", couples, build.constant(position), axis=4) for position in (0, 1)
         )
     else:
         left, right = part(build, turned, 3, 0, pairs), part(build, turned, 3, pairs, 2 * pairs)
@@ -112,9 +112,9 @@ def rotated(build: Builder, data: Expr, tables: tuple[Expr, Expr], interleaved: 
     return build.call("concatenate", build.tuple_of((done, rest)), axis=3)
 
 
-def angles_at(build: Builder, places: Expr, caches: tuple[Expr, Expr]) -> tuple[Expr, Expr]:
-    """Rows of the caches of cosines and sines for places [batch, sequence], for all heads."""
-    rows = [build.call("take", cache, places, axis=0) for cache in caches]
-    axis = rank_of(places) - 1
+def angles_at(build: Builder, positions: Expr, caches: tuple[Expr, Expr]) -> tuple[Expr, Expr]:
+    """Rows of the caches of cosines and sines for positions [batch, sequence], for all heads."""
+    rows = [build.call("take", cache, positions, axis=0) for cache in caches]
+    axis = rank_of(positions) - 1
     cosine, sine = (build.call("expand_dims", each, axis=axis) for each in rows)
     return cosine, sine

@@ -96,10 +96,10 @@ def translate_concat(node: OnnxNode, build: Builder) -> Expr:
     given = node.inputs[2:]
     if not given or len(given) % 3:
         raise ModelError("each tensor needs a scale and a zero point.")
-    places = range(2, len(node.inputs), 3)
+    indices = range(2, len(node.inputs), 3)
     parts = [
-        _real(build, node.input(place), node.input(place + 1), node.optional(place + 2))
-        for place in places
+        _real(build, node.input(index), node.input(index + 1), node.optional(index + 2))
+        for index in indices
     ]
     axis = checked_axis(node.integer("axis"), rank_of(parts[0]))
     joined = build.call("concatenate", build.tuple_of(parts), axis=axis)
@@ -134,7 +134,7 @@ def _columns(build: Builder, scale: Expr) -> Expr:
 def translate_matmul_integer_to_float(node: OnnxNode, build: Builder) -> Expr:
     """A product of quantized matrices, summed in int32, times its scales, and a bias."""
     total = integer_product(build, node.input(0), node.optional(4), node.input(1), node.optional(5))
-    scales = build.call("multiply", *(_columns(build, node.input(place)) for place in (2, 3)))
+    scales = build.call("multiply", *(_columns(build, node.input(index)) for index in (2, 3)))
     real = build.call("multiply", cast_to(build, total, dtype_of(scales)), scales)
     return sum_of(build, real, node.optional(6))
 

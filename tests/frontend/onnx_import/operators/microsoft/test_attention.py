@@ -81,7 +81,9 @@ def test_multi_head_attention_of_packed_heads(node_model: NodeModel) -> None:
         return build(from_onnx(model))(*inputs)
 
     packed = floats(BATCH, LENGTH, HEADS, 3, SIZE)
-    query, key, value = (packed[:, :, :, place].reshape(BATCH, LENGTH, -1) for place in range(3))
+    query, key, value = (
+        packed[:, :, :, position].reshape(BATCH, LENGTH, -1) for position in range(3)
+    )
     wanted = attended(query, key, value)
     np.testing.assert_allclose(attended(packed), wanted, rtol=1e-4, atol=1e-5)
     actual = attended(query, np.ascontiguousarray(packed[:, :, :, 1:]))
@@ -98,9 +100,11 @@ def test_multi_head_attention_with_a_past(check_microsoft: Check) -> None:
 @pytest.mark.parametrize("interleaved", [0, 1])
 def test_rotary_embedding(check_microsoft: Check, interleaved: int) -> None:
     tables = {2: floats(16, SIZE // 2), 3: floats(16, SIZE // 2) + 1}
-    places = np.array([[3, 1, 4, 1, 5], [9, 2, 6, 5, 3]])
+    positions = np.array([[3, 1, 4, 1, 5], [9, 2, 6, 5, 3]])
     for data in (floats(BATCH, LENGTH, WIDTH), floats(BATCH, HEADS, LENGTH, SIZE)):
-        check_microsoft("RotaryEmbedding", data, places, constants=tables, interleaved=interleaved)
+        check_microsoft(
+            "RotaryEmbedding", data, positions, constants=tables, interleaved=interleaved
+        )
     first = np.array([2])
     check_microsoft(
         "RotaryEmbedding", floats(BATCH, LENGTH, WIDTH), first, constants=tables, interleaved=0
@@ -161,7 +165,7 @@ def test_one_program_serves_prompts_and_caches_of_any_size(node_model: NodeModel
     session = onnxruntime.InferenceSession(model.SerializeToString())
     for past, new, room in ((0, 5, 0), (4, 1, 4), (4, 3, 9)):
         inputs, _ = grouped(past, new, room)
-        feeds = {f"x{place}": each for place, each in enumerate(inputs)}
+        feeds = {f"x{position}": each for position, each in enumerate(inputs)}
         actual, wanted = program.run(feeds), session.run(None, feeds)
         np.testing.assert_allclose(actual[0], wanted[0], rtol=1e-4, atol=1e-5)
         for found, each in zip(actual[1:], wanted[1:], strict=True):

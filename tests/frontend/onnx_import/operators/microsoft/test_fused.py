@@ -63,7 +63,7 @@ def test_embeddings(check_microsoft: Check) -> None:
     segments, mask = words % 2, np.array([[1, 1, 0], [1, 1, 1]], np.int32)
     inputs = (words, segments, None, None, None, None, None, mask)
     check_microsoft("EmbedLayerNormalization", *inputs, constants=tables, outputs=2)
-    places = np.array([[2, 1, 0], [5, 4, 3]], np.int32)
-    inputs = (words, None, None, None, None, None, None, None, places)
-    tables = {place: table for place, table in tables.items() if place != 4}
+    positions = np.array([[2, 1, 0], [5, 4, 3]], np.int32)
+    inputs = (words, None, None, None, None, None, None, None, positions)
+    tables = {position: table for position, table in tables.items() if position != 4}
     check_microsoft("EmbedLayerNormalization", *inputs, constants=tables, outputs=2)
