@@ -75,6 +75,8 @@ def _moving(
     is_pool = hasattr(attributes, "ceil_mode")
     for n, letter in enumerate(letters):
         size = sizes[letter]
+        if window[n] == 1:
+            continue  # fits any axis
         room = window_room(size, window[n], dilation[n], pads[n])
         if is_pool and attributes.ceil_mode:
             room = add(room, strides[n] - 1)

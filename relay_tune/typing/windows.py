@@ -37,12 +37,15 @@ def window_room(dim: Dim, window: Dim, dilation: int, pads: tuple[int, int]) -> 
 def window_count(
     axis: str, dim: Dim, window: Dim, stride: int, dilation: int, pads: tuple[int, int]
 ) -> Dim:
-    """Window positions on an axis of size `dim`, partial ones not counted."""
+    """Window positions on an axis of size `dim`, partial ones not counted.
+
+    A window of one element fits an axis without elements, too: no times.
+    """
     if stride < 1:
         raise RelationError(f"the stride of axis {axis} is {stride}, but must be at least 1")
     room = window_room(dim, window, dilation, pads)
-    if isinstance(room, int) and room < 0:
-        extent = subtract(add(dim, sum(pads)), room)
+    extent = subtract(add(dim, sum(pads)), room)
+    if isinstance(room, int) and room < 0 and extent != 1:
         raise RelationError(
             f"axis {axis} of size {dim}, padded by {pads[0]} and {pads[1]}, is smaller than "
             f"the window of {extent}"

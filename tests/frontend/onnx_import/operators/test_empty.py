@@ -147,6 +147,17 @@ def test_what_onnxruntime_refuses_is_refused(
         from_onnx(make_node_model(operator, inputs, constants=known, **attributes))
 
 
+def reference_outputs(model: onnx.ModelProto, feeds: dict[str, Array]) -> list[Any]:
+    return list(ReferenceEvaluator(model).run(None, feeds))
+
+
+@pytest.mark.parametrize("strides", [[1, 1], [2, 3]])
+def test_a_window_of_one_element_fits_an_empty_axis(strides: list[int]) -> None:
+    """As ONNX's reference has it; onnxruntime refuses images without elements."""
+    inputs = [floats(2, 3, 0, 4), floats(5, 3, 1, 1)]
+    check_built("Conv", inputs, (1,), answer=reference_outputs, strides=strides)
+
+
 @pytest.mark.filterwarnings("ignore:Mean of empty:RuntimeWarning", "ignore:invalid:RuntimeWarning")
 def test_a_mean_of_nothing_is_undefined() -> None:
     """As ONNX's reference has it; onnxruntime gives 0."""
@@ -154,5 +165,5 @@ def test_a_mean_of_nothing_is_undefined() -> None:
         "ReduceMean",
         [floats(2, 0, 3), ints(1)],
         (1,),
-        answer=lambda model, feeds: ReferenceEvaluator(model).run(None, feeds),
+        answer=reference_outputs,
     )
