@@ -34,12 +34,14 @@ def dynamic_network(seed: int) -> RandomNetwork:
     model = onnx.ModelProto()
     model.CopyFrom(network.model)
     _name_sizes(model.graph, dynamic, random)
-    factors = (
+    changes: list[dict[int, int]] = [
         {},
-        {n: n + 1 for n in dynamic},
-        {n: int(random.choice([1, 2 * n])) for n in dynamic},
+        {size: size + 1 for size in dynamic},
+        {size: int(random.choice([1, 2 * size])) for size in dynamic},
+    ]
+    feeds = tuple(
+        {name: _resized(array, change) for name, array in feed.items()} for change in changes
     )
-    feeds = tuple({name: _resized(array, new) for name, array in feed.items()} for new in factors)
     return replace(network, kind="dynamic operators", model=model, inputs=feeds)
 
 
@@ -58,6 +60,6 @@ def _name_sizes(graph: onnx.GraphProto, dynamic: set[int], random: np.random.Gen
                 dim.dim_param = f"{value.name}_{axis}"
 
 
-def _resized(array: np.ndarray, new: dict[int, int]) -> np.ndarray:
+def _resized(array: np.ndarray, change: dict[int, int]) -> np.ndarray:
     """An input of other sizes, with the same elements over and over."""
-    return np.resize(array, [new.get(size, size) for size in array.shape])
+    return np.resize(array, [change.get(int(size), int(size)) for size in array.shape])

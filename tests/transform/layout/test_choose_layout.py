@@ -7,7 +7,9 @@ import pytest
 from relay_tune.errors import InputError
 from relay_tune.ir.expr import Call
 from relay_tune.ir.traversal import post_order
+from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.layout.choose_layout import ChooseLayout
+from relay_tune.transform.pipeline import PipelineOptions, default_pipeline
 
 IMAGE = "%x: Tensor[(1, 4, 8, 8), float32]"
 W = "%w: Tensor[(4, 4, 3, 3), float32]"
@@ -138,9 +140,11 @@ def test_unknown_layout_is_an_input_error() -> None:
         ChooseLayout("CHWN")
 
 
-def by_cost(module: Any, calls: Any) -> tuple[list[str], set[tuple[str, str]]]:
+def by_cost(
+    module: Any, calls: Any, accuracy: Accuracy = Accuracy.FAST
+) -> tuple[list[str], set[tuple[str, str]]]:
     """The operators after the choice by cost, and (data, result) layouts of the convolutions."""
-    after = ChooseLayout("cost")(module)
+    after = ChooseLayout("cost", accuracy=accuracy)(module)
     layouts = {
         (node.attributes.data_layout, node.attributes.out_layout or node.attributes.data_layout)
         for node in post_order(after.main)
@@ -177,6 +181,18 @@ def test_deep_convolution_pays_for_its_conversions(typed: Any, calls: Any) -> No
     names, layouts = by_cost(module, calls)
     assert names.count("layout_transform") == 2
     assert layouts == {("NHWC", "NHWC")}
+
+
+def test_conversions_pay_where_the_accuracy_allows_winograd_convolutions(
+    typed: Any, calls: Any
+) -> None:
+    text = "(%x: Tensor[(1, 32, 12, 12), float32], %w: Tensor[(16, 32, 3, 3), float32])"
+    module = typed(f"{text} {{ nn.conv2d(%x, %w, padding=[1, 1]) }}", "w")
+    assert by_cost(module, calls, Accuracy.FAST)[1] == {("NHWC", "NHWC")}
+    assert by_cost(module, calls, Accuracy.EXACT)[1] == {("NCHW", "NCHW")}
+    passes = default_pipeline(PipelineOptions(accuracy=Accuracy.EXACT)).passes
+    (choice,) = (each for each in passes if isinstance(each, ChooseLayout))
+    assert choice.accuracy is Accuracy.EXACT
 
 
 def test_few_channels_are_transposed_where_the_program_transposes_them(
