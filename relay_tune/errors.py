@@ -6,7 +6,7 @@ place that turns it into text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 FIX_SIZES = (
@@ -18,13 +18,19 @@ FIX_SIZES = (
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A region of source text; lines and columns count from 1, the end column is exclusive."""
+    """A region of source text; lines and columns count from 1, the end column is exclusive.
+
+    Attributes:
+        shape: of the value that is computed there, as the user's program has it (dimensions of the
+            IR); None where nobody noted it. It is no part of comparisons.
+    """
 
     source: str
     line: int
     column: int
     end_line: int
     end_column: int
+    shape: tuple[object, ...] | None = field(default=None, kw_only=True, compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.source}:{self.line}:{self.column}"

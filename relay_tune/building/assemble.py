@@ -22,6 +22,7 @@ from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Function
 from relay_tune.op.lower import TensorProgram
 from relay_tune.op.node_names import kernel_title, node_names, unique_titles
+from relay_tune.op.primitive_key import primitive_title
 from relay_tune.runtime.memory_plan import Lifetime, plan_memory
 from relay_tune.schedule.algorithms import prepared_program
 from relay_tune.tensor.expression import Tensor
@@ -144,7 +145,7 @@ def _program_step(number: int, step: Step, primitive: Primitive, layout: _Layout
         for kernel in code.scheduled.kernels
     )
     nodes = node_names(step.function)
-    title = kernel_title(code.key.title, nodes[:1])
+    title = kernel_title(primitive_title(step.function), nodes[:1])
     return ProgramStep(title, code.key.digest, calls, code.work, nodes)
 
 

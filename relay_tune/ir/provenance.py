@@ -3,7 +3,8 @@
     with made_for(call.span):
         new = add(multiply(x, scale), shift)     both calls have the span of `call`
 
-So kernels and errors can name the user's nodes however often passes rewrote them.
+So kernels and errors can name the user's nodes however often passes rewrote them. A span also has
+the shape that the user's program gives the node's value, whatever its layout becomes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 
 from relay_tune.errors import Span
 
@@ -33,3 +35,11 @@ def made_for(span: Span | None) -> Iterator[None]:
         yield
     finally:
         _SPAN.reset(token)
+
+
+@contextmanager
+def made_as(shape: tuple[object, ...] | None) -> Iterator[None]:
+    """Nodes that are made inside are another form of a value of this shape."""
+    span = inherited_span()
+    with made_for(None if span is None else replace(span, shape=shape)):
+        yield

@@ -14,8 +14,7 @@ which become part of the code, count by value.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
@@ -35,6 +34,7 @@ from relay_tune.ir.known_type import known_type
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.op.logical_shape import logical_shape
 
 DIGEST_CHARACTERS = 24
 TITLE_OPERATORS = 4
@@ -46,18 +46,34 @@ class PrimitiveKey:
 
     Attributes:
         digest: hexadecimal, the same in every process and on every machine.
-        title: a short name for people, such as `conv2d+add+relu 1x56x56x64`; not unique.
+        title: a short name for people, such as `conv2d+add+relu 1x64x56x56`; not unique, and no
+            part of comparisons.
     """
 
     digest: str
-    title: str
+    title: str = field(compare=False)
 
 
 def primitive_key(function: Function) -> PrimitiveKey:
     """The key of a typed primitive function."""
     text = canonical_text(function)
     digest = hashlib.sha256(text.encode()).hexdigest()[:DIGEST_CHARACTERS]
-    return PrimitiveKey(digest, _title(function))
+    return PrimitiveKey(digest, primitive_title(function))
+
+
+def primitive_title(function: Function) -> str:
+    """The operators of a primitive and the shape of its result, as the user's program has it."""
+    operators = [
+        node.callee.name.removeprefix("nn.")
+        for node in post_order(function.body)
+        if isinstance(node, Call) and isinstance(node.callee, Operator)
+    ]
+    shown = operators[:TITLE_OPERATORS]
+    if len(operators) > len(shown):
+        shown.append(f"{len(operators) - len(shown)} more")
+    shape = logical_shape(function)
+    sizes = "" if shape is None else "x".join(map(str, shape)) or "scalar"
+    return f"{'+'.join(shown) or 'copy'} {sizes}".strip()
 
 
 def canonical_text(function: Function) -> str:
@@ -136,29 +152,3 @@ def _type_text(type_: Type | None) -> str:
             return f"({', '.join(_type_text(field) for field in type_.fields)})"
         case _:
             return "?"
-
-
-def _title(function: Function) -> str:
-    operators = [
-        node.callee.name.removeprefix("nn.")
-        for node in post_order(function.body)
-        if isinstance(node, Call) and isinstance(node.callee, Operator)
-    ]
-    shown = operators[:TITLE_OPERATORS]
-    if len(operators) > len(shown):
-        shown.append(f"{len(operators) - len(shown)} more")
-    shape = next((_shape_text(t) for t in _tensor_types(known_type(function.body))), "")
-    return f"{'+'.join(shown) or 'copy'} {shape}".strip()
-
-
-def _tensor_types(type_: Type | None) -> Iterator[TensorType]:
-    match type_:
-        case TensorType():
-            yield type_
-        case TupleType():
-            for field in type_.fields:
-                yield from _tensor_types(field)
-
-
-def _shape_text(type_: TensorType) -> str:
-    return "x".join(str(dim) for dim in type_.shape) or "scalar"

@@ -23,7 +23,7 @@ from relay_tune.ir.dim_arithmetic import add
 from relay_tune.ir.expr import Call, Constant, Expr
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import find_operator
-from relay_tune.ir.provenance import made_for
+from relay_tune.ir.provenance import made_as, made_for
 from relay_tune.ir.traversal import children, post_order, rebuild
 from relay_tune.transform.matching import (
     attribute,
@@ -81,9 +81,15 @@ def _materialized(body: Expr) -> Expr:
             for source, padding in _padding_read_by(node, wanted):
                 done[node] = _reading_padded(node, done[node], source, padding)
         if node in wanted:
-            with made_for(node.span or wanted[node].span):
+            with made_for(node.span or wanted[node].span), made_as(_noted_shape(node)):
                 done[node] = _padded(wanted[node], done[node])
     return done[body]
+
+
+def _noted_shape(node: Expr) -> tuple[object, ...]:
+    """The shape that the user knows of a value."""
+    noted = None if node.span is None else node.span.shape
+    return _shape(node) if noted is None else noted
 
 
 def _wanted_padding(nodes: list[Expr]) -> dict[Expr, _Padded]:

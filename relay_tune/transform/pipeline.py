@@ -30,6 +30,7 @@ from relay_tune.transform.language.graph_normal_form import ToGraphNormalForm
 from relay_tune.transform.layout.choose_layout import ChooseLayout
 from relay_tune.transform.materialize_padding import MaterializePadding
 from relay_tune.transform.module_pass import ModulePass
+from relay_tune.transform.note_shapes import NoteShapes
 from relay_tune.transform.simplify_expression import SimplifyExpression
 from relay_tune.transform.simplify_inference import SimplifyInference
 
@@ -93,11 +94,12 @@ class PipelineOptions:
 def default_pipeline(options: PipelineOptions | None = None) -> Pipeline:
     """From a module as the user gave it to one of fused primitive functions."""
     chosen = PipelineOptions() if options is None else options
-    instance_of(PipelineOptions, chosen, "The options of the pipeline", "Leave them away.")
+    instance_of(PipelineOptions, chosen, "The options of the pipeline", "Omit them.")
     padding: tuple[ModulePass, ...] = (MaterializePadding(),) if chosen.explicit_padding else ()
     return Pipeline(
         (
             InferTypes(),
+            NoteShapes(),
             EliminateDeadCode(),
             ToGraphNormalForm(),
             SimplifyInference(),

@@ -12,6 +12,8 @@ from enum import Enum
 import numpy as np
 
 from relay_tune.ir.expr import Constant, Expr, Tuple
+from relay_tune.ir.provenance import made_as
+from relay_tune.op.logical_shape import result_shape
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.machine import Machine
 from relay_tune.transform.matching import rank, shape_code, static_shape
@@ -55,14 +57,17 @@ class Versions:
         """The value as the program has it."""
         found = self.existing[node]
         if Version.ORIGINAL not in found:
-            found[Version.ORIGINAL] = self._to_original(node)
+            with made_as(result_shape(node.type)):
+                found[Version.ORIGINAL] = self._to_original(node)
         return found[Version.ORIGINAL]
 
     def channels_last(self, node: Expr) -> Expr:
         """The value with axis 1 moved to the end."""
         found = self.existing[node]
         if Version.CHANNELS_LAST not in found:
-            found[Version.CHANNELS_LAST] = to_channels_last(self.original(node))
+            original = self.original(node)
+            with made_as(result_shape(node.type)):
+                found[Version.CHANNELS_LAST] = to_channels_last(original)
         return found[Version.CHANNELS_LAST]
 
     def broadcast_channels_last(self, node: Expr, dims: int) -> Expr:
