@@ -212,6 +212,10 @@ class TuningLog:
         """Note that a run is ``finished``, ``interrupted`` or ``failed``."""
         self._runs.end(run_id, state)
 
+    def note_results(self, run_id: int, results: str) -> None:
+        """Store what came out of a run (JSON), in place of what was stored before."""
+        self._runs.note_results(run_id, results)
+
     def runs(self) -> list[Run]:
         """All runs, oldest first; one whose process died shows as interrupted."""
         return self._runs.all()

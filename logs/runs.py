@@ -22,13 +22,17 @@ class RunState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One tuning run; times are Unix times in seconds, `ended` is None if nobody noted it."""
+    """One tuning run; times are Unix times in seconds, `ended` is None if nobody noted it.
+
+    `arguments` and `results` are JSON; the results of a run that noted none are `{}`.
+    """
 
     run_id: int
     arguments: str
     state: RunState
     began: float
     ended: float | None
+    results: str = "{}"
 
 
 class Runs:
@@ -44,6 +48,7 @@ class Runs:
             "state": RunState.RUNNING.value,
             "began": time.time(),
             **asdict(this_process()),
+            "results": "{}",
         }
         with self._store.writing() as database:
             return int(database["runs"].insert(row).last_pk)
@@ -51,10 +56,16 @@ class Runs:
     def end(self, run_id: int, state: RunState | str) -> None:
         """See `TuningLog.end_run`."""
         ending = _checked_ending(state)
+        self._update(run_id, "state = ?, ended = ?", ending.value, time.time())
+
+    def note_results(self, run_id: int, results: str) -> None:
+        """See `TuningLog.note_results`."""
+        self._update(run_id, "results = ?", checked_json("results", results))
+
+    def _update(self, run_id: int, assignment: str, *values: object) -> None:
         with self._store.writing() as database:
             found = database.execute(
-                "UPDATE runs SET state = ?, ended = ? WHERE id = ?",
-                [ending.value, time.time(), run_id],
+                f"UPDATE runs SET {assignment} WHERE id = ?", [*values, run_id]
             )
             if found.rowcount != 1:
                 raise LogError(
@@ -85,7 +96,9 @@ def _run_of(row: dict[str, Any]) -> Run | None:
         state = _state_of(row)
         ended = None if row["ended"] is None else checked_real("ended", row["ended"])
         arguments = checked_json("arguments", row["arguments"])
-        return Run(row["id"], arguments, state, checked_real("began", row["began"]), ended)
+        results = checked_json("results", row["results"])
+        began = checked_real("began", row["began"])
+        return Run(row["id"], arguments, state, began, ended, results)
     except LogError:
         return None
 

@@ -60,11 +60,12 @@ TABLES: dict[str, Columns] = {
         "began": float,
         "ended": float,
         **_PROCESS,
+        "results": str,
     },
 }
 
 
-ADDED_COLUMNS: dict[tuple[str, str], int] = {("claims", "running"): 4}
+ADDED_COLUMNS: dict[tuple[str, str], int] = {("claims", "running"): 4, ("runs", "results"): 5}
 """Columns that a table has since a version later than its own."""
 
 PRIMARY_KEYS: dict[str, tuple[str, ...]] = {
@@ -93,7 +94,7 @@ def create_tasks_limits_runs(database: Database) -> None:
     """Version 3: what workloads are, what machines can reach, and who tuned when."""
     _create(database, "tasks")
     _create(database, "limits")
-    _create(database, "runs", optional=("ended",))
+    _create(database, "runs", optional=("ended",), version=3)
 
 
 def tell_running_claims(database: Database) -> None:
@@ -105,11 +106,17 @@ def tell_running_claims(database: Database) -> None:
     mark_implausible(database)
 
 
+def tell_results_of_runs(database: Database) -> None:
+    """Version 5: what came out of a run (JSON), such as the times of a whole network."""
+    database["runs"].add_column("results", str, not_null_default="{}")
+
+
 MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     create_records,
     create_claims,
     create_tasks_limits_runs,
     tell_running_claims,
+    tell_results_of_runs,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 

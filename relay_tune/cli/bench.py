@@ -19,6 +19,7 @@ from relay_tune.cli.model_file import constant_inputs, load_argument
 from relay_tune.cli.peers.catalogue import PEERS
 from relay_tune.cli.turns import Turns, median_interval, time_in_turns
 from relay_tune.cli.units import table_text, time_text
+from relay_tune.errors import InputError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_export.to_onnx import to_onnx
 from relay_tune.ir.module import Module
 from relay_tune.runtime.threads import thread_count
@@ -130,8 +131,22 @@ def _onnx_file(arguments: argparse.Namespace, module: Module) -> Iterator[Path]:
         return
     with TemporaryDirectory(prefix="relay_tune_bench_") as folder:
         path = Path(folder) / "model.onnx"
-        path.write_bytes(to_onnx(module).SerializeToString())
+        path.write_bytes(_exported(module, arguments))
         yield path
+
+
+def _exported(module: Module, arguments: argparse.Namespace) -> bytes:
+    """The model as an ONNX file; InputError where it has no such form."""
+    try:
+        content: bytes = to_onnx(module).SerializeToString()
+    except UnsupportedOperatorError as error:
+        raise InputError(
+            f"{' and '.join(arguments.against)} cannot run {arguments.model}: it has parts that "
+            "cannot be written as ONNX.",
+            notes=error.notes,
+            remedy="Omit --against to compare untuned and tuned builds alone.",
+        ) from error
+    return content
 
 
 def _reference(variants: Mapping[str, Call]) -> str | None:

@@ -127,8 +127,7 @@ def _lines(findings: Findings) -> list[str]:
     if not findings.supported:
         lines = [f"{findings.model} is not supported: {findings.problem}"]
         return [*lines, *(f"  {detail}" for detail in findings.details)]
-    open_shapes = "its kernels depend on the shapes of a call"
-    kernels = f"{findings.kernels} kernels" if findings.kernels is not None else open_shapes
+    kernels = f"{findings.kernels} kernels" if findings.kernels is not None else "for any size"
     lines = [f"{findings.model} is supported: {kernels}"]
     lines += [f"  input {name}: {text}" for name, text in (findings.inputs or {}).items()]
     lines += [f"  {count:>5} x {name}" for name, count in (findings.operators or {}).items()]

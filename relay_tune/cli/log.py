@@ -25,7 +25,8 @@ def _list(arguments: argparse.Namespace) -> int:
         summaries = log.workloads()
         titles = [_title(log, each) for each in summaries]
     if arguments.json:
-        print(json.dumps([asdict(each) for each in summaries], indent=2))
+        named = zip(titles, summaries, strict=True)
+        print(json.dumps([{"title": title, **asdict(each)} for title, each in named], indent=2))
         return 0
     rows = [("task", "target", "threads", "code", "measured", "correct", "best")]
     for title, each in zip(titles, summaries, strict=True):
@@ -42,7 +43,8 @@ def _best(arguments: argparse.Namespace) -> int:
         print(json.dumps(rows, indent=2))
         return 0
     for row in rows:
-        print(f"{row['title']}  {row['target']}  {row['threads']} threads  {row['time']}")
+        of = "1 thread" if row["threads"] == 1 else f"{row['threads']} threads"
+        print(f"{row['title']}  {row['target']}  {of}  {row['time']}")
         print(f"  {row['schedule']}")
     return 0
 
@@ -80,6 +82,8 @@ def _export(arguments: argparse.Namespace) -> int:
     require_writable(Path(arguments.file), arguments.log)
     with opened(arguments.log) as log:
         log.export_json(arguments.file)
+        count = sum(summary.records for summary in log.workloads())
+    print(f"{arguments.file}: {count} records")
     return 0
 
 
@@ -96,7 +100,8 @@ def _check(arguments: argparse.Namespace) -> int:
         report = log.check()
         claims = log.stale_claims()
     if arguments.json:
-        print(json.dumps({"ok": report.ok, **asdict(report)}, indent=2))
+        died = [claim.key.workload for claim in claims if claim.running]
+        print(json.dumps({"ok": report.ok, **asdict(report), "died": died}, indent=2))
         return 0 if report.ok else 1
     print(f"{report.path}: {report.records} sound records, schema {report.schema_version}")
     for fault in (*report.faults, *report.damaged):

@@ -88,7 +88,7 @@ def _run(given: Sequence[str]) -> int:
     except MemoryError:
         return _failed("The memory of this machine is not enough for this.")
     except KeyboardInterrupt:
-        print("tune: interrupted; what was measured is in the log", file=sys.stderr)
+        print("tune: interrupted", file=sys.stderr)
         return INTERRUPTED
 
 

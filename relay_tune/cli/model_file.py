@@ -115,5 +115,5 @@ def _refuse_options(shapes: Shapes | None, constants: Constants | None, what: st
     if shapes:
         raise InputError(
             f"{what} states its shapes itself; --shape is for ONNX models.",
-            remedy="Leave --shape away, or write the sizes into the types of the text.",
+            remedy="Omit --shape, or write the sizes into the types of the text.",
         )

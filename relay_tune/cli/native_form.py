@@ -8,6 +8,7 @@ from relay_tune.errors import FIX_SIZES, InputError
 from relay_tune.ir.module import Module
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.typing.infer import infer_types
+from relay_tune.typing.type_text import type_text
 
 
 def kernel_count(typed: Module) -> int | None:
@@ -25,8 +26,12 @@ def kernel_count(typed: Module) -> int | None:
 
 def require_fixed_kernels(module: Module) -> None:
     """Raise RelayError unless a module can be compiled into a library."""
-    if kernel_count(infer_types(module)) is None:
+    typed = infer_types(module)
+    if kernel_count(typed) is None:
+        types = {param.name: input_type(param) for param in typed.main.params}
+        dynamic = [f"{name}: {type_text(t)}" for name, t in types.items() if not is_static(t)]
         raise InputError(
-            "The model leaves the shape of an input open; kernels are tuned for fixed shapes.",
-            remedy=FIX_SIZES,
+            "Kernels are tuned for fixed sizes, but the model has inputs of dynamic size: "
+            f"{', '.join(dynamic)}.",
+            remedy=f"{FIX_SIZES} `tune check` prints a line that works.",
         )

@@ -9,10 +9,8 @@ from pathlib import Path
 from relay_tune.cli.model_file import load_argument
 from relay_tune.cli.output_file import require_writable, write_text
 from relay_tune.codegen.target import parse_target
-from relay_tune.errors import BuildError
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.profile import ProfileRow
-from relay_tune.runtime.program_model import ProgramModel
 from relay_tune.runtime.threads import thread_count
 from relay_tune.tuning.logged_limits import logged_limits
 from relay_tune.tuning.tuned_build import build
@@ -31,11 +29,6 @@ def run(arguments: argparse.Namespace) -> int:
         threads=arguments.threads,
         accuracy=arguments.accuracy,
     )
-    if isinstance(model, ProgramModel):
-        raise BuildError(
-            "Profiles are made of networks; this program has control flow or data types.",
-            remedy="tune bench measures it as a whole.",
-        )
     inputs = example_inputs(module)
     report = model.profile(*inputs.values(), limits=_limits(arguments))
     if arguments.trace is not None:
@@ -47,7 +40,14 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     rows = [_fields(row) for row in report.rows]
     limits = report.limits.entries()
-    print(json.dumps({"seconds": report.seconds, "limits": limits, "kernels": rows}, indent=2))
+    known = {
+        "seconds": report.seconds,
+        "whole_seconds": report.whole,
+        "limits": limits,
+        "trace": arguments.trace,
+        "kernels": rows,
+    }
+    print(json.dumps(known, indent=2))
     return 0
 
 
@@ -65,6 +65,7 @@ def _fields(row: ProfileRow) -> dict[str, object]:
         "nodes": list(row.nodes),
         "digest": row.digest,
         "seconds": row.seconds,
+        "calls": row.calls,
         "share": row.share,
         "operations": row.work.written,
         "own_operations": row.work.own,

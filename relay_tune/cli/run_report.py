@@ -7,23 +7,27 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
+from relay_tune.cli.run_table import kernel_rows, kernel_table
 from relay_tune.cli.units import clock_text, time_text
 from relay_tune.codegen.export import header_of
-from relay_tune.tuning.result import NetworkTimes, TuningResult
+from relay_tune.tuning.network_times import NetworkTimes
+from relay_tune.tuning.result import TuningResult
 
 
 def report_text(
     arguments: argparse.Namespace, result: TuningResult, library: str = "", reason: str = ""
 ) -> str:
-    """A few lines, or JSON with `--json`.
+    """A table of the kernels and a few lines, or JSON with `--json`.
 
     `library` is the file that was written; where there is none, `reason` says why.
     """
     if arguments.json:
         return json.dumps(_fields(arguments, result, library, reason), indent=2)
     before, after = result.default_model_seconds, result.model_seconds
-    lines = [f"measured {result.measured} candidates in {clock_text(result.seconds)} minutes"]
-    if result.tasks:
+    known = any(task.best_seconds is not None for task in result.tasks)
+    lines = [kernel_table(result.tasks)] if known else []
+    lines.append(f"measured {result.measured} candidates in {clock_text(result.seconds)} minutes")
+    if known:
         lines.append(
             f"the kernels by themselves: untuned {time_text(before)}, tuned {time_text(after)}"
         )
@@ -42,7 +46,7 @@ def _network_text(times: NetworkTimes) -> str:
         return f"the whole network: {time_text(times.untuned)}, its default schedules stay"
     low, high = times.interval
     gain = f"{times.ratio:.2f} times as fast ({low:.2f} to {high:.2f})"
-    if low <= 1.0:
+    if not times.is_gain:
         gain = f"no gain that can be told ({low:.2f} to {high:.2f} times as fast)"
     whole = f"untuned {time_text(times.untuned)}, tuned {time_text(times.tuned)}"
     return f"the whole network, timed in turns: {whole}, {gain}"
@@ -65,5 +69,5 @@ def _fields(
         "untuned_seconds": result.default_model_seconds,
         "tuned_seconds": result.model_seconds,
         "network": None if result.network is None else asdict(result.network),
-        "tasks": [asdict(task) for task in result.tasks],
+        "tasks": [row.fields() for row in kernel_rows(result.tasks)],
     }

@@ -126,13 +126,13 @@ def make_budget(
     if trials is not None and not (isinstance(trials, Integral) and trials >= 0):
         raise InputError(
             f"trials is {trials!r}, but must be a whole number of at least 0.",
-            remedy=f"Leave it away for {TRIALS_PER_TASK} candidates a kernel.",
+            remedy=f"Omit it for {TRIALS_PER_TASK} candidates a kernel.",
         )
     chosen = DEFAULT_MINUTES if minutes is None else minutes
     if not isinstance(chosen, Real) or not 0 <= chosen < math.inf:
         raise InputError(
             f"minutes is {minutes!r}, but must be a finite number of at least 0.",
-            remedy=f"Leave it away for {DEFAULT_MINUTES:.0f} minutes.",
+            remedy=f"Omit it for {DEFAULT_MINUTES:.0f} minutes.",
         )
     count = TRIALS_PER_TASK * tasks if trials is None else trials
     start = math.nan if began is None else began

@@ -202,6 +202,11 @@ class LogKeeper:
         with log_errors():
             self._log.end_run(run, state)
 
+    def note_results(self, run: int, results: dict[str, Any]) -> None:
+        """Store what came out of a run."""
+        with log_errors():
+            self._log.note_results(run, logs.canonical_json(results))
+
     def _key(self, task: Task, schedule: str) -> logs.Key:
         scope = self.scope
         return logs.Key(task.key.digest, scope.target, scope.threads, scope.code_version, schedule)

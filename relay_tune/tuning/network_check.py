@@ -59,6 +59,7 @@ class NetworkVerdict:
         untuned_seconds: one run of the whole network with default schedules.
         tuned_seconds: and with those that are kept.
         ratios: the former by the latter, turn by turn; none where all default schedules stay.
+        defaults: the digests of the primitives whose tuned schedule does not hold.
     """
 
     kept: Choices
@@ -66,6 +67,7 @@ class NetworkVerdict:
     untuned_seconds: float
     tuned_seconds: float
     ratios: tuple[float, ...] = ()
+    defaults: frozenset[str] = frozenset()
 
 
 def runs_as_network(module: Module) -> bool:
@@ -120,7 +122,8 @@ def check_network(
         kept = {digest: default[digest] for digest in by_tuned}
         tuned_seconds, slower, ratios = untuned_seconds, set(by_tuned), ()
     seconds = {digest: (by_default if digest in slower else by_tuned)[digest] for digest in kept}
-    return NetworkVerdict(kept, seconds, untuned_seconds, tuned_seconds, ratios)
+    lost = frozenset(digest for digest in kept if kept[digest] != tuned[digest])
+    return NetworkVerdict(kept, seconds, untuned_seconds, tuned_seconds, ratios, lost)
 
 
 class _Networks:

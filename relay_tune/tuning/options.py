@@ -34,5 +34,5 @@ class TuningOptions:
         if not isinstance(self.seed, Integral) or not 0 <= self.seed < SEEDS:
             raise InputError(
                 f"seed is {self.seed!r}, but must be a whole number from 0 to {SEEDS - 1}.",
-                remedy="Leave it away for 0.",
+                remedy="Omit it for 0.",
             )

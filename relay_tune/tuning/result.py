@@ -6,27 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from relay_tune.tuning.network_times import NetworkTimes
 from relay_tune.tuning.result_text import microseconds, result_html, result_text
 from relay_tune.tuning.task_result import TaskResult
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkTimes:
-    """One run of the whole network with default and with tuned schedules, timed in turns.
-
-    Attributes:
-        untuned: median seconds with default schedules.
-        tuned: median seconds with those that were kept.
-        ratio: the untuned time by the tuned one, the median over the turns; 1 where all default
-            schedules stay.
-        interval: the ratio lies in it with a probability of at least 0.9; None where there is
-            nothing to compare.
-    """
-
-    untuned: float
-    tuned: float
-    ratio: float
-    interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -42,6 +24,7 @@ class TuningResult:
         planning_seconds: how long it took until the first candidate could be chosen.
         outcomes: how many candidates of this run ended how.
         network: the whole network in the end; None where it was not run.
+        run: the number that the log gave this run.
     """
 
     tasks: tuple[TaskResult, ...]
@@ -52,6 +35,7 @@ class TuningResult:
     network: NetworkTimes | None = None
     out_of_time: bool = False
     planning_seconds: float = 0.0
+    run: int | None = None
 
     @property
     def model_seconds(self) -> float | None:

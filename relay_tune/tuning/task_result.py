@@ -20,6 +20,8 @@ class TaskResult:
         operations: arithmetic operations.
         nodes: the main node of each place where the model runs it, by name, each once.
         reason: why no more candidates were measured; empty if the budget ended.
+        holds: whether the best schedule is as fast in the network, so that it is used there; False
+            where the default one stays, None where this run did not time the network.
     """
 
     title: str
@@ -32,3 +34,4 @@ class TaskResult:
     operations: int
     reason: str = ""
     nodes: tuple[str, ...] = ()
+    holds: bool | None = None

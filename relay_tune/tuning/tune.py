@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache
 from os import PathLike
-from statistics import median
 
 from relay_tune.arguments import function_argument, instance_of, path_argument
 from relay_tune.building.program_form import fused_module
@@ -33,11 +32,11 @@ from relay_tune.tuning.event_messages import logged
 from relay_tune.tuning.events import PhaseStarted, Progress, RunStarted, ignore
 from relay_tune.tuning.finished_tasks import earlier_result
 from relay_tune.tuning.log_keeper import LogKeeper
-from relay_tune.tuning.median_interval import median_interval
 from relay_tune.tuning.network_check import runs_as_network
+from relay_tune.tuning.network_times import NetworkTimes
 from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.program_space import ProgramSpace
-from relay_tune.tuning.result import NetworkTimes, TuningResult
+from relay_tune.tuning.result import TuningResult
 from relay_tune.tuning.run import TuningRun
 from relay_tune.tuning.run_record import RunRecord
 from relay_tune.tuning.runner import NativeRunner, Runner
@@ -94,7 +93,7 @@ def tune(
     began = time.monotonic()
     chosen = target_argument(target)
     _check_native(chosen)
-    log = path_argument(log, "log", "Leave it away for tuning.db.")
+    log = path_argument(log, "log", "Omit it for tuning.db.")
     count = thread_count(threads)
     options = TuningOptions(trials, minutes, seed, name=_name(name), began=began)
     report = logged(function_argument(ignore if progress is None else progress, "progress"))
@@ -166,17 +165,17 @@ def _settled(
             return replace(result, out_of_time=True)
         machine = _machine(keeper, target)
         verdict = settle(fused, tasks, keeper, target, machine, budget, progress)
+        times = NetworkTimes.of(verdict.untuned_seconds, verdict.tuned_seconds, verdict.ratios)
+        if result.run is not None:
+            keeper.note_results(result.run, {"network": asdict(times)})
     except KeyboardInterrupt:
         return replace(result, interrupted=True)
     finally:
         keeper.close()
-    times = NetworkTimes(
-        verdict.untuned_seconds,
-        verdict.tuned_seconds,
-        median(verdict.ratios or [1.0]),
-        median_interval(verdict.ratios),
+    holding = tuple(
+        replace(task, holds=task.digest not in verdict.defaults) for task in result.tasks
     )
-    return replace(result, network=times)
+    return replace(result, tasks=holding, network=times)
 
 
 def tune_tasks(
@@ -207,8 +206,7 @@ def _run(
     progress: Progress,
 ) -> TuningResult:
     budget = make_budget(options.trials, options.minutes, len(tasks), 0, began=options.began)
-    kernels = tuple((task.key.digest, task.weight) for task in tasks)
-    about = RunRecord(options.name, keeper.scope, kernels).to_json()
+    about = RunRecord.of(options.name, keeper.scope, tasks).to_json()
     spent = {"trials": budget.trials, "seconds": budget.seconds, "seed": options.seed}
     number = keeper.begin_run({**about, **spent})
     ending = "failed"
@@ -227,7 +225,7 @@ def _run(
             late = len(planned) < len(tasks) or result.out_of_time
             result = replace(result, planning_seconds=planning, out_of_time=late)
         ending = "interrupted" if result.interrupted else "finished"
-        return result
+        return replace(result, run=number)
     except KeyboardInterrupt:
         ending = "interrupted"
         raise

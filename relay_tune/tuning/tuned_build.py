@@ -83,7 +83,7 @@ def build(
     """
     chosen = target_argument(target)
     count = thread_count(threads)
-    path = None if log is None else path_argument(log, "log", "Leave it away to use none.")
+    path = None if log is None else path_argument(log, "log", "Omit it to use none.")
     known = None if path is None else schedule_lookup(path, chosen, count, CODE_VERSION)
     covered = coverage if coverage is not None else Coverage()
     if known is not None:

@@ -8,9 +8,15 @@ import json
 import pytest
 
 from relay_tune.cli.run_report import report_text
-from relay_tune.tuning.result import NetworkTimes, TaskResult, TuningResult
+from relay_tune.tuning.network_times import NetworkTimes
+from relay_tune.tuning.result import TuningResult
+from relay_tune.tuning.task_result import TaskResult
 
 TASK = TaskResult("dense 4x8", "abc", 2, 3, 2e-3, 1e-3, 5e-4, 1000)
+TABLE = [
+    "share   untuned  tuned  of limit  candidates  kernel",
+    "100.0%  2 ms     1 ms   50%       3           2 x dense 4x8",
+]
 
 
 def said(network: NetworkTimes | None, *, as_json: bool = False) -> str:
@@ -43,6 +49,7 @@ def test_a_gain_is_claimed_of_a_network_whose_turns_show_one(
 ) -> None:
     lines = said(network).splitlines()
     assert lines == [
+        *TABLE,
         "measured 3 candidates in 1:05 minutes",
         "the kernels by themselves: untuned 4 ms, tuned 2 ms",
         claim,

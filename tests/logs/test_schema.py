@@ -47,6 +47,16 @@ def test_an_old_log_can_be_read_without_being_changed(old, record):
     assert old.read_bytes() == before
 
 
+def test_runs_of_an_old_log_have_no_results(path):
+    connection = sqlite3.connect(path)
+    connection.executescript((GOLDEN / "version_4.sql").read_text())
+    connection.close()
+    for readonly in (True, False):
+        with logs.open_log(path, readonly=readonly) as log:
+            (run,) = log.runs()
+        assert (run.arguments, run.state, run.results) == ('{"trials":3}', "finished", "{}")
+
+
 def test_a_failing_migration_changes_nothing(old, monkeypatch):
     def fail(database):
         database.execute("CREATE TABLE half_done (x)")

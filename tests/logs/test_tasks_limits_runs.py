@@ -63,3 +63,22 @@ def test_a_run_ends_once_begun_and_in_a_known_way(path, run, state):
         log.begin_run("{}")
         with pytest.raises(logs.LogError):
             log.end_run(run, state)
+
+
+def test_results_of_a_run_are_kept_until_others_come(path):
+    with logs.open_log(path) as log:
+        run = log.begin_run("{}")
+        log.end_run(run, "finished")
+        assert log.runs()[0].results == "{}"
+        log.note_results(run, '{"a":1}')
+        log.note_results(run, '{"a":2}')
+    with logs.open_log(path, readonly=True) as log:
+        assert log.runs()[0].results == '{"a":2}'
+
+
+@pytest.mark.parametrize(("run", "results"), [(9, "{}"), (1, "no JSON"), (1, 3)])
+def test_results_are_json_of_a_run_that_there_is(path, run, results):
+    with logs.open_log(path) as log:
+        log.begin_run("{}")
+        with pytest.raises(logs.LogError):
+            log.note_results(run, results)

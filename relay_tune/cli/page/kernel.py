@@ -26,7 +26,8 @@ class KernelReport:
     """A kernel of a network, as a log knows it.
 
     Attributes:
-        title: its operators and the shape of its result.
+        title: its first node, its operators and the shape of its result.
+        nodes: the names of the nodes of the network that run it.
         digest: of its key in the log.
         runs: how often one run of the network runs it.
         seconds: one run with the schedule that a build takes; None where nothing ran correctly.
@@ -40,6 +41,7 @@ class KernelReport:
     """
 
     title: str
+    nodes: tuple[str, ...]
     digest: str
     runs: int
     seconds: float | None

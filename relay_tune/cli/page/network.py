@@ -3,9 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from relay_tune.cli.page.kernel import KernelReport
 from relay_tune.runtime.machine_limits import MachineLimits
+from relay_tune.tuning.network_times import NetworkTimes
+
+
+@dataclass(frozen=True, slots=True)
+class WholeTimes:
+    """The times of the whole network, and when they were taken (Unix time, in seconds)."""
+
+    times: NetworkTimes
+    at: float
+
+    @property
+    def day(self) -> str:
+        """The day, such as `2026-11-23`."""
+        return f"{datetime.fromtimestamp(self.at, UTC):%Y-%m-%d}"
+
+    @property
+    def gain(self) -> str:
+        """How many times as fast tuning made it; `no gain` where the turns show none."""
+        return f"{self.times.ratio:.2f}x" if self.times.is_gain else "no gain"
+
+    @property
+    def interval(self) -> str:
+        """Where the true ratio lies."""
+        if self.times.interval is None:
+            return "untuned schedules stay"
+        low, high = self.times.interval
+        return f"{low:.2f}x to {high:.2f}x"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +47,7 @@ class NetworkReport:
         code_version: of the code generator.
         limits: of the machine; None where the log does not tell them.
         kernels: of the network.
+        whole: the last times of the whole network; None where no run timed it.
     """
 
     name: str
@@ -27,6 +56,7 @@ class NetworkReport:
     code_version: str
     limits: MachineLimits | None
     kernels: tuple[KernelReport, ...]
+    whole: WholeTimes | None = None
 
     @property
     def seconds(self) -> float:

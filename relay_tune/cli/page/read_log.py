@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
-from logs import Record, TuningLog
+from logs import Record, Run, TuningLog
 from relay_tune.cli.page.kernel import KernelReport, Sample
-from relay_tune.cli.page.network import NetworkReport
+from relay_tune.cli.page.network import NetworkReport, WholeTimes
 from relay_tune.cli.task_description import TaskDescription, task_description
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.tuning.kept_schedules import KEPT
+from relay_tune.tuning.network_times import read_times
 from relay_tune.tuning.run_record import RunRecord, read_run
 from relay_tune.tuning.scope import Scope
 
@@ -31,20 +33,41 @@ def network_reports(log: TuningLog) -> list[NetworkReport]:
     Kernels that no run counts to a network come last, as if a network without a name ran each once.
     """
     reader = _Reader(log, _grouped(log))
-    runs = [read_run(run.arguments) for run in reversed(log.runs())]
-    named = dict.fromkeys(run for run in runs if run is not None and run.kernels)
-    found = [reader.network(run) for run in _latest(list(named))]
-    found += [reader.others(scope, list(named)) for scope in reader.groups]
+    told = [(run, record) for run in reversed(log.runs()) if (record := _record_of(run))]
+    latest: dict[_Network, RunRecord] = {}
+    times: dict[_Network, WholeTimes] = {}
+    for run, record in told:
+        network = _network(record)
+        latest.setdefault(network, record)
+        whole = _whole_times(run)
+        if whole is not None:
+            times.setdefault(network, whole)
+    found = [reader.network(record, times.get(key)) for key, record in latest.items()]
+    found += [reader.others(scope, [record for _, record in told]) for scope in reader.groups]
     return [report for report in found if report.kernels]
 
 
-def _latest(runs: Sequence[RunRecord]) -> list[RunRecord]:
-    """The first of the runs of the same kernels under one name; runs come latest first."""
-    found: dict[tuple[str, Scope, tuple[str, ...]], RunRecord] = {}
-    for run in runs:
-        digests = tuple(sorted(digest for digest, _ in run.kernels))
-        found.setdefault((run.model, run.scope, digests), run)
-    return list(found.values())
+_Network = tuple[str, Scope, tuple[str, ...]]
+"""What is the same in all runs of a network: its name, the machine, its kernels."""
+
+
+def _network(record: RunRecord) -> _Network:
+    return record.model, record.scope, tuple(sorted(digest for digest, _ in record.kernels))
+
+
+def _record_of(run: Run) -> RunRecord | None:
+    """What a run tuned; None where it tells no kernels."""
+    record = read_run(run.arguments)
+    return record if record is not None and record.kernels else None
+
+
+def _whole_times(run: Run) -> WholeTimes | None:
+    """The times of the whole network that a run took, if it did."""
+    results = json.loads(run.results)
+    times = read_times(results.get("network")) if isinstance(results, dict) else None
+    if times is None:
+        return None
+    return WholeTimes(times, run.began if run.ended is None else run.ended)
 
 
 def _grouped(log: TuningLog) -> Groups:
@@ -62,9 +85,19 @@ class _Reader:
     log: TuningLog
     groups: Groups
 
-    def network(self, run: RunRecord) -> NetworkReport:
-        """The report on the kernels that a run tuned."""
-        return self._report(run.model or "a network", run.scope, dict(run.kernels))
+    def network(self, run: RunRecord, whole: WholeTimes | None) -> NetworkReport:
+        """The report on the kernels that a run tuned, under the names that the network has."""
+        report = self._report(run.model or "a network", run.scope, dict(run.kernels))
+        titles, nodes = dict(run.titles), dict(run.nodes)
+        kernels = (
+            replace(
+                kernel,
+                title=titles.get(kernel.digest, kernel.title),
+                nodes=nodes.get(kernel.digest, kernel.nodes),
+            )
+            for kernel in report.kernels
+        )
+        return replace(report, kernels=tuple(kernels), whole=whole)
 
     def others(self, scope: Scope, runs: Sequence[RunRecord]) -> NetworkReport:
         """The report on the kernels of a scope that no run counts to a network."""
@@ -100,6 +133,7 @@ class _Reader:
         own = described.operations_of(schedule)
         return KernelReport(
             title=described.title,
+            nodes=described.nodes,
             digest=digest,
             runs=runs,
             seconds=None if chosen is None else chosen.seconds,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import logs
 from relay_tune.cli.main import main
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
+from relay_tune.tuning.network_times import NetworkTimes
 from relay_tune.tuning.run_record import RunRecord
 from relay_tune.tuning.scope import Scope
 
@@ -19,6 +21,9 @@ KERNELS = {
     "pool": ("max_pool2d 1x4x4x64", 1_000_000, 4_000_000, [5e-4], 1),
     "move": ("transpose 64x64 <b>", 0, 32_768, [4e-6, 2e-6], 1),
 }
+
+NODES = ("stem", "block/conv <i>", "block/conv2")
+WHOLE = NetworkTimes(14e-3, 4e-3, 3.5, (3.4, 3.6))
 
 
 def limits() -> MachineLimits:
@@ -53,8 +58,11 @@ def network_log(tmp_path: Path) -> Path:
                 algorithm = "half" if number == 2 else "other"
                 log.append(_record(digest, number, algorithm, seconds, created))
         kernels = tuple((digest, each[-1]) for digest, each in KERNELS.items())
-        run = log.begin_run(json.dumps(RunRecord("small_net", SCOPE, kernels).to_json()))
+        titles = (("conv", "stem: conv2d+relu 1x64x8x8"),)
+        record = RunRecord("small_net", SCOPE, kernels, titles, (("conv", NODES),))
+        run = log.begin_run(json.dumps(record.to_json()))
         log.end_run(run, "finished")
+        log.note_results(run, json.dumps({"network": asdict(WHOLE)}))
     return path
 
 

@@ -42,6 +42,9 @@ found.by_name = rows();
 found.hidden = visible("pre").length;
 document.querySelector("tbody button.open").click();
 found.open = visible("pre")[0].textContent;
+found.whole = visible(".figures .whole dd").map((each) => each.textContent);
+document.querySelector("#kernel1-1 button.open").click();
+found.nodes = visible("#kernel1-1 .detail p").map((each) => each.textContent).join(" ");
 document.title = JSON.stringify(found);
 </script>"""
 
@@ -69,11 +72,13 @@ def test_everything_is_there_and_fits(network_page: Path, tmp_path: Path, width:
     assert found["svgs"] == 2, "one size of each figure"
     assert found["dots"] == len(KERNELS)
     assert found["curves"] >= 1 + len(KERNELS)
-    assert found["first"] == ["conv2d+relu", "max_pool2d", "transpose"]
-    assert found["by_limit"] == ["max_pool2d", "conv2d+relu", "transpose"]
-    assert found["by_name"] == ["conv2d+relu", "max_pool2d", "transpose"]
+    assert found["first"] == ["stem:", "max_pool2d", "transpose"]
+    assert found["by_limit"] == ["max_pool2d", "stem:", "transpose"]
+    assert found["by_name"] == ["max_pool2d", "stem:", "transpose"]
+    assert found["whole"] == ["4 ms", "3.50x"]
+    assert "stem, block/conv <i>, block/conv2" in found["nodes"]
     assert found["hidden"] == 0
-    assert "algorithm: half" in found["open"]
+    assert "algorithm: other" in found["open"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -13,7 +13,7 @@ from relay_tune.cli.page.read_log import network_reports
 from relay_tune.tuning.kept_schedules import KEPT, KeptSchedule
 from relay_tune.tuning.log_keeper import description_of
 from relay_tune.tuning.run_record import read_run
-from tests.cli.page.conftest import SCOPE
+from tests.cli.page.conftest import NODES, SCOPE, WHOLE
 
 
 def test_a_network_counts_its_kernels_as_often_as_it_runs_them(network_log: Path) -> None:
@@ -91,3 +91,40 @@ def test_a_time_that_no_kernel_takes_is_not_believed(
     assert conv.seconds == 1e-3
     assert conv.failures == {"crash": 1, "implausible": 1}
     assert main(["report", str(network_log), "-o", str(tmp_path / "page.html")]) == 0
+
+
+def test_a_network_has_its_own_names_and_the_times_of_the_whole(network_log: Path) -> None:
+    with logs.open_log(network_log, readonly=True) as log:
+        (report,) = network_reports(log)
+    assert report.kernels[0].title == "stem: conv2d+relu 1x64x8x8"
+    assert report.kernels[0].nodes == NODES
+    assert report.kernels[1].title == "max_pool2d 1x4x4x64"
+    assert report.whole is not None
+    assert report.whole.times == WHOLE
+    assert (report.whole.gain, report.whole.interval) == ("3.50x", "3.40x to 3.60x")
+
+
+def test_the_times_of_an_earlier_run_stay_where_the_last_one_took_none(network_log: Path) -> None:
+    with logs.open_log(network_log) as log:
+        log.end_run(log.begin_run(log.runs()[0].arguments), "finished")
+        (report,) = network_reports(log)
+    assert report.whole is not None
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        "{}",
+        "[1]",
+        '{"network":3}',
+        '{"network":{"untuned":0,"tuned":1,"ratio":1,"interval":null}}',
+        '{"network":{"untuned":1e300,"tuned":1,"ratio":1,"interval":null}}',
+        '{"network":{"untuned":"1","tuned":1,"ratio":1,"interval":null}}',
+    ],
+)
+def test_results_that_say_nothing_of_a_network_are_passed_over(
+    network_log: Path, results: str
+) -> None:
+    with logs.open_log(network_log) as log:
+        log.note_results(log.runs()[0].run_id, results)
+        assert network_reports(log)[0].whole is None

@@ -32,7 +32,7 @@ def test_every_kernel_is_a_dot_of_the_roofline(network_page: Path) -> None:
     for drawing in drawings(network_page, "roofline"):
         titles = [title.text or "" for title in drawing.iter("title")]
         assert len(titles) == len(KERNELS)
-        assert titles[0] == "#1 conv2d+relu 1x8x8x64\n1 ms, 100 GFLOP/s, 2 GB/s"
+        assert titles[0] == "#1 stem: conv2d+relu 1x64x8x8\n1 ms, 100 GFLOP/s, 2 GB/s"
         words = [text.text for text in drawing.iter("text")]
         for limit in ("L1 400 GB/s", "L2 200 GB/s", "memory 20 GB/s", "float32 400 GFLOP/s"):
             assert limit in words
