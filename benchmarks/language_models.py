@@ -47,7 +47,7 @@ class Case:
 def _ours(name: str, inputs: Mapping[str, Any], answer: Callable[[Any], Array]) -> Variant:
     """Our program on one thread; `answer` takes of its value what is compared."""
     model = rt.build(program_module(PROGRAMS[name], 0, False, 1), threads=1)
-    return lambda: answer(model.run(inputs))
+    return lambda: answer(model(**inputs))
 
 
 def char_rnn(letters: int) -> Case:

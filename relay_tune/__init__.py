@@ -55,6 +55,7 @@ _HOMES = {
     "relay_tune.ir.types": ("FuncType", "TensorType", "TupleType", "Type"),
     "relay_tune.std.select": ("prelude", "with_prelude"),
     "relay_tune.runtime.data_values": ("data_value", "list_items", "list_value"),
+    "relay_tune.runtime.executable": ("Executable",),
     "relay_tune.runtime.interpreter.interpret": ("interpret",),
     "relay_tune.runtime.load": ("load",),
     "relay_tune.runtime.model": ("Model",),

@@ -42,6 +42,7 @@ from relay_tune.ir.types import Type as Type
 from relay_tune.runtime.data_values import data_value as data_value
 from relay_tune.runtime.data_values import list_items as list_items
 from relay_tune.runtime.data_values import list_value as list_value
+from relay_tune.runtime.executable import Executable as Executable
 from relay_tune.runtime.interpreter.interpret import interpret as interpret
 from relay_tune.runtime.load import load as load
 from relay_tune.runtime.model import Model as Model

@@ -31,6 +31,23 @@ model.export("model.so")
 loaded = rt.load("model.so")
 print(loaded(x).shape, loaded.run(None, {"x": x})[0].shape)
 value = rt.interpret(module, x)
+
+
+def total(program: rt.Executable, feeds: dict[str, np.ndarray]) -> float:
+    outputs = program.run(None, feeds, threads=1)
+    program.threads = 2
+    names = [each.name.upper() for each in program.get_outputs()] + list(program.inputs)
+    print(names, program.benchmark(*feeds.values(), threads=1).median)
+    return float(outputs[0].sum())
+
+
+print(total(model, {"x": x}) + total(loaded, {"x": x}))
+print(model.trace(x, threads=1).events[0].title, model.profile(x).whole, model.threads)
+model.specialize(x)
+for row in result.tasks:
+    print(row.title.upper(), row.best_seconds)
+if result.network is not None:
+    print(result.network.ratio + 1)
 module.astext().upper()
 """
 WRONG = {

@@ -119,9 +119,9 @@ def _program_model(typed: Module, compilation: _Compilation) -> ProgramModel:
     outputs = named_outputs(typed, type_.result)
     if not open_inputs(inputs):
         compiled = compilation.program(typed, compilation.sizes)
-        return ProgramModel(inputs, outputs, compile_for, compiled)
+        return ProgramModel(inputs, outputs, compilation.threads, compile_for, compiled)
     general = _for_all_sizes(typed, compilation)
-    return ProgramModel(inputs, outputs, compile_for, general)
+    return ProgramModel(inputs, outputs, compilation.threads, compile_for, general)
 
 
 def _for_all_sizes(typed: Module, compilation: _Compilation) -> CompiledFunctions | None:

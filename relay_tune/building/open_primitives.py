@@ -60,7 +60,7 @@ def size_program(primitive: OpenPrimitive, example: Example = USUAL_EXAMPLE) -> 
 def no_open_code(title: str, reason: str) -> NoNativeCodeError:
     """The error of a primitive for which there is no code."""
     return NoNativeCodeError(
-        f"The operation {title} has no code for sizes that are known at run time only.",
+        f"The operation {title} cannot be compiled for sizes that are known at run time only.",
         notes=(reason,),
-        remedy=f"{FIX_SIZES} The interpreter runs it as it is.",
+        remedy=f"{FIX_SIZES} rt.interpret(module, ...) runs it as it is, slowly.",
     )

@@ -146,7 +146,7 @@ def write_primitive(
     except UndecidedSizeError as error:
         raise no_open_code(title, error.message) from error
     if again.text != code.text:
-        raise no_open_code(title, "Its code depends on the example for which it was made.")
+        raise no_open_code(title, "Which instructions it needs depends on these sizes.")
     return code
 
 

@@ -149,6 +149,5 @@ def _array(value: object, type_: TensorType, name: str) -> np.ndarray:
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise InputError(
             f"Input {name!r} cannot be read as an array: {str(error).rstrip('.')}.",
-            remedy="Give a numpy array, or a tensor in the memory of the processor that needs no "
-            "gradient.",
+            remedy="Give a numpy array, or a tensor in CPU memory that needs no gradient.",
         ) from error

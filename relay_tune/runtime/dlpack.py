@@ -63,7 +63,7 @@ def _array_of_capsule(tensor: object) -> np.ndarray:
     if dtype is None or described.lanes != 1:
         raise ValueError(f"DLPack type {described.code} of {described.bits} bits is not known")
     if described.device_type != _CPU:
-        raise ValueError("the tensor is not in the memory of the processor")
+        raise ValueError("the tensor is not in CPU memory")
     shape = tuple(described.shape[: described.ndim])
     if 0 in shape:
         return np.empty(shape, dtype)

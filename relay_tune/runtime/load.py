@@ -26,10 +26,10 @@ from relay_tune.op.index_check import index_error
 from relay_tune.runtime.call_inputs import address_of
 from relay_tune.runtime.direct.call import direct_call
 from relay_tune.runtime.direct.callee import library_callee
-from relay_tune.runtime.executable import Executable
 from relay_tune.runtime.library_file import checked_library
 from relay_tune.runtime.loaded_program import LoadedProgram
 from relay_tune.runtime.native_session import library_functions
+from relay_tune.runtime.network_executable import NetworkExecutable
 from relay_tune.runtime.open_library import open_library
 from relay_tune.runtime.processor_check import check_features
 
@@ -77,7 +77,7 @@ def load(path: str | Path) -> LoadedModel | LoadedProgram:
     return LoadedModel(library, metadata)
 
 
-class LoadedModel(Executable):
+class LoadedModel(NetworkExecutable):
     """A model in a shared library: `y = load("model.so")(x)`."""
 
     def __init__(self, library: ctypes.CDLL, metadata: LibraryMetadata) -> None:

@@ -13,12 +13,12 @@ from relay_tune.codegen.compiled_program import CompiledProgram
 from relay_tune.codegen.export import NAME_A_LIBRARY, export_library
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.library import export_program
-from relay_tune.errors import InputError
+from relay_tune.errors import FIX_SIZES, InputError
 from relay_tune.ir.types import TensorType
-from relay_tune.runtime.executable import Executable
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.measure_limits import machine_limits
 from relay_tune.runtime.native_program import NativeProgram
+from relay_tune.runtime.network_executable import NetworkExecutable
 from relay_tune.runtime.open_network import OpenNetwork
 from relay_tune.runtime.profile import ProfileReport, profile_report
 from relay_tune.runtime.threads import thread_count
@@ -31,7 +31,7 @@ Shapes = tuple[tuple[int, ...], ...]
 PROFILE_RUNS = 20
 
 
-class Model(Executable):
+class Model(NetworkExecutable):
     """A native program, called with arrays: `y = model(x)`.
 
     Where inputs have open sizes, the code is for all sizes; `specialize` makes faster code for
@@ -89,7 +89,7 @@ class Model(Executable):
         shapes = tuple(array.shape for array in arrays)
         times = self._native(shapes).step_seconds(arrays, count, PROFILE_RUNS)
         known = machine_limits(count) if limits is None else limits
-        instance_of(MachineLimits, known, "limits", "Leave it away to have them measured.")
+        instance_of(MachineLimits, known, "limits", "Omit it to have them measured.")
         return profile_report(self.program(shapes).steps, times, known)
 
     def trace(
@@ -118,7 +118,7 @@ class Model(Executable):
         """Write a shared library, and a C header beside it, that need no Python.
 
         `resnet18.so` has functions that begin with `resnet18_`. Raises InputError where the file
-        cannot be written or there is no code for all sizes, BuildError for a target without such
+        cannot be written or a dynamic size has to be fixed, BuildError for a target without such
         libraries.
         """
         if self._general is not None:
@@ -130,9 +130,9 @@ class Model(Executable):
         for name, type_ in self.inputs.items():
             if not all(isinstance(dim, int) for dim in type_.shape):
                 raise InputError(
-                    f"Input {name!r} is {type_text(type_)}; there is no code for all sizes, and a "
-                    "library has no compiler.",
-                    remedy="Import or build the model with fixed input shapes.",
+                    f"The model cannot be exported with input {name!r} of dynamic size, "
+                    f"{type_text(type_)}: one of its operators is compiled anew for each size.",
+                    remedy=FIX_SIZES,
                 )
         shapes = tuple(tuple(int(str(dim)) for dim in t.shape) for t in self.inputs.values())
         export_library(self.program(shapes), path_argument(path, "The library", NAME_A_LIBRARY))

@@ -59,23 +59,47 @@ class SessionFunctions:
     owner: object
 
 
-def load_functions(program: CompiledFunctions, entry: str = "main") -> SessionFunctions:
-    """The functions of a program, in this process; InputError if it is for another machine."""
+@dataclass(frozen=True, eq=False, slots=True)
+class TracedKernels:
+    """Kernels that note when they run.
+
+    Attributes:
+        image: the object file of functions with the names of kernels.
+        imports: the addresses of the kernels that these call.
+        code: keeps the kernels in memory.
+    """
+
+    image: bytes
+    imports: dict[str, int]
+    code: LoadedCode
+
+
+def load_functions(
+    program: CompiledFunctions, entry: str = "main", traced: TracedKernels | None = None
+) -> SessionFunctions:
+    """The functions of a program, in this process; InputError if it is for another machine.
+
+    With `traced`, its kernels are those.
+    """
     check_features(program.target.triple, program.features, str(program.target))
     symbols = (*SESSION_SYMBOLS, BUILD_SYMBOL, *READ_SYMBOLS, entry_symbol(entry))
     constants = program.constants.array()
     imports = {
         **thread_pool().imports,
+        **({} if traced is None else traced.imports),
         CONSTANTS_SYMBOL: constants.ctypes.data,
     }
-    code = LoadedCode(program.objects, symbols, imports)
+    objects = program.objects
+    if traced is not None:
+        objects = (traced.image, *objects[program.kernel_objects :])
+    code = LoadedCode(objects, symbols, imports)
     entry_point = entry_symbol(entry)
 
     def find(name: str, result: Any, *types: Any) -> Callable[..., Any]:
         symbol = entry_point if name == "main" else f"relay_tune_{name}"
         return ctypes.CFUNCTYPE(result, *types)(code.address(symbol))
 
-    return session_functions(find, program.messages, (code, constants))
+    return session_functions(find, program.messages, (code, constants, traced))
 
 
 def library_functions(

@@ -4,85 +4,86 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
+
+import numpy as np
 
 from relay_tune.arguments import by_name
-from relay_tune.copies import OfThisProcess
-from relay_tune.errors import BuildError
-from relay_tune.ir.types import Type
+from relay_tune.errors import InputError
+from relay_tune.ir.types import TensorType
 from relay_tune.runtime.benchmark import BenchmarkResult, measure
-from relay_tune.runtime.describe import executable_html, executable_text
-from relay_tune.runtime.node_args import NodeArg, chosen_outputs, node_args
+from relay_tune.runtime.executable import Executable
+from relay_tune.runtime.result_arrays import put, result_arrays
+from relay_tune.typing.type_text import type_text
 
 
-class ProgramInterface(OfThisProcess, ABC):
-    """A program that is called with values as the interpreter takes and gives them.
-
-    Attributes:
-        inputs: the type of each input by name, in order.
-        outputs: the type of each output by name; the fields of a tuple each have a name.
-    """
-
-    inputs: Mapping[str, Type]
-    outputs: Mapping[str, Type]
+class ProgramInterface(Executable, ABC):
+    """A program that is called with values as the interpreter takes and gives them."""
 
     @abstractmethod
-    def __call__(self, *inputs: object, **named: object) -> Any:
-        """The value of the program; InputError if an input does not fit, RelayError if it fails."""
+    def _value(self, inputs: Sequence[object], named: Mapping[str, object], threads: int) -> Any:
+        """The value of the program, run with so many threads."""
 
-    @abstractmethod
-    def _run(self, inputs: Mapping[str, object]) -> Any:
-        """The value of the program for inputs by name."""
+    def __call__(
+        self, *inputs: object, threads: int | None = None, out: object = None, **named: object
+    ) -> Any:
+        """The value of the program; see `Executable`."""
+        if self._shadowed:
+            threads, out = self._unshadowed(named, threads=threads, out=out)
+        if out is None:
+            return self._value(inputs, named, self._count(threads))
+        arrays = self._into(inputs, named, self._count(threads), out)
+        return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
     def run(
         self,
         inputs: Mapping[str, object] | Sequence[str] | None,
         input_feed: Mapping[str, object] | None = None,
-    ) -> Any:
-        """The value of the program for inputs by name: `run({"x": x})`.
-
-        As in ONNX Runtime, `run(None, {"x": x})` gives a list of all outputs, and
-        `run(["y"], {"x": x})` one of those that are named.
-        """
-        if input_feed is None:
-            return self._run(by_name(inputs, "The inputs", "{'x': array}"))
-        value = self._run(by_name(input_feed, "The inputs", "{'x': array}"))
-        outputs = list(value) if isinstance(value, tuple) else [value]
-        return outputs if inputs is None else chosen_outputs(inputs, self.outputs, outputs)
-
-    def get_inputs(self) -> list[NodeArg]:
-        """The inputs in order, each with `.name`, `.shape` and `.type` as in ONNX Runtime."""
-        return node_args(self.inputs)
-
-    def get_outputs(self) -> list[NodeArg]:
-        """The outputs in order; see `get_inputs`."""
-        return node_args(self.outputs)
+        threads: int | None = None,
+        out: object = None,
+    ) -> list[Any]:
+        """The outputs in order for inputs by name; see `Executable`."""
+        if input_feed is not None:
+            return self._chosen(inputs, self.run(input_feed, threads=threads, out=out))
+        values = by_name(inputs, "The inputs", "{'x': array}")
+        if out is not None:
+            return list(self._into((), values, self._count(threads), out))
+        return _outputs(self._value((), values, self._count(threads)))
 
     def benchmark(
-        self, *inputs: object, repeat: int = 30, warmup: int = 5, **named: object
+        self,
+        *inputs: object,
+        repeat: int = 30,
+        warmup: int = 5,
+        threads: int | None = None,
+        **named: object,
     ) -> BenchmarkResult:
-        """Time calls with these inputs: `warmup` of them untimed, then `repeat`."""
-        return measure(lambda: self(*inputs, **named), repeat=repeat, warmup=warmup)
+        """Time calls with these inputs; see `Executable`."""
+        count = self._count(threads)
+        return measure(lambda: self._value(inputs, named, count), repeat=repeat, warmup=warmup)
 
-    def profile(self, *inputs: object, **named: object) -> NoReturn:
-        """Raise BuildError: only networks of operators have a profile."""
-        raise _no_profile()
+    def _into(
+        self, inputs: Sequence[object], named: Mapping[str, object], threads: int, out: object
+    ) -> list[np.ndarray]:
+        """The arrays of `out` after a run whose results were copied to them."""
+        types = self._tensor_outputs()
+        arrays = result_arrays(out, types)
+        put(_outputs(self._value(inputs, named, threads)), arrays, types)
+        return arrays
 
-    def trace(self, *inputs: object, **named: object) -> NoReturn:
-        """Raise BuildError: only networks of operators have a timeline."""
-        raise _no_profile()
+    def _tensor_outputs(self) -> dict[str, TensorType]:
+        """The types of the outputs; InputError where one is no tensor."""
+        types: dict[str, TensorType] = {}
+        for name, type_ in self.outputs.items():
+            if not isinstance(type_, TensorType):
+                raise InputError(
+                    f"Output {name!r} is {type_text(type_)}, which no array can hold.",
+                    remedy="Omit out=, and use the value that the call returns.",
+                )
+            types[name] = type_
+        return types
 
-    def __repr__(self) -> str:
-        """The types of inputs and outputs."""
-        return f"<{executable_text(type(self).__name__, self.inputs, self.outputs)}>"
 
-    def _repr_html_(self) -> str:
-        """The same as a table, for notebooks."""
-        return executable_html(type(self).__name__, self.inputs, self.outputs)
-
-
-def _no_profile() -> BuildError:
-    return BuildError(
-        "Profiles are made of networks; this program has control flow or data types.",
-        remedy="tune bench, or model.benchmark(..) in Python, measures it as a whole.",
-    )
+def _outputs(value: Any) -> list[Any]:
+    """The outputs of a program with this value."""
+    return list(value) if isinstance(value, tuple) else [value]

@@ -56,15 +56,16 @@ def _memory(value: object, name: str) -> np.ndarray:
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise InputError(
             f"Output {name!r} cannot be written into this {type(value).__name__}: {error}.",
-            remedy="Give a tensor in the memory of the processor that needs no gradient.",
+            remedy="Give a tensor in CPU memory that needs no gradient.",
         ) from error
 
 
 def _misfit(array: np.ndarray, name: str, type_: TensorType) -> InputError:
     given = type_text(TensorType(array.shape, array.dtype.name))
+    shape = ", ".join(map(str, type_.shape)) + ("," if len(type_.shape) == 1 else "")
     return InputError(
         f"The array for output {name!r} must be {type_text(type_)}, but is {given}.",
-        remedy=f'Make it as the output is: numpy.empty(shape, "{type_.dtype}").',
+        remedy=f'Make it as the output is: numpy.empty(({shape}), "{type_.dtype}").',
     )
 
 

@@ -36,7 +36,7 @@ def thread_count(threads: int | None) -> int:
     if not isinstance(threads, Integral) or not 1 <= threads <= MAXIMUM_THREADS:
         raise InputError(
             f"threads is {threads!r}, but must be a whole number from 1 to {MAXIMUM_THREADS}.",
-            remedy="Leave it away to use all processors.",
+            remedy="Omit it to use all processors.",
         )
     return int(threads)
 

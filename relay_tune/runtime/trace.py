@@ -113,6 +113,11 @@ class EventBuffer:
         """Where the memory begins."""
         return int(self._words.ctypes.data)
 
+    @property
+    def count(self) -> int:
+        """How many events there were, those without room included."""
+        return int(self._words[0])
+
     def clear(self) -> None:
         """Forget all events."""
         self._words[:HEAD_WORDS] = 0

@@ -247,4 +247,4 @@ def test_the_translation_network_attends_to_any_length() -> None:
     model = build(module, threads=1)
     for length in (1, 2, 9):
         given = {**inputs, "source": np.arange(length, dtype="int64") % 7}
-        assert_same_value(model.run(given), interpret(module, **given))
+        assert_same_value(model(**given), interpret(module, **given))

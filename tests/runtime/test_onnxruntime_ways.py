@@ -79,8 +79,9 @@ def test_programs_with_control_flow_have_the_same_ways() -> None:
     assert [each.name for each in model.get_inputs()] == ["n", "x"]
     (only,) = model.run([model.get_outputs()[1].name], {"n": 3, "x": x})
     assert int(only) == 3
-    with pytest.raises(rt.BuildError, match="Profiles are made of networks"):
-        model.profile(3, x)
+    named = {"n": -1, "x": x}
+    for one, other in zip(model.run(named), model.run(None, named), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_threads_are_those_of_the_call() -> None:
@@ -107,3 +108,4 @@ def test_models_say_what_they_are() -> None:
     assert "<td>Tensor[(n, 3), float32]</td>" in model._repr_html_()
     program = rt.build(rt.parse(PROGRAM))
     assert repr(program).startswith("<ProgramModel(n: int32, x: Tensor[(4,), float32])")
+    assert repr(program).endswith(" threads>") or repr(program).endswith(" thread>")

@@ -53,7 +53,7 @@ def arguments_by_name(
         if name in arguments:
             raise InputError(
                 f"Input {name!r} was given twice, by position and by name.",
-                remedy="Leave one of them away.",
+                remedy="Omit one of them.",
             )
         arguments[name] = value
     missing = [name for name in names if name not in arguments]

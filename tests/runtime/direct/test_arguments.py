@@ -103,10 +103,10 @@ def test_what_is_not_exactly_as_wanted_is_refused(count: DirectCall, value: obje
 
 def test_the_codes_of_parts_stand_in_order() -> None:
     program = loaded(COUNT)
-    call = program._direct
+    call = program.calls(1).direct
     assert call is not None
     assert call((deep(flat()),), 0) is not None
-    types = program._writer._program.data_types
+    types = program.calls(1)._writer._program.data_types
     number = {m.constructor.name: m.layout.number for made in types.values() for m in made}
     row_leaf, scalar_leaf = FIRST_LEAF, FIRST_LEAF + 1
     flat_codes = [number["Flat"], row_leaf, row_leaf, scalar_leaf]
@@ -170,4 +170,4 @@ def test_sizes_of_a_symbol_are_equal_and_each_unknown_size_is_its_own() -> None:
     ],
 )
 def test_references_open_parts_and_arithmetic_take_the_long_way(type_: str) -> None:
-    assert loaded(f"def @main(%x: {type_}, %y: List[int32]) {{ (%x, %y) }}")._direct is None
+    assert loaded(f"def @main(%x: {type_}, %y: List[int32]) {{ (%x, %y) }}").calls(1).direct is None

@@ -108,14 +108,14 @@ def test_cells_inside_of_a_program() -> None:
         "def @main(%x: List[int32]) "
         "{ let %cell = ref(%x); ref_write(%cell, Cons(1, ref_read(%cell))); ref_read(%cell) }"
     )
-    assert program._direct is not None
+    assert program.calls(1).direct is not None
     for _ in range(3):
-        found = program._direct((listed(2),), 0)
+        found = program.calls(1).direct((listed(2),), 0)
         assert [int(item) for item in list_items(found)] == [1, 2]
 
 
 def test_references_take_the_long_way() -> None:
-    assert loaded(f"def @main(%x: {ROW}) {{ (ref(%x), Cons(%x, Nil)) }}")._direct is None
+    assert loaded(f"def @main(%x: {ROW}) {{ (ref(%x), Cons(%x, Nil)) }}").calls(1).direct is None
 
 
 def test_nothing_is_kept_or_lost() -> None:

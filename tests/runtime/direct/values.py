@@ -28,7 +28,7 @@ def loaded(text: str) -> LoadedProgram:
 
 def direct_call_of(text: str) -> DirectCall:
     """Its direct call, which must be there."""
-    call = loaded(text)._direct
+    call = loaded(text).calls(1).direct
     assert call is not None
     return call
 
