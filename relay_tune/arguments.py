@@ -46,7 +46,7 @@ def whole_number(value: object, what: str, least: int) -> int:
 
 
 def function_argument(
-    value: Kind, what: str, remedy: str = "Leave it away, or give print."
+    value: Kind, what: str, remedy: str = "Omit it, or give a function such as print."
 ) -> Kind:
     """Something that can be called."""
     if callable(value):

@@ -131,7 +131,7 @@ def _known_field(state: InferenceState, node: TupleGetItem, value: Type) -> Type
         raise state.places.error(
             node,
             f"Only tuples have fields, but this has type {type_text(value)}.",
-            remedy="Leave the index away; take and strided_slice give parts of tensors.",
+            remedy="Omit the index; take and strided_slice give parts of tensors.",
         )
     if not 0 <= node.index < len(value.fields):
         raise state.places.error(

@@ -37,7 +37,7 @@ def _bind_variable(state: InferenceState, node: Expr, pattern: VarPattern, value
         state.types[pattern.var] = value
         return
     annotated = state.variable(pattern.var)
-    remedy = "Change the annotation, the first type, or leave it out."
+    remedy = "Change the annotation, the first type, or omit it."
     state.unify(node, f"In the pattern %{pattern.var.name}", annotated, value, remedy)
 
 

@@ -83,7 +83,7 @@ def _sizes(program: Program, small: bool, batch: int) -> Sizes:
     if batch != 1:
         raise InputError(
             f"The program {program.name} takes one sample, not a batch of {batch}.",
-            remedy="Leave the batch size away.",
+            remedy="Omit the batch size.",
         )
     return sizes
 

@@ -55,7 +55,7 @@ def from_onnx(
     """
     wanted = by_name({} if shapes is None else shapes, "shapes", "{'x': (1, 3, 224, 224)}")
     given = by_name({} if constants is None else constants, "constants", "{'axes': array}")
-    instance_of(str, name, "The name of the function", "Leave it away for main.")
+    instance_of(str, name, "The name of the function", "Omit it for main.")
     content = read_model(model)
     try:
         return _translated(content, wanted, given, name)

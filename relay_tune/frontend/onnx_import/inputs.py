@@ -157,7 +157,7 @@ class _Bindings:
                 raise InputError(
                     f"The shape {tuple(shape)} for {name!r} has the size {size} at axis {axis}, "
                     f"where {known} is needed.",
-                    remedy="Give this size there; only open axes can be chosen.",
+                    remedy="Give this size there; only dynamic sizes of the file can be chosen.",
                 )
 
     def resolved(self, type_: TensorType) -> TensorType:

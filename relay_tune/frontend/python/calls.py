@@ -6,12 +6,13 @@ import ast
 import builtins
 from abc import ABC
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
-from relay_tune.frontend.python import suggestions
+from relay_tune.frontend.python import compositions, suggestions
 from relay_tune.frontend.python import tables as python_tables
-from relay_tune.frontend.python.deferred import LENGTH
+from relay_tune.frontend.python.deferred import LENGTH, EinsumAttributes, einsum_operator
 from relay_tune.frontend.python.operator_calls import OperatorCalls, dtype_of
 from relay_tune.frontend.python.program import PythonFunction
 from relay_tune.frontend.python.scope import Meaning, Scope, Static
@@ -61,13 +62,92 @@ class Calls(OperatorCalls, ABC):
                 return Call(callee, self._positional(node, scope))
             case PythonFunction():
                 return Call(self.program.mention(callee), self._by_name(callee, node, scope))
-        form = _numpy_form(callee)
+        name = _numpy_name(callee)
+        form = python_tables.NUMPY.get(name)
         if form is not None:
             return self.call_form(form, list(node.args), node, scope)
+        if name in compositions.NUMPY:
+            return self._composed(name, compositions.NUMPY[name], node, scope)
+        if name == "einsum":
+            return self._einsum(node, scope)
+        known = self._computed_by_numpy(callee, node, scope) if name else None
+        if known is not None:
+            return known
         builtin = self._builtin(callee, node, scope)
         if builtin is None:
             raise self._no_value(callee, node.func)
         return builtin
+
+    def _composed(
+        self,
+        name: str,
+        composition: compositions.Composition,
+        node: ast.Call,
+        scope: Scope,
+        receiver: Expr | None = None,
+    ) -> Expr:
+        """The operators that a function of numpy or a method is."""
+        count = composition.tensors - (receiver is not None)
+        tensors = [] if receiver is None else [receiver]
+        tensors += [self.expr(argument, scope) for argument in node.args[:count]]
+        given = zip(composition.options, node.args[count:], strict=False)
+        keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+        options = dict(given) | keywords
+        fits = len(node.args) <= count + len(composition.options) and len(node.args) >= count
+        if not fits or not set(options) <= set(composition.options):
+            takes = f"{composition.tensors} tensor(s)"
+            raise self.source.error(
+                node,
+                f"{name} takes {takes} and {', '.join(composition.options) or 'nothing else'}.",
+                remedy="Give just these, each once; the others of numpy have no meaning here.",
+            )
+        values = {str(option): self.static(value, scope) for option, value in options.items()}
+        try:
+            return composition.build(*tensors, **values)
+        except (ValueError, TypeError) as error:
+            raise self.source.error(node, f"{error}.") from error
+
+    def _einsum(self, node: ast.Call, scope: Scope) -> Expr:
+        """A sum of products; what it is made of depends on the types of the tensors."""
+        if len(node.args) < 2 or node.keywords:
+            raise self.source.error(
+                node,
+                "einsum takes an equation and one tensor or several.",
+                remedy='Write it like np.einsum("ij,jk->ik", x, y).',
+            )
+        equation = self.static(node.args[0], scope, "Write the equation as text.")
+        if not isinstance(equation, str):
+            raise self.source.error(
+                node.args[0],
+                "The equation of einsum is text.",
+                remedy='Write it like np.einsum("ij,jk->ik", x, y).',
+            )
+        tensors = tuple(self.expr(argument, scope) for argument in node.args[1:])
+        return Call(einsum_operator(len(tensors)), tensors, EinsumAttributes(equation))
+
+    def _computed_by_numpy(self, callee: Any, node: ast.Call, scope: Scope) -> Static | None:
+        """What numpy itself makes of arguments that are known, such as np.arange(10).
+
+        Numbers for which no type is given become int32 and float32, as those of the program do.
+        None where an argument is not known.
+        """
+        parts = [*node.args, *(keyword.value for keyword in node.keywords)]
+        found = [self.value(part, scope) for part in parts]
+        known = [each.value for each in found if isinstance(each, Static)]
+        if len(known) < len(found):
+            return None
+        names = [str(keyword.arg) for keyword in node.keywords]
+        count = len(node.args)
+        try:
+            result = callee(*known[:count], **dict(zip(names, known[count:], strict=True)))
+        except (TypeError, ValueError, ArithmeticError, LookupError) as error:
+            raise self.source.error(node, f"{error}.") from error
+        if not isinstance(result, np.ndarray | np.generic | bool | int | float | tuple | list):
+            return None
+        typed = any(isinstance(value, np.ndarray) or dtype_of(value) for value in known)
+        if isinstance(result, np.ndarray | np.generic) and "dtype" not in names and not typed:
+            result = _in_32_bits(result)
+        return Static(result)
 
     def _builtin(self, callee: object, node: ast.Call, scope: Scope) -> Meaning | None:
         """The value of a call of len, min, float, np.float32 and the like."""
@@ -107,12 +187,15 @@ class Calls(OperatorCalls, ABC):
 
     def _method(self, node: ast.Call, name: str, receiver: Expr, scope: Scope) -> Expr:
         form = python_tables.METHODS.get(name)
+        if name in compositions.METHODS:
+            return self._composed(name, compositions.METHODS[name], node, scope, receiver)
         if form is None:
             raise self.source.error(
                 node.func,
                 f"Tensors have no method {name}.",
                 remedy=suggestions.METHODS.get(
-                    name, f"They have: {', '.join(python_tables.METHODS)}."
+                    name,
+                    f"They have: {', '.join((*python_tables.METHODS, *compositions.METHODS))}.",
                 ),
             )
         arguments = list(node.args)
@@ -139,14 +222,23 @@ class Calls(OperatorCalls, ABC):
         """The arguments in the order of the function's parameters."""
         names = list(function.parameters)[len(node.args) :]
         given = {keyword.arg: keyword.value for keyword in node.keywords}
-        if set(given) != set(names) or len(node.args) + len(given) != len(function.parameters):
+        defaults = {n: d for n, d in function.defaults.items() if n in names and n not in given}
+        count = len(node.args) + len(given) + len(defaults)
+        if {*given, *defaults} != set(names) or count != len(function.parameters):
             raise self.source.error(
                 node,
                 f"{function.name} takes the arguments ({', '.join(function.parameters)}).",
                 label=f"{len(node.args) + len(given)} given",
                 remedy="Give one value for each of them, by position or by name.",
             )
-        return tuple(self.expr(part, scope) for part in [*node.args, *(given[n] for n in names)])
+        values = [self.expr(part, scope) for part in node.args]
+        for name in names:
+            known = name in defaults
+            default = Static(defaults[name]) if known else None
+            values.append(
+                self.expr(given[name], scope) if default is None else self.lift(default, node)
+            )
+        return tuple(values)
 
     def _is_reference(self, node: ast.Name, scope: Scope) -> bool:
         known = scope.find(node.id) is not None or self.environment.find(node.id) is not None
@@ -164,9 +256,14 @@ class Calls(OperatorCalls, ABC):
         return made
 
 
-def _numpy_form(callee: object) -> python_tables.Form | None:
-    """How a function of numpy is an operator, None for anything else."""
+def _numpy_name(callee: object) -> str:
+    """The name of a function of numpy; empty for anything else."""
     name = getattr(callee, "__name__", "")
-    if isinstance(callee, ModuleType) or getattr(np, name, None) is not callee:
-        return None
-    return python_tables.NUMPY.get(name)
+    is_other = isinstance(callee, ModuleType | type) or not callable(callee)
+    return "" if is_other or getattr(np, name, None) is not callee else str(name)
+
+
+def _in_32_bits(value: np.ndarray | np.generic) -> np.ndarray | np.generic:
+    """A value of numpy's usual types in those that the numbers of a program have."""
+    narrow = {"int64": "int32", "float64": "float32"}.get(str(value.dtype))
+    return value if narrow is None else value.astype(narrow)

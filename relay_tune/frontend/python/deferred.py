@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 from relay_tune.errors import RelayError
 from relay_tune.frontend.python.index import index_meaning
-from relay_tune.ir.expr import Attributes, Call, Expr, Function, GlobalVar, Var, constant
+from relay_tune.ir.expr import Attributes, Call, Expr, Function, GlobalVar, Let, Var, constant
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import FusionKind, Operator, RelationContext, RelationError
 from relay_tune.ir.traversal import rewrite_with_original
@@ -48,6 +49,13 @@ class IndexAttributes(Attributes):
     """The entries between the brackets, see `relay_tune.frontend.python.index`."""
 
     items: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class EinsumAttributes(Attributes):
+    """The equation."""
+
+    equation: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,10 +151,40 @@ def _divide(attributes: Attributes, arguments: Sequence[Expr], types: Sequence[T
     return divide(left, right)
 
 
+def _einsum(attributes: EinsumAttributes, arguments: Sequence[Expr], types: Sequence[Type]) -> Expr:
+    """Products, sums and transposes, as the importer of ONNX makes them.
+
+    It is imported here, since programs without einsum need nothing of ONNX.
+    """
+    for type_ in types:
+        if not isinstance(type_, TensorType):
+            raise RelationError(f"einsum multiplies tensors, not {type_text(type_)}")
+    variables = [Var(f"factor{place}", type_, type=type_) for place, type_ in enumerate(types)]
+    einsum = import_module("relay_tune.frontend.onnx_import.operators.einsum").einsum
+    try:
+        body: Expr = einsum(variables, attributes.equation)
+    except RelayError as error:
+        raise RelationError(
+            error.message.rstrip("."),
+            label=error.label,
+            remedy="Give each axis of each tensor a letter, and axes of one letter one size.",
+        ) from error
+    for variable, argument in zip(reversed(variables), reversed(arguments), strict=True):
+        body = Let(variable, argument, body)
+    return body
+
+
 NUMBER = _deferred("number", ("like",), _number, NumberAttributes)
 MATMUL = _deferred("@", ("left", "right"), _matmul, Attributes)
 LENGTH = _deferred("len", ("value",), _length, Attributes)
 DIVIDE = _deferred("/", ("left", "right"), _divide, Attributes)
+
+
+@cache
+def einsum_operator(tensors: int) -> Deferred:
+    """`np.einsum` of that many tensors."""
+    names = tuple(f"factor{place}" for place in range(tensors))
+    return _deferred("einsum", names, _einsum, EinsumAttributes)
 
 
 @cache

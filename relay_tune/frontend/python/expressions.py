@@ -7,7 +7,9 @@ with such parts) stays a Python object as long as possible; the rest becomes a d
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -28,11 +30,7 @@ from relay_tune.op.creation import shape_of
 from relay_tune.op.logic import logical_and
 from relay_tune.op.shape import transpose
 
-RUNTIME_SLICE = (
-    "Write dyn.strided_slice(x, np.stack((start, 0)), np.stack((stop, columns)), np.stack((1, 1))) "
-    "for a matrix and its rows from start to stop; a single index, x[i], may depend on inputs."
-)
-"""What to write for a slice whose bounds only the run tells."""
+NO_DEFAULTS: Mapping[str, object] = MappingProxyType({})
 
 
 class Expressions(Calls):
@@ -231,8 +229,9 @@ class Expressions(Calls):
     def _entry(self, node: ast.expr, indices: list[Expr], scope: Scope) -> tuple[object, ...]:
         """One entry between brackets; what is known at run time only goes to `indices`."""
         if isinstance(node, ast.Slice):
-            bounds = (node.lower, node.upper, node.step)
-            return ("slice", *(self._bound(bound, scope) for bound in bounds))
+            step = None if node.step is None else self.static(node.step, scope, "Write a number.")
+            bounds = [self._bound(each, indices, scope) for each in (node.lower, node.upper)]
+            return ("slice", *bounds, self._whole(step, node))
         meaning = self.value(node, scope)
         match meaning:
             case Static(None):
@@ -244,16 +243,24 @@ class Expressions(Calls):
         indices.append(self.lift(meaning, node))
         return ("given", len(indices) - 1)
 
-    def _bound(self, node: ast.expr | None, scope: Scope) -> int | None:
-        if node is None:
-            return None
-        bound = self.static(node, scope, RUNTIME_SLICE)
-        if isinstance(bound, int):
-            return bound
+    def _bound(
+        self, node: ast.expr | None, indices: list[Expr], scope: Scope
+    ) -> int | tuple[str, int] | None:
+        """A bound of a slice, or its place among the `indices` that only the run tells."""
+        meaning = Static(None) if node is None else self.value(node, scope)
+        if isinstance(meaning, Static):
+            return self._whole(meaning.value, node)
+        indices.append(meaning)
+        return ("given", len(indices) - 1)
+
+    def _whole(self, value: object, node: ast.AST | None) -> int | None:
+        """A bound or a step of a slice that is known."""
+        if value is None or (isinstance(value, Integral) and not isinstance(value, bool)):
+            return None if value is None else int(value)
         raise self.source.error(
-            node,
-            "The bounds of slices are whole numbers.",
-            remedy="Write numbers that are known before the program runs, or use take.",
+            node or ast.Pass(),
+            "The bounds and the step of a slice are whole numbers.",
+            remedy="Write x[start:stop], or take rows by their numbers with np.take.",
         )
 
     def _lambda(self, node: ast.Lambda, scope: Scope) -> Function:
@@ -267,16 +274,32 @@ class Expressions(Calls):
         self.only_plain(arguments)
         return tuple(Var(arg.arg, span=self.source.span(arg)) for arg in arguments.args)
 
-    def only_plain(self, arguments: ast.arguments) -> None:
-        """Refuse defaults and stars."""
-        special = [arguments.vararg, arguments.kwarg, *arguments.kwonlyargs, *arguments.defaults]
+    def only_plain(
+        self, arguments: ast.arguments, defaults: Mapping[str, object] = NO_DEFAULTS
+    ) -> None:
+        """Refuse stars, and defaults but for numbers among `defaults`."""
+        special = [arguments.vararg, arguments.kwarg, *arguments.kwonlyargs, *arguments.posonlyargs]
         for part in special:
             if part is not None:
                 raise self.source.error(
                     part,
-                    "Functions of Relay have plain parameters: no defaults and no stars.",
-                    remedy="Write each parameter as NAME or NAME: TYPE; a number that does not "
-                    "change may be a name of Python outside of the function.",
+                    "Functions of Relay have plain parameters: no stars.",
+                    remedy="Write each parameter as NAME, NAME: TYPE or NAME: TYPE = NUMBER.",
+                )
+        if arguments.defaults and not defaults:
+            raise self.source.error(
+                arguments.defaults[0],
+                "Inner functions and lambdas have no defaults.",
+                remedy="Omit the parameter, and use the name that the default has: inner functions "
+                "see the names around them.",
+            )
+        for name, value in zip(defaults, arguments.defaults, strict=False):
+            if not isinstance(defaults[name], bool | int | float | np.number):
+                raise self.source.error(
+                    value,
+                    f"The default of {name} is no number.",
+                    remedy="Omit the parameter, and use a name of Python outside of the function, "
+                    "which may be text, None, a tuple or an array.",
                 )
 
     def _comprehension(self, node: ast.ListComp, scope: Scope) -> Meaning:

@@ -28,6 +28,8 @@ from relay_tune.ir.expr import (
     Var,
     VarPattern,
 )
+from relay_tune.ir.types import TensorType
+from relay_tune.typing.type_text import type_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,13 @@ class Loops(Branches):
 
     def _over_list(self, node: ast.For, scope: Scope) -> Loop:
         items = self.expr(node.iter, scope)
+        if isinstance(items, Var) and isinstance(items.annotation, TensorType):
+            raise self.source.error(
+                node.iter,
+                "`for` goes over ranges and lists, not over a tensor.",
+                label=type_text(items.annotation),
+                remedy=f"Write `for i in range(len({items.name}))`, and {items.name}[i] for a row.",
+            )
         left, item, rest = Var("items"), Var("item"), Var("rest")
         cons, nil = self._constructor("Cons", node), self._constructor("Nil", node)
         pattern = ConstructorPattern(cons, (VarPattern(item), VarPattern(rest)))

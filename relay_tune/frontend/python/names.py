@@ -100,6 +100,8 @@ def _assigned(statement: ast.stmt) -> Iterator[str]:
             yield from target_names(statement.target)
         case ast.FunctionDef():
             yield statement.name
+        case ast.Expr(ast.Call(ast.Attribute(ast.Name(name), "append"))):
+            yield name  # a longer list
         case ast.For():
             yield from target_names(statement.target)
             yield from assigned_names(statement.body)

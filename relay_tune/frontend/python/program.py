@@ -43,6 +43,13 @@ class PythonFunction:
         names = code.co_varnames[: code.co_argcount]
         return names if self.receiver is None else names[1:]
 
+    @property
+    def defaults(self) -> dict[str, object]:
+        """The default values of its last parameters, by name."""
+        values = self.function.__defaults__ or ()
+        names = self.parameters[len(self.parameters) - len(values) :]
+        return dict(zip(names, values, strict=True))
+
 
 @dataclass
 class Program:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from relay_tune.frontend.python.expressions import static_items
+from relay_tune.frontend.python.expressions import NO_DEFAULTS, static_items
 from relay_tune.frontend.python.flow import Binding, Exits, Lets, Steps, bound
 from relay_tune.frontend.python.loops import Loops
 from relay_tune.frontend.python.names import breaks, continues, leaves_block
 from relay_tune.frontend.python.scope import Meaning, Scope, Static
 from relay_tune.frontend.python.static import is_number
 from relay_tune.frontend.python.types import TypeReader
-from relay_tune.ir.expr import Expr, Function, Tuple, TupleGetItem, Var, constant
-from relay_tune.ir.types import TensorType
+from relay_tune.ir.expr import Call, Constant, Expr, Function, Tuple, TupleGetItem, Var, constant
+from relay_tune.ir.types import TensorType, scalar_type
 
 
 class Statements(Loops):
@@ -74,22 +74,61 @@ class Statements(Loops):
             test = self.value(step.test, scope)
             if isinstance(test, Static):
                 return list(step.body if test.value else step.orelse)
-        if isinstance(step, ast.For) and not _is_range(step.iter):
+        if (
+            isinstance(step, ast.For)
+            and _is_call(step.iter, "enumerate")
+            and not self._is_known("enumerate", scope)
+        ):
+            return self._counted(step, scope)
+        if isinstance(step, ast.For) and not _is_call(step.iter, "range"):
             items = static_items(self.value(step.iter, scope))
-            if items is None:
-                return None
-            if breaks(step.body) or continues(step.body) or step.orelse:
+            return None if items is None else self._rounds(step, items)
+        return None
+
+    def _is_known(self, name: str, scope: Scope) -> bool:
+        """Whether a name means something else than what Python calls so."""
+        return scope.find(name) is not None
+
+    def _counted(self, step: ast.For, scope: Scope) -> list[ast.stmt | Binding]:
+        """`for i, x in enumerate(xs)`, with a counter of its own."""
+        match step.iter, step.target:
+            case (
+                ast.Call(args=[items, *starts], keywords=[]),
+                ast.Tuple([index, item]) | ast.List([index, item]),
+            ) if len(starts) <= 1:
+                start = self.value(starts[0], scope) if starts else Static(0)
+            case _:
                 raise self.source.error(
                     step,
-                    "A loop over Python objects is written out; it cannot break or continue.",
-                    remedy="Choose what to go through before the loop, or loop over a range.",
+                    "A loop over enumerate has a name for the number and one for the item.",
+                    remedy="Write it as: for i, x in enumerate(xs).",
                 )
-            rounds: list[ast.stmt | Binding] = []
-            for item in items:
-                meaning = item if isinstance(item, Expr) else Static(item)
-                rounds += [Binding(step.target, meaning), *step.body]
-            return rounds
-        return None
+        known = static_items(self.value(items, scope))
+        if known is not None and isinstance(start, Static):
+            return self._rounds(step, list(enumerate(known, start.value)))
+        counter = f"number of {step.lineno}:{step.col_offset}"
+        name = ast.Name(counter, ast.Load())
+        one = ast.AugAssign(ast.Name(counter, ast.Store()), ast.Add(), ast.Constant(1))
+        body = [ast.Assign([index], name), one, *step.body]
+        loop = ast.For(item, items, body, step.orelse)
+        for made in (loop, body[0], one):
+            ast.copy_location(made, step)
+            ast.fix_missing_locations(made)
+        return [Binding(ast.copy_location(ast.Name(counter, ast.Store()), step), start), loop]
+
+    def _rounds(self, step: ast.For, items: Sequence[object]) -> list[ast.stmt | Binding]:
+        """The rounds of a loop over Python objects, written out."""
+        if breaks(step.body) or continues(step.body) or step.orelse:
+            raise self.source.error(
+                step,
+                "A loop over Python objects is written out; it cannot break or continue.",
+                remedy="Choose what to go through before the loop, or loop over a range.",
+            )
+        rounds: list[ast.stmt | Binding] = []
+        for item in items:
+            meaning = item if isinstance(item, Expr) else Static(item)
+            rounds += [Binding(step.target, meaning), *step.body]
+        return rounds
 
     def _returned(self, step: ast.Return, scope: Scope) -> Expr:
         return self.unit(step) if step.value is None else self.expr(step.value, scope)
@@ -117,6 +156,10 @@ class Statements(Loops):
                 return self.assign(target, value, scope, lets)
             case ast.Expr(ast.Constant(str())):
                 return scope  # a documentation string
+            case ast.Expr(ast.Call(ast.Attribute(ast.Name() as target, "append")) as call) if (
+                scope.has(target.id)
+            ):
+                return self.assign(target, self._longer(call, target, scope), scope, lets)
             case ast.Expr():
                 lets.append((Var("_"), self.expr(step.value, scope)))
                 return scope
@@ -129,6 +172,19 @@ class Statements(Loops):
             f"This statement ({type(step).__name__}) has no meaning in Relay.",
             remedy="Use assignments, if, match, for, while, inner functions and return.",
         )
+
+    def _longer(self, call: ast.Call, name: ast.Name, scope: Scope) -> Expr:
+        """The list that `name.append(item)` makes: the old one, and the item behind it."""
+        joined = self.library("concat")
+        if len(call.args) != 1 or call.keywords or joined is None:
+            raise self.source.error(
+                call,
+                "append takes one item, and needs the function concat of the prelude.",
+                remedy="Write xs.append(x), in a program whose base is the prelude.",
+            )
+        item = self.list_of([self.expr(call.args[0], scope)], call)
+        items = self.expr(_loaded(name), scope)
+        return self.placed(Call(self.lift(joined, call), (items, item)), call)
 
     def assign(self, target: ast.expr, value: Meaning, scope: Scope, lets: Lets) -> Scope:
         """Give the names of a target their values."""
@@ -188,7 +244,7 @@ class Statements(Loops):
             raise self.source.error(
                 node.decorator_list[0],
                 "Inner functions have no decorators.",
-                remedy="Leave it away: inner functions are translated with the outer one.",
+                remedy="Omit the decorator: inner functions are translated with the outer one.",
             )
         var = Var(node.name, span=self.source.span(node))
         scope = scope.bind(node.name, var)
@@ -201,16 +257,21 @@ class Statements(Loops):
         params: list[ast.arg],
         scope: Scope,
         evaluated: Mapping[str, object],
+        defaults: Mapping[str, object] = NO_DEFAULTS,
     ) -> Function:
         """A function definition; `params` are those that are no objects known now.
 
-        `evaluated` are the annotations as Python evaluated them.
+        `evaluated` are the annotations as Python evaluated them, `defaults` the default values.
         """
-        self.only_plain(node.args)
+        self.only_plain(node.args, defaults)
         type_params = [self.types.declare(param.name) for param in getattr(node, "type_params", ())]
         variables = []
         for param in params:
             declared = self.types.declared(param.annotation, evaluated.get(param.arg))
+            if declared is None and param.arg in defaults:
+                default = self.lift(Static(defaults[param.arg]), param)
+                assert isinstance(default, Constant)
+                declared = scalar_type(default.data.dtype.name)
             variables.append(Var(param.arg, declared, span=self.source.span(param)))
             scope = scope.bind(param.arg, variables[-1])
         result = self.types.declared(node.returns, evaluated.get("return"))
@@ -240,9 +301,10 @@ def _loaded(target: ast.Name) -> ast.Name:
     return ast.copy_location(ast.Name(target.id, ast.Load()), target)
 
 
-def _is_range(node: ast.expr) -> bool:
+def _is_call(node: ast.expr, name: str) -> bool:
+    """Whether a function of this name is called."""
     match node:
-        case ast.Call(func=ast.Name("range")):
-            return True
+        case ast.Call(func=ast.Name(called)):
+            return called == name
         case _:
             return False

@@ -68,7 +68,7 @@ NUMPY: Mapping[str, Form] = MappingProxyType(
             "zeros_like ones_like"
         ),
         **_same("sum prod max min mean any all argmax argmin expand_dims squeeze", "axis"),
-        **_same("concatenate stack", "axis"),
+        **_same("concatenate stack sort argsort", "axis"),
         **_same("split", "indices_or_sections", "axis"),
         **_same("zeros ones", "shape", "dtype"),
         **_same("clip", "a_min", "a_max"),

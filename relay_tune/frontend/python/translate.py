@@ -29,7 +29,8 @@ class Translator(Statements):
         params = list(node.args.args)
         if function.receiver is not None:
             scope = scope.bind(params.pop(0).arg, Static(function.receiver))
-        return self.function(node, params, scope, function.function.__annotations__)
+        annotations = function.function.__annotations__
+        return self.function(node, params, scope, annotations, function.defaults)
 
 
 def translate(entry: PythonFunction) -> Module:

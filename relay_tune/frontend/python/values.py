@@ -124,13 +124,15 @@ class Values:
 
     def _suggestion(self, value: object, name: str) -> str:
         """What to write in place of a function: of one of Python or numpy what the table says."""
-        module = getattr(value, "__module__", None) or ""
-        known = module == "builtins" or module.partition(".")[0] == "numpy"
-        return (
-            suggestions.FUNCTIONS.get(name, suggestions.DECORATE)
-            if known
-            else (suggestions.DECORATE)
-        )
+        owner = type(getattr(value, "__self__", None)).__module__
+        package = (getattr(value, "__module__", None) or owner).partition(".")[0]
+        match package:
+            case "builtins":
+                return suggestions.FUNCTIONS.get(name, suggestions.DECORATE)
+            case "numpy":
+                return suggestions.FUNCTIONS.get(name, suggestions.OF_NUMPY)
+            case _:
+                return suggestions.DECORATE
 
     def _no_value(self, value: object, node: ast.AST) -> RelayError:
         if callable(value):

@@ -2,5 +2,5 @@ import relay_tune as rt
 
 
 @rt.relay
-def program(x: float, y=1):
+def program(x: float, mode="fast"):
     return x

@@ -42,8 +42,17 @@ class Operand:
 
 def translate_einsum(node: OnnxNode, build: Builder) -> Expr:
     """A sum of products in Einstein's notation."""
-    inputs = node.all_inputs()
-    equation = "".join(node.text("equation").split())
+    return _product_of(build, node.all_inputs(), node.text("equation"))
+
+
+def einsum(inputs: Sequence[Expr], equation: str) -> Expr:
+    """The same for typed tensors that belong to no file; ModelError where it does not fit them."""
+    build = Builder()
+    return build.binding(_product_of(build, inputs, equation))
+
+
+def _product_of(build: Builder, inputs: Sequence[Expr], equation: str) -> Expr:
+    equation = "".join(equation.split())
     left, arrow, right = equation.partition("->")
     terms = left.split(",")
     allowed = all(

@@ -1,0 +1,8 @@
+import numpy as np
+
+import relay_tune as rt
+
+
+@rt.relay
+def program(x: rt.Tensor[(4,), "float32"]):
+    return np.fft.fft(x)
