@@ -86,11 +86,7 @@ def _static_model(module: Module) -> Model:
 
 def _problems(model: Model | ProgramModel, run: Run) -> Iterator[str]:
     """What is wrong with the results of one run."""
-    if isinstance(model, Model):
-        found = model.run(dict(run.feed))
-    else:
-        value = model(**run.feed)
-        found = list(value) if isinstance(value, tuple) else [value]
+    found = model.run(dict(run.feed))
     lines = disagreements([np.asarray(each) for each in found], run.expected)
     shapes = ", ".join(f"{name} {array.shape}" for name, array in run.feed.items())
     yield from (f"{line} (for {shapes})" for line in lines)
