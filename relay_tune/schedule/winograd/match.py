@@ -104,8 +104,8 @@ def match_convolution(stage: Tensor, constants: Mapping[Tensor, np.ndarray]) -> 
 def _matched(stage: Computed, total: Reduce, data: Load, weight: Load) -> Convolution | None:
     windows = _windows(stage, total, data)
     channel = data.indices[-1]
-    if windows is None or not isinstance(channel, Axis) or channel.extent < FEWEST_CHANNELS:
-        return None
+    if windows is None or channel not in total.axes or channel.extent < FEWEST_CHANNELS:
+        return None  # a channel that is not summed over, as in a depthwise convolution
     rows, columns = windows
     others = tuple(axis for axis in total.axes if axis not in (rows.tap, columns.tap, channel))
     slices = data.indices[1:-3]

@@ -17,8 +17,9 @@ from relay_tune.schedule.schedule import DIRECT
 from relay_tune.schedule.winograd.stages import winograd_program
 from relay_tune.schedule.winograd.transforms import FILTERINGS, plane_filtering, transformed_taps
 from relay_tune.tensor.evaluate import evaluate
-from relay_tune.tensor.expression import literal
+from relay_tune.tensor.expression import Axis, literal, reduce
 from relay_tune.tensor.scalar_value import scalar_value
+from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import (
     EPILOGUES,
     SERVER,
@@ -88,6 +89,21 @@ def test_applies(case):
     (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
     (found,) = evaluate(changed.outputs, {**feeds, **dict(changed.constants)})
     assert np.abs(found - expected).max() <= 2e-5 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_does_not_apply_to_channels_that_are_not_summed(stride):
+    x = input_tensor("x", (1, 2 * 16 + 2, 2 * 16 + 2, 32), "float32")
+    g = input_tensor("g", (3, 3, 1, 32), "float32")
+    kh, kw, one = Axis("kh", 3), Axis("kw", 3), Axis("one", 1)
+
+    def element(n, h, w, o):
+        value = x[n, h * stride + kh, w * stride + kw, o]
+        return reduce("sum", [one, kh, kw], value * g[kh, kw, one, o])
+
+    depthwise = compute("depthwise", (1, 16, 16, 32), element)
+    program = TensorProgram((x,), (depthwise,), ((g, np.ones(g.shape, "float32")),))
+    assert algorithms(program) == (DIRECT,)
 
 
 @pytest.mark.parametrize("case", DOES_NOT_APPLY)
