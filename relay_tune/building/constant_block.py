@@ -9,7 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from relay_tune.runtime.aligned_memory import aligned_bytes, rounded_up
+from relay_tune.runtime.freed_memory import give_back_memory
 from relay_tune.schedule.packing import PackRecipe
+
+
+GIVEN_BACK_BYTES = 32 << 20
+"""So much of freed constants is kept from the system at most, while others wait."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -62,31 +67,38 @@ class ConstantBlock:
         """The block as bytes, 64-byte aligned, gaps zero; nothing can be added any more."""
         with self._lock:
             if self._block is None:
-                self._block = self._filled()
-                self._entries.clear()
+                self._block = aligned_bytes(self._end)
+            if self._entries:
+                self._fill(self._block)
             return self._block
 
     def pieces(self) -> Iterator[memoryview]:
         """The bytes of the block in order, packed one constant at a time."""
         with self._lock:
-            block, entries = self._block, list(self._entries.values())
-        if block is not None:
-            yield block.data
+            is_separate, entries = self._block is None, list(self._entries.values())
+        if not is_separate:
+            yield self.array().data
             return
         for entry in entries:
             yield entry.content().data
             yield memoryview(bytes(rounded_up(entry.size) - entry.size))
 
-    def _filled(self) -> np.ndarray:
-        block = aligned_bytes(self._end)
-        for entry in self._entries.values():
+    def _fill(self, block: np.ndarray) -> None:
+        """Let go of each constant as soon as it is in the block; goes on where it was left."""
+        freed = 0
+        while self._entries:
+            key, entry = next(iter(self._entries.items()))
             room = block[entry.offset : entry.offset + entry.size]
             if entry.recipe is None:
                 room[:] = _bytes_of(entry.data)
             else:
                 packed = room.view(entry.data.dtype).reshape(entry.recipe.shape)
                 entry.recipe.pack_into(packed, entry.data)
-        return block
+            freed += entry.size
+            del self._entries[key], entry
+            if freed >= GIVEN_BACK_BYTES or not self._entries:
+                give_back_memory()
+                freed = 0
 
 
 def _bytes_of(data: np.ndarray) -> np.ndarray:

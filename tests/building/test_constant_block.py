@@ -1,4 +1,7 @@
+import weakref
+
 import numpy as np
+import pytest
 
 from relay_tune.building.constant_block import ConstantBlock
 from relay_tune.schedule.packing import PackedAxis, PackRecipe
@@ -36,3 +39,35 @@ def test_pieces_are_the_block_before_and_after_it_is_filled() -> None:
     assert len(before) == block.size
     assert before == block.array().tobytes() == b"".join(block.pieces())
     assert block.array() is block.array()
+
+
+def test_constants_are_let_go_once_they_are_in_the_block() -> None:
+    block = ConstantBlock()
+    array = np.ones(100, "float32")
+    block.add(array)
+    alive = weakref.ref(array)
+    del array
+    assert alive() is not None
+    block.array()
+    assert alive() is None
+
+
+def test_filling_goes_on_where_memory_ran_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    block = ConstantBlock()
+    packed = PackRecipe(0, (PackedAxis(8, 1, 2),), ())
+    arrays = [np.arange(8, dtype="float32") + n for n in range(3)]
+    for array in arrays:
+        block.add(array, packed)
+    expected = b"".join(block.pieces())
+    pack, calls = PackRecipe.pack_into, []
+
+    def failing(self: PackRecipe, room: np.ndarray, data: np.ndarray) -> None:
+        calls.append(data)
+        if len(calls) == 2:
+            raise MemoryError
+        pack(self, room, data)
+
+    monkeypatch.setattr(PackRecipe, "pack_into", failing)
+    with pytest.raises(MemoryError):
+        block.array()
+    assert b"".join(block.pieces()) == expected == block.array().tobytes()
