@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from relay_tune.remembered import remembered
 from relay_tune.schedule.matrix_tiles.nest_product import nest_product
+from relay_tune.schedule.near import NOTHING_NEAR, Near
 from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.nest_structure import nest_structure
 from relay_tune.schedule.operation_count import (
     operation_count,
     shared_operation_count,
@@ -56,28 +58,6 @@ class Access:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Near:
-    """What the nests before have left in a cache.
-
-    Attributes:
-        tensors: of which the part that the nest reads or writes is there.
-        bytes: all that the nests work on meanwhile, which decides how near the cache is.
-        repeats: how often the nests run, one block after the other, with the same constants.
-        siblings: how many reductions run in the same loops (see `sibling_reductions`).
-        joined: whether the nest is not the first of them.
-    """
-
-    tensors: frozenset[Tensor] = frozenset()
-    bytes: int = 0
-    repeats: int = 1
-    siblings: int = 1
-    joined: bool = False
-
-
-NOTHING_NEAR = Near()
-
-
-@dataclass(frozen=True, eq=False, slots=True)
 class NestAnalysis:
     """The schedule-independent part of the estimate.
 
@@ -118,12 +98,28 @@ def element_bytes(dtype: str) -> int:
     return ELEMENT_BYTES[dtype[-2:]]
 
 
-@remembered(REMEMBERED_NESTS)
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """A nest to analyse; nests of one structure are one subject."""
+
+    structure: bytes
+    nest: Nest = field(compare=False)
+    constants: frozenset[Tensor] = field(compare=False)
+    near: Near = field(compare=False)
+
+
 def analyse(nest: Nest, constants: frozenset[Tensor], near: Near = NOTHING_NEAR) -> NestAnalysis:
     """What can be said of a nest before a schedule is chosen.
 
-    Spaces for different numbers of threads share it, and with it their estimates.
+    It may be about another nest of the same structure: spaces for different numbers of threads, and
+    of layers that are alike, share it, and with it their estimates.
     """
+    return _analysis(_Subject(nest_structure(nest, constants, near), nest, constants, near))
+
+
+@remembered(REMEMBERED_NESTS)
+def _analysis(subject: _Subject) -> NestAnalysis:
+    nest, constants, near = subject.nest, subject.constants, subject.near
     body = () if nest.body is None else tuple(_accesses(nest.body, constants, near))
     if nest_product(nest) is not None:
         body = _parts_alone(body)

@@ -119,7 +119,7 @@ def _drop_unit_axes(nest: Nest) -> Nest:
         return nest
     return with_roots(
         nest,
-        [simplify(substitute(root, units)) for root in nest.roots],
+        [simplify(root, units) for root in nest.roots],
         axes=tuple(axis for axis in nest.axes if axis not in units),
         reduction=tuple(axis for axis in nest.reduction if axis not in units),
     )

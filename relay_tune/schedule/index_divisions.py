@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from relay_tune.tensor.expression import Axis, Scalar
 from relay_tune.tensor.index import divided_axis, simplify
-from relay_tune.tensor.walk import substitute
 
 
 def split_divisions(
@@ -36,5 +35,5 @@ def split_divisions(
             for original, now in parts.items()
         }
         split = {axis: outer * inner_extent + inner}
-        roots = [simplify(substitute(root, split)) for root in roots]
+        roots = [simplify(root, split) for root in roots]
     return parts, roots

@@ -14,7 +14,6 @@ from math import prod
 
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, index_value
 from relay_tune.tensor.index import can_fuse, simplify
-from relay_tune.tensor.walk import substitute
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -88,7 +87,7 @@ def _fuse(axes: list[Axis], roots: list[Scalar]) -> tuple[list[Axis], list[Scala
             continue
         fused = Axis(f"{outer.name}{inner.name}"[:12], outer.extent * inner.extent)
         mapping: dict[Axis, Scalar] = {outer: index_value(0), inner: fused}
-        roots = [simplify(substitute(root, mapping)) for root in roots]
+        roots = [simplify(root, mapping) for root in roots]
         axes[place : place + 2] = [fused]
         place = max(place - 1, 0)
     return axes, roots

@@ -245,12 +245,12 @@ def _copied(
     place = Axis(f"{column.name}i", width)
     if width == column.extent:
         axes = (*(own[a] for a in outer), *(own[a] for a in inner), place)
-        element = simplify(substitute(load, {**own, column: place}))
+        element = simplify(load, {**own, column: place})
         read_at: tuple[Scalar, ...] = (*outer, *inner, column)
     else:
         block = Axis(f"{column.name}o", column.extent // width)
         axes = (*(own[a] for a in outer), block, *(own[a] for a in inner), place)
-        element = simplify(substitute(load, {**own, column: block * width + place}))
+        element = simplify(load, {**own, column: block * width + place})
         read_at = (*outer, column // width, *inner, column % width)
     shape = (*(axis.extent for axis in axes[:-1]), _row_length(width))
     panel = Computed(

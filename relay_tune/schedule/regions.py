@@ -25,7 +25,7 @@ from relay_tune.tensor.expression import (
 )
 from relay_tune.tensor.index import simplify
 from relay_tune.tensor.size import UndecidedSizeError, is_symbolic, surely_less
-from relay_tune.tensor.walk import replace_nodes, sub_expressions, substitute
+from relay_tune.tensor.walk import replace_nodes, sub_expressions
 
 MAXIMUM_REGIONS = 256
 
@@ -166,8 +166,8 @@ def _restricted(region: Region, decided: Mapping[Scalar, Scalar], bounds: Bounds
         for old, new in zip(region.axes, axes, strict=True)
         if old is not new
     }
-    places = tuple(simplify(substitute(place, mapping)) for place in region.places)
-    return Region(axes, places, simplify(substitute(body, mapping)))
+    places = tuple(simplify(place, mapping) for place in region.places)
+    return Region(axes, places, simplify(body, mapping))
 
 
 def _known_box(condition: Scalar, axes: Sequence[Axis]) -> Bounds | None:

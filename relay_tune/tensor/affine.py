@@ -14,6 +14,9 @@ from relay_tune.tensor.size import is_multiple, is_symbolic, surely_less
 
 Variable = Hashable
 
+AFFINE_OPERATIONS = frozenset(("add", "sub", "mul"))
+"""What may combine affine forms to another one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Affine:
@@ -23,6 +26,8 @@ class Affine:
     constant: int = 0
 
     def __add__(self, other: Affine) -> Affine:
+        if not other.terms:
+            return self.shift(other.constant)
         terms = dict(self.terms)
         for variable, coefficient in other.terms.items():
             total = terms.get(variable, 0) + coefficient
@@ -99,25 +104,32 @@ def variable(name: Variable) -> Affine:
     return Affine({name: 1})
 
 
+def combined(operation: str, left: Affine, right: Affine) -> Affine | None:
+    """The form of `left operation right`, or None if it is not affine."""
+    match operation:
+        case "add":
+            return left + right
+        case "sub":
+            return left + right.scale(-1)
+        case "mul" if left.is_constant:
+            return right.scale(left.constant)
+        case "mul" if right.is_constant:
+            return left.scale(right.constant)
+    return None
+
+
 def axis_affine(index: Scalar) -> Affine | None:
     """An index expression as an affine form over its axes, or None if it is not one."""
     match index:
         case Axis():
             return variable(index)
-        case Literal():
-            return constant(index.value if isinstance(index.value, int) else int(index.value))
-        case Binary(operation="add" | "sub", left=left, right=right):
-            first, second = axis_affine(left), axis_affine(right)
-            if first is None or second is None:
-                return None
-            return first + second.scale(1 if index.operation == "add" else -1)
-        case Binary(operation="mul", left=left, right=right):
-            first, second = axis_affine(left), axis_affine(right)
-            if first is None or second is None:
-                return None
-            if first.is_constant:
-                return second.scale(first.constant)
-            return first.scale(second.constant) if second.is_constant else None
+        case Literal(value=value):
+            return constant(value if isinstance(value, int) else int(value))
+        case Binary(left=left, right=right) if index.operation in AFFINE_OPERATIONS:
+            first = axis_affine(left)
+            second = None if first is None else axis_affine(right)
+            if first is not None and second is not None:
+                return combined(index.operation, first, second)
     return None
 
 

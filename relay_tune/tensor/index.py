@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
-from relay_tune.tensor.affine import Affine, Variable, axis_affine, split_quotient
+from relay_tune.tensor.affine import (
+    AFFINE_OPERATIONS,
+    Affine,
+    Variable,
+    axis_affine,
+    combined,
+    split_quotient,
+    variable,
+)
 from relay_tune.tensor.expression import (
     COMPARISONS,
     INDEX,
@@ -20,7 +29,7 @@ from relay_tune.tensor.expression import (
     literal,
 )
 from relay_tune.tensor.size import is_multiple, nominal, surely_less
-from relay_tune.tensor.walk import operands, sub_expressions, transform
+from relay_tune.tensor.walk import operands, rebuild, sub_expressions, transform
 
 
 def axis_range(variable: Variable) -> tuple[int, int]:
@@ -41,30 +50,74 @@ def expression_of(form: Affine) -> Scalar:
     return total + form.constant
 
 
-def simplify(root: Scalar) -> Scalar:
-    """`root` with divisions of indices carried out, decided selects taken, sums in one form."""
-    return transform(root, _simplify_node)
+def simplify(root: Scalar, axes: Mapping[Axis, Scalar] = MappingProxyType({})) -> Scalar:
+    """`root` with divisions of indices carried out, decided selects taken, sums in one form.
+
+    `axes` are replaced by expressions first.
+    """
+    return _Simplifier(axes).simplified(root)
 
 
-def _simplify_node(node: Scalar) -> Scalar:
-    match node:
-        case Binary(operation="floordiv" | "floormod", left=left, right=Literal(value=divisor)):
-            if node.dtype != INDEX or not isinstance(divisor, int) or divisor <= 0:
-                return node
-            form = axis_affine(left)
-            parts = None if form is None else split_quotient(form, divisor, axis_range)
-            if parts is None:
-                return node
-            return expression_of(parts[node.operation == "floormod"])
-        case Binary(operation="add" | "sub" | "mul", dtype="int64"):
-            form = axis_affine(node)
-            return node if form is None else expression_of(form)
-        case Select():
-            decided = decide(node.condition)
-            if decided is None:
-                return node
-            return node.if_true if decided else node.if_false
-    return node
+class _Simplifier:
+    """One pass over an expression.
+
+    Sums are kept as forms: only what is no part of a longer sum becomes an expression.
+    """
+
+    def __init__(self, axes: Mapping[Axis, Scalar]) -> None:
+        self._axes = axes
+        self._forms: dict[Scalar, Affine | None] = {}
+        self._done: dict[Scalar, Scalar] = {}
+
+    def simplified(self, root: Scalar) -> Scalar:
+        """The simplified root."""
+        for node in sub_expressions(root):
+            form = self._form(node)
+            if form is None:
+                self._done[node] = new = self._simplified(node)
+                form = axis_affine(new) if new.dtype == INDEX else None
+            self._forms[node] = form
+        return self._expression(root)
+
+    def _form(self, node: Scalar) -> Affine | None:
+        """The form of an axis, or of a sum, product or quotient of forms; None for all else."""
+        if isinstance(node, Axis):
+            replaced = self._axes.get(node)
+            return variable(node) if replaced is None else axis_affine(replaced)
+        if not isinstance(node, Binary) or node.dtype != INDEX:
+            return None
+        left, right = self._forms[node.left], self._forms[node.right]
+        if left is None or right is None:
+            return None
+        if node.operation in AFFINE_OPERATIONS:
+            return combined(node.operation, left, right)
+        if node.operation not in ("floordiv", "floormod") or not right.is_constant:
+            return None
+        parts = split_quotient(left, right.constant, axis_range) if right.constant > 0 else None
+        return None if parts is None else parts[node.operation == "floormod"]
+
+    def _expression(self, node: Scalar) -> Scalar:
+        """What became of a node."""
+        found = self._done.get(node)
+        if found is None:
+            form = self._forms[node]
+            assert form is not None
+            found = self._done[node] = expression_of(form)
+        return found
+
+    def _simplified(self, node: Scalar) -> Scalar:
+        """A node that is no form, of simplified operands."""
+        inner = operands(node)
+        if not inner:
+            replaced = self._axes.get(node) if isinstance(node, Axis) else None
+            return node if replaced is None else simplify(replaced)
+        new = rebuild(node, tuple(map(self._expression, inner)))
+        if not isinstance(new, Select):
+            return new
+        decided = decide(new.condition)
+        if decided is None:
+            return new
+        return new.if_true if decided else new.if_false
 
 
 def decide(condition: Scalar) -> bool | None:

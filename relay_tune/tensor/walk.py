@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 from relay_tune.tensor.expression import (
@@ -21,12 +21,12 @@ from relay_tune.tensor.expression import (
 )
 
 OPERANDS: Mapping[type[Scalar], Callable[[Any], tuple[Scalar, ...]]] = {
-    Load: lambda load: load.indices,
+    Load: attrgetter("indices"),
     Unary: lambda unary: (unary.operand,),
     Cast: lambda cast: (cast.operand,),
     Reinterpret: lambda reinterpret: (reinterpret.operand,),
-    Binary: lambda binary: (binary.left, binary.right),
-    Select: lambda select: (select.condition, select.if_true, select.if_false),
+    Binary: attrgetter("left", "right"),
+    Select: attrgetter("condition", "if_true", "if_false"),
     Reduce: lambda reduce: (reduce.body,),
 }
 """How to get the operands of a node, for each kind that has any."""
@@ -42,17 +42,22 @@ def rebuild(expression: Scalar, new: tuple[Scalar, ...]) -> Scalar:
     """`expression` with other operands; itself if they are the same objects."""
     if operands(expression) == new:  # nodes are equal only to themselves
         return expression
+    dtype = expression.dtype
     match expression:
-        case Load():
-            return replace(expression, indices=new)
-        case Unary() | Cast() | Reinterpret():
-            return replace(expression, operand=new[0])
         case Binary():
             return binary(expression.operation, new[0], new[1])
+        case Load():
+            return Load(expression.tensor, new, dtype=dtype)
+        case Unary():
+            return Unary(expression.operation, new[0], dtype=dtype)
+        case Cast():
+            return Cast(new[0], dtype=dtype)
+        case Reinterpret():
+            return Reinterpret(new[0], dtype=dtype)
         case Select():
-            return replace(expression, condition=new[0], if_true=new[1], if_false=new[2])
+            return Select(*new, dtype=dtype)
         case Reduce():
-            return replace(expression, body=new[0])
+            return Reduce(expression.operation, expression.axes, new[0], dtype=dtype)
     return expression
 
 
@@ -60,20 +65,21 @@ def sub_expressions(*roots: Scalar) -> Iterator[Scalar]:
     """Every node once, operands first."""
     seen: set[Scalar] = set()
     stack: list[Scalar | None] = list(reversed(roots))
+    pop, kinds = stack.pop, OPERANDS.get
     while stack:
-        node = stack.pop()
+        node = pop()
         if node is None:  # the operands of the node below were visited
-            below = stack.pop()
+            below = pop()
             assert below is not None
             yield below
         elif node not in seen:
             seen.add(node)
-            inner = operands(node)
-            if not inner:
+            get = kinds(type(node))
+            if get is None:
                 yield node
                 continue
             stack += (node, None)
-            stack += reversed(inner)
+            stack += get(node)[::-1]
 
 
 def transform(root: Scalar, visit: Callable[[Scalar], Scalar]) -> Scalar:

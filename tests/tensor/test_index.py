@@ -15,6 +15,7 @@ from relay_tune.tensor.expression import (
     select,
     unary,
 )
+from relay_tune.tensor.expression_text import scalar_text
 from relay_tune.tensor.index import (
     FlatTensors,
     can_fuse,
@@ -68,6 +69,14 @@ def test_simplify_keeps_values(index):
     simple = simplify(index)
     np.testing.assert_array_equal(values(simple), values(index))
     assert with_divisions(simple) <= with_divisions(index)
+
+
+@settings(max_examples=100, deadline=None)
+@given(indices(), st.permutations((Axis("a", 4), Axis("b", 6), Axis("c", 24))))
+def test_axes_are_replaced_before_sums_are_put_in_one_form(index, others):
+    replaced = {AXES[0]: others[0] * 6 + others[1], AXES[1]: others[1], AXES[2]: others[2] // 4}
+    at_once, one_by_one = simplify(index, replaced), simplify(substitute(index, replaced))
+    assert scalar_text(at_once) == scalar_text(one_by_one)
 
 
 @settings(max_examples=60, deadline=None)

@@ -112,46 +112,62 @@ def load_count(
     With `unrolled` reduction steps the pass covers all of them, and points that read the same
     element (neighbours under a sliding window) share a load.
     """
-    vector = vector_axis(nest, choice)
     total = 0.0
     for access in accesses:
-        if access.form is None:
-            total += vector_count(nest, choice, extents) * choice.lanes
-            continue
-        form = access.form if values else whole_vectors(access, nest.reduction)
-        count = distinct_places(form, extents, unrolled, vector, choice.lanes)
-        if not values and vector is not None:
-            if _is_streamed(access, vector, nest):
-                begins = whole_vectors(access, nest.reduction, unrolled)
-                count *= 1 + _split_share(begins, access, vector, choice.lanes, nest)
-            else:
-                count *= _moves(access.form, vector, choice.lanes, extents)
-        total += count
+        loaded, held = _counts(access, nest, choice, extents, unrolled)
+        total += held if values else loaded
     return total
+
+
+def _counts(
+    access: Access,
+    nest: Nest,
+    choice: TileChoice,
+    extents: dict[Axis, int],
+    unrolled: Mapping[Axis, int] = NOTHING_UNROLLED,
+) -> tuple[float, float]:
+    """Load instructions of one access, and the registers that hold what it loads."""
+    if access.form is None:
+        scattered = vector_count(nest, choice, extents) * choice.lanes
+        return scattered, scattered
+    vector, lanes = vector_axis(nest, choice), choice.lanes
+    held = distinct_places(access.form, extents, unrolled, vector, lanes)
+    form = whole_vectors(access, nest.reduction)
+    loaded = held
+    if form is not access.form:
+        loaded = distinct_places(form, extents, unrolled, vector, lanes)
+    if vector is None:
+        return loaded, held
+    if not _is_streamed(access, vector, nest):
+        return loaded * _moves(access.form, vector, lanes, extents), held
+    begins = whole_vectors(access, nest.reduction, unrolled)
+    return loaded * (1 + _split_share(begins, access, vector, lanes, nest)), held
 
 
 def body_loads(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, int]) -> BodyLoads:
     """The loads of a tile's reduction body; `extents` are those of its axes."""
     nest, accesses = analysis.nest, analysis.body_accesses
-    counts = tuple(load_count((access,), nest, choice, extents) for access in accesses)
-    held = tuple(load_count((access,), nest, choice, extents, values=True) for access in accesses)
+    each = {access: _counts(access, nest, choice, extents) for access in accesses}
+    counts = tuple(each[access][0] for access in accesses)
+    held = tuple(each[access][1] for access in accesses)
     vector = vector_axis(nest, choice)
     strided = any(_is_strided(access, vector, nest) for access in accesses)
     shuffled = tuple(access for access in accesses if access.repeats)
     if choice.vector == -2 or choice.unroll == 1:
-        moved = load_count(shuffled, nest, choice, extents, values=True)
+        moved = _added(each[access][1] for access in shuffled)
         return BodyLoads(counts, held, strided, 1, sum(counts), shuffled=moved)
     reduction = [nest.reduction[place] for place in choice.reduction_order]
     unrolled = unrolled_extents(reduction, choice.unroll)
     together = prod(unrolled.values())
-    moved = load_count(shuffled, nest, choice, extents, unrolled, values=True)
+    all_steps = {access: _counts(access, nest, choice, extents, unrolled) for access in accesses}
+    moved = _added(all_steps[access][1] for access in shuffled)
     sources = sum(_sources(access, nest, choice, extents, unrolled) for access in shuffled)
-    shared = load_count(accesses, nest, choice, extents, unrolled)
-    values = load_count(accesses, nest, choice, extents, unrolled, values=True)
+    shared = _added(all_steps[access][0] for access in accesses)
+    values = _added(all_steps[access][1] for access in accesses)
     vectors = tuple(a for a in accesses if a.form is None or vector in a.form.terms)
     waiting = vectors if strided else accesses
-    once = load_count(waiting, nest, choice, extents, values=True)
-    if load_count(waiting, nest, choice, extents, unrolled, values=True) >= 0.9 * together * once:
+    once = _added(each[access][1] for access in waiting)
+    if _added(all_steps[access][1] for access in waiting) >= 0.9 * together * once:
         return BodyLoads(
             counts, held, strided, together, shared, values, values, shuffled=moved, sources=sources
         )
@@ -181,6 +197,14 @@ def body_loads(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, i
         moved,
         sources,
     )
+
+
+def _added(counts: Iterable[float]) -> float:
+    """The sum, in order."""
+    total = 0.0
+    for count in counts:
+        total += count
+    return total
 
 
 def _sources(

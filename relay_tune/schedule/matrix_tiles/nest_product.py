@@ -154,7 +154,7 @@ def with_long_rows(nest: Nest) -> Nest:
     parts: dict[Axis, Scalar] = {line: fused // extent, product.row: fused % extent}
     whole: dict[Axis, Scalar] = {line: fused * 0, product.row: fused}
     body, *others = nest.roots
-    roots = [simplify(substitute(body, whole)), *(substitute(root, parts) for root in others)]
+    roots = [simplify(body, whole), *(substitute(root, parts) for root in others)]
     axes = (*nest.axes[: place - 1], fused, *nest.axes[place + 1 :])
     return with_long_rows(with_roots(nest, roots, axes, nest.reduction))
 

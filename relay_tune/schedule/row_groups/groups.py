@@ -25,8 +25,8 @@ from relay_tune.schedule.analysis import element_bytes
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.row_groups.row_axes import RowAxis, row_axes
 from relay_tune.schedule.sliding_windows import sliding_axes
-from relay_tune.tensor.affine import axis_affine
-from relay_tune.tensor.expression import Scalar, Tensor
+from relay_tune.tensor.affine import Affine, axis_affine
+from relay_tune.tensor.expression import Load, Scalar, Tensor
 from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.size import UndecidedSizeError, nominal
 from relay_tune.tensor.tensor import ProcedureOutput
@@ -150,7 +150,9 @@ class _Flow:
 
     def __init__(self, steps: Sequence[Step], outputs: Sequence[Tensor]) -> None:
         self.outputs = frozenset(outputs)
-        self.reads = {step: _read(step) for step in steps}
+        self._loads = {step: _loads(step) for step in steps}
+        self._forms: dict[Scalar, Affine | None] = {}
+        self.reads = {step: _read(step, self._loads[step]) for step in steps}
         self.written = {step: _written(step) for step in steps}
         self.sliding = {step: sliding_axes(step) for step in steps if isinstance(step, Nest)}
         self._parts = Counter(self.written.values())
@@ -162,6 +164,18 @@ class _Flow:
     def readers(self, tensor: Tensor) -> Sequence[Step]:
         """The steps that read a tensor."""
         return self._readers.get(tensor, ())
+
+    def loads_of(self, nest: Step, tensor: Tensor) -> Iterator[Load]:
+        """The loads of a step that read a tensor."""
+        for load in self._loads[nest]:
+            if isinstance(load.tensor, FlatView) and load.tensor.viewed is tensor:
+                yield load
+
+    def form(self, index: Scalar) -> Affine | None:
+        """An index of a step as an affine form."""
+        if index not in self._forms:
+            self._forms[index] = axis_affine(index)
+        return self._forms[index]
 
     def is_whole(self, nest: Nest) -> bool:
         """Whether a nest writes all of its tensor."""
@@ -178,10 +192,16 @@ class _Flow:
         return found
 
 
-def _read(step: Step) -> frozenset[Tensor]:
+def _loads(step: Step) -> tuple[Load, ...]:
+    if isinstance(step, ProcedureOutput):
+        return ()
+    return tuple(load for root in step.roots for load in loads(root))
+
+
+def _read(step: Step, read: Sequence[Load]) -> frozenset[Tensor]:
     if isinstance(step, ProcedureOutput):
         return frozenset(step.procedure.inputs)
-    loaded = (load.tensor for root in step.roots for load in loads(root))
+    loaded = (load.tensor for load in read)
     return frozenset(tensor.viewed for tensor in loaded if isinstance(tensor, FlatView))
 
 
@@ -270,14 +290,12 @@ class _Growth:
 
     def _loaded_rows(self, nest: Step, tensor: Tensor) -> Iterator[tuple[RowAxis, ...] | None]:
         assert isinstance(nest, Nest)
-        for root in nest.roots:
-            for load in loads(root):
-                if isinstance(load.tensor, FlatView) and load.tensor.viewed is tensor:
-                    yield self._rows_of(nest, load.indices[0], load.tensor)
+        for load in self._flow.loads_of(nest, tensor):
+            yield self._rows_of(nest, load.indices[0], load.tensor)
 
     def _rows_of(self, nest: Nest, index: Scalar, view: Tensor) -> tuple[RowAxis, ...] | None:
         size, rest = divmod(prod(view.shape), self._rows)
-        form = axis_affine(index)
+        form = self._flow.form(index)
         if rest or form is None:
             return None
         rows = row_axes(form, nest.axes, nest.reduction, self._rows, size)

@@ -26,7 +26,7 @@ from relay_tune.tensor.expression import Axis, Load, Scalar, Tensor, index_value
 from relay_tune.tensor.index import FlatView, simplify
 from relay_tune.tensor.loops import Buffer, Scope
 from relay_tune.tensor.size import is_multiple, is_symbolic, nominal
-from relay_tune.tensor.walk import loads, replace_nodes, substitute
+from relay_tune.tensor.walk import loads, replace_nodes
 
 MAXIMUM_LOCAL_BYTES = 1280 << 10
 """Local buffers lie on the stack."""
@@ -155,7 +155,7 @@ def _in_block(
     axes = [parts.get(a, a) for a in nest.axes if a not in mapping or a in parts]
     if rows > 1:
         axes.insert(0, inside)
-    roots = [simplify(substitute(root, mapping)) for root in nest.roots]
+    roots = [simplify(root, mapping) for root in nest.roots]
     return fuse_axes(_within_block(with_roots(nest, roots, axes, nest.reduction), places, buffers))
 
 
@@ -193,13 +193,11 @@ def _within_block(nest: Nest, places: Sequence[Axis], buffers: Mapping[Tensor, B
     roots = []
     for root in nest.roots:
         own: dict[Scalar, Scalar] = {
-            load: Load(
-                load.tensor, (simplify(substitute(load.indices[0], start)),), dtype=load.dtype
-            )
+            load: Load(load.tensor, (simplify(load.indices[0], start),), dtype=load.dtype)
             for load in loads(root)
             if load.tensor in known
         }
         roots.append(replace_nodes(root, own))
     if nest.target in known:
-        roots[-1] = simplify(substitute(roots[-1], start))
+        roots[-1] = simplify(roots[-1], start)
     return with_roots(nest, roots, nest.axes, nest.reduction)
