@@ -7,14 +7,21 @@ depend on them. So the code is written twice, for two examples, and both texts m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from relay_tune.errors import FIX_SIZES, NoNativeCodeError
+from relay_tune.first_order.kinds import component_types, type_of
 from relay_tune.first_order.open_primitive import OpenPrimitive
-from relay_tune.ir.dim import Symbol
+from relay_tune.ir.dim import PositivePart, Symbol
+from relay_tune.ir.dim_arithmetic import positive_parts, substitute, symbol_names
+from relay_tune.ir.dim_order import is_never_negative
+from relay_tune.ir.expr import Function
+from relay_tune.ir.traversal import post_order
+from relay_tune.ir.types import TensorType
 from relay_tune.op.lower import TensorProgram, lower_function, lower_sizes
-from relay_tune.tensor.size import EXAMPLE_SIZE, symbolic_size
+from relay_tune.tensor.dependencies import tensors_in_order
+from relay_tune.tensor.size import EXAMPLE_SIZE, is_symbolic, nominal, symbolic_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +31,18 @@ class Example:
     Attributes:
         own: the sizes of some symbols.
         others: that of all other symbols.
+        least: the least size of symbols for which the code is, where it is not 1.
     """
 
     own: Mapping[str, int] = field(default_factory=dict)
     others: int = EXAMPLE_SIZE
+    least: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def next(self) -> Example:
         """Another example: each size is one more."""
         own = {name: size + 1 for name, size in self.own.items()}
-        return Example(own, self.others + 1)
+        return replace(self, own=own, others=self.others + 1)
 
 
 USUAL_EXAMPLE = Example()
@@ -42,8 +51,63 @@ USUAL_EXAMPLE = Example()
 def example_sizes(primitive: OpenPrimitive, example: Example = USUAL_EXAMPLE) -> dict[str, int]:
     """The sizes of a primitive as symbolic sizes that are numbers in the example."""
     names = (*primitive.symbols, *primitive.found)
-    own, others = example.own, example.others
-    return {name: symbolic_size(Symbol(name), own.get(name, others)) for name in names}
+    own, others, least = example.own, example.others, example.least
+    return {
+        name: symbolic_size(Symbol(name, least.get(name, 1)), own.get(name, others))
+        for name in names
+    }
+
+
+LARGEST_DECIDED_SIZE = 64
+"""The largest size from which on code may take maxima of sizes as decided."""
+
+
+def decided_sizes(function: Function) -> dict[str, int]:
+    """The sizes of symbols from which on maxima in the types of a typed function are decided.
+
+    nn.max_pool1d: Tensor[(3, s0)] to Tensor[(3, max(s0 // 2 - 1, 0) + 1)]      s0: 2
+    """
+    found: dict[str, int] = {}
+    for part in _positive_parts(function):
+        names = symbol_names(part.value)
+        if len(names) != 1:
+            continue
+        (name,) = names
+        for least in range(2, LARGEST_DECIDED_SIZE + 1):
+            if is_never_negative(substitute(part.value, {name: Symbol(name, least)})):
+                found[name] = max(least, found.get(name, 0))
+                break
+    return found
+
+
+def _positive_parts(function: Function) -> Iterator[PositivePart]:
+    """The maxima in the types of what a function computes."""
+    for node in post_order(function.body):
+        for tensor in component_types(type_of(node)) if node.type is not None else ():
+            if isinstance(tensor, TensorType):
+                for dim in tensor.shape:
+                    yield from positive_parts(dim)
+
+
+LARGEST_EXAMPLE = 1 << 20
+"""The largest size of an example; windows that are larger have no code for open sizes."""
+
+
+def usual_example(primitive: OpenPrimitive) -> Example:
+    """The example for the code of a primitive: large enough for the windows in it.
+
+    nn.conv1d(%x, W), kernel_size=[400]       512: windows of 400 do not fit an axis of 64
+    """
+    example = Example(least=decided_sizes(primitive.function))
+    while example.others < LARGEST_EXAMPLE and not is_possible(open_program(primitive, example)):
+        example = replace(example, others=2 * example.others)
+    return example
+
+
+def is_possible(program: TensorProgram) -> bool:
+    """Whether no size of a tensor is less than 1 in the example for which a program is."""
+    tensors = tensors_in_order(program.outputs)
+    return all(not is_symbolic(n) or nominal(n) > 0 for tensor in tensors for n in tensor.shape)
 
 
 def open_program(primitive: OpenPrimitive, example: Example = USUAL_EXAMPLE) -> TensorProgram:

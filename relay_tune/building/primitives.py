@@ -6,9 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
-from relay_tune.building.open_primitives import no_open_code, open_program, size_program
+from relay_tune.building.open_primitives import (
+    no_open_code,
+    open_program,
+    size_program,
+    usual_example,
+)
 from relay_tune.building.primitive import Primitive, Stretched
-from relay_tune.building.size_cases import USUAL_SIZES, size_cases
+from relay_tune.building.size_cases import USUAL_SIZES, size_cases, smaller_sizes
 from relay_tune.building.work import work_of
 from relay_tune.codegen.compiler import compile_text, module_text
 from relay_tune.codegen.compiler_pool import CompilerPool
@@ -71,13 +76,15 @@ def _primitive(function: Function, sizes: Sequence[int]) -> Primitive:
     if not is_open_primitive(function):
         return Primitive(primitive_key(function), lower_function(function))
     named = open_primitive(function)
-    key, program = primitive_key(named.function), open_program(named)
-    cases = size_cases(named, key, program, sizes)
+    example = usual_example(named)
+    key, program = primitive_key(named.function), open_program(named, example)
+    cases = size_cases(named, key, program, example, sizes)
     return Primitive(
         key,
         program,
         open=named,
-        cases=cases,
+        example=example,
+        cases=(*smaller_sizes(named, key, example), *cases),
         sizes=_size_primitive(named, key),
         stretched=_stretched(function, named),
     )
@@ -92,10 +99,12 @@ def _stretched(function: Function, named: OpenPrimitive) -> tuple[Stretched, ...
         if each.named is None:
             own = Primitive(primitive_key(each.function), lower_function(each.function))
         else:
+            example = replace(usual_example(each.named), least={})
             own = Primitive(
                 primitive_key(each.named.function),
-                open_program(each.named),
+                open_program(each.named, example),
                 open=each.named,
+                example=example,
                 stretched=_stretched(each.function, each.named),
             )
         found.append(Stretched(each.place, own))

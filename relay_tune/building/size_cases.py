@@ -4,6 +4,7 @@
     nn.batch_matmul(%x, %y)                for up to 8 rows: operands are read as they lie
     nn.conv2d(%x, W)                       for 1 image; for up to 8
     nn.conv1d(%x, W)                       for up to 47 places: vectors run along the channels
+    nn.max_pool1d(%x, pool_size=[2])       for 1 place: half of the window is no data
 
 Reading the weights takes most of the time of a product of few rows. What is copied so that many
 rows read it in order, few rows read as it lies. Vectors along an axis of few points are half empty.
@@ -15,7 +16,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import prod
 
-from relay_tune.building.open_primitives import Example, example_sizes, open_program
+from relay_tune.building.open_primitives import (
+    Example,
+    example_sizes,
+    is_possible,
+    open_program,
+)
 from relay_tune.building.primitive import Primitive, PrimitiveCase
 from relay_tune.first_order.open_primitive import OpenPrimitive, with_size
 from relay_tune.ir.dim_arithmetic import symbol_names
@@ -45,27 +51,42 @@ USUAL_SIZES = (1,)
 
 
 def size_cases(
-    named: OpenPrimitive, key: PrimitiveKey, program: TensorProgram, sizes: Sequence[int]
+    named: OpenPrimitive,
+    key: PrimitiveKey,
+    program: TensorProgram,
+    example: Example,
+    sizes: Sequence[int],
 ) -> tuple[PrimitiveCase, ...]:
-    """The cases of an open primitive, in the order in which they are tried.
+    """The cases of an open primitive with its program for an example, in the order of trial.
 
     Products with weights have one for each of `sizes`. A fixed size has a schedule, and a record in
     the tuning log, of its own. Where a size is a number of rows, each small one is fixed. Where
     results lie in a line along an open axis, few points of it are the last case.
     """
     rows = _rows_of_products(program)
-    in_a_line = tuple(_few_points(named, key, program))
+    in_a_line = tuple(_few_points(named, key, program, example))
     if not rows:
-        return (*_few_rows(named, key, program), *in_a_line)
+        return (*_few_rows(named, key, program, example), *in_a_line)
     if len(named.symbols) != 1:
         return in_a_line
     (symbol,) = named.symbols
     known = [_fixed(named, symbol, size) for size in dict.fromkeys(sizes)]
-    if rows != {example_sizes(named)[symbol]}:
-        return (*known, _few(named, key, symbol, FEW_ROWS), *in_a_line)
+    if rows != {example_sizes(named, example)[symbol]}:
+        return (*known, *_few(named, key, symbol, example, FEW_ROWS), *in_a_line)
     others = [size for size in range(1, FEW_ROWS + 1) if size not in sizes]
     cases = [_fixed(named, symbol, size) for size in others]
     return (*known, *(replace(case, shares_packing=True) for case in cases), *in_a_line)
+
+
+def smaller_sizes(
+    named: OpenPrimitive, key: PrimitiveKey, example: Example
+) -> tuple[PrimitiveCase, ...]:
+    """The cases of the sizes for which the code of an example is not."""
+    if not example.least:
+        return ()
+    own, undecided = PrimitiveKey(f"{key.digest}a", key.title), replace(example, least={})
+    whole = Primitive(own, open_program(named, undecided), open=named, example=undecided)
+    return tuple(PrimitiveCase(name, 0, least - 1, whole) for name, least in example.least.items())
 
 
 def _fixed(named: OpenPrimitive, symbol: str, size: int) -> PrimitiveCase:
@@ -75,58 +96,76 @@ def _fixed(named: OpenPrimitive, symbol: str, size: int) -> PrimitiveCase:
 
 
 def _few_rows(
-    named: OpenPrimitive, key: PrimitiveKey, program: TensorProgram
+    named: OpenPrimitive, key: PrimitiveKey, program: TensorProgram, example: Example
 ) -> Iterator[PrimitiveCase]:
     """A case for each symbol few of which are computed in other steps."""
     for symbol in named.symbols:
-        if _has_other_steps(named, program, symbol, FEW_ROWS):
-            yield _few(named, key, symbol, FEW_ROWS)
+        if _has_other_steps(named, program, _with(example, symbol, FEW_ROWS)):
+            yield from _few(named, key, symbol, example, FEW_ROWS)
 
 
 def _few_points(
-    named: OpenPrimitive, key: PrimitiveKey, program: TensorProgram
+    named: OpenPrimitive, key: PrimitiveKey, program: TensorProgram, example: Example
 ) -> Iterator[PrimitiveCase]:
     """A case for each symbol along whose axis few results lie in a line, or take other steps."""
     products = [product for product in _products(program) if _is_open_line(product)]
     for symbol in named.symbols:
         found = any(_runs_along(product, symbol) for product in products)
-        differs = products and _has_other_steps(named, program, symbol, EXAMPLE_POINTS)
-        if (found or differs) and _has_same_steps(named, symbol):
-            yield _few(named, key, symbol, FEW_POINTS, EXAMPLE_POINTS)
+        few = _with(example, symbol, EXAMPLE_POINTS)
+        differs = products and _has_other_steps(named, program, few)
+        if (found or differs) and _has_same_steps(named, few):
+            yield from _few(named, key, symbol, example, FEW_POINTS, EXAMPLE_POINTS)
+
+
+def _with(example: Example, symbol: str, points: int) -> Example:
+    """An example for few of a symbol, also of those that are too few for the usual code."""
+    return Example({symbol: points}, example.others)
 
 
 def _few(
-    named: OpenPrimitive, key: PrimitiveKey, symbol: str, most: int, points: int | None = None
-) -> PrimitiveCase:
-    """The same code for all sizes of a symbol up to `most`, chosen for an example of `points`."""
+    named: OpenPrimitive,
+    key: PrimitiveKey,
+    symbol: str,
+    example: Example,
+    most: int,
+    points: int | None = None,
+) -> Iterator[PrimitiveCase]:
+    """The same code for all sizes of a symbol up to `most`, chosen for an example of `points`.
+
+    None where so few points are fewer than a window has.
+    """
     own = PrimitiveKey(f"{key.digest}{symbol}f{most}", key.title)
-    example = Example({symbol: points or most})
-    few = Primitive(own, open_program(named, example), open=named, example=example)
-    return PrimitiveCase(symbol, 1, most, few)
+    few = _with(example, symbol, points or most)
+    program = open_program(named, few)
+    if is_possible(program):
+        case = Primitive(own, program, open=named, example=few)
+        yield PrimitiveCase(symbol, 1, most, case)
 
 
-def _has_other_steps(
-    named: OpenPrimitive, program: TensorProgram, symbol: str, points: int
-) -> bool:
+def _has_other_steps(named: OpenPrimitive, program: TensorProgram, example: Example) -> bool:
     """Whether few points of an axis are computed in other steps: operands are not copied, say."""
     if not any(_products(program)):
         return False
+    short = open_program(named, example)
+    if not is_possible(short):
+        return False
     try:
-        many = plan_program(program)
-        few = plan_program(open_program(named, Example({symbol: points})))
+        many, few = plan_program(program), plan_program(short)
     except UndecidedSizeError:  # there is no code for all sizes, which is said where it is written
         return False
     return len(many.steps) != len(few.steps)
 
 
-def _has_same_steps(named: OpenPrimitive, symbol: str) -> bool:
+def _has_same_steps(named: OpenPrimitive, example: Example) -> bool:
     """Whether the example of few points and the next one are computed in the same steps.
 
     Else, which is rare, there is no such code: it must not depend on the example.
     """
-    example = Example({symbol: EXAMPLE_POINTS})
+    programs = [open_program(named, each) for each in (example, example.next)]
+    if not all(map(is_possible, programs)):
+        return False
     try:
-        one, other = (plan_program(open_program(named, e)) for e in (example, example.next))
+        one, other = map(plan_program, programs)
     except UndecidedSizeError:  # as above
         return False
     return len(one.steps) == len(other.steps)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from relay_tune.ir.dim import Atom, Dim, Polynomial, Symbol
+from relay_tune.ir.dim import Atom, Dim, Polynomial, PositivePart, Symbol
 from relay_tune.tensor.size import dim_of, is_symbolic
 
 
@@ -55,6 +55,10 @@ class SizeWriter:
     def _atom(self, atom: Atom) -> str:
         if isinstance(atom, Symbol):
             return self._symbols[atom.name]
+        if isinstance(atom, PositivePart):
+            value = self._dim(atom.value)
+            is_positive = self._emit(f"icmp sgt i64 {value}, 0")
+            return self._emit(f"select i1 {is_positive}, i64 {value}, i64 0")
         numerator = self._dim(atom.numerator)
         quotient = self._emit(f"sdiv i64 {numerator}, {atom.divisor}")
         rest = self._emit(f"srem i64 {numerator}, {atom.divisor}")

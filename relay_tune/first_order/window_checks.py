@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from relay_tune.first_order.instructions import CheckRoom, Register, SizeOf
 from relay_tune.first_order.open_primitive import OpenPrimitive, is_open_primitive, open_primitive
 from relay_tune.ir.dim_arithmetic import symbol_names
+from relay_tune.ir.dim_order import has_positive_terms
 from relay_tune.ir.expr import Call, Function
 from relay_tune.ir.traversal import post_order
 from relay_tune.op.window_fit import WindowRoom, window_rooms
-from relay_tune.tensor.size_order import has_positive_terms
 
 
 def window_checks(primitive: Function, inputs: Sequence[Register]) -> Iterator[CheckRoom]:

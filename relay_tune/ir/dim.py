@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A dimension known by name only, such as a batch size `n`."""
+    """A dimension known by name only, such as a batch size `n`, which is at least `least`."""
 
     name: str
+    least: int = 1
 
     def __str__(self) -> str:
         return self.name
@@ -26,7 +27,17 @@ class Quotient:
         return f"({self.numerator}) // {self.divisor}"
 
 
-Atom = Symbol | Quotient
+@dataclass(frozen=True, slots=True)
+class PositivePart:
+    """`max(value, 0)`, as an atom of a polynomial."""
+
+    value: Dim
+
+    def __str__(self) -> str:
+        return f"max({self.value}, 0)"
+
+
+Atom = Symbol | Quotient | PositivePart
 
 
 @dataclass(frozen=True, slots=True)

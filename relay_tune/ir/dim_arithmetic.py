@@ -1,18 +1,29 @@
-"""Arithmetic of dimensions: sums, products and floor quotients, always in normal form.
+"""Arithmetic of dimensions: sums, products, floor quotients and maxima, always in normal form.
 
 A polynomial in normal form has no zero coefficient, like products are joined, products and terms
 are sorted (higher degree first, the constant last), and whatever is a plain integer or a single
-symbol is given as such. So dimensions that are equal as polynomials are equal as values. `?` (the
-unknown size) absorbs: any operation on it is unknown.
+symbol is given as such. So dimensions that are equal as polynomials are equal as values. A maximum
+is a sum with the positive part of a difference, `max(a, b) = max(a - b, 0) + b`, and leaves
+quotients: `max(a, b) // 2` is `max(a // 2, b // 2)`. `?` (the unknown size) absorbs: any operation
+on it is unknown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from math import gcd
 
 from relay_tune.errors import InputError
-from relay_tune.ir.dim import UNKNOWN, Atom, Dim, Polynomial, Quotient, Symbol, UnknownDim
+from relay_tune.ir.dim import (
+    UNKNOWN,
+    Atom,
+    Dim,
+    Polynomial,
+    PositivePart,
+    Quotient,
+    Symbol,
+    UnknownDim,
+)
 
 Product = tuple[Atom, ...]
 Terms = dict[Product, int]
@@ -76,7 +87,50 @@ def floor_divide(dim: Dim, divisor: int) -> Dim:
     rest: Terms = {}
     for product, factor in _terms(dim).items():
         whole[product], rest[product] = divmod(factor, divisor)
-    return add(_normal_form(whole), _quotient(_normal_form(rest), divisor))
+    return add(_normal_form(whole), _quotient_of_rest(_normal_form(rest), divisor))
+
+
+def maximum(left: Dim, right: Dim) -> Dim:
+    """The larger one of two dimensions."""
+    return add(positive_part(subtract(left, right)), right)
+
+
+def minimum(left: Dim, right: Dim) -> Dim:
+    """The smaller one of two dimensions."""
+    return subtract(left, positive_part(subtract(left, right)))
+
+
+def positive_part(dim: Dim) -> Dim:
+    """`max(dim, 0)`; `dim` itself where no term of it can be negative."""
+    if isinstance(dim, UnknownDim):
+        return UNKNOWN
+    if is_sum_of_sizes(dim):
+        return dim
+    if isinstance(dim, int):
+        return 0
+    common = gcd(*_terms(dim).values())
+    if common > 1:
+        return multiply(common, positive_part(floor_divide(dim, common)))
+    if next(iter(_terms(dim).values())) < 0:  # max(-p, 0) = max(p, 0) - p
+        return add(dim, positive_part(multiply(-1, dim)))
+    found = _lone_positive_part(dim)
+    if found is not None:
+        part, factor, rest = found
+        if isinstance(rest, int):  # less than 0: max(k max(p, 0) - c, 0) = max(k p - c, 0)
+            return positive_part(add(multiply(factor, part.value), rest))
+    return Polynomial((((PositivePart(dim),), 1),))
+
+
+def is_sum_of_sizes(dim: Dim) -> bool:
+    """Whether a dimension is at least zero because all of its terms are; a size is no less."""
+    if isinstance(dim, int):
+        return dim >= 0
+    if isinstance(dim, UnknownDim):
+        return False
+    return all(
+        factor > 0 and all(is_sum_of_sizes(a.numerator) for a in product if isinstance(a, Quotient))
+        for product, factor in _terms(dim).items()
+    )
 
 
 def exact_quotient(dividend: Dim, divisor: Dim) -> Dim | None:
@@ -134,8 +188,23 @@ def symbol_names(dim: Dim) -> frozenset[str]:
     names: set[str] = set()
     for product in _terms(dim):
         for atom in product:
-            names |= {atom.name} if isinstance(atom, Symbol) else symbol_names(atom.numerator)
+            names |= {atom.name} if isinstance(atom, Symbol) else symbol_names(operand(atom))
     return frozenset(names)
+
+
+def positive_parts(dim: Dim) -> Iterator[PositivePart]:
+    """The atoms `max(p, 0)` of a dimension, those inside of others first."""
+    for product in () if isinstance(dim, int | UnknownDim) else _terms(dim):
+        for atom in product:
+            if not isinstance(atom, Symbol):
+                yield from positive_parts(operand(atom))
+            if isinstance(atom, PositivePart):
+                yield atom
+
+
+def operand(atom: Quotient | PositivePart) -> Dim:
+    """The dimension inside of an atom."""
+    return atom.numerator if isinstance(atom, Quotient) else atom.value
 
 
 def _terms(dim: int | Symbol | Polynomial) -> Terms:
@@ -159,12 +228,40 @@ def _normal_form(terms: Terms) -> int | Symbol | Polynomial:
     return Polynomial(ordered)
 
 
-def _sort_key(product: Product) -> tuple[tuple[bool, str], ...]:
-    return tuple((isinstance(atom, Quotient), str(atom)) for atom in product)
+def _sort_key(product: Product) -> tuple[tuple[int, str], ...]:
+    return tuple(_atom_key(atom) for atom in product)
 
 
 def _sorted_product(product: Product) -> Product:
-    return tuple(sorted(product, key=lambda atom: (isinstance(atom, Quotient), str(atom))))
+    return tuple(sorted(product, key=_atom_key))
+
+
+def _atom_key(atom: Atom) -> tuple[int, str]:
+    return (Symbol, Quotient, PositivePart).index(type(atom)), str(atom)
+
+
+def _lone_positive_part(
+    dim: int | Symbol | Polynomial,
+) -> tuple[PositivePart, int, int | Symbol | Polynomial] | None:
+    """The p, k and rest of `k * max(p, 0) + rest` with k > 0; None if there are none or several."""
+    terms = _terms(dim)
+    found = [product for product in terms if any(isinstance(a, PositivePart) for a in product)]
+    if len(found) != 1 or len(found[0]) != 1 or terms[found[0]] < 0:
+        return None
+    (part,) = found[0]
+    assert isinstance(part, PositivePart)  # the one that was looked for
+    factor = terms.pop(found[0])
+    return part, factor, _normal_form(terms)
+
+
+def _quotient_of_rest(rest: int | Symbol | Polynomial, divisor: int) -> Dim:
+    """`rest // divisor` for coefficients in [0, divisor), maxima outside."""
+    found = _lone_positive_part(rest)
+    if found is None:
+        return _quotient(rest, divisor)
+    part, factor, others = found
+    positive = floor_divide(add(multiply(factor, part.value), others), divisor)
+    return maximum(positive, floor_divide(others, divisor))
 
 
 def _quotient(rest: int | Symbol | Polynomial, divisor: int) -> Dim:
@@ -190,4 +287,5 @@ def _quotient(rest: int | Symbol | Polynomial, divisor: int) -> Dim:
 def _substitute_atom(atom: Atom, values: Mapping[str, Dim]) -> Dim:
     if isinstance(atom, Symbol):
         return values.get(atom.name, atom)
-    return floor_divide(substitute(atom.numerator, values), atom.divisor)
+    inner = substitute(operand(atom), values)
+    return floor_divide(inner, atom.divisor) if isinstance(atom, Quotient) else positive_part(inner)

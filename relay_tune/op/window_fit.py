@@ -3,8 +3,9 @@
     nn.max_pool1d(%x, pool_size=[5], padding=[1, 1])     on axis W: %x.shape[2] + 2 - 5
 
 Less than zero, there is no window, and the arithmetic of the sizes of results means nothing: types
-of a fixed size are refused, and sizes that a run tells are checked when they come. (A pool whose
-windows move by 1 has a room of -1, too: that many windows are none.)
+of a fixed size are refused, and sizes that a run tells are checked when they come. A pool has one
+partial window where less than a step is missing. (If its windows move by 1, a room of -1 makes
+none.)
 """
 
 from __future__ import annotations
@@ -78,10 +79,10 @@ def _moving(
         if window[n] == 1:
             continue  # fits any axis
         room = window_room(size, window[n], dilation[n], pads[n])
-        if is_pool and attributes.ceil_mode:
+        if is_pool:
             room = add(room, strides[n] - 1)
-        elif is_pool and strides[n] == 1:
-            room = add(room, 1)
+            if strides[n] == 1 and not attributes.ceil_mode:
+                room = add(room, 1)
         yield WindowRoom(room, _message(call, letter, window[n], subtract(size, room)))
 
 

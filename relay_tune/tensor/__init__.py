@@ -1,7 +1,7 @@
 """What a primitive computes: tensor expressions, loop nests.
 
 expression, tensor           what one element is, and tensors by how they come about
-size, size_order, index      sizes known at run time only; index arithmetic; affine forms (affine)
+size, index                  sizes known at run time only; index arithmetic; affine forms (affine)
 evaluate, scalar_semantics   the meaning of expressions in numpy
 loops, run_loops             loop nests, and their meaning, statement by statement
 walk, dependencies, touched  walks over expressions, tensors and loops

@@ -20,16 +20,17 @@ from math import prod
 from typing import SupportsIndex
 
 from relay_tune.errors import NoNativeCodeError
-from relay_tune.ir.dim import Dim, Polynomial, Symbol, UnknownDim
+from relay_tune.ir.dim import Atom, Dim, Polynomial, Quotient, Symbol, UnknownDim
 from relay_tune.ir.dim_arithmetic import (
     add,
     exact_quotient,
     floor_divide,
     multiply,
+    positive_part,
     subtract,
     symbol_names,
 )
-from relay_tune.tensor.size_order import is_never_negative
+from relay_tune.ir.dim_order import is_never_negative
 
 EXAMPLE_SIZE = 64
 """What every open size is in the example by which code is chosen."""
@@ -182,16 +183,28 @@ def size_value(dim: Dim, sizes: Mapping[str, int]) -> int:
         case Polynomial():
             total = 0
             for product, factor in dim.terms:
-                atoms = (
-                    sizes[atom.name]
-                    if isinstance(atom, Symbol)
-                    else size_value(atom.numerator, sizes) // atom.divisor
-                    for atom in product
-                )
+                atoms = (_atom_value(atom, sizes) for atom in product)
                 total = prod(atoms, start=factor) + total
             return total
         case _:
             raise UndecidedSizeError("A size that has no name is needed.")
+
+
+def _atom_value(atom: Atom, sizes: Mapping[str, int]) -> int:
+    match atom:
+        case Symbol():
+            return sizes[atom.name]
+        case Quotient():
+            return size_value(atom.numerator, sizes) // atom.divisor
+        case _:
+            return positive_size(size_value(atom.value, sizes))
+
+
+def positive_size(size: int) -> int:
+    """`max(size, 0)`, also of a symbolic size."""
+    if surely_less(-1, size):
+        return size
+    return symbolic_size(positive_part(dim_of(size)), max(nominal(size), 0))
 
 
 def size_symbols(size: int) -> frozenset[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from relay_tune.ir.dim import Dim, Polynomial, Quotient, Symbol
-from relay_tune.ir.dim_arithmetic import substitute
+from relay_tune.ir.dim import Dim, Polynomial, Symbol
+from relay_tune.ir.dim_arithmetic import operand, substitute
 from relay_tune.ir.types import (
     FuncType,
     IncompleteType,
@@ -108,7 +108,7 @@ def dim_symbols(dim: Dim) -> Iterator[Symbol]:
     elif isinstance(dim, Polynomial):
         for product, _ in dim.terms:
             for atom in product:
-                yield from dim_symbols(atom.numerator if isinstance(atom, Quotient) else atom)
+                yield from dim_symbols(atom if isinstance(atom, Symbol) else operand(atom))
 
 
 def substitute_vars(type_: Type, mapping: Mapping[Type, Type]) -> Type:

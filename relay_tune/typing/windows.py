@@ -1,7 +1,9 @@
 """Sizes of sliding windows: how many positions a convolution or pooling window takes on an axis.
 
 The formulas are those of Dumoulin and Visin, "A guide to convolution arithmetic for deep learning"
-(2016), relationships 6, 14 and 15, with padding that may differ at the two ends.
+(2016), relationships 6, 14 and 15, with padding that may differ at the two ends. Pools round the
+quotient in it towards zero, as onnxruntime does: a window that is larger than the padded axis by
+less than a step is one partial window.
 """
 
 from __future__ import annotations
@@ -9,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relay_tune.ir.dim import Dim
-from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply, subtract
+from relay_tune.ir.dim_arithmetic import add, floor_divide, maximum, multiply, subtract
+from relay_tune.ir.dim_order import is_never_negative
 from relay_tune.ir.operator import RelationError
 
 
@@ -51,6 +54,20 @@ def window_count(
             f"the window of {extent}"
         )
     return add(floor_divide(room, stride), 1)
+
+
+def pool_window_count(
+    axis: str, dim: Dim, window: Dim, stride: int, dilation: int, pads: tuple[int, int]
+) -> Dim:
+    """Window positions of a pool: 1 where the axis lacks less than a step for one window.
+
+    Axes that lack more are refused where their size is known, and checked when they come elsewhere.
+    """
+    room = window_room(dim, window, dilation, pads)
+    if isinstance(room, int) and -stride < room < 0:
+        return 1
+    count = window_count(axis, dim, window, stride, dilation, pads)
+    return count if stride == 1 or is_never_negative(room) else maximum(count, 1)
 
 
 def window_count_rounded_up(

@@ -7,12 +7,17 @@ from relay_tune.ir.dim import UNKNOWN, Dim, Symbol
 from relay_tune.ir.dim_arithmetic import (
     add,
     floor_divide,
+    maximum,
+    minimum,
     multiply,
+    positive_part,
     substitute,
     subtract,
     symbol_names,
 )
+from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.printer.types import dim_text
+from relay_tune.ir.types import TensorType
 
 N, M = Symbol("n"), Symbol("m")
 
@@ -39,6 +44,17 @@ N, M = Symbol("n"), Symbol("m")
         (add(UNKNOWN, N), "?"),
         (multiply(0, UNKNOWN), "?"),
         (floor_divide(UNKNOWN, 2), "?"),
+        (maximum(3, 5), "5"),
+        (maximum(N, 0), "n"),
+        (maximum(N, M), "n + max(m - n, 0)"),
+        (maximum(M, N), "n + max(m - n, 0)"),
+        (minimum(N, 7), "n - max(n - 7, 0)"),
+        (maximum(floor_divide(N, 2), 1), "max(n // 2 - 1, 0) + 1"),
+        (positive_part(subtract(multiply(2, N), 6)), "2 * max(n - 3, 0)"),
+        (maximum(maximum(N, 4), 2), "max(n - 4, 0) + 4"),
+        (floor_divide(maximum(floor_divide(N, 2), 1), 2), "n // 4"),
+        (multiply(N, maximum(M, 2)), "n * max(m - 2, 0) + 2 * n"),
+        (maximum(UNKNOWN, N), "?"),
     ],
 )
 def test_normal_forms(dim: Dim, text: str) -> None:
@@ -86,3 +102,46 @@ def test_arithmetic_agrees_with_integers(program: list[tuple[str, int]], n: int,
             case _:
                 dim, value = add(dim, M), value + m
     assert substitute(dim, {"n": n, "m": m}) == value
+
+
+dims = st.recursive(
+    st.sampled_from([N, M]) | st.integers(-6, 6),
+    lambda inner: st.one_of(
+        st.builds(add, inner, inner),
+        st.builds(subtract, inner, inner),
+        st.builds(multiply, inner, st.integers(-3, 3)),
+        st.builds(floor_divide, inner, st.integers(1, 4)),
+        st.builds(maximum, inner, inner),
+        st.builds(minimum, inner, inner),
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(dims, dims, st.integers(0, 9), st.integers(0, 9), st.integers(1, 5))
+def test_maxima_of_sizes_agree_with_integers(a: Dim, b: Dim, n: int, m: int, divisor: int) -> None:
+    def value(dim: Dim) -> int:
+        found = substitute(dim, {"n": n, "m": m})
+        assert isinstance(found, int)
+        return found
+
+    assert value(maximum(a, b)) == max(value(a), value(b))
+    assert value(minimum(a, b)) == min(value(a), value(b))
+    assert value(floor_divide(maximum(a, b), divisor)) == max(value(a), value(b)) // divisor
+
+
+@settings(max_examples=200, deadline=None)
+@given(dims)
+def test_text_with_maxima_is_read_as_the_same_dimension(dim: Dim) -> None:
+    text = f"def @f(%x: Tensor[({dim_text(dim)}), float32]) {{ %x }}"
+    annotation = parse(text)["f"].params[0].annotation
+    assert isinstance(annotation, TensorType)
+    assert annotation.shape == (dim,)
+
+
+def test_smallest_and_largest_sizes_have_a_text() -> None:
+    module = parse("def @f(%x: Tensor[(min(n, 4), max(2 * n, m + 1), max), float32]) { %x }")
+    again = parse(module.astext())
+    assert again.astext() == module.astext()
+    assert "max(n - 4, 0)" in module.astext()

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from relay_tune.ir.dim import UNKNOWN, Dim, Symbol
-from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply
+from relay_tune.ir.dim_arithmetic import add, floor_divide, maximum, multiply
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import (
     AttributeValue,
@@ -154,7 +154,7 @@ class Generator:
                 return FuncType(arguments, self.type(bound, depth - 1), params)
 
     def dim(self) -> Dim:
-        match self.number(0, 6):
+        match self.number(0, 7):
             case 0:
                 return UNKNOWN
             case 1:
@@ -165,6 +165,8 @@ class Generator:
                 return multiply(self.dim(), self.dim())
             case 4:
                 return floor_divide(self.dim(), self.number(1, 4))
+            case 5:
+                return maximum(self.dim(), self.dim())
             case _:
                 return self.number(-3, 1000)
 

@@ -5,12 +5,13 @@
 
 Operators of the family dyn take sizes as a vector of numbers, and their results have sizes `?`. A
 variable with a type says what the sizes are; that is checked when the program runs. The numbers
-themselves are arithmetic of the sizes of inputs.
+themselves are arithmetic of the sizes of inputs, or computed by the program (sizes `?`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,18 @@ import numpy as np
 from relay_tune.errors import UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import Builder, shape_of
 from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time, sizes_of
-from relay_tune.ir.dim import Atom, Dim, Polynomial, Symbol, UnknownDim
+from relay_tune.ir.dim import UNKNOWN, Atom, Dim, Polynomial, PositivePart, Symbol, UnknownDim
+from relay_tune.ir.dim_arithmetic import product
 from relay_tune.ir.expr import Expr
 
+Size = Dim | Expr
+"""A size as a dimension, or as an int64 scalar that the program computes."""
 
-def size_value(build: Builder, dim: Dim) -> Expr:
+
+def size_value(build: Builder, dim: Size) -> Expr:
     """A size as an int64 scalar; UnsupportedOperatorError for one that no tensor at hand tells."""
+    if isinstance(dim, Expr):
+        return dim
     if isinstance(dim, int):
         return build.constant(dim, "int64")
     if dim in build.sized:
@@ -33,9 +40,9 @@ def size_value(build: Builder, dim: Dim) -> Expr:
     if not isinstance(dim, Polynomial):
         raise UnsupportedOperatorError(f"the size {dim} is that of no tensor.")
     total: Expr | None = None
-    for product, factor in dim.terms:
+    for atoms, factor in dim.terms:
         term: Expr = build.constant(factor, "int64")
-        for atom in product:
+        for atom in atoms:
             term = build.call("multiply", term, _atom_value(build, atom))
         total = term if total is None else build.call("add", total, term)
     return build.constant(0, "int64") if total is None else total
@@ -44,6 +51,8 @@ def size_value(build: Builder, dim: Dim) -> Expr:
 def _atom_value(build: Builder, atom: Atom) -> Expr:
     if isinstance(atom, Symbol):
         return size_value(build, atom)
+    if isinstance(atom, PositivePart):
+        return build.call("maximum", size_value(build, atom.value), build.constant(0, "int64"))
     numerator, divisor = size_value(build, atom.numerator), build.constant(atom.divisor, "int64")
     return build.call("floor_divide", numerator, divisor)
 
@@ -56,7 +65,27 @@ def axis_size(build: Builder, data: Expr, axis: int) -> Expr:
     return build.call("take", sizes_of(build, data), build.constant(axis, "int64"), axis=0)
 
 
-def size_vector(build: Builder, dims: Sequence[Dim]) -> Expr:
+def known_size(build: Builder, data: Expr, axis: int) -> Size:
+    """The size of an axis of a tensor: its dimension, or what the program computes for a `?`."""
+    size = shape_of(data)[axis]
+    return axis_size(build, data, axis) if isinstance(size, UnknownDim) else size
+
+
+def dims_of(sizes: Sequence[Size]) -> tuple[Dim, ...]:
+    """Sizes as dimensions, `?` for those that the program computes."""
+    return tuple(UNKNOWN if isinstance(size, Expr) else size for size in sizes)
+
+
+def size_product(build: Builder, sizes: Sequence[Size]) -> Size:
+    """The product of sizes."""
+    whole = product(dims_of(sizes))
+    if not isinstance(whole, UnknownDim):
+        return whole
+    values = [size_value(build, size) for size in sizes]
+    return reduce(lambda left, right: build.call("multiply", left, right), values)
+
+
+def size_vector(build: Builder, dims: Sequence[Size]) -> Expr:
     """Sizes as an int64 vector."""
     if not dims:
         return build.filled((0,), 0, "int64")
@@ -85,14 +114,14 @@ def positions(build: Builder, data: Expr, axis: int) -> Expr:
     return numbers_below(build, size)
 
 
-def filled_to_sizes(build: Builder, value: Any, dtype: str, sizes: Sequence[Dim]) -> Expr:
+def filled_to_sizes(build: Builder, value: Any, dtype: str, sizes: Sequence[Size]) -> Expr:
     """A tensor of one value, of sizes that may be symbols."""
     numbers = [size for size in sizes if isinstance(size, int)]
     if len(numbers) == len(sizes):
         return build.filled(numbers, value, dtype)
     vector = size_vector(build, sizes)
     filled = build.call("dyn.full", build.constant(value, dtype), vector, dtype=dtype)
-    return build.with_shape(filled, sizes)
+    return build.with_shape(filled, dims_of(sizes))
 
 
 def broadcast_to_sizes(build: Builder, data: Expr, sizes: Sequence[Dim]) -> Expr:
@@ -101,10 +130,11 @@ def broadcast_to_sizes(build: Builder, data: Expr, sizes: Sequence[Dim]) -> Expr
     return build.with_shape(stretched, sizes)
 
 
-def reshape_to_sizes(build: Builder, data: Expr, sizes: Sequence[Dim]) -> Expr:
+def reshape_to_sizes(build: Builder, data: Expr, sizes: Sequence[Size]) -> Expr:
     """The elements of `data` in sizes that may be symbols, of which none is left to be found."""
-    like = build.shaped.get(tuple(sizes))
+    dims = dims_of(sizes)
+    like = build.shaped.get(dims)
     if like is not None:
         return build.call("reshape_like", data, like)
     vector = size_vector(build, sizes)
-    return build.with_shape(build.call("dyn.reshape", data, vector, allowzero=True), sizes)
+    return build.with_shape(build.call("dyn.reshape", data, vector, allowzero=True), dims)

@@ -46,13 +46,18 @@ def vector_length(values: Expr) -> int:
 
 def selected_axes(build: Builder, axes: Expr, rank: int) -> Expr:
     """Which of `rank` axes the vector `axes` names, bool; negative ones count from the end."""
+    return build.call("any", axis_matrix(build, axes, rank), axis=(0,))
+
+
+def axis_matrix(build: Builder, axes: Expr, rank: int) -> Expr:
+    """Which of `rank` axes (columns) each element of `axes` (rows) names, bool."""
     axes = int64_vector(build, axes)
     negative = build.call("less", axes, build.like(0, axes))
     from_front = build.call(
         "where", negative, build.call("add", axes, build.like(rank, axes)), axes
     )
     column = build.call("expand_dims", from_front, axis=1)
-    return build.call("any", build.call("equal", column, _numbers(build, rank)), axis=(0,))
+    return build.call("equal", column, _numbers(build, rank))
 
 
 def sizes_with_ones(build: Builder, sizes: Expr, selected: Expr) -> Expr:

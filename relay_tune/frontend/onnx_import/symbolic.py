@@ -85,8 +85,8 @@ def with_known_elements(
     rule = RULES.get(node.operator)
     if rule is None or not results or results[0] is None or isinstance(results[0], Constant):
         return results
-    if not any(each in build.symbolic for each in node.inputs if each is not None):
-        return results  # there is nothing but numbers, or values that only a run knows
+    if not any(each in build.symbolic or isinstance(each, Constant) for each in node.inputs):
+        return results  # there are but values that only a run knows
     dtype = dtype_of(results[0])
     if not _has_elements(tensor_type(results[0])):
         return results

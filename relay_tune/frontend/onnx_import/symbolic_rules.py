@@ -16,12 +16,14 @@ from relay_tune.ir.dim_arithmetic import (
     add,
     exact_quotient,
     floor_divide,
+    maximum,
+    minimum,
     multiply,
     substitute,
     subtract,
     symbol_names,
 )
-from relay_tune.tensor.size_order import is_never_negative
+from relay_tune.ir.dim_order import is_never_negative
 
 Elements = np.ndarray
 """Dimensions (dtype object), of the shape of the tensor that they describe."""
@@ -68,6 +70,18 @@ def least(left: Dim, right: Dim) -> Dim:
 def greatest(left: Dim, right: Dim) -> Dim:
     """The larger one; `?` where that depends on the run."""
     return _chosen(is_less(left, right), right, left)
+
+
+def _smaller(left: Dim, right: Dim) -> Dim:
+    """The smaller one, as a size that a run computes where that is open."""
+    found = least(left, right)
+    return minimum(left, right) if isinstance(found, UnknownDim) else found
+
+
+def _larger(left: Dim, right: Dim) -> Dim:
+    """The larger one, as a size that a run computes where that is open."""
+    found = greatest(left, right)
+    return maximum(left, right) if isinstance(found, UnknownDim) else found
 
 
 def _chosen(condition: Dim, then: Dim, other: Dim) -> Dim:
@@ -148,16 +162,44 @@ def _as_shaped_like_vector(node: OnnxNode, inputs: Sequence[Elements | None]) ->
 
 def _slice(node: OnnxNode, inputs: Sequence[Elements | None]) -> Elements | None:
     data = inputs[0]
-    if data is None or data.ndim != 1:
-        return None
+    known: list[tuple[int, ...]]
     if node.opset < 10:
-        bounds = [node.integers("starts"), node.integers("ends")]
+        known = [node.integers(name, ()) for name in ("starts", "ends", "axes", "steps")]
     else:
-        given = [each for each in (*inputs[1:3], *inputs[4:5]) if each is not None]
-        bounds = [tuple(each.reshape(-1).tolist()) for each in given]
-    if not all(len(bound) == 1 and isinstance(bound[0], int) for bound in bounds):
+        bounds = [_vector(node, inputs, place) for place in range(1, 5)]
+        known = [bound for bound in bounds if bound is not None]
+        if len(known) < len(bounds):
+            return None
+    starts, ends, axes, steps = known
+    if data is None:
         return None
-    return data[slice(*(bound[0] for bound in bounds))]
+    cuts = [slice(None)] * data.ndim
+    axes, steps = axes or tuple(range(len(starts))), steps or (1,) * len(starts)
+    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        cuts[axis] = _python_slice(start, end, step)
+    return data[tuple(cuts)]
+
+
+def _python_slice(start: int, end: int, step: int) -> slice:
+    """A slice that ends before the first element where a file writes the least integer."""
+    return slice(start, None if step < 0 and end <= -(2**31) else end, step)
+
+
+def _vector(
+    node: OnnxNode, inputs: Sequence[Elements | None], place: int
+) -> tuple[int, ...] | None:
+    """An input as integers, () where it is not given; None where one is no number."""
+    if node.optional(place) is None:
+        return ()
+    numbers = _numbers(inputs[place])
+    return None if numbers is None else tuple(numbers.reshape(-1).tolist())
+
+
+def _transpose(node: OnnxNode, inputs: Sequence[Elements | None]) -> Elements | None:
+    data = inputs[0]
+    if data is None:
+        return None
+    return data.transpose(node.integers("perm", tuple(reversed(range(data.ndim)))))
 
 
 def _reduced(operation: Callable[[Dim, Dim], Dim], start: int) -> Rule:
@@ -198,8 +240,8 @@ RULES: Mapping[str, Rule] = {
     "Div": _elementwise(_quotient),
     "Mod": _elementwise(_remainder),
     "Neg": _elementwise(lambda dim: multiply(-1, dim)),
-    "Min": _folded(least),
-    "Max": _folded(greatest),
+    "Min": _folded(_smaller),
+    "Max": _folded(_larger),
     "Equal": _elementwise(is_equal),
     "Less": _elementwise(is_less),
     "Greater": _elementwise(lambda a, b: is_less(b, a)),
@@ -214,6 +256,7 @@ RULES: Mapping[str, Rule] = {
     "Unsqueeze": _as_shaped_like_vector,
     "Squeeze": _as_shaped_like_vector,
     "Slice": _slice,
+    "Transpose": _transpose,
     "ReduceProd": _reduced(multiply, 1),
     "ReduceSum": _reduced(add, 0),
     "Reshape": _reshape,

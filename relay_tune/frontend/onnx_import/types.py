@@ -86,3 +86,8 @@ def integer_range(dtype: str) -> tuple[int, int]:
     """The smallest and the largest value of an integer dtype."""
     info = np.iinfo(dtype)
     return int(info.min), int(info.max)
+
+
+def lowest_value(dtype: str) -> float:
+    """The value that no other value of a number dtype is smaller than."""
+    return float("-inf") if is_float(dtype) else integer_range(dtype)[0]

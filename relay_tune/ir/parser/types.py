@@ -4,7 +4,7 @@
     atom ::= 'Tensor' '[' '(' dims ')' ',' dtype ']' | dtype | '_' | name | 'ref' '(' type ')'
            | 'fn' type_params? '(' types ')' '->' type | '(' type ')' | '(' types ')'
     dim  ::= term (('+' | '-') term)*        term ::= factor (('*' | '//') factor)*
-    factor ::= '-' factor | integer | '?' | name | '(' dim ')'
+    factor ::= '-' factor | integer | '?' | name | '(' dim ')' | ('max' | 'min') '(' dim ',' dim ')'
     type_params ::= '[' name (':' kind)? (',' ...)* ']'
 
 `(T)` is T in brackets, `(T,)` a tuple of one.
@@ -12,10 +12,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from relay_tune.ir.dim import UNKNOWN, Dim, Symbol
-from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply, subtract
+from relay_tune.ir.dim_arithmetic import (
+    add,
+    floor_divide,
+    maximum,
+    minimum,
+    multiply,
+    subtract,
+)
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.parser.cursor import Cursor
 from relay_tune.ir.parser.lexer import TokenKind
@@ -33,6 +40,8 @@ from relay_tune.ir.types import (
     TypeVar,
     scalar_type,
 )
+
+_EXTREMES = {"max": maximum, "min": minimum}
 
 
 class TypeParser:
@@ -195,7 +204,15 @@ class TypeParser:
         factor = self._positive_factor()
         return multiply(-1, factor) if negative else factor
 
-    def _symbol(self) -> Symbol:
+    def _extreme(self, operation: Callable[[Dim, Dim], Dim]) -> Dim:
+        """The rest of `max(dim, dim)` behind the bracket."""
+        left = self.dim()
+        self.cursor.expect(",")
+        right = self.dim()
+        self.cursor.expect(")")
+        return operation(left, right)
+
+    def _symbol(self) -> Dim:
         token = self.cursor.expect_name("a dimension")
         if token.text == "_" and token.kind is TokenKind.NAME:
             raise self.cursor.error(
@@ -203,6 +220,9 @@ class TypeParser:
                 token,
                 remedy="Write ? for a size that is known at run time only, or a name.",
             )
+        extreme = _EXTREMES.get(token.text) if token.kind is TokenKind.NAME else None
+        if extreme is not None and self.cursor.accept("("):
+            return self._extreme(extreme)
         return Symbol(token.text)
 
     def _positive_factor(self) -> Dim:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from relay_tune.ir.dim import Atom, Dim, Polynomial, Quotient, Symbol
+from relay_tune.ir.dim import Atom, Dim, Polynomial, PositivePart, Quotient, Symbol
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.names import bare_name, quoted
 from relay_tune.ir.types import (
@@ -116,6 +116,8 @@ def _term_text(product: tuple[Atom, ...], factor: int) -> str:
 def _atom_text(atom: Atom) -> str:
     if isinstance(atom, Symbol):
         return bare_name(atom.name)
+    if isinstance(atom, PositivePart):
+        return f"max({dim_text(atom.value)}, 0)"
     numerator = dim_text(atom.numerator)
     if isinstance(atom.numerator, Polynomial):
         numerator = f"({numerator})"

@@ -28,7 +28,7 @@ from relay_tune.op.nn.windows import Windows, windows_of
 from relay_tune.tensor.expression import Tensor
 from relay_tune.typing.relations.pooling import pool as pool_relation
 from relay_tune.typing.relations.support import as_tuple
-from relay_tune.typing.windows import window_count, window_count_rounded_up
+from relay_tune.typing.windows import pool_window_count, window_count_rounded_up
 
 LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
@@ -133,7 +133,7 @@ def stored_result(attributes: Any, result: Array) -> Array:
 
 
 def _output_sizes(attributes: Any, windows: Windows, sizes: Sequence[int]) -> list[int]:
-    count = window_count_rounded_up if attributes.ceil_mode else window_count
+    count = window_count_rounded_up if attributes.ceil_mode else pool_window_count
     found = [
         count(
             letter,

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from relay_tune.ir.expr import Call, Constant, Expr, Tuple, Var
-from relay_tune.ir.types import Type
+from relay_tune.ir.types import TensorType, Type
 from relay_tune.transform.layout.kernel_cost import kernel_cycles
 from relay_tune.transform.layout.movement_rules import REDUCTIONS, is_to_channels_last
 from relay_tune.transform.layout.versions import (
@@ -40,6 +40,7 @@ from relay_tune.transform.matching import (
 )
 from relay_tune.transform.typed import recall
 from relay_tune.transform.weighted import CONVOLUTIONS, TRANSPOSED_CONVOLUTIONS
+from relay_tune.typing.relations.support import as_tuple
 
 CONVOLUTION_OPERATORS = (*CONVOLUTIONS, *TRANSPOSED_CONVOLUTIONS)
 READERS = frozenset({*CONVOLUTION_OPERATORS, *LAYOUT_OPERATORS, *REDUCTIONS})
@@ -99,7 +100,7 @@ def _costs_less_channels_first(call_: Call, versions: Versions) -> bool:
     image_type = tensor_type(data)
     if machine is None or image_type is None or static_shape(weight) is None:
         return False
-    image = _variable("data", example_type(image_type))
+    image = _variable("data", _example_image(call_, image_type))
     moved = to_channels_last(image)
     converted = _variable("data", moved.type)
     factor = weight if isinstance(weight, Constant) else _variable("w", weight.type)
@@ -120,6 +121,23 @@ def _costs_less_channels_first(call_: Call, versions: Versions) -> bool:
     if not versions.has(data, Version.CHANNELS_LAST):
         last += cycles((image,), moved)
     return first <= last
+
+
+def _example_image(call_: Call, type_: TensorType) -> TensorType:
+    """The data of a channels-first convolution, where sizes are open one that windows fit in."""
+    example = list(example_type(type_).shape)
+    kernel = static_shape(call_.arguments[1]) or ()
+    sizes = dict(zip(attribute(call_, "kernel_layout"), kernel, strict=True))
+    groups = 1 if operator_name(call_) in TRANSPOSED_CONVOLUTIONS else attribute(call_, "groups")
+    for axis, letter in enumerate(attribute(call_, "data_layout")):
+        if isinstance(type_.shape[axis], int):
+            continue
+        if letter == "C":
+            example[axis] = sizes["I"] * groups
+        elif letter != "N" and isinstance(found := example[axis], int):
+            dilation = max(as_tuple(attribute(call_, "dilation"), len(example) - 2, "dilation"))
+            example[axis] = max(found, 2 * dilation * sizes[letter])
+    return TensorType(tuple(example), type_.dtype)
 
 
 def _variable(name: str, type_: Type | None) -> Var:

@@ -12,7 +12,7 @@ from relay_tune.ir.types import TensorType, Type
 from relay_tune.typing.layout import logical_dims, physical_shape
 from relay_tune.typing.relations.convolution import spatial_letters
 from relay_tune.typing.relations.support import as_tuple, known_tensor
-from relay_tune.typing.windows import pad_pairs, window_count, window_count_rounded_up
+from relay_tune.typing.windows import pad_pairs, pool_window_count, window_count_rounded_up
 
 SpatialSizes = Callable[[dict[str, Dim], list[str]], Sequence[Dim]]
 
@@ -21,7 +21,7 @@ def pool(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> T
     """Attributes pool_size, strides, dilation, padding, ceil_mode, layout, out_layout."""
 
     def sizes_of(sizes: dict[str, Dim], spatial: list[str]) -> Sequence[Dim]:
-        count = window_count_rounded_up if attributes.ceil_mode else window_count
+        count = window_count_rounded_up if attributes.ceil_mode else pool_window_count
         axes = len(spatial)
         window = as_tuple(attributes.pool_size, axes, "pool_size")
         strides = as_tuple(attributes.strides, axes, "strides")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from relay_tune.ir.dim import UNKNOWN, Dim, Polynomial, Quotient, UnknownDim
+from relay_tune.ir.dim import UNKNOWN, Dim, Polynomial, Symbol, UnknownDim
 from relay_tune.ir.dim_arithmetic import add, floor_divide, subtract
 
 # Exporters write the largest integer where Python writes nothing.
@@ -46,6 +46,6 @@ def _is_surely_positive_or_zero(dim: Dim) -> bool:
     for product, factor in terms.items():
         if factor < 0:
             return False
-        if not any(isinstance(atom, Quotient) for atom in product):  # n // 2 may be 0
+        if all(isinstance(atom, Symbol) for atom in product):  # n // 2 may be 0
             least += factor
     return least >= 0

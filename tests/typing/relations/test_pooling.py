@@ -1,7 +1,7 @@
 """Relations of pooling and resizing."""
 
 from relay_tune.ir.dim import Symbol
-from relay_tune.ir.dim_arithmetic import add, multiply
+from relay_tune.ir.dim_arithmetic import add, floor_divide, maximum, multiply
 from relay_tune.typing.relations import pooling as relations
 from tests.typing.relations.cases import relation_tests, tensor
 
@@ -32,6 +32,15 @@ CASES = [
         tensor(1, 8, 2, 2),
     ),
     ("pool", [IMAGE], pooled((3, 3), (1, 1)), tensor(1, 8, 5, add(N, -2))),
+    # A window that lacks less than a step is one partial window.
+    ("pool", [tensor(1, 8, 2, 3)], pooled((3, 5), (2, 3)), tensor(1, 8, 1, 1)),
+    (
+        "pool",
+        [IMAGE],
+        pooled((2, 2), (2, 2)),
+        tensor(1, 8, 3, maximum(floor_divide(N, 2), 1)),
+    ),
+    ("pool", [IMAGE], pooled((3, 3), (2, 2), (1, 1)), tensor(1, 8, 4, floor_divide(add(N, 1), 2))),
     ("global_pool", [IMAGE], LAYOUT, tensor(1, 8, 1, 1)),
     ("global_pool", [tensor(1, 7, 7, 8)], {"layout": "NHWC"}, tensor(1, 1, 1, 8)),
     ("adaptive_pool", [IMAGE], LAYOUT | {"output_size": (3,)}, tensor(1, 8, 3, 3)),

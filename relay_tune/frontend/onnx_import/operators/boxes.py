@@ -16,6 +16,7 @@ from relay_tune.frontend.onnx_import.build import (
     static_dim,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.open_sizes import axis_size
 from relay_tune.frontend.onnx_import.operators.activation import scaled, shifted
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.translator import Translator
@@ -47,10 +48,14 @@ def _limit(build: Builder, given: Expr | None, default: float, dtype: str) -> Ex
 
 
 def _corners(build: Builder, boxes: Expr) -> Expr:
-    """Boxes [x, y, width, height] of their centres as [y, x, y, x] of two corners."""
+    """Boxes [x, y, width, height] of their centres as [y, x, y, x] of two corners.
+
+    As in onnxruntime, boxes of a width or a height below 0 overlap none.
+    """
     x, y, width, height = (
         build.call("take", boxes, build.constant(position), axis=2) for position in range(4)
     )
+    width, height = (build.call("maximum", each, build.like(0, each)) for each in (width, height))
     corners = []
     for sign in ("subtract", "add"):
         for centre, size in ((y, height), (x, width)):
@@ -75,7 +80,8 @@ def translate_roi_align(node: OnnxNode, build: Builder) -> Expr:
     if mode not in ("avg", "max"):
         raise ModelError(f"attribute mode must be avg or max, not {mode!r}.")
     cells = (node.integer("output_height", 1), node.integer("output_width", 1))
-    channels, height, width = (static_dim(dim) for dim in shape_of(data)[1:])
+    channels = static_dim(shape_of(data)[1])
+    height, width = (axis_size(build, data, axis) for axis in (2, 3))
     columns, rows = (
         _samples(node, build, regions, (position, position + 2), cells[1 - position] * samples)
         for position in (0, 1)
@@ -86,12 +92,13 @@ def translate_roi_align(node: OnnxNode, build: Builder) -> Expr:
     horizontal = _taps(build, columns, width, (1, 1))
     image = build.call("transpose", data, axes=(1, 0, 2, 3))
     flat = build.call("reshape", image, newshape=(channels, -1))
-    start = scaled(build, cast_to(build, examples, "int64"), height * width)
+    area = build.call("multiply", height, width)
+    start = build.call("multiply", cast_to(build, examples, "int64"), area)
     start = build.call("expand_dims", start, axis=1, num_newaxis=2)
     parts = []
     for row, row_weight in vertical:
         for column, column_weight in horizontal:
-            index = build.call("add", scaled(build, row, width), column)
+            index = build.call("add", build.call("multiply", row, width), column)
             index = build.call("add", index, start)
             found = build.call("take", flat, index, axis=1)
             weight = build.call("multiply", row_weight, column_weight)
@@ -132,24 +139,26 @@ def _samples(
 
 
 def _taps(
-    build: Builder, positions: Expr, size: int, new_axes: tuple[int, int]
+    build: Builder, positions: Expr, count: Expr, new_axes: tuple[int, int]
 ) -> list[tuple[Expr, Expr]]:
     """The two elements between which each sample lies, and their weights; 0 far outside.
 
     `new_axes` says before which axis the results get how many more.
     """
     dtype = dtype_of(positions)
+    size = cast_to(build, count, dtype)
+    last = shifted(build, size, -1)
     inside = build.call(
         "logical_and",
         build.call("greater_equal", positions, build.like(-1, positions)),
-        build.call("less_equal", positions, build.like(size, positions)),
+        build.call("less_equal", positions, size),
     )
     position = build.call("maximum", positions, build.like(0, positions))
-    position = build.call("minimum", position, build.like(size - 1, position))
+    position = build.call("minimum", position, last)
     low = build.call("floor", position)
     high_weight = build.call("subtract", position, low)
     low_weight = build.call("subtract", build.like(1, position), high_weight)
-    high = build.call("minimum", shifted(build, low, 1), build.like(size - 1, low))
+    high = build.call("minimum", shifted(build, low, 1), last)
     mask = cast_to(build, inside, dtype)
     axis = 1 if new_axes == (1, 1) else 2
     return [

@@ -36,8 +36,8 @@ from relay_tune.frontend.onnx_import.tensor import unsupported_strings
 from relay_tune.frontend.onnx_import.types import dtype_name, numpy_dtype
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply, subtract
+from relay_tune.ir.dim_order import is_never_negative
 from relay_tune.ir.expr import Constant, Expr
-from relay_tune.tensor.size_order import is_never_negative
 
 
 def translate_constant(node: OnnxNode, build: Builder) -> Expr:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.build import (
@@ -13,6 +14,7 @@ from relay_tune.frontend.onnx_import.build import (
     static_shape,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.operators.same_padding import with_same_padding
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.operators.windows import (
     checked_numbers,
@@ -26,6 +28,9 @@ def convolution(node: OnnxNode, build: Builder, data: Expr, weight: Expr) -> Exp
     """The convolution that the attributes of a node describe, without a bias."""
     rank = spatial_rank(rank_of(data))
     kernel = _kernel_shape(node, weight, rank)
+    node = replace(node, inputs=(data, *node.inputs[1:]))
+    node = with_same_padding(node, build, kernel, build.like(0, data))
+    data = node.input(0)
     windows = windows_of(node, shape_of(data)[2:], kernel)
     groups = _checked_groups(node, shape_of(data)[1], static_shape(weight))
     return build.call(
@@ -116,18 +121,21 @@ def _transposed_padding(
         return explicit, extra
     if mode not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
         raise ModelError(f"attribute auto_pad has the unknown value {mode!r}.")
-    sizes = [static_dim(dim) for dim in shape_of(data)[2:]]
-    same = tuple(size * step for size, step in zip(sizes, strides, strict=True))
-    wanted = checked_numbers(node.integers("output_shape", same)[-rank:], rank, "output_shape", 1)
     before, after, added = [], [], []
-    for axis, size in enumerate(sizes):
+    for axis, step in enumerate(strides):
         span = (kernel[axis] - 1) * dilations[axis] + 1
-        total = strides[axis] * (size - 1) + extra[axis] + span - wanted[axis]
+        total = extra[axis] + span - step  # all but a step for each element
+        if node.has("output_shape"):
+            total += step * static_dim(shape_of(data)[axis + 2]) - _wanted_sizes(node, rank)[axis]
         small, large = max(0, total) // 2, (max(0, total) + 1) // 2
         before.append(small if mode == "SAME_UPPER" else large)
         after.append(large if mode == "SAME_UPPER" else small)
         added.append(extra[axis] + max(0, -total))
     return (*before, *after), tuple(added)
+
+
+def _wanted_sizes(node: OnnxNode, rank: int) -> tuple[int, ...]:
+    return checked_numbers(node.integers("output_shape")[-rank:], rank, "output_shape", 1)
 
 
 def centred(build: Builder, data: Expr, zero_point: Expr | None, axis: int) -> Expr:

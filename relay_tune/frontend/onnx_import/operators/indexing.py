@@ -20,7 +20,7 @@ from relay_tune.frontend.onnx_import.build import (
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
-from relay_tune.frontend.onnx_import.operators.open_slice import open_slice
+from relay_tune.frontend.onnx_import.operators.open_slice import open_slice, slice_along
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.symbolic import vector_dims
 from relay_tune.ir.dim import Dim
@@ -44,6 +44,9 @@ def translate_slice(node: OnnxNode, build: Builder) -> Expr:
 
 def _slice_by_vectors(node: OnnxNode, build: Builder, data: Expr) -> Expr:
     """A slice whose bounds are vectors, which only a run may know."""
+    if (axes_of_run := node.optional(3)) is not None and not is_known(axes_of_run):
+        bounds_of_run = (node.input(1), node.input(2), node.optional(4))
+        return slice_along(build, data, bounds_of_run, axes_of_run)
     starts, ends = (
         vector_dims(build, node.input(index), f"the input {name}")
         for index, name in ((1, "starts"), (2, "ends"))

@@ -14,7 +14,6 @@ from relay_tune.frontend.onnx_import.build import (
     rank_of,
     shape_of,
     static_dim,
-    static_shape,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.activation import scaled, shifted
@@ -185,7 +184,7 @@ def translate_group_normalization(node: OnnxNode, build: Builder) -> Expr:
     stash = dtype_of(data)
     if node.opset >= 21:
         stash = dtype_name(node.integer("stash_type", 1), "the intermediate result")
-    sizes = static_shape(data)[2:]
+    sizes = shape_of(data)[2:]
     cut = reshape_to(
         build, cast_to(build, data, stash), (shape_of(data)[0], groups, channels // groups, *sizes)
     )

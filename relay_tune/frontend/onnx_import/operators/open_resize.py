@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from relay_tune.errors import FIX_SIZES, ModelError, UnsupportedOperatorError
+from relay_tune.errors import ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import Builder, dtype_of, rank_of
 from relay_tune.frontend.onnx_import.open_sizes import axis_size, numbers_below
 from relay_tune.frontend.onnx_import.operators.resize_taps import Sampling
@@ -27,7 +27,8 @@ class OpenTarget:
     """The new size of an axis: as a dimension, `?` where it is none, and as a number.
 
     `count` is an int64 scalar and `scale` a float64 one; `repeats` is the scale where that is a
-    whole number that the model states.
+    whole number that the model states. `region` is the part of the axis that is resized, where the
+    coordinates are those of tf_crop_and_resize.
     """
 
     axis: int
@@ -35,6 +36,7 @@ class OpenTarget:
     count: Expr
     scale: Expr
     repeats: int | None = None
+    region: tuple[float, float] = (0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +60,7 @@ class _Arithmetic:
 
 
 def resized_open(build: Builder, data: Expr, target: OpenTarget, sampling: Sampling) -> Expr:
-    """`data` with another size along one axis.
-
-    Raises UnsupportedOperatorError for antialiasing and regions of interest, whose number of taps
-    depends on the sizes.
-    """
-    if sampling.antialias or sampling.coordinates == "tf_crop_and_resize":
-        raise UnsupportedOperatorError(
-            "antialiasing and regions of interest are supported for known sizes only.",
-            remedy=FIX_SIZES,
-        )
+    """`data` with another size along one axis."""
     kind = (sampling.coordinates, sampling.rounding)
     if sampling.mode == "nearest" and target.repeats is not None and kind in _REPEATS:
         return build.call("repeat", data, repeats=target.repeats, axis=target.axis)
@@ -77,10 +70,25 @@ def resized_open(build: Builder, data: Expr, target: OpenTarget, sampling: Sampl
     coordinates = _coordinates(build, target, sampling.coordinates, length)
     if sampling.mode == "nearest":
         positions = number.limited(_nearest(number, coordinates, sampling.rounding), last)
-        return build.call(
-            "take", data, build.call("cast", positions, dtype="int64"), axis=target.axis
-        )
-    return _weighted_sum(build, data, target.axis, coordinates, sampling, last)
+        positions = build.call("cast", positions, dtype="int64")
+        result = build.call("take", data, positions, axis=target.axis)
+    elif sampling.antialias:
+        result = _antialiased(build, data, target, coordinates, sampling, last)
+    else:
+        result = _weighted_sum(build, data, target.axis, coordinates, sampling, last)
+    if sampling.coordinates != "tf_crop_and_resize":
+        return result
+    is_outside = build.call(
+        "logical_or", number.of("less", coordinates, 0.0), number.of("greater", coordinates, last)
+    )
+    outside = _along(build, is_outside, data, target.axis)
+    return build.call("where", outside, build.like(sampling.extrapolation, data), result)
+
+
+def _along(build: Builder, vector: Expr, data: Expr, axis: int) -> Expr:
+    """A vector that is broadcast along an axis of `data`."""
+    behind = rank_of(data) - axis - 1
+    return build.call("expand_dims", vector, axis=1, num_newaxis=behind) if behind else vector
 
 
 def _coordinates(build: Builder, target: OpenTarget, mode: str, length: Expr) -> Expr:
@@ -115,8 +123,21 @@ def _coordinates(build: Builder, target: OpenTarget, mode: str, length: Expr) ->
             return number.of("divide", x, target.scale)
         case "tf_half_pixel_for_nn":
             return centred
+        case "tf_crop_and_resize":
+            return _cropped(number, target, x, size, number.of("subtract", length, 1.0))
         case _:
             raise ModelError(f"coordinate_transformation_mode has the unknown value {mode!r}.")
+
+
+def _cropped(number: _Arithmetic, target: OpenTarget, x: Expr, size: Expr, last: Expr) -> Expr:
+    """Places from the begin of the region to its end; its middle for a single one."""
+    start, end = target.region
+    steps = number.of("maximum", number.of("subtract", size, 1.0), 1.0)
+    along = number.of("divide", number.of("multiply", x, end - start), steps)
+    is_one = number.of("less_equal", size, 1.0)
+    middle = number.build.like(0.5 * (start + end), x)
+    share = number.build.call("where", is_one, middle, number.of("add", along, start))
+    return number.of("multiply", share, last)
 
 
 def _nearest(number: _Arithmetic, coordinates: Expr, rounding: str) -> Expr:
@@ -135,11 +156,7 @@ def _weighted_sum(
     build: Builder, data: Expr, axis: int, coordinates: Expr, sampling: Sampling, last: Expr
 ) -> Expr:
     """Neighbours on both sides times a kernel of their distances."""
-    radius = {"linear": 1, "cubic": 2}.get(sampling.mode)
-    if radius is None or not is_float(dtype_of(data)):
-        raise UnsupportedOperatorError(
-            f"resizing of {dtype_of(data)} by {sampling.mode!r} is not supported."
-        )
+    radius = _radius(data, sampling)
     number = _Arithmetic(build)
     base = number.of("subtract", number.unary("ceil", coordinates), 1.0)
     within = number.of("subtract", coordinates, base)
@@ -159,11 +176,57 @@ def _weighted_sum(
         weight = weight if total is None else number.of("divide", weight, total)
         taken = build.call("take", data, build.call("cast", position, dtype="int64"), axis=axis)
         column = build.call("cast", weight, dtype=dtype_of(data))
-        behind = rank_of(data) - axis - 1
-        if behind:
-            column = build.call("expand_dims", column, axis=1, num_newaxis=behind)
-        parts.append(build.call("multiply", taken, column))
+        parts.append(build.call("multiply", taken, _along(build, column, data, axis)))
     return _total(build, parts)
+
+
+def _radius(data: Expr, sampling: Sampling) -> int:
+    """How many neighbours on each side a kernel reaches."""
+    radius = {"linear": 1, "cubic": 2}.get(sampling.mode)
+    if radius is None or not is_float(dtype_of(data)):
+        raise UnsupportedOperatorError(
+            f"resizing of {dtype_of(data)} by {sampling.mode!r} is not supported."
+        )
+    return radius
+
+
+def _antialiased(
+    build: Builder,
+    data: Expr,
+    target: OpenTarget,
+    coordinates: Expr,
+    sampling: Sampling,
+    last: Expr,
+) -> Expr:
+    """Neighbours times a kernel that is wider the smaller the result: as many as a run tells.
+
+    The neighbours of all elements are a matrix: [elements of the result, neighbours].
+    """
+    radius, number = _radius(data, sampling), _Arithmetic(build)
+    spread = number.of("minimum", target.scale, 1.0)
+    reach = number.unary("floor", number.of("divide", build.like(-radius, spread), spread))
+    first = build.call("cast", number.of("add", reach, 1.0), dtype="int64")
+    end = build.call("subtract", build.constant(2, "int64"), first)
+    offsets = build.call("cast", range_at_run_time(build, first, end), dtype="float64")
+    base = number.of("subtract", number.unary("ceil", coordinates), 1.0)
+    within, base = (
+        build.call("expand_dims", each, axis=1)
+        for each in (number.of("subtract", coordinates, base), base)
+    )
+    distances = number.unary("abs", number.of("subtract", offsets, within))
+    weights = _kernel(build, number.of("multiply", distances, spread), radius, sampling.cubic)
+    positions = number.of("add", base, offsets)
+    clipped = number.limited(positions, last)
+    if sampling.exclude_outside:
+        is_inside = build.call("equal", positions, clipped)
+        weights = build.call("where", is_inside, weights, build.like(0.0, weights))
+    weights = number.of("divide", weights, build.call("sum", weights, axis=(1,), keepdims=True))
+    weights = build.call("cast", weights, dtype=dtype_of(data))
+    taken = build.call("take", data, build.call("cast", clipped, dtype="int64"), axis=target.axis)
+    behind = rank_of(data) - target.axis - 1
+    if behind:
+        weights = build.call("expand_dims", weights, axis=2, num_newaxis=behind)
+    return build.call("sum", build.call("multiply", taken, weights), axis=(target.axis + 1,))
 
 
 def _total(build: Builder, parts: list[Expr]) -> Expr:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from relay_tune.frontend.onnx_import.build import Builder, rank_of, shape_of
 from relay_tune.frontend.onnx_import.open_sizes import axis_size, size_value
+from relay_tune.frontend.onnx_import.run_time_axes import axis_matrix, int64_vector
 from relay_tune.frontend.onnx_import.symbolic_rules import (
     greatest,
     is_at_least_zero,
@@ -17,8 +18,8 @@ from relay_tune.frontend.onnx_import.symbolic_rules import (
 )
 from relay_tune.ir.dim import UNKNOWN, Dim
 from relay_tune.ir.dim_arithmetic import add, floor_divide, subtract
+from relay_tune.ir.dim_order import is_never_negative
 from relay_tune.ir.expr import Expr
-from relay_tune.tensor.size_order import is_never_negative
 
 OPEN_END = 2**31 - 1
 """A bound that is this large is the end of any axis."""
@@ -59,6 +60,27 @@ def open_slice(
         for axis, dim in enumerate(shape_of(data))
     ]
     return build.with_shape(build.call("dyn.strided_slice", data, *columns), shape)
+
+
+def slice_along(
+    build: Builder, data: Expr, vectors: tuple[Expr, Expr, Expr | None], axes: Expr
+) -> Expr:
+    """A slice by vectors of starts, ends and steps of axes that only a run knows.
+
+    Raises ModelError where the number of axes is not known.
+    """
+    rank = rank_of(data)
+    names_axis = axis_matrix(build, axes, rank)
+    selected = build.call("any", names_axis, axis=(0,))
+    columns = []
+    for vector, default in zip(vectors, (0, OPEN_END, 1), strict=True):
+        whole: Expr = build.filled((rank,), default, "int64")
+        if vector is not None:
+            column = build.call("expand_dims", int64_vector(build, vector), axis=1)
+            own = build.call("where", names_axis, column, build.constant(0, "int64"))
+            whole = build.call("where", selected, build.call("sum", own, axis=(0,)), whole)
+        columns.append(whole)
+    return build.call("dyn.strided_slice", data, *columns)
 
 
 def _for_all_axes(

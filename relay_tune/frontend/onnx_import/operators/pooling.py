@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,12 +19,22 @@ from relay_tune.frontend.onnx_import.build import (
     static_shape,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.open_sizes import axis_size
 from relay_tune.frontend.onnx_import.operators.activation import scaled
+from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
+from relay_tune.frontend.onnx_import.operators.same_padding import with_same_padding
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.operators.wide import in_wide
 from relay_tune.frontend.onnx_import.operators.window_elements import max_pool_with_indices
-from relay_tune.frontend.onnx_import.operators.windows import Windows, spatial_rank, windows_of
+from relay_tune.frontend.onnx_import.operators.windows import (
+    Windows,
+    spatial_rank,
+    windows_of,
+)
+from relay_tune.frontend.onnx_import.types import lowest_value
 from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim_arithmetic import add
+from relay_tune.ir.dim_order import is_never_negative
 from relay_tune.ir.expr import Expr
 
 _AVERAGES_STOP_AT_THE_PADDING = 19
@@ -31,9 +42,21 @@ _AVERAGES_STOP_AT_THE_PADDING = 19
 where it is no rounding up that makes a window reach beyond."""
 
 
-def _windows(node: OnnxNode, data: Expr) -> Windows:
+def _is_open(data: Expr) -> bool:
+    """Whether only a run knows some of the spatial sizes."""
+    return not all(isinstance(dim, int) for dim in shape_of(data)[2:])
+
+
+def _windows(node: OnnxNode, data: Expr, overhangs: bool = False) -> Windows:
+    """The windows of a pool.
+
+    Those that are not full reach into an overhang where all sizes are known, or where it is asked
+    for; elsewhere Relay's pools count them.
+    """
     spatial_rank(rank_of(data))
-    windows = windows_of(node, shape_of(data)[2:], node.integers("kernel_shape"), partial=True)
+    sizes, kernel = shape_of(data)[2:], node.integers("kernel_shape")
+    overhangs = overhangs or not _is_open(data)
+    windows = windows_of(node, sizes, kernel, partial=True, overhangs=overhangs)
     for size, spread, *pads in zip(
         windows.size, windows.dilations, windows.before, windows.after, strict=True
     ):
@@ -69,25 +92,70 @@ def _count(windows: Windows, axis: int, dim: Dim) -> int:
     return -(-room // windows.strides[axis]) + 1 if room < 0 else room // windows.strides[axis] + 1
 
 
+def _rounds_up(node: OnnxNode, data: Expr) -> bool:
+    """Whether Relay's pool has to count windows that are not full."""
+    return node.flag("ceil_mode", 0) and _is_open(data)
+
+
 def translate_max_pool(node: OnnxNode, build: Builder) -> Expr | list[Expr | None]:
     """The maximum of each window, and where it stood if that is asked for."""
     if node.wants(1):
         return max_pool_with_indices(node, build)
-    return _pool(build, "max", node.input(0), _windows(node, node.input(0)))
+    lowest = build.like(lowest_value(dtype_of(node.input(0))), node.input(0))
+    node = with_same_padding(node, build, node.integers("kernel_shape"), lowest)
+    data = node.input(0)
+    windows = _windows(node, data)
+    return _pool(build, "max", data, windows, ceil_mode=_rounds_up(node, data))
 
 
 def translate_average_pool(node: OnnxNode, build: Builder) -> Expr:
     """The average of each window, with or without the padding in it."""
+    kernel, data = node.integers("kernel_shape"), node.input(0)
+    zero = build.like(0, data)
+    padded = with_same_padding(node, build, kernel, zero)
+    averages = _average(padded, build)
+    if padded is node or node.flag("count_include_pad", 0):
+        return averages
+    ones = replace(node, inputs=(build.call("ones_like", data),))
+    counted = _average(with_same_padding(ones, build, kernel, zero), build)
+    return build.call("divide", averages, counted)
+
+
+def _average(node: OnnxNode, build: Builder) -> Expr:
     data = node.input(0)
     windows = _windows(node, data)
-    if not node.flag("count_include_pad", 0):
-        return _pool(build, "avg", data, windows, count_include_pad=False)
-    result = _pool(build, "avg", data, windows, count_include_pad=True)
+    included, rounds_up = node.flag("count_include_pad", 0), _rounds_up(node, data)
+    result = _pool(build, "avg", data, windows, count_include_pad=included, ceil_mode=rounds_up)
+    if not included:
+        return result
     counts_all = node.opset < _AVERAGES_STOP_AT_THE_PADDING and not node.flag("ceil_mode", 0)
-    if counts_all or not any(windows.overhang):
+    if counts_all:
+        return _over_full_windows(build, result, data, windows)
+    if not any(windows.overhang):
         return result
     factor = _overhang_factor(windows, [static_dim(dim) for dim in shape_of(data)[2:]])
     return build.call("multiply", result, build.constant(factor, dtype_of(data)))
+
+
+def _over_full_windows(build: Builder, averages: Expr, data: Expr, windows: Windows) -> Expr:
+    """Averages over what of a window is in the padded data, as averages over all of the window.
+
+    They differ where the only window of an axis is larger than the axis, which only a run knows.
+    """
+    for axis, dim in enumerate(shape_of(data)[2:]):
+        span = (windows.size[axis] - 1) * windows.dilations[axis] + 1
+        pads = windows.before[axis] + windows.after[axis] + windows.overhang[axis]
+        if is_never_negative(add(dim, pads - span)):
+            continue
+        end = build.call("add", axis_size(build, data, axis + 2), build.constant(pads, "int64"))
+        spread = build.constant(windows.dilations[axis], "int64")
+        last = build.call("subtract", end, build.constant(1, "int64"))
+        inside = build.call("add", build.call("floor_divide", last, spread), build.constant(1))
+        full = build.constant(windows.size[axis], "int64")
+        inside = cast_to(build, build.call("minimum", inside, full), dtype_of(data))
+        averages = build.call("multiply", averages, inside)
+        averages = build.call("divide", averages, build.like(windows.size[axis], data))
+    return averages
 
 
 def _overhang_factor(windows: Windows, sizes: Sequence[int]) -> np.ndarray:
@@ -110,11 +178,15 @@ def _overhang_factor(windows: Windows, sizes: Sequence[int]) -> np.ndarray:
 
 def translate_lp_pool(node: OnnxNode, build: Builder) -> Expr:
     """The p-norm of each window."""
+    node = with_same_padding(
+        node, build, node.integers("kernel_shape"), build.like(0, node.input(0))
+    )
     data = node.input(0)
-    windows = _windows(node, data)
+    windows = _windows(node, data, overhangs=node.flag("ceil_mode", 0))
     order = _order(node)
     powers = powers_of(build, data, order)
     average = _pool(build, "avg", powers, windows, count_include_pad=True)
+    average = _over_full_windows(build, average, data, windows)
     total = scaled(build, average, math.prod(windows.size))
     return root_of(build, total, order)
 

@@ -18,7 +18,15 @@ from relay_tune.frontend.onnx_import.build import (
 )
 from relay_tune.frontend.onnx_import.collected_rounds import collected_rounds
 from relay_tune.frontend.onnx_import.node import OnnxNode
-from relay_tune.frontend.onnx_import.open_sizes import filled_to_sizes, size_value
+from relay_tune.frontend.onnx_import.open_sizes import (
+    Size,
+    are_known,
+    dims_of,
+    filled_to_sizes,
+    known_size,
+    reshape_to_sizes,
+    size_value,
+)
 from relay_tune.frontend.onnx_import.operators.recurrent_cells import (
     CELLS,
     Cell,
@@ -27,7 +35,6 @@ from relay_tune.frontend.onnx_import.operators.recurrent_cells import (
 )
 from relay_tune.frontend.onnx_import.operators.reshape import reshape_to
 from relay_tune.frontend.onnx_import.operators.translator import Translator
-from relay_tune.ir.dim import Dim
 from relay_tune.ir.expr import Constant, Expr
 
 MAXIMUM_STEPS = 2048
@@ -40,8 +47,8 @@ class _Sequence:
     """The input as [time, batch, features], and how long each row of the batch is."""
 
     data: Expr
-    steps: Dim
-    batch: Dim
+    steps: Size
+    batch: Size
     lengths: Expr | None
     batch_first: bool
 
@@ -79,11 +86,11 @@ def _sequence(node: OnnxNode, build: Builder, batch_first: bool) -> _Sequence:
         raise ModelError(f"expects 3 dimensions, but the input has {rank_of(data)}.")
     if batch_first:
         data = build.call("transpose", data, axes=(1, 0, 2))
-    steps, batch = shape_of(data)[:2]
-    if steps == 0:
+    steps, batch = known_size(build, data, 0), known_size(build, data, 1)
+    if isinstance(steps, int) and steps == 0:
         raise UnsupportedOperatorError("a sequence of 0 steps is not supported.")
     lengths = node.optional(4)
-    if isinstance(lengths, Constant) and np.all(lengths.data == steps):
+    if isinstance(steps, int) and isinstance(lengths, Constant) and np.all(lengths.data == steps):
         lengths = None
     return _Sequence(data, steps, batch, lengths, batch_first)
 
@@ -136,7 +143,7 @@ def _run(
     """The outputs of all steps, in the order of time, and the last state."""
     step = CELLS[len(state), cell.gates]
     projected = _projected(build, cell, sequence)
-    batch = static_dim(sequence.batch)
+    (batch,) = (static_dim(dim) for dim in dims_of([sequence.batch]))
     rows: list[Expr] = []
     times = range(sequence.few)
     for time in reversed(times) if backwards else times:
@@ -157,19 +164,22 @@ def _run_as_function(
     step = CELLS[len(state), cell.gates]
     width = cell.gates * cell.hidden
     shape = (sequence.steps, sequence.batch, width)
-    projected = reshape_to(build, _projected(build, cell, sequence), shape)
+    flat = _projected(build, cell, sequence)
+    is_named = are_known(dims := dims_of(shape))
+    reshaped = reshape_to(build, flat, dims) if is_named else reshape_to_sizes(build, flat, shape)
     last = build.call("subtract", size_value(build, sequence.steps), build.constant(1, "int64"))
 
     def one(number: Expr, values: Sequence[Expr]) -> tuple[Sequence[Expr], Sequence[Expr]]:
         time = build.call("subtract", last, number) if backwards else number
-        now = build.call("take", projected, time, axis=0)
+        now = build.call("take", reshaped, time, axis=0)
         new = step(cell, now, tuple(values))
         row, after = _masked(build, sequence, time, new, tuple(values))
         return after, [row]
 
     after, (rows,) = collected_rounds(build, size_value(build, sequence.steps), state, one)
     rows = build.call("reverse", rows, axis=0) if backwards else rows
-    return [build.with_shape(rows, (sequence.steps, sequence.batch, cell.hidden))], tuple(after)
+    dims = dims_of((sequence.steps, sequence.batch, cell.hidden))
+    return [build.with_shape(rows, dims)], tuple(after)
 
 
 def _projected(build: Builder, cell: Cell, sequence: _Sequence) -> Expr:

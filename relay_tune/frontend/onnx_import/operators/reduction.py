@@ -19,6 +19,7 @@ from relay_tune.frontend.onnx_import.build import (
     static_shape,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.open_sizes import positions
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.reshape import flatten_to_matrix, reshape_like_source
 from relay_tune.frontend.onnx_import.operators.translator import Translator
@@ -262,11 +263,10 @@ def _softmax(build: Builder, data: Expr, axis: int) -> Expr:
 
 def _hardmax(build: Builder, data: Expr, axis: int) -> Expr:
     """1 at the first largest element along the axis, 0 elsewhere."""
-    size = static_shape(data)[axis]
     found = build.call("argmax", data, axis=(axis,), keepdims=True)
-    places: Expr = build.constant(np.arange(size), "int64")
-    column = (size,) + (1,) * (rank_of(data) - axis - 1)
-    places = build.call("reshape", places, newshape=column)
+    places, behind = positions(build, data, axis), rank_of(data) - axis - 1
+    if behind:
+        places = build.call("expand_dims", places, axis=1, num_newaxis=behind)
     return cast_to(
         build, build.call("equal", cast_to(build, found, "int64"), places), dtype_of(data)
     )

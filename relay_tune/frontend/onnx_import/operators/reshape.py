@@ -7,9 +7,25 @@ from collections.abc import Sequence
 
 from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.build import Builder, shape_of, tensor_type
-from relay_tune.frontend.onnx_import.open_sizes import are_known, reshape_to_sizes, size_vector
-from relay_tune.ir.dim import UNKNOWN, Dim, Polynomial, Quotient, Symbol
-from relay_tune.ir.dim_arithmetic import exact_quotient, multiply, product
+from relay_tune.frontend.onnx_import.open_sizes import (
+    Size,
+    are_known,
+    axis_size,
+    known_size,
+    reshape_to_sizes,
+    size_product,
+    size_vector,
+)
+from relay_tune.ir.dim import (
+    UNKNOWN,
+    Dim,
+    Polynomial,
+    PositivePart,
+    Quotient,
+    Symbol,
+    UnknownDim,
+)
+from relay_tune.ir.dim_arithmetic import exact_quotient, multiply, positive_part, product
 from relay_tune.ir.expr import Expr
 from relay_tune.typing.relations.reshape_codes import reshaped
 
@@ -70,13 +86,21 @@ def _reshape_by_values(build: Builder, data: Expr, target: Sequence[Dim]) -> Exp
         if rest is None:
             return _reshape_with_open_rest(build, data, target)
         target = [rest if dim == INFER else dim for dim in target]
-    return reshape_to_sizes(build, data, target)
+    return reshape_to_sizes(build, data, _copied(build, data, target))
 
 
 def _reshape_with_open_rest(build: Builder, data: Expr, target: Sequence[Dim]) -> Expr:
-    vector = size_vector(build, target)
+    vector = size_vector(build, _copied(build, data, target))
     found = build.call("dyn.reshape", data, vector, allowzero=True)
     return build.with_shape(found, [UNKNOWN if dim == INFER else dim for dim in target])
+
+
+def _copied(build: Builder, data: Expr, target: Sequence[Dim]) -> list[Size]:
+    """The sizes of a target in which `?` is the size of the data at the same place."""
+    return [
+        axis_size(build, data, axis) if isinstance(dim, UnknownDim) else dim
+        for axis, dim in enumerate(target)
+    ]
 
 
 def _rest(source: Sequence[Dim], target: Sequence[Dim]) -> Dim | None:
@@ -96,8 +120,12 @@ def _numerators(dim: Dim) -> Dim:
     if not isinstance(dim, Polynomial) or len(dim.terms) != 1:
         return dim
     ((atoms, factor),) = dim.terms
-    numerators = [each if isinstance(each, Symbol) else each.numerator for each in atoms]
+    numerators = [each.numerator if isinstance(each, Quotient) else _dim(each) for each in atoms]
     return multiply(product(numerators), factor)
+
+
+def _dim(atom: Symbol | PositivePart) -> Dim:
+    return atom if isinstance(atom, Symbol) else positive_part(atom.value)
 
 
 def _divisors(dim: Dim) -> int:
@@ -127,7 +155,9 @@ def flatten_to_matrix(build: Builder, data: Expr, axis: int) -> Expr:
         return build.call("reshape", data, newshape=(INFER, columns))
     if rows is not None and rows > 0:
         return build.call("reshape", data, newshape=(rows, INFER))
-    return reshape_to_sizes(build, data, (product(shape[:axis]), product(shape[axis:])))
+    sizes = [known_size(build, data, place) for place in range(len(shape))]
+    parts = (size_product(build, sizes[:axis]), size_product(build, sizes[axis:]))
+    return reshape_to_sizes(build, data, parts)
 
 
 def reshape_like_source(build: Builder, data: Expr, source: Expr) -> Expr:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from relay_tune.errors import FIX_SIZES, ModelError, UnsupportedOperatorError
+from relay_tune.errors import ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import (
     Builder,
     check_size,
@@ -27,6 +27,8 @@ from relay_tune.frontend.onnx_import.build import (
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.open_resize import OpenTarget, resized_open
 from relay_tune.frontend.onnx_import.operators.open_resize_targets import (
+    WHOLE,
+    targets_of_one_scale,
     targets_of_scales,
     targets_of_sizes,
 )
@@ -76,7 +78,8 @@ def translate_upsample(node: OnnxNode, build: Builder) -> Expr:
     sampling = Sampling(mode, "asymmetric", "floor", -0.75, False, False, 0.0)
     if not scales or not all(isinstance(dim, int) for dim in shape_of(data)):
         given = scales or node.input(1)
-        for target in targets_of_scales(build, data, tuple(range(rank_of(data))), given):
+        axes = tuple(range(rank_of(data)))
+        for target in targets_of_scales(build, data, axes, given, [WHOLE] * len(axes)):
             data = resized_open(build, data, target, sampling)
         return data
     for axis, scale in enumerate(scales):
@@ -114,13 +117,22 @@ def _is_fixed(node: OnnxNode, data: Expr) -> bool:
 
 def _open_targets(node: OnnxNode, build: Builder, data: Expr) -> Iterator[OpenTarget]:
     axes, (scales, sizes) = _axes(node, data), _scales_and_sizes(node)
+    regions = _regions(node, len(axes), _sampling(node)) if node.opset >= 11 else []
+    regions = regions or [WHOLE] * len(axes)
     if sizes is None:
-        return targets_of_scales(build, data, axes, [] if scales is None else scales)
-    if node.text("keep_aspect_ratio_policy", "stretch") != "stretch":
-        raise UnsupportedOperatorError(
-            "keeping the aspect ratio is supported for known sizes only.", remedy=FIX_SIZES
-        )
-    return targets_of_sizes(build, data, axes, sizes)
+        return targets_of_scales(build, data, axes, [] if scales is None else scales, regions)
+    policy = _policy(node)
+    if policy == "stretch":
+        return targets_of_sizes(build, data, axes, sizes, regions)
+    choose = "minimum" if policy == "not_larger" else "maximum"
+    return targets_of_one_scale(build, data, axes, sizes, choose)
+
+
+def _policy(node: OnnxNode) -> str:
+    policy = node.text("keep_aspect_ratio_policy", "stretch")
+    if policy not in _POLICIES:
+        raise ModelError(f"keep_aspect_ratio_policy has the unknown value {policy!r}.")
+    return policy
 
 
 def _sampling(node: OnnxNode) -> Sampling:
@@ -206,9 +218,7 @@ def _sized_targets(
     regions: Sequence[tuple[float, float]],
 ) -> list[_Target]:
     _check_count(sizes, axes)
-    policy = node.text("keep_aspect_ratio_policy", "stretch")
-    if policy not in _POLICIES:
-        raise ModelError(f"keep_aspect_ratio_policy has the unknown value {policy!r}.")
+    policy = _policy(node)
     lengths = [static_dim(shape_of(data)[axis]) for axis in axes]
     if any(size < 0 for size in sizes) or 0 in lengths:
         raise ModelError(f"the sizes {tuple(sizes)} cannot be made of {tuple(lengths)}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -18,8 +18,14 @@ from relay_tune.frontend.onnx_import.build import (
     static_dim,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.open_sizes import axis_size, positions
+from relay_tune.frontend.onnx_import.operators.activation import shifted
 from relay_tune.frontend.onnx_import.operators.mel import translate_mel_weight_matrix
+from relay_tune.frontend.onnx_import.operators.open_pad import Width, padded_axis
 from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time
+from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim_arithmetic import subtract
 from relay_tune.ir.expr import Expr
 
 MAXIMUM_LENGTH = 4096
@@ -36,12 +42,18 @@ def translate_dft(node: OnnxNode, build: Builder) -> Expr:
     if inverse:
         raise UnsupportedOperatorError("an inverse transform of a whole spectrum is not supported.")
     length = _length(node, data, axis)
-    data = _resized(build, data, axis, length)
+    if isinstance(length, int):
+        data = _resized(build, data, axis, length)
     order = (*(place for place in range(rank - 1) if place != axis), axis, rank - 1)
     back = tuple(int(place) for place in np.argsort(order))
     moved = build.call("transpose", data, axes=order)
     real, imaginary = _parts(build, moved)
-    spectrum = _spectrum(build, real, imaginary, _turned(length, onesided))
+    tables: Sequence[Expr]
+    if isinstance(length, int):
+        tables = [build.constant(each, dtype_of(real)) for each in _turned(length, onesided)]
+    else:
+        tables = _open_turned(build, moved, dtype_of(real), onesided)
+    spectrum = _spectrum(build, real, imaginary, tables)
     return build.call("transpose", spectrum, axes=back)
 
 
@@ -83,12 +95,12 @@ def _transformed_axis(node: OnnxNode, rank: int) -> int:
     return place
 
 
-def _length(node: OnnxNode, data: Expr, axis: int) -> int:
-    given = node.optional(1)
-    length = static_dim(shape_of(data)[axis])
+def _length(node: OnnxNode, data: Expr, axis: int) -> Dim:
+    """How many elements are transformed; that of the axis where only a run knows it."""
+    given, length = node.optional(1), shape_of(data)[axis]
     if given is not None:
         length = known_integer(given, "the input dft_length")
-    return _checked_length(length)
+    return _checked_length(length) if isinstance(length, int) else length
 
 
 def _checked_length(length: int) -> int:
@@ -101,7 +113,12 @@ def _checked_length(length: int) -> int:
 
 def _resized(build: Builder, data: Expr, axis: int, length: int) -> Expr:
     """`data` cut or filled with zeros to `length` elements along the axis."""
-    size = static_dim(shape_of(data)[axis])
+    size = shape_of(data)[axis]
+    if not isinstance(size, int):
+        zero, width = build.constant(0, "int64"), subtract(length, size)
+        number = build.call("subtract", build.constant(length), axis_size(build, data, axis))
+        widths_: tuple[Width, Width] = ((0, zero), (width, number))
+        return padded_axis(build, data, axis, widths_, "constant", build.like(0, data))
     if size > length:
         return build.call(
             "strided_slice", data, begin=(0,), end=(length,), strides=(1,), axes=(axis,)
@@ -130,10 +147,10 @@ def _spectrum(
     build: Builder,
     real: Expr,
     imaginary: Expr | None,
-    tables: tuple[np.ndarray, np.ndarray],
+    tables: Sequence[Expr],
 ) -> Expr:
     """Sums of x[n] times the complex numbers [n, k] of two tables, as [..., k, 2]."""
-    cosine, sine = (build.constant(table, dtype_of(real)) for table in tables)
+    cosine, sine = tables
     new_real = build.call("nn.matmul", real, cosine)
     new_imaginary = build.call("nn.matmul", real, sine)
     if imaginary is not None:
@@ -150,13 +167,31 @@ def _turned(length: int, onesided: bool) -> tuple[np.ndarray, np.ndarray]:
     return np.cos(angle), -np.sin(angle)
 
 
+def _open_turned(build: Builder, data: Expr, dtype: str, onesided: bool) -> list[Expr]:
+    """The tables of `_turned` for the last axis but one of data, whose size only a run knows."""
+    axis = rank_of(data) - 2
+    length = axis_size(build, data, axis)
+    n = positions(build, data, axis)
+    k = n
+    if onesided:
+        half = build.call("floor_divide", length, build.constant(2))
+        k = range_at_run_time(build, build.constant(0), shifted(build, half, 1))
+    turns = build.call("multiply", build.call("expand_dims", n, axis=1), k)
+    turns = build.call("cast", build.call("floor_mod", turns, length), dtype="float64")
+    share = build.call("divide", turns, build.call("cast", length, dtype="float64"))
+    angle = build.call("multiply", share, build.constant(-2 * np.pi, "float64"))
+    return [build.call("cast", build.call(name, angle), dtype=dtype) for name in ("cos", "sin")]
+
+
 def translate_stft(node: OnnxNode, build: Builder) -> Expr:
     """The spectra of frames of a signal [batch, length, 1 or 2], as [batch, frames, k, 2].
 
     One convolution: its filters are cosines and sines under the window, its stride is the step from
-    frame to frame.
+    frame to frame. Real signals may come without the last axis, as exporters write them.
     """
     signal = node.input(0)
+    if rank_of(signal) == 2:
+        signal = build.call("expand_dims", signal, axis=2)
     if rank_of(signal) != 3 or shape_of(signal)[2] not in (1, 2):
         raise ModelError("the signal must be [batch, length, 1 or 2].")
     step = known_integer(node.input(1), "the input frame_step")

@@ -31,7 +31,7 @@ from relay_tune.frontend.onnx_import.operators.windows import (
     spatial_rank,
     windows_of,
 )
-from relay_tune.frontend.onnx_import.types import integer_range, is_float
+from relay_tune.frontend.onnx_import.types import lowest_value
 from relay_tune.ir.expr import Expr
 
 
@@ -72,8 +72,8 @@ def max_pool_with_indices(node: OnnxNode, build: Builder) -> list[Expr | None]:
     flat = build.call("reshape", data, newshape=(0, 0, -1))
     sources = build.constant(np.ravel_multi_index(clipped, sizes))
     elements = build.call("take", flat, sources, axis=2)
-    lowest = -np.inf if is_float(dtype_of(data)) else integer_range(dtype_of(data))[0]
-    elements = build.call("where", build.constant(inside), elements, build.like(lowest, data))
+    lowest = build.like(lowest_value(dtype_of(data)), data)
+    elements = build.call("where", build.constant(inside), elements, lowest)
     chosen = cast_to(build, build.call("argmax", elements, axis=(3,)), "int64")
     values = build.call("max", elements, axis=(3,))
     names = np.ravel_multi_index(clipped, sizes)

@@ -45,12 +45,17 @@ def spatial_rank(rank: int) -> int:
 
 
 def windows_of(
-    node: OnnxNode, sizes: Sequence[Dim], kernel: Sequence[int], partial: bool = False
+    node: OnnxNode,
+    sizes: Sequence[Dim],
+    kernel: Sequence[int],
+    partial: bool = False,
+    overhangs: bool = True,
 ) -> Windows:
     """The windows of a node over data of spatial `sizes`; raises ModelError if they do not fit.
 
     `partial`: one window may be larger than the padded axis, by less than a step. (The number of
-    windows is a quotient plus 1; onnxruntime rounds the quotient of pools towards zero.)
+    windows is a quotient plus 1; onnxruntime rounds the quotient of pools towards zero.) Without
+    `overhangs`, nothing is added behind the padding for windows that are not full.
     """
     rank = len(sizes)
     kernel = checked_numbers(kernel, rank, "kernel_shape", 1)
@@ -65,13 +70,13 @@ def windows_of(
         step, span = strides[axis], spans[axis]
         pads = (explicit[axis], explicit[axis + rank])
         if mode in ("SAME_UPPER", "SAME_LOWER"):
-            pads = same_pads(static_dim(dim), step, span, mode)
+            pads = same_pads(_same_size(dim, step, span), step, span, mode)
         elif mode not in ("NOTSET", "VALID"):
             raise ModelError(f"attribute auto_pad has the unknown value {mode!r}.")
         before.append(pads[0])
         after.append(pads[1])
         is_wider = partial and isinstance(dim, int) and dim + sum(pads) < span
-        rounds_up = ceil_mode or is_wider
+        rounds_up = overhangs and (ceil_mode or is_wider)
         overhang.append(_overhang(dim, step, span, pads) if rounds_up else 0)
     return Windows(kernel, strides, dilations, tuple(before), tuple(after), tuple(overhang))
 
@@ -97,6 +102,11 @@ def same_pads(size: int, step: int, span: int, mode: str) -> tuple[int, int]:
     total = max(0, (-(-size // step) - 1) * step + span - size)
     small, large = total // 2, total - total // 2
     return (small, large) if mode == "SAME_UPPER" else (large, small)
+
+
+def _same_size(dim: Dim, step: int, span: int) -> int:
+    """A size that is padded as `dim` is: any, where the padding is the same for all."""
+    return 1 if step == 1 or span == 1 else static_dim(dim)
 
 
 def _overhang(size: Dim, step: int, span: int, pads: tuple[int, int]) -> int:

@@ -1,8 +1,12 @@
 """Which of two sizes is larger, for all values that their symbols can have.
 
-A symbol is a size of at least one. A polynomial whose coefficients are all positive after `n` was
-replaced by `1 + n` is positive; where it contains `n // d`, the same is tried with `n` replaced by
-`d * (n // d) + r`, with r in 0 .. d - 1.
+A symbol is a size of at least one, or more where it says so. A polynomial whose coefficients are
+all positive after `n` was replaced by `1 + n` is positive; where it contains `n // d`, the same is
+tried with `n` replaced by `d * (n // d) + r`, with r in 0 .. d - 1. What contains `max(p, 0)` is
+decided with 0 and with p in its place: where it grows with the maximum, one of both is enough.
+
+Loops over an axis of size zero run never, so what is decided for sizes of at least one does no harm
+there.
 """
 
 from __future__ import annotations
@@ -10,18 +14,38 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from relay_tune.ir.dim import Atom, Dim, Polynomial, Quotient, Symbol
+from relay_tune.ir.dim import Atom, Dim, Polynomial, PositivePart, Quotient, Symbol
 from relay_tune.ir.dim_arithmetic import add, multiply, subtract
-
-LEAST_SIZE = 1
-"""No symbol is smaller. Loops over an axis of size zero run never, so what is decided under this
-assumption does no harm there."""
 
 
 @lru_cache(maxsize=4096)
 def is_never_negative(dim: Dim) -> bool:
     """Whether a dimension is at least zero for all values of its symbols."""
-    return any(has_positive_terms(form) for form in _forms(dim))
+    part = next((atom for atom in _atoms(dim) if isinstance(atom, PositivePart)), None)
+    if part is None:
+        return any(has_positive_terms(form) for form in _forms(dim))
+    without, within = (_with_atom(dim, part, value) for value in (0, part.value))
+    if _grows_with(dim, part):
+        return is_never_negative(without) or is_never_negative(within)
+    return is_never_negative(without) and is_never_negative(within)
+
+
+def _with_atom(dim: Dim, replaced: Atom, value: Dim) -> Dim:
+    """`dim` with another value in the place of an atom of its products."""
+    assert isinstance(dim, Polynomial)  # a symbol has no parts
+    total: Dim = 0
+    for product, factor in dim.terms:
+        term: Dim = factor
+        for atom in product:
+            term = multiply(term, value if atom == replaced else Polynomial((((atom,), 1),)))
+        total = add(total, term)
+    return total
+
+
+def _grows_with(dim: Dim, part: PositivePart) -> bool:
+    """Whether all products with an atom have positive factors."""
+    assert isinstance(dim, Polynomial)  # a symbol has no parts
+    return all(factor > 0 for product, factor in dim.terms if part in product)
 
 
 def _forms(dim: Dim) -> Iterator[Dim]:
@@ -56,9 +80,9 @@ def _symbol_and_offset(numerator: Dim) -> tuple[Symbol | None, int]:
 
 
 def _replaced(dim: Dim, values: Mapping[Symbol, Dim]) -> Dim:
-    """`dim` with each symbol n as in `values` or 1 + n, and each quotient as a variable."""
+    """`dim` with each symbol n as in `values` or least + n, and each quotient as a variable."""
     if isinstance(dim, Symbol):
-        return values[dim] if dim in values else add(dim, LEAST_SIZE)
+        return values[dim] if dim in values else add(dim, dim.least)
     if not isinstance(dim, Polynomial):
         return dim
     total: Dim = 0
@@ -67,6 +91,8 @@ def _replaced(dim: Dim, values: Mapping[Symbol, Dim]) -> Dim:
         for atom in product:
             if isinstance(atom, Symbol):
                 term = multiply(term, _replaced(atom, values))
+            elif isinstance(atom, PositivePart):
+                term = multiply(term, Symbol(str(atom)))
             else:
                 term = multiply(term, _quotient_value(atom))
         total = add(total, term)

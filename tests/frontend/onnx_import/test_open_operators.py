@@ -1,0 +1,192 @@
+"""Operators whose sizes only a run knows, as files that others write have them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+from relay_tune.building.build import build
+from relay_tune.frontend.onnx_import.from_onnx import from_onnx
+from tests.frontend.onnx_import.conftest import onnxruntime_outputs
+
+RANDOM = np.random.default_rng(11)
+
+
+def floats(*shape: int) -> np.ndarray:
+    return RANDOM.standard_normal(shape).astype(np.float32)
+
+
+def ints(*values: int) -> np.ndarray:
+    return np.array(values, np.int64)
+
+
+def model_of(text: str, opset: int, weights: Mapping[str, Any]) -> onnx.ModelProto:
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]>\n{text}')
+    arrays = [numpy_helper.from_array(np.asarray(array), name) for name, array in weights.items()]
+    model.graph.initializer.extend(arrays)
+    return model
+
+
+LIMIT = {"least": np.float32(0)}
+ROWS = """ m = ReduceMax<axes=[1],keepdims=0>(x)
+  c = Greater(m, least)
+  k = Compress<axis=0>(x, c) """
+"""The rows of a matrix with a positive number: as many as there are, a size without a name."""
+
+CASES: dict[str, tuple[str, int, dict[str, Any], dict[str, tuple[Any, ...]]]] = {
+    "rows through an LSTM": (
+        "g (float[n, 3] x) => (float y) {"
+        + ROWS
+        + """
+          s = Unsqueeze(k, one)
+          y, h = LSTM<hidden_size=4>(s, w, r) }""",
+        17,
+        LIMIT | {"one": ints(1), "w": floats(1, 16, 3), "r": floats(1, 16, 4)},
+        {"x": (("n", 3),)},
+    ),
+    "a batch of rows through a GRU": (
+        "g (float[n, 3] x) => (float y) {"
+        + ROWS
+        + """
+          s = Unsqueeze(k, zero)
+          y, h = GRU<hidden_size=4, direction="reverse">(s, w, r) }""",
+        17,
+        LIMIT | {"zero": ints(0), "w": floats(1, 12, 3), "r": floats(1, 12, 4)},
+        {"x": (("n", 3),)},
+    ),
+    "two unnamed sizes flattened": (
+        "g (float[n, 3] x) => (float y) {"
+        + ROWS
+        + """
+          t = Transpose(k)
+          p = MatMul(k, t)
+          s = Unsqueeze(p, one)
+          y = Flatten<axis=2>(s) }""",
+        17,
+        LIMIT | {"one": ints(1)},
+        {"x": (("n", 3),)},
+    ),
+    "two unnamed sizes, copied by a reshape": (
+        "g (float[n, 3] x) => (float y) {"
+        + ROWS
+        + """
+          t = Transpose(k)
+          p = MatMul(k, t)
+          s = Reshape(p, shape)
+          y = Relu(s) }""",
+        17,
+        LIMIT | {"shape": ints(0, 1, -1)},
+        {"x": (("n", 3),)},
+    ),
+    "axes of a slice": (
+        "g (float[n, 3, m] x, int64[2] b, int64[2] e, int64[2] a) => (float y) "
+        "{ y = Slice(x, b, e, a) }",
+        17,
+        {},
+        {"x": (("n", 3, "m"),), "b": (ints(1, -2),), "e": (ints(3, 99),), "a": (ints(-1, 0),)},
+    ),
+    "cropping": (
+        """g (float[1, 2, h, w] x) => (float y) { y = Resize<mode="linear",
+          coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=1.5>
+          (x, region, , sizes) }""",
+        13,
+        {
+            "region": np.array([0, 0, 0.1, 0.2, 1, 1, 0.8, 1.1], np.float32),
+            "sizes": ints(1, 2, 7, 8),
+        },
+        {"x": ((1, 2, "n", "m"),)},
+    ),
+    "antialiasing": (
+        """g (float[1, 2, h, w] x) => (float y)
+          { y = Resize<mode="linear", antialias=1>(x, , , sizes) }""",
+        18,
+        {"sizes": ints(1, 2, 3, 20)},
+        {"x": ((1, 2, "n", "m"),)},
+    ),
+    "one scale for both axes": (
+        """g (float[1, 2, h, w] x) => (float y) { y = Resize<mode="linear",
+          keep_aspect_ratio_policy="not_larger", axes=[2, 3]>(x, , , sizes) }""",
+        18,
+        {"sizes": ints(9, 14)},
+        {"x": ((1, 2, "n", "m"),)},
+    ),
+    "a spectrum": (
+        "g (float[b, n, 1] x) => (float y) { y = DFT<onesided=1>(x) }",
+        17,
+        {},
+        {"x": ((2, "n", 1),)},
+    ),
+    "a spectrum of 8": (
+        "g (float[b, n, 1] x) => (float y) { y = DFT(x, eight) }",
+        17,
+        {"eight": np.int64(8)},
+        {"x": ((2, "n", 1),)},
+    ),
+    "a spectrogram without the axis of parts": (
+        "g (float[b, n] x) => (float y) { y = STFT(x, step, window) }",
+        17,
+        {"step": np.int64(2), "window": np.hanning(4).astype(np.float32)},
+        {"x": ((2, "long"),)},
+    ),
+    "groups of channels": (
+        "g (float[b, 4, h, w] x) => (float y) { y = GroupNormalization<num_groups=2>(x, s, t) }",
+        21,
+        {"s": floats(4), "t": floats(4)},
+        {"x": ((2, 4, "n", "m"),)},
+    ),
+    "the first largest": (
+        "g (float[b, n] x) => (float y) { y = Hardmax<axis=1>(x) }",
+        17,
+        {},
+        {"x": ((3, "n"),)},
+    ),
+    "regions": (
+        """g (float[b, 2, h, w] x, float[r, 4] boxes, int64[r] i) => (float y) { y = RoiAlign
+          <output_height=2, output_width=3, sampling_ratio=2>(x, boxes, i) }""",
+        17,
+        {},
+        {
+            "x": ((2, 2, "n", "long"),),
+            "boxes": (np.array([[0, 0, 2, 3], [1, -2, 9, 1]], np.float32),),
+            "i": (ints(1, 0),),
+        },
+    ),
+    "the larger of two sizes": (
+        """g (float[n, m] x) => (float y) { s = Shape(x)
+          wanted = Max(s, least)
+          behind = Sub(wanted, s)
+          pads = Concat<axis=0>(zeros, behind)
+          y = Pad(x, pads) }""",
+        17,
+        {"least": ints(3, 4), "zeros": ints(0, 0)},
+        {"x": (("n", "m"),)},
+    ),
+}
+
+SIZES = ({"n": 1, "m": 1, "long": 5}, {"n": 5, "m": 3, "long": 9}, {"n": 9, "m": 12, "long": 20})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_sizes_that_a_run_tells(name: str) -> None:
+    text, opset, weights, inputs = CASES[name]
+    model = model_of(text, opset, weights)
+    program = build(from_onnx(model), threads=1)
+    for sizes in SIZES:
+        feeds = {
+            each: value
+            if isinstance(value, np.ndarray)
+            else floats(*(sizes[dim] if isinstance(dim, str) else dim for dim in value))
+            for each, (value,) in inputs.items()
+        }
+        if "least" in weights and weights["least"].ndim == 0:
+            feeds["x"][0] = 1  # one row, at least
+        found = program(**feeds)
+        found = found if isinstance(found, tuple) else (found,)
+        for actual, expected in zip(found, onnxruntime_outputs(model, feeds), strict=True):
+            assert actual.shape == expected.shape
+            np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
