@@ -7,6 +7,7 @@ computed as float.
 from __future__ import annotations
 
 import math
+import re
 import struct
 
 MEMORY_TYPES = {
@@ -78,6 +79,12 @@ def literal_text(value: bool | int | float, dtype: str, lanes: int = 0) -> str:
     """A number as an LLVM constant of the value type (without the type)."""
     element = _scalar_text(value, dtype)
     return f"splat ({VALUE_TYPES[dtype]} {element})" if lanes else element
+
+
+def is_nan_text(text: str) -> bool:
+    """Whether the text of a float value is that of a constant that is NaN."""
+    digits = re.search("0x([0-9A-F]{16})", text)
+    return digits is not None and math.isnan(struct.unpack(">d", bytes.fromhex(digits[1]))[0])
 
 
 def _scalar_text(value: bool | int | float, dtype: str) -> str:

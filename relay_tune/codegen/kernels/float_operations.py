@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relay_tune.codegen.arithmetic import Arithmetic
+from relay_tune.codegen.llvm_types import is_nan_text
 from relay_tune.codegen.vector_math.functions import VECTOR_FUNCTIONS, power
 
 FLOAT_INSTRUCTIONS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
@@ -72,6 +73,8 @@ def _float_extremum(a: Arithmetic, operation: str, left: str, right: str) -> str
     """
     if not left.startswith("%"):
         left, right = right, left
+    if is_nan_text(right):
+        return right
     predicate = "ogt" if operation == "max" else "olt"
     result = a.select(a.compare(predicate, right, left), right, left)
     if not right.startswith("%"):

@@ -136,11 +136,14 @@ def test_nan_wins(operation, dtype, lanes):
     others = np.array([2.0, np.nan, np.nan, np.nan, 1.0]).astype(numpy_dtype(dtype))
     twos = np.full_like(values, 2.0)
     x, y, out = argument("x", 5, dtype), argument("y", 5, dtype), argument("out", 5, dtype)
-    number = literal(2.0, dtype)
+    number, none = literal(2.0, dtype), literal(np.nan, dtype)
     forms = {
         "both loaded": (lambda i: binary(operation, x[i], y[i]), others),
         "a literal on the right": (lambda i: binary(operation, x[i], number), twos),
         "a literal on the left": (lambda i: binary(operation, number, x[i]), twos),
+        "NaN on the right": (lambda i: binary(operation, x[i], none), twos * np.nan),
+        "NaN on the left": (lambda i: binary(operation, none, x[i]), twos * np.nan),
+        "two literals": (lambda i: binary(operation, none, number), twos * np.nan),
     }
     for name, (value, right) in forms.items():
         body = elementwise(out, lanes, 5, value)
