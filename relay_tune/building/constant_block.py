@@ -12,7 +12,6 @@ from relay_tune.runtime.aligned_memory import aligned_bytes, rounded_up
 from relay_tune.runtime.freed_memory import give_back_memory
 from relay_tune.schedule.packing import PackRecipe
 
-
 GIVEN_BACK_BYTES = 32 << 20
 """So much of freed constants is kept from the system at most, while others wait."""
 
