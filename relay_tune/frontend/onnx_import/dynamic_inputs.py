@@ -118,16 +118,19 @@ def _required_sizes(graph: GraphProto) -> dict[str, dict[int, int]]:
 def _required_axes(
     operator: str, shape: tuple[int, ...], integers: Mapping[str, int]
 ) -> Iterator[tuple[int, int]]:
-    """Axis (negative ones from the end) and size of the data that a weight of a shape asks for."""
+    """Axis (negative ones from the end) and size of the data that a weight of a shape asks for.
+
+    None where the weight has too few axes for the operator: its import says what is wrong with it.
+    """
     match operator:
-        case "Conv":
+        case "Conv" if len(shape) > 1:
             yield 1, shape[1] * integers.get("group", 1)
             yield from ((axis, 0) for axis in range(2, len(shape)))
-        case "MatMul":
+        case "MatMul" if shape:
             yield -1, shape[-2] if len(shape) > 1 else shape[-1]
-        case "Gemm":
+        case "Gemm" if len(shape) > 1:
             yield 1, shape[1 if integers.get("transB", 0) else 0]
-        case "LSTM" | "GRU" | "RNN":
+        case "LSTM" | "GRU" | "RNN" if len(shape) > 2:
             yield 2, shape[2]
 
 

@@ -121,7 +121,7 @@ def flatten(call_: Call, versions: Versions) -> dict[Version, Expr] | None:
 def dense(call_: Call, versions: Versions) -> dict[Version, Expr] | None:
     """A dense layer on a flattened value takes the rows of its constant weight in that order."""
     data, weight = call_.arguments[:2]
-    if not versions.has(data, Version.FLAT_CHANNELS_LAST) or not isinstance(weight, Constant):
+    if not versions.was_flattened(data) or not isinstance(weight, Constant):
         return None
     if versions.has(data, Version.ORIGINAL) or attribute(call_, "transpose_a", False):
         return None

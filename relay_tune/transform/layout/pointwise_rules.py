@@ -40,7 +40,7 @@ def pointwise(call_: Call, versions: Versions) -> dict[Version, Expr] | None:
     dims = rank(call_)
     if not is_pointwise(call_):
         return None
-    if len(call_.arguments) == 1 and versions.has(call_.arguments[0], Version.FLAT_CHANNELS_LAST):
+    if len(call_.arguments) == 1 and versions.was_flattened(call_.arguments[0]):
         return _flat(call_, versions)
     if dims not in CHANNELS_FIRST or not _channels_last_is_cheaper(call_.arguments, versions):
         return None

@@ -53,6 +53,10 @@ class Versions:
         """Whether a version exists, or costs nothing because the value is a constant."""
         return version in self.existing[node] or isinstance(node, Constant)
 
+    def was_flattened(self, node: Expr) -> bool:
+        """Whether the value was flattened from channels last; a constant never was."""
+        return Version.FLAT_CHANNELS_LAST in self.existing[node]
+
     def original(self, node: Expr) -> Expr:
         """The value as the program has it."""
         found = self.existing[node]

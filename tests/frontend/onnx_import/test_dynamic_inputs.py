@@ -120,6 +120,13 @@ def test_weights_say_how_many_channels_there_are(
     assert likely(info("x", FLOAT, declared), nodes=(node,), weights={"w": weight})["x"] == expected
 
 
+@pytest.mark.parametrize("operator", ["Conv", "MatMul", "Gemm", "LSTM"])
+def test_a_weight_with_too_few_axes_says_nothing(operator: str) -> None:
+    node = helper.make_node(operator, ["x", "w"], ["y"])
+    value = info("x", FLOAT, ["n", "c"])
+    assert likely(value, nodes=(node,), weights={"w": ()}) == likely(value)
+
+
 def test_inputs_that_decide_are_found_with_the_values_that_they_are_compared_with() -> None:
     def constant(name: str, value: Any) -> onnx.NodeProto:
         return helper.make_node(

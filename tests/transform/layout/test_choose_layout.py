@@ -95,6 +95,10 @@ NETWORKS = {
         "transpose(%0, axes=[0, 3, 2, 1]) }",
         1,
     ),
+    "arithmetic on a constant alone": (
+        f"({IMAGE}, {W}) {{ multiply({CONV}, exp(2f)) }}",
+        2,
+    ),
     "transposed": (
         f"({IMAGE}, %w: Tensor[(4, 3, 2, 2), float32]) {{ "
         "nn.conv2d_transpose(%x, %w, strides=[2, 2]) }",
