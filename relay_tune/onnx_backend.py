@@ -22,6 +22,7 @@ from relay_tune.frontend.onnx_import.from_onnx import from_onnx
 from relay_tune.frontend.onnx_import.narrow_types import NARROW_TYPES, restored, stored
 from relay_tune.ir.module import Module
 from relay_tune.runtime.interpreter.interpret import interpret
+from relay_tune.runtime.interpreter.python_values import to_python
 from relay_tune.runtime.model import Model
 from relay_tune.runtime.program_model import ProgramModel
 
@@ -98,7 +99,7 @@ class Representation(BackendRep):  # type: ignore[misc]
         try:
             self._executable = make_executable(from_onnx(model))
         except UnsupportedOperatorError as error:
-            self._needed = _deciding_inputs(error)
+            self._needed = _deciding_inputs(error) or _collections(model)
             if not self._needed:
                 raise
 
@@ -173,10 +174,16 @@ def _deciding_inputs(error: UnsupportedOperatorError) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for each in error.refusals for name in each.inputs))
 
 
+def _collections(model: ModelProto) -> tuple[str, ...]:
+    """The inputs that are no tensors: what a file says of their elements is not always so."""
+    inputs = model.graph.input
+    return tuple(each.name for each in inputs if not each.type.HasField("tensor_type"))
+
+
 def _restored(declared: ValueInfoProto, value: Any) -> Any:
-    """An output in the element type that the model declares."""
+    """An output in the element type that the model declares; a list of Python for a sequence."""
     kind = NARROW_TYPES.get(declared.type.tensor_type.elem_type)
-    return value if kind is None else restored(value, kind)
+    return to_python(value) if kind is None else restored(value, kind)
 
 
 class Backend(OnnxBackend):  # type: ignore[misc]

@@ -6,14 +6,13 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
 from onnx import GraphProto
 
 from relay_tune import zoo
 from relay_tune.cli.options import Values, constants_of, shapes_of
 from relay_tune.errors import InputError
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
-from relay_tune.frontend.onnx_import.given_constants import given_constants
+from relay_tune.frontend.onnx_import.given_constants import GivenValue, given_constants
 from relay_tune.frontend.onnx_import.json_text import model_of_json
 from relay_tune.frontend.onnx_import.model import CHECK_PATH, read_model
 from relay_tune.frontend.relay_text import parse
@@ -33,7 +32,7 @@ def load_argument(arguments: argparse.Namespace) -> Module:
     return load_model(arguments.model, shapes_of(arguments), constants_of(arguments))
 
 
-def constant_inputs(arguments: argparse.Namespace) -> dict[str, np.ndarray]:
+def constant_inputs(arguments: argparse.Namespace) -> dict[str, GivenValue]:
     """The values of --constant as arrays, of the types that the file declares."""
     graph, constants = onnx_graph(arguments.model), constants_of(arguments)
     if graph is None or not constants:

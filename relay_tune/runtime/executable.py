@@ -70,7 +70,8 @@ class Executable(OfThisProcess, ABC):
         """The outputs in order, always as a list, for inputs by name: `run({"x": x})`.
 
         Also as in ONNX Runtime: `run(None, {"x": x})` gives all outputs, `run(["y"], {"x": x})`
-        those that are named. `out` is a list of an array for each output.
+        those that are named, lists of the prelude as lists and options as None or their value.
+        `out` is a list of an array for each output.
         """
 
     @abstractmethod

@@ -21,6 +21,7 @@ from relay_tune.runtime.call_inputs import (
 )
 from relay_tune.runtime.direct.call import direct_call
 from relay_tune.runtime.direct.callee import session_callee
+from relay_tune.runtime.interpreter.python_values import from_python
 from relay_tune.runtime.interpreter.values import Value
 from relay_tune.runtime.native_session import NativeSession, SessionFunctions
 from relay_tune.runtime.value_reader import ValueReader
@@ -109,7 +110,8 @@ class ProgramCall:
                 self._components(values), self._parts, strict=True
             ):
                 if not isinstance(type_, TensorType):
-                    self._inputs[place] = self._writer.new_object(part, type_, name, cells)
+                    given = from_python(part, type_)
+                    self._inputs[place] = self._writer.new_object(given, type_, name, cells)
                     place += 1
                     continue
                 array = checked_array(part, type_, name, symbols)

@@ -13,6 +13,7 @@ from relay_tune.errors import InputError
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.benchmark import BenchmarkResult, measure
 from relay_tune.runtime.executable import Executable
+from relay_tune.runtime.interpreter.python_values import to_python
 from relay_tune.runtime.result_arrays import put, result_arrays
 from relay_tune.typing.type_text import type_text
 
@@ -44,7 +45,8 @@ class ProgramInterface(Executable, ABC):
     ) -> list[Any]:
         """The outputs in order for inputs by name; see `Executable`."""
         if input_feed is not None:
-            return self._chosen(inputs, self.run(input_feed, threads=threads, out=out))
+            outputs = self.run(input_feed, threads=threads, out=out)
+            return self._chosen(inputs, [to_python(each) for each in outputs])
         values = by_name(inputs, "The inputs", "{'x': array}")
         if out is not None:
             return list(self._into((), values, self._count(threads), out))

@@ -86,9 +86,10 @@ def test_hd_and_tl(xs: list[int]) -> None:
     assert run("(@hd(%xs), @tl(%xs))", xs) == (xs[0], xs[1:])
 
 
-@pytest.mark.parametrize("name", ["hd", "tl", "foldr1"])
+@pytest.mark.parametrize("name", ["hd", "tl", "foldr1", "reduce"])
 def test_partial_functions_say_that_nothing_fits(name: str) -> None:
-    call = "@foldr1(fn (%x: int32, %y: int32) { %x }, %xs)" if name == "foldr1" else f"@{name}(%xs)"
+    is_fold = name in ("foldr1", "reduce")
+    call = f"@{name}(fn (%x: int32, %y: int32) {{ %x }}, %xs)" if is_fold else f"@{name}(%xs)"
     with pytest.raises(RelayError, match="No clause of the match fits"):
         run(call, [])
 
@@ -100,6 +101,23 @@ def test_nth_and_update(xs: list[int]) -> None:
         expected = (xs[n], changed)
         body = "(@nth(%xs, %n), @update(%xs, %n, 8))"
         assert run(body, xs, n, params="%xs: List[int32], %n: int32") == expected
+
+
+@pytest.mark.parametrize("xs", LISTS)
+def test_insert_and_erase(xs: list[int]) -> None:
+    params = "%xs: List[int32], %n: int32"
+    for n in range(len(xs) + 1):
+        assert run("@insert(%xs, %n, 8)", xs, n, params=params) == [*xs[:n], 8, *xs[n:]]
+    for n in range(len(xs)):
+        assert run("@erase(%xs, %n)", xs, n, params=params) == [*xs[:n], *xs[n + 1 :]]
+
+
+@pytest.mark.parametrize("xs", SOME)
+def test_reduce_joins_neighbours_in_order(xs: list[int]) -> None:
+    first = "fn (%x: int32, %y: int32) { %x * 10 + %y }"
+    body = f"(@pairwise({first}, %xs), @reduce(fn (%x: int32, %y: int32) {{ %x + %y }}, %xs))"
+    pairs = [xs[n] * 10 + xs[n + 1] if n + 1 < len(xs) else xs[n] for n in range(0, len(xs), 2)]
+    assert run(body, xs) == (pairs, sum(xs))
 
 
 @pytest.mark.parametrize("xs", LISTS)

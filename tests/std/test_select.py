@@ -15,7 +15,8 @@ from relay_tune.std.library import TEXTS
 from relay_tune.typing.infer import infer_types
 
 NAMES = (
-    "id compose flip iterate hd tl nth length update map foldl foldr foldr1 sum concat filter zip "
+    "id compose flip iterate hd tl nth length update insert erase map foldl foldr foldr1 pairwise "
+    "reduce sum concat filter zip "
     "rev map_accumr map_accuml unfoldr unfoldl tmap size nat_double nat_add nat_nth nat_update "
     "nat_iterate"
 ).split()

@@ -23,9 +23,10 @@ from collections.abc import Callable, Sequence
 from relay_tune.frontend.onnx_import.build import Builder, shape_of, tensor_type
 from relay_tune.frontend.onnx_import.carried_types import ROUND_TYPE, carried_types, variable
 from relay_tune.frontend.onnx_import.open_sizes import filled_to_sizes
+from relay_tune.frontend.onnx_import.sequences import converted
 from relay_tune.ir.dim import UNKNOWN, UnknownDim
 from relay_tune.ir.expr import Call, Expr, Function, If, Let, Tuple, Var
-from relay_tune.ir.types import FuncType, TensorType, TupleType
+from relay_tune.ir.types import FuncType, TensorType, TupleType, Type
 
 Step = Callable[[Expr, Sequence[Expr]], tuple[Sequence[Expr], Sequence[Expr]]]
 """Translates a round: its number and the carried values to carried values and rows."""
@@ -57,7 +58,7 @@ def collected_rounds(
     few = build.call("less", build.call("subtract", end, begin), build.constant(2, "int64"))
     body = If(few, single, halves, type=result)
     function = Function((begin, end, *values), body, result_type=result, type=function_type)
-    given = [build.with_shape(v, t.shape) for v, t in zip(carried, types, strict=True)]
+    given = [converted(build, v, t) for v, t in zip(carried, types, strict=True)]
     start = Call(rounds, (build.constant(0, "int64"), count, *given), type=result)
     nothing = _nothing(build, given, row_types)
     is_empty = build.call("less", count, build.constant(1, "int64"))
@@ -67,10 +68,10 @@ def collected_rounds(
 
 
 def _single(
-    build: Builder, after: Sequence[Expr], rows: Sequence[Expr], types: Sequence[TensorType]
+    build: Builder, after: Sequence[Expr], rows: Sequence[Expr], types: Sequence[Type]
 ) -> Tuple:
     """The values after one round, and a stack of one of each row."""
-    carried = [build.with_shape(v, t.shape) for v, t in zip(after, types, strict=True)]
+    carried = [converted(build, v, t) for v, t in zip(after, types, strict=True)]
     stacks = []
     for row in rows:
         stack = build.call("expand_dims", row, axis=0)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from onnx import GraphProto
 
 from relay_tune.frontend.onnx_import.deciding_inputs import Option, deciding_inputs
-from relay_tune.frontend.onnx_import.inputs import declared_size
+from relay_tune.frontend.onnx_import.declared_types import declared_size
 from relay_tune.frontend.onnx_import.types import DTYPE_NAMES
 
 BATCH = 1

@@ -10,7 +10,8 @@ import numpy as np
 from relay_tune.arguments import by_name, instance_of
 from relay_tune.errors import FIX_SIZES, ModelError, RelayError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import Builder, tensor_type, type_of, weight
-from relay_tune.frontend.onnx_import.given_constants import given_constants
+from relay_tune.frontend.onnx_import.declared_types import declared_value_type
+from relay_tune.frontend.onnx_import.given_constants import GivenValue, given_constants
 from relay_tune.frontend.onnx_import.graph import GraphTranslator
 from relay_tune.frontend.onnx_import.input_hints import add_input_hint
 from relay_tune.frontend.onnx_import.inputs import Shapes, parameters
@@ -18,11 +19,14 @@ from relay_tune.frontend.onnx_import.model import ModelSource, OnnxModel, checke
 from relay_tune.frontend.onnx_import.narrow_types import NARROW_TYPES
 from relay_tune.frontend.onnx_import.refusals import REFUSED, Refusals
 from relay_tune.frontend.onnx_import.scope import Scope
+from relay_tune.frontend.onnx_import.sequences import NOTHING, converted, nothing
 from relay_tune.frontend.onnx_import.support import collect_missing_operators
 from relay_tune.frontend.onnx_import.types import dtype_name
 from relay_tune.ir.expr import Expr, Function, Tuple, Var
 from relay_tune.ir.module import Module
-from relay_tune.ir.types import TupleType
+from relay_tune.ir.types import TensorType, TupleType
+from relay_tune.std import with_prelude
+from relay_tune.typing.infer import infer_types
 
 
 def from_onnx(
@@ -37,14 +41,16 @@ def from_onnx(
     Args:
         model: a path, the bytes of a file, or a parsed ModelProto.
         shapes: sizes for inputs by name; a symbolic size that is bound is bound in all inputs.
-        constants: values for inputs by name: arrays, numbers or lists of them. Such an input is no
-            parameter any more, and what it decides is decided at import.
+        constants: values for inputs by name: arrays, numbers or lists of them; lists of arrays for
+            sequences, None for an empty optional. Such an input is no parameter any more, and what
+            it decides is decided at import.
         name: what the function is called in the module.
 
     Returns:
         A typed module. The parameters are the inputs of the graph, in order and by name; weights
         are constants; several outputs are a tuple. `module.attributes["outputs"]` holds the names
-        of the outputs. Integers of 2 and 4 bits are int8 or uint8 tensors with their values, and
+        of the outputs. Sequences and optionals among the inputs are lists and options of the
+        prelude. Integers of 2 and 4 bits are int8 or uint8 tensors with their values, and
         floats of 4 and 8 bits uint8 tensors with their bits.
 
     Raises:
@@ -88,7 +94,9 @@ def _translated(
     names, outputs = _outputs(content, scope, translator.build)
     body = translator.build.binding(outputs[0] if len(outputs) == 1 else _tuple(outputs))
     function = Function(params, body, result_type=type_of(body))
-    return Module({name: function}, attributes={"outputs": names})
+    module = Module({name: function}, attributes={"outputs": names})
+    complete = with_prelude(module)
+    return infer_types(complete) if complete.types else module
 
 
 def _define_inputs(
@@ -101,8 +109,8 @@ def _define_inputs(
     """Name the weights, the inputs that became constants, and the parameters, which it gives."""
     element_types = {each.name: each.type.tensor_type.elem_type for each in content.graph.input}
     translator.define_weights(content.graph, scope)
-    for label, array in given_constants(content.graph, scope.values, given).items():
-        value = weight(array)
+    for label, given_value in given_constants(content.graph, scope.values, given).items():
+        value = _constant(translator.build, given_value)
         translator.build.note_element_type(value, element_types[label])
         scope.define(label, value)
     params = parameters(content.graph, scope.values, wanted, translator.refusals)
@@ -116,6 +124,17 @@ def _define_inputs(
     return params
 
 
+def _constant(build: Builder, value: GivenValue) -> Expr:
+    """A value that is given, as an expression."""
+    match value:
+        case None:
+            return nothing()
+        case list():
+            return build.tuple_of([_constant(build, each) for each in value])
+        case _:
+            return weight(value)
+
+
 def _outputs(model: OnnxModel, scope: Scope, build: Builder) -> tuple[tuple[str, ...], list[Expr]]:
     names: list[str] = []
     outputs: list[Expr] = []
@@ -124,6 +143,8 @@ def _outputs(model: OnnxModel, scope: Scope, build: Builder) -> tuple[tuple[str,
         value = scope.values.get(name)
         if value is None:
             raise ModelError(f"The output {name!r} of the model is computed by no node.")
+        if value.type == NOTHING:
+            value = converted(build, value, declared_value_type(declared.type, name))
         _check_dtype(name, declared, value, build)
         names.append(name)
         outputs.append(value)
@@ -135,7 +156,7 @@ def _outputs(model: OnnxModel, scope: Scope, build: Builder) -> tuple[tuple[str,
 def _check_dtype(name: str, declared: object, value: Expr, build: Builder) -> None:
     tensor = getattr(declared, "type", None)
     kind = tensor.tensor_type.elem_type if tensor is not None else 0
-    if not kind or isinstance(value.type, TupleType):
+    if not kind or not isinstance(value.type, TensorType):
         return
     narrow = NARROW_TYPES.get(kind)
     wanted = narrow.name if narrow is not None else dtype_name(kind, f"The output {name!r}")

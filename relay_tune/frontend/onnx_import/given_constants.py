@@ -6,19 +6,23 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from onnx import GraphProto
+from onnx import GraphProto, TypeProto
 
 from relay_tune.errors import InputError
-from relay_tune.frontend.onnx_import.inputs import declared_size
+from relay_tune.frontend.onnx_import.declared_types import declared_size
 from relay_tune.frontend.onnx_import.types import is_float, numpy_dtype, storage_name
+
+GivenValue = np.ndarray | list["GivenValue"] | None
+"""An array, the elements of a sequence, or nothing for an empty optional."""
 
 
 def given_constants(
     graph: GraphProto, weights: Mapping[str, object], constants: Mapping[str, object]
-) -> dict[str, np.ndarray]:
-    """Arrays for inputs by name, of the types and shapes that the graph declares.
+) -> dict[str, GivenValue]:
+    """Values for inputs by name, of the types and shapes that the graph declares.
 
-    Numbers and lists are converted; a single number fills a shape of one element. Raises InputError
+    Numbers and lists are converted to arrays; a single number fills a shape of one element. The
+    value of a sequence is a list of values, that of an optional may be None. Raises InputError
     where a name is no input, or a value does not fit.
     """
     declared = {value.name: value for value in graph.input if value.name not in weights}
@@ -29,11 +33,27 @@ def given_constants(
             notes=(f"The inputs are {', '.join(declared) or 'none'}.",),
             remedy="Use one of these names.",
         )
-    return {name: _converted(name, value, declared[name]) for name, value in constants.items()}
+    return {name: _converted(name, value, declared[name].type) for name, value in constants.items()}
 
 
-def _converted(name: str, value: object, declared: Any) -> np.ndarray:
-    tensor = declared.type.tensor_type
+def _converted(name: str, value: object, declared: TypeProto) -> GivenValue:
+    match declared.WhichOneof("value"):
+        case "optional_type":
+            inner = declared.optional_type.elem_type
+            return None if value is None else _converted(name, value, inner)
+        case "sequence_type":
+            if not isinstance(value, list | tuple):
+                raise InputError(
+                    f"The value for {name!r} must be a sequence.",
+                    remedy="Give a list of arrays.",
+                )
+            inner = declared.sequence_type.elem_type
+            return [_converted(name, each, inner) for each in value]
+        case _:
+            return _converted_tensor(name, value, declared.tensor_type)
+
+
+def _converted_tensor(name: str, value: object, tensor: Any) -> np.ndarray:
     dtype = storage_name(tensor.elem_type, f"The input {name!r}")
     array = _of_dtype(name, value, dtype)
     if not tensor.HasField("shape"):

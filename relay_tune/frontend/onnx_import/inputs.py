@@ -10,21 +10,21 @@ from typing import Any
 from onnx import GraphProto
 
 from relay_tune.arguments import wrong_type
-from relay_tune.errors import FIX_SIZES, InputError, ModelError, UnsupportedOperatorError
+from relay_tune.errors import FIX_SIZES, InputError, ModelError
+from relay_tune.frontend.onnx_import.declared_types import (
+    MAXIMUM_DIM,
+    declared_size,
+    declared_value_type,
+)
 from relay_tune.frontend.onnx_import.model import checked_text
 from relay_tune.frontend.onnx_import.refusals import Refusals
 from relay_tune.frontend.onnx_import.tensor import MAXIMUM_RANK
 from relay_tune.frontend.onnx_import.types import storage_name
 from relay_tune.ir.dim import Dim, Symbol
 from relay_tune.ir.expr import Var
-from relay_tune.ir.types import TensorType
+from relay_tune.ir.types import TensorType, Type
 
 Shapes = Mapping[str, Sequence[int]]
-
-MAXIMUM_DIM = 2**62
-
-_NO_NAMES = ("None", "none", "unknown", "dynamic")
-"""What exporters call any dynamic size, so that equal names do not mean equal sizes."""
 
 
 def parameters(
@@ -49,13 +49,19 @@ def parameters(
         )
     sizes = {name: _sizes(name, shape) for name, shape in shapes.items()}
     bindings = _Bindings()
-    types: dict[str, TensorType] = {}
+    types: dict[str, Type] = {}
     for name, value in declared.items():
         with refusals.collecting(name):
             types[name] = _declared_type(name, value, bindings, sizes.get(name))
     for name, shape in sizes.items():
-        if name in types:
-            bindings.bind(name, types[name], shape)
+        type_ = types.get(name)
+        if isinstance(type_, TensorType):
+            bindings.bind(name, type_, shape)
+        elif type_ is not None:
+            raise InputError(
+                f"A shape is given for {name!r}, which is a sequence or an optional.",
+                remedy="Leave it away: its elements have any size.",
+            )
     return tuple(_variable(name, type_, bindings) for name, type_ in types.items())
 
 
@@ -76,16 +82,12 @@ def _inputs(graph: GraphProto) -> Iterator[tuple[str, Any]]:
         yield name, value
 
 
-def _declared_type(
-    name: str, value: Any, bindings: _Bindings, given: Sequence[int] | None
-) -> TensorType:
+def _declared_type(name: str, value: Any, bindings: _Bindings, given: Sequence[int] | None) -> Type:
     kind = value.type.WhichOneof("value")
     if kind is None:
         raise ModelError(f"The input {name!r} has no type.")
     if kind != "tensor_type":
-        raise UnsupportedOperatorError(
-            f"The input {name!r} is a {kind.removesuffix('_type')}; only tensors are supported."
-        )
+        return declared_value_type(value.type, name)
     tensor = value.type.tensor_type
     dtype = storage_name(tensor.elem_type, f"The input {name!r}")
     if tensor.HasField("shape"):
@@ -101,22 +103,6 @@ def _declared_type(
             remedy=FIX_SIZES,
         )
     return TensorType(tuple(given), dtype)
-
-
-def declared_size(dim: Any, what: str) -> int | str:
-    """The size of a dimension of an ONNX shape, or its name ("" where it has none).
-
-    Exporters write a dynamic size as a name, as nothing, as -1, or as 0 with a denotation. A name
-    without a letter, such as "?", names nothing. Raises ModelError for a size that no tensor has.
-    """
-    if dim.WhichOneof("value") == "dim_value":
-        size = int(dim.dim_value)
-        if size > MAXIMUM_DIM:
-            raise ModelError(f"The size of {what} is {size}.")
-        return "" if size < 0 or (size == 0 and dim.denotation) else size
-    label = checked_text(dim.dim_param, "dimension name")
-    is_name = any(letter.isalpha() for letter in label) and label not in _NO_NAMES
-    return label if is_name else ""
 
 
 @dataclass
@@ -178,6 +164,6 @@ class _Bindings:
         return name
 
 
-def _variable(name: str, type_: TensorType, bindings: _Bindings) -> Var:
-    resolved = bindings.resolved(type_)
+def _variable(name: str, type_: Type, bindings: _Bindings) -> Var:
+    resolved = bindings.resolved(type_) if isinstance(type_, TensorType) else type_
     return Var(name, resolved, type=resolved)

@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.build import Builder, type_of
 from relay_tune.frontend.onnx_import.carried_types import ROUND_TYPE, carried_types, variable
+from relay_tune.frontend.onnx_import.sequences import converted
 from relay_tune.ir.expr import Call, Expr, Function, If, Let
 from relay_tune.ir.types import FuncType, TensorType, TupleType
 
@@ -38,14 +39,14 @@ def open_loop(
     entry = [variable("round", ROUND_TYPE), variable("go", GO_TYPE)]
     types = carried_types(build, carried, lambda values: body([*entry, *values])[1:])
     parameters = [*entry, *(variable(f"carried{n}", type_) for n, type_ in enumerate(types))]
-    carried = [build.with_shape(v, t.shape) for v, t in zip(carried, types, strict=True)]
+    carried = [converted(build, v, t) for v, t in zip(carried, types, strict=True)]
     count, goes_on, *values = parameters
     result = TupleType(tuple(types))
     loop = variable("loop", FuncType((ROUND_TYPE, GO_TYPE, *types), result))
     following_round = build.call("add", count, build.constant(1, "int64"))
     with build.scope() as binding:
         condition, *following = body(parameters)
-        following = [build.with_shape(v, t.shape) for v, t in zip(following, types, strict=True)]
+        following = [converted(build, v, t) for v, t in zip(following, types, strict=True)]
         round_arguments = (following_round, scalar(build, condition), *following)
         again = binding(Call(loop, round_arguments, type=result))
     is_left: Expr = goes_on

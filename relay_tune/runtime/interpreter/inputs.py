@@ -12,6 +12,7 @@ from relay_tune.ir.expr import Function
 from relay_tune.ir.known_type import known_type
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.runtime.input_check import check_array, number_as
+from relay_tune.runtime.interpreter.python_values import from_python
 from relay_tune.runtime.interpreter.values import Value
 
 
@@ -80,13 +81,8 @@ def _checked(value: object, type_: Type | None, name: str, symbols: dict[Symbol,
         )
     if isinstance(type_, TensorType):
         return _checked_tensor(value, type_, name, symbols)
-    return _unchecked(value)
-
-
-def _unchecked(value: object) -> Value:
-    if isinstance(value, bool | int | float | np.generic | list):
-        return np.asarray(value)
-    return value  # type: ignore[return-value]  # any value of the interpreter may be passed on
+    found = from_python(value, type_)
+    return np.asarray(found) if isinstance(found, bool | int | float | np.generic | list) else found
 
 
 def _checked_tensor(
