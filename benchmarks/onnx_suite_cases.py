@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ from onnx.backend.test.runner import Runner
 
 KINDS = ("node", "real", "simple", "pytorch-converted", "pytorch-operator")
 """`real` are the light models: whole networks whose weights are constants of one value."""
+
+ROUNDING = 1e-6
+"""Of float32 sums of numbers up to 100, divided by 10."""
 
 DataSet = tuple[Sequence[Any], Sequence[Any]]
 
@@ -85,11 +89,28 @@ def _as_array(value: Any) -> Any:
     return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
 
 
+def leniency(case: Any) -> str:
+    """Why a case is not compared as ONNX's own runner compares it; empty for almost all."""
+    if re.match("test_bernoulli|test_training_dropout(?!_zero)", case.name):
+        return (
+            "random: ONNX leaves the numbers to the implementation; shapes and types are compared"
+        )
+    if case.name.startswith("test_dft_inverse"):
+        return f"zeros are rounding errors of 1.9e-7 of one library; within {ROUNDING}"
+    return ""
+
+
 def difference(actual: Sequence[Any], expected: Sequence[Any], case: Any) -> str:
-    """What is wrong, or nothing; with the tolerances of ONNX's own runner."""
+    """What is wrong, or nothing; as ONNX's own runner has it unless `leniency` says why."""
+    reason, atol = leniency(case), case.atol
+    if reason.startswith("random"):
+        found, wanted = ([(each.shape, each.dtype) for each in side] for side in (actual, expected))
+        return "" if found == wanted else f"{found} instead of {wanted}"
+    if reason:
+        atol = ROUNDING
     try:
         with np.errstate(all="ignore"):
-            Runner.assert_similar_outputs(expected, actual, case.rtol, case.atol)
+            Runner.assert_similar_outputs(expected, actual, case.rtol, atol)
     except AssertionError as error:
         return " ".join(str(error).split())[:300]
     return ""

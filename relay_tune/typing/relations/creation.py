@@ -8,7 +8,8 @@ from typing import Any
 
 from relay_tune.ir.dim import UNKNOWN, Dim
 from relay_tune.ir.operator import RelationContext, RelationError
-from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.ir.types import TensorType, Type
+from relay_tune.typing.relations.elementwise import broadcast_shapes
 from relay_tune.typing.relations.support import known_tensor, known_tensors, require_rank
 from relay_tune.typing.type_text import type_text
 
@@ -75,11 +76,22 @@ def size_of(inputs: Sequence[Type], attributes: Any, context: RelationContext) -
 
 
 def random(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
-    """(key): a tuple of the next key and a tensor of attributes shape and dtype."""
-    key = known_tensor(inputs[0])
-    if key is None:
+    """(counter, key), integers that broadcast: their shape, of the float type `dtype`."""
+    tensors = known_tensors(inputs)
+    if "float" not in attributes.dtype:
+        raise RelationError(
+            f"random numbers are of a float type, but dtype is {attributes.dtype}",
+            remedy="Draw float32 numbers and cast them.",
+        )
+    if tensors is None:
         return None
-    return TupleType((key, TensorType(tuple(attributes.shape), attributes.dtype)))
+    for tensor in tensors:
+        if "int" not in tensor.dtype:
+            raise RelationError(
+                f"counter and key are integers, but one is {type_text(tensor)}",
+                remedy="Cast it to int64.",
+            )
+    return TensorType(broadcast_shapes(*tensors), attributes.dtype)
 
 
 def unknown_shape(shape: TensorType) -> tuple[Dim, ...]:

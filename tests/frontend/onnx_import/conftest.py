@@ -27,6 +27,7 @@ def make_node_model(
     outputs: int = 1,
     opset: int = 22,
     domain: str = "",
+    domain_version: int = 1,
     **attributes: Any,
 ) -> onnx.ModelProto:
     """A model of one node; inputs whose numbers are in `constants` become initializers."""
@@ -50,7 +51,7 @@ def make_node_model(
     graph = helper.make_graph([node], "graph", declared, results, weights)
     opsets = [helper.make_opsetid("", opset)]
     if domain:
-        opsets.append(helper.make_opsetid(domain, 1))
+        opsets.append(helper.make_opsetid(domain, domain_version))
     return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
 

@@ -32,8 +32,8 @@ def node(operator: str, inputs: list[str], output: str, **options: Any) -> NodeP
     return helper.make_node(operator, inputs, [output], name=f"n_{output}", **options)
 
 
-def dropout(source: str, output: str) -> NodeProto:
-    return node("Dropout", [source, "", "training"], output)
+def as_text(source: str, output: str) -> NodeProto:
+    return node("Cast", [source], output, to=TensorProto.STRING)
 
 
 def body(nodes: list[NodeProto], output: str, inputs: tuple[str, ...] = ()) -> GraphProto:
@@ -64,8 +64,8 @@ def test_operators_types_attributes_and_forms_are_listed_at_once() -> None:
     nodes = [
         node("Strange", ["x"], "a", domain="example"),
         node("Relu", ["a"], "after"),
-        dropout("x", "b"),
-        dropout("x", "c"),
+        as_text("x", "b"),
+        as_text("x", "c"),
         node("GridSample", ["volume", "grid"], "d", mode="cubic"),
         node("Resize", ["image", "", "scales"], "e", mode="lanczos"),
         node("Constant", [], "f", value_string="text"),
@@ -92,9 +92,9 @@ def test_operators_types_attributes_and_forms_are_listed_at_once() -> None:
 
 
 def test_a_single_fault_keeps_its_own_message() -> None:
-    error = error_of([dropout("x", "a"), node("Relu", ["a"], "y")], [value("x", 2)])
-    assert error.where == "node 'n_a' (Dropout)"
-    assert error.message == "dropout in training mode is not supported."
+    error = error_of([as_text("x", "a"), node("Relu", ["a"], "y")], [value("x", 2)])
+    assert error.where == "node 'n_a' (Cast)"
+    assert error.message == "the result has the element type string, which is not supported."
     assert names_of(error) == ["n_a"]
 
 
@@ -111,8 +111,8 @@ def test_malformed_nodes_are_listed_as_malformed() -> None:
 
 def test_both_branches_are_examined() -> None:
     branches = {
-        "then_branch": body([dropout("x", "s"), node("Relu", ["s"], "t")], "t"),
-        "else_branch": body([dropout("x", "o")], "o"),
+        "then_branch": body([as_text("x", "s"), node("Relu", ["s"], "t")], "t"),
+        "else_branch": body([as_text("x", "o")], "o"),
     }
     nodes = [node("If", ["c"], "i", **branches), node("Relu", ["i"], "y")]
     inputs = [value("x", 2), value("c", dtype=TensorProto.BOOL)]
@@ -121,8 +121,8 @@ def test_both_branches_are_examined() -> None:
 
 def test_a_branch_that_is_not_taken_has_no_faults() -> None:
     branches = {
-        "then_branch": body([dropout("x", "t")], "t"),
-        "else_branch": body([dropout("x", "o")], "o"),
+        "then_branch": body([as_text("x", "t")], "t"),
+        "else_branch": body([as_text("x", "o")], "o"),
     }
     assert names_of(error_of([node("If", ["training"], "y", **branches)], [value("x", 2)])) == [
         "n_t"
@@ -134,7 +134,7 @@ def test_a_branch_that_is_not_taken_has_no_faults() -> None:
 def test_a_body_of_a_loop_is_listed_once(start: str, limit: str) -> None:
     inner = [
         node("Identity", ["go"], "go_on"),
-        dropout("x", "in_body"),
+        as_text("x", "in_body"),
         node("Add", ["v", "in_body"], "next"),
     ]
     graph = body(inner, "go_on", ("i", "go", "v"))
@@ -142,7 +142,7 @@ def test_a_body_of_a_loop_is_listed_once(start: str, limit: str) -> None:
     del graph.input[:]
     boolean, number = value("go", dtype=TensorProto.BOOL), value("i", dtype=TensorProto.INT64)
     graph.input.extend([number, boolean, value("v", 2)])
-    nodes = [dropout("x", "refused"), node("Loop", [limit, "", start], "y", body=graph)]
+    nodes = [as_text("x", "refused"), node("Loop", [limit, "", start], "y", body=graph)]
     fixed = numpy_helper.from_array(np.array(3, np.int64), "fixed")
     inputs = [value("x", 2), value("n", dtype=TensorProto.INT64)]
     assert names_of(error_of(nodes, inputs, (fixed,))) == ["n_refused", "n_in_body"]
@@ -150,7 +150,7 @@ def test_a_body_of_a_loop_is_listed_once(start: str, limit: str) -> None:
 
 def test_nodes_in_functions_are_named_by_their_calls() -> None:
     opsets = [helper.make_opsetid("", 20)]
-    content = [dropout_in_function(), node("Relu", ["inner"], "result")]
+    content = [cubic_in_function(), node("Relu", ["inner"], "result")]
     function = helper.make_function("example", "Block", ["v"], ["result"], content, opsets)
     nodes = [
         node("Block", ["x"], "a", domain="example"),
@@ -160,7 +160,7 @@ def test_nodes_in_functions_are_named_by_their_calls() -> None:
     assert names_of(error_of(nodes, [value("x", 2)], functions=(function,))) == ["n_a/n_inner"]
 
 
-def dropout_in_function() -> NodeProto:
+def cubic_in_function() -> NodeProto:
     return node("GridSample", ["v", "v"], "inner", mode="cubic")
 
 
@@ -182,7 +182,7 @@ def test_values_that_only_a_run_knows_name_all_inputs() -> None:
 
 
 def test_what_ends_the_import_is_listed_too() -> None:
-    nodes = [dropout("x", "a"), node("Relu", ["x"], "b"), node("Relu", ["x"], "b")]
+    nodes = [as_text("x", "a"), node("Relu", ["x"], "b"), node("Relu", ["x"], "b")]
     error = error_of(nodes, [value("x", 2)])
     assert isinstance(error, UnsupportedOperatorError)
     assert len(error.refusals) == 2
@@ -198,6 +198,8 @@ def test_many_faults_are_cut_off() -> None:
 
 
 def test_what_a_standard_definition_lacks_is_a_fault_of_its_node() -> None:
-    error = error_of([node("Bernoulli", ["x"], "y")], [value("x", 2)])
+    target = value("target", 2, dtype=TensorProto.INT64)
+    loss = node("NegativeLogLikelihoodLoss", ["x", "target"], "y", reduction="mean")
+    error = error_of([loss], [value("x", 2, 3, dtype=TensorProto.FLOAT8E5M2), target])
     assert isinstance(error, UnsupportedOperatorError)
     assert names_of(error) == ["n_y"]

@@ -2,7 +2,7 @@
 
 from relay_tune.ir.dim import UNKNOWN, Symbol
 from relay_tune.typing.relations import creation as relations
-from tests.typing.relations.cases import applied, relation_tests, tensor, tuple_of
+from tests.typing.relations.cases import applied, relation_tests, tensor
 
 apply = applied(relations)
 N = Symbol("n")
@@ -28,9 +28,9 @@ CASES = [
     ("size_of", [tensor(N, 3)], {"dtype": "int32"}, tensor(dtype="int32")),
     (
         "random",
-        [tensor(10, dtype="uint64")],
-        {"shape": (2,), "dtype": "float32"},
-        tuple_of(tensor(10, dtype="uint64"), tensor(2)),
+        [tensor(N, 3, dtype="int64"), tensor(dtype="uint32")],
+        {"dtype": "float16"},
+        tensor(N, 3, dtype="float16"),
     ),
 ]
 
@@ -38,6 +38,8 @@ CONFLICTS = [
     ("full", [tensor(2)], {"shape": (), "dtype": ""}, "expects 0 dimension"),
     ("arange", [], {"start": 0, "stop": 7, "step": 0, "dtype": "int32"}, "step of arange is 0"),
     ("shaped_by_value", [tensor(2), tensor(N)], {}, "number of dimensions is not known"),
+    ("random", [tensor(2), tensor(dtype="int64")], {"dtype": "float32"}, "are integers"),
+    ("random", [tensor(2, dtype="int64")] * 2, {"dtype": "int32"}, "of a float type"),
 ]
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import reduce
 
-from relay_tune.errors import ModelError, UnsupportedOperatorError
+from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.build import (
     Builder,
     checked_axis,
     dtype_of,
-    known_scalar,
     rank_of,
     shape_of,
 )
@@ -223,21 +222,6 @@ def translate_bit_cast(node: OnnxNode, build: Builder) -> Expr:
     )
 
 
-def translate_dropout(node: OnnxNode, build: Builder) -> list[Expr | None]:
-    """The input itself, as at inference, and a mask that keeps all."""
-    data, ratio, training = node.input(0), node.optional(1), node.optional(2)
-    if node.opset < 7 and not node.flag("is_test", 0):
-        raise UnsupportedOperatorError("dropout in training mode is not supported.")
-    if training is not None and known_scalar(training, "training_mode"):
-        share = 0.5 if ratio is None else known_scalar(ratio, "ratio")
-        if share != 0:
-            raise UnsupportedOperatorError("dropout in training mode is not supported.")
-    if not node.wants(1):
-        return [data, None]
-    ones = build.call("ones_like", data)
-    return [data, cast_to(build, ones, "bool" if node.opset >= 10 else dtype_of(data))]
-
-
 ELEMENTWISE: Mapping[str, Translator] = {
     **{onnx: _unary(relay) for onnx, relay in _UNARY.items()},
     **{onnx: _binary(relay) for onnx, relay in _BINARY.items()},
@@ -257,5 +241,4 @@ ELEMENTWISE: Mapping[str, Translator] = {
     "Cast": translate_cast,
     "CastLike": translate_cast_like,
     "BitCast": translate_bit_cast,
-    "Dropout": translate_dropout,
 }

@@ -39,8 +39,6 @@ def translate_dft(node: OnnxNode, build: Builder) -> Expr:
     onesided, inverse = node.flag("onesided", 0), node.flag("inverse", 0)
     if inverse and onesided:
         return _real_inverse(node, build, data, axis)
-    if inverse:
-        raise UnsupportedOperatorError("an inverse transform of a whole spectrum is not supported.")
     length = _length(node, data, axis)
     if isinstance(length, int):
         data = _resized(build, data, axis, length)
@@ -50,7 +48,12 @@ def translate_dft(node: OnnxNode, build: Builder) -> Expr:
     real, imaginary = _parts(build, moved)
     tables: Sequence[Expr]
     if isinstance(length, int):
-        tables = [build.constant(each, dtype_of(real)) for each in _turned(length, onesided)]
+        parts = _inverse(length) if inverse else _turned(length, onesided)
+        tables = [build.constant(each, dtype_of(real)) for each in parts]
+    elif inverse:
+        raise UnsupportedOperatorError(
+            "an inverse transform of a whole spectrum needs a length that is known."
+        )
     else:
         tables = _open_turned(build, moved, dtype_of(real), onesided)
     spectrum = _spectrum(build, real, imaginary, tables)
@@ -181,6 +184,12 @@ def _open_turned(build: Builder, data: Expr, dtype: str, onesided: bool) -> list
     share = build.call("divide", turns, build.call("cast", length, dtype="float64"))
     angle = build.call("multiply", share, build.constant(-2 * np.pi, "float64"))
     return [build.call("cast", build.call(name, angle), dtype=dtype) for name in ("cos", "sin")]
+
+
+def _inverse(length: int) -> tuple[np.ndarray, np.ndarray]:
+    """The parts of exp(2 pi i k n / N) / N, [k, n] each."""
+    cosine, sine = _turned(length, False)
+    return cosine / length, -sine / length
 
 
 def translate_stft(node: OnnxNode, build: Builder) -> Expr:

@@ -17,10 +17,12 @@ from relay_tune.frontend.onnx_import.operators.image import IMAGES
 from relay_tune.frontend.onnx_import.operators.indexing import INDEXING
 from relay_tune.frontend.onnx_import.operators.matmul import MATMULS
 from relay_tune.frontend.onnx_import.operators.microsoft.table import MICROSOFT
+from relay_tune.frontend.onnx_import.operators.ml.table import CLASSICAL
 from relay_tune.frontend.onnx_import.operators.normalization import NORMALIZATIONS
 from relay_tune.frontend.onnx_import.operators.pad import PADS
 from relay_tune.frontend.onnx_import.operators.pooling import POOLS
 from relay_tune.frontend.onnx_import.operators.quantization import QUANTIZATIONS
+from relay_tune.frontend.onnx_import.operators.random import RANDOM
 from relay_tune.frontend.onnx_import.operators.recurrent import RECURRENT
 from relay_tune.frontend.onnx_import.operators.reduction import REDUCTIONS
 from relay_tune.frontend.onnx_import.operators.resize import RESIZES
@@ -54,6 +56,7 @@ _STANDARD: Mapping[str, Translator] = {
     **RESIZES,
     **SORTING,
     **QUANTIZATIONS,
+    **RANDOM,
     **RECURRENT,
     **SEQUENCES,
     **SIGNALS,
@@ -61,7 +64,11 @@ _STANDARD: Mapping[str, Translator] = {
 }
 
 
-_DOMAINS: Mapping[str, Mapping[str, Translator]] = {"": _STANDARD, "com.microsoft": MICROSOFT}
+_DOMAINS: Mapping[str, Mapping[str, Translator]] = {
+    "": _STANDARD,
+    "com.microsoft": MICROSOFT,
+    "ai.onnx.ml": CLASSICAL,
+}
 
 
 def find_translator(domain: str, operator: str) -> Translator | None:

@@ -124,3 +124,15 @@ def test_writing_into_a_cache(node_model: NodeModel) -> None:
         None, {"x0": cache, "x1": update, "x2": first}
     )
     np.testing.assert_array_equal(rt.build(from_onnx(model))(cache, update, first), wanted)
+
+
+@pytest.mark.parametrize("length", [1, 7, 10, 64])
+@pytest.mark.parametrize("parts", [1, 2])
+def test_numbers_of_a_whole_spectrum(node_model: NodeModel, length: int, parts: int) -> None:
+    data = floats(3, length, parts) * 40
+    model = node_model("DFT", [data], constants={2: np.array(1)}, opset=20, inverse=1)
+    spectrum = data[..., 0].astype(np.complex128)
+    wanted = np.fft.ifft(spectrum + 1j * data[..., 1] if parts == 2 else spectrum, axis=1)
+    result = rt.build(from_onnx(model))(data)
+    assert (result.dtype, result.shape) == (np.float32, (3, length, 2))
+    np.testing.assert_allclose(result, np.stack([wanted.real, wanted.imag], axis=2), atol=2e-5)
