@@ -48,7 +48,7 @@ class Run:
     expected: Iterator[tuple[str, Answer]]
 
 
-def outcome(seed: int, is_dynamic: bool) -> Iterator[str]:
+def outcome(seed: int, is_dynamic: bool = False) -> Iterator[str]:
     """How the network of a seed came out, in one word, then what is wrong with it."""
     warnings.simplefilter("ignore")
     network = dynamic_network(seed) if is_dynamic else operator_network(seed)
