@@ -32,22 +32,22 @@ def test_sequences_among_the_outputs_are_read() -> None:
 
 
 CHOICE = onnx.parser.parse_model(
-    """<ir_version: 8, opset_import: ["": 13]>
-    g (float[2] x, int64 position) => (float[n] y) {
-        longer = Concat<axis = 0>(x, x)
-        both = SequenceConstruct(x, longer)
-        y = SequenceAt(both, position)
+    """<ir_version: 8, opset_import: ["": 18]>
+    g (float[2,2] x, int64[1] axis) => (float[n,m] y) {
+        pads = Constant<value_ints = [1, 0]>()
+        zero = Constant<value_float = 0.0>()
+        y = Pad(x, pads, zero, axis)
     }"""
 )
-"""Which tensor it is, and so its size, is known only when the position is."""
+"""Which axis grows is known only when its number is."""
 
 
 def test_what_needs_the_values_of_inputs_is_told_apart() -> None:
-    data = np.array([1, 2], np.float32)
-    sets = [([data, np.array(1)], [np.array([1, 2, 1, 2], np.float32)])]
+    data = np.array([[1, 2], [3, 4]], np.float32)
+    sets = [([data, np.array([1])], [np.pad(data, ((0, 0), (1, 0)))])]
     case = TestCase("choice", "", None, None, CHOICE, sets, "node", 1e-3, 1e-7)
     outcome = run_case(case)
-    assert (outcome.status, outcome.detail) == ("pass native, constants", "position")
+    assert (outcome.status, outcome.detail) == ("pass native, constants", "axis")
     assert run_case(case_called("node", "test_add")).status == "pass native"
 
 

@@ -15,7 +15,9 @@ LESS = "fn (%i: int32) { if (%i == 0) { None } else { Some((%i - 1, %i * %i)) } 
 PLUS = "fn (%a: int32, %b: int32) { %a * 2 - %b }"
 GROUPS = {
     "elements": "@hd(%xs), @tl(%xs), @nth(%xs, 1), @length(%xs), @update(%xs, 1, 8), @sum(%xs)",
-    "folds": f"@foldl({PLUS}, 1, %xs), @foldr({PLUS}, 1, %xs), @foldr1({PLUS}, %xs)",
+    "changes": "@insert(%xs, 1, 8), @insert(%xs, @length(%xs), 8), @erase(%xs, 1)",
+    "folds": f"@foldl({PLUS}, 1, %xs), @foldr({PLUS}, 1, %xs), @foldr1({PLUS}, %xs), "
+    f"@pairwise({PLUS}, %xs), @reduce({PLUS}, %xs)",
     "lists": "@rev(%xs), @concat(%xs, %xs), @zip(%xs, @rev(%xs)), "
     "@filter(fn (%x: int32) { %x < 4 }, %xs), @map(fn (%x: int32) { (%x, %x) }, %xs)",
     "accumulation": f"@map_accuml({STEP}, 0, %xs), @map_accumr({STEP}, 0, %xs), "

@@ -24,9 +24,9 @@ OTHERS = frozenset(
     "all any adv_index bitwise_and bitwise_not bitwise_or bitwise_xor check_indices index_extent "
     "invert_permutation "
     "left_shift logical_and logical_not logical_or logical_xor right_shift unravel_index "
-    # shapes, bits, and one value everywhere
+    # shapes, bits, draws, and one value everywhere
     "arange dyn.arange dyn.full dyn.ones dyn.zeros full full_like meshgrid ndarray_size ones "
-    "ones_like reinterpret shape_of zeros zeros_like "
+    "ones_like random.normal random.uniform reinterpret shape_of zeros zeros_like "
     # with sizes that come at run time, what others do that have cases
     "dyn.broadcast_to dyn.reshape dyn.strided_slice dyn.tile dyn.topk "
     # results whose size depends on the values, and indices of values in an order
