@@ -23,6 +23,9 @@ from logs.task_rows import Task, row_of_task, task_of
 FORMAT = "tuning-log"
 FORMAT_VERSION = 1
 
+LONGEST_HEADER = 1000
+"""Characters of the first line that are read."""
+
 _COLUMNS: dict[str, frozenset[str]] = {
     "record": frozenset(column.name for column in fields(Record)) | {"digest"},
     "task": frozenset({"workload", "description", "digest"}),
@@ -70,9 +73,15 @@ def write_lines(path: Path, lines: Iterator[str]) -> None:
 
 def check_exported(path: Path) -> None:
     """Raise `LogError` unless `path` is a readable exchange file of a known version."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise LogError(
+            "the exchange file is no regular file",  # to read a pipe or a device may never end
+            str(path),
+            "copy what it gives to a file, and name that",
+        )
     try:
         with path.open(encoding="utf-8", errors="surrogateescape") as file:
-            _check_header(file.readline(), path)
+            _check_header(file.readline(LONGEST_HEADER), path)
     except OSError as error:
         raise _file_error("cannot be read", path, error) from error
 
@@ -82,11 +91,12 @@ def import_lines(store: Store, path: Path) -> MergeReport:
 
     Raises `LogError` if the file cannot be read or is no exchange file of a known version.
     """
+    check_exported(path)
     report = MergeReport()
     parsed = _Parsed()
     try:
         with path.open(encoding="utf-8", errors="surrogateescape") as file:
-            _check_header(file.readline(), path)
+            file.readline(LONGEST_HEADER)
             join_records(store, _records(file, parsed, report), report)
     except OSError as error:
         raise _file_error("cannot be read", path, error) from error

@@ -35,6 +35,15 @@ def path_argument(value: object, what: str, remedy: str) -> Path:
     return Path(text)
 
 
+def require_regular(path: Path, what: str = "The file") -> None:
+    """Raise InputError where a file is a pipe or a device: to read one may never end."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise InputError(
+            f"{what} {path} cannot be read: it is no regular file.",
+            remedy="Copy what it gives to a file, and name that.",
+        )
+
+
 def whole_number(value: object, what: str, least: int) -> int:
     """A whole number, Python's or numpy's, of at least `least`."""
     if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least:

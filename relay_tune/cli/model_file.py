@@ -9,6 +9,7 @@ from pathlib import Path
 from onnx import GraphProto
 
 from relay_tune import zoo
+from relay_tune.arguments import require_regular
 from relay_tune.cli.options import Values, constants_of, shapes_of
 from relay_tune.errors import InputError
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
@@ -93,6 +94,7 @@ def stem(name: str) -> str:
 
 def read_text(path: Path) -> str:
     """The content of a text file; raises InputError if it cannot be read."""
+    require_regular(path)
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:

@@ -30,7 +30,8 @@ def place(tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "object.json").write_text("{}\n")
     (tmp_path / "helper.relay").write_text("def @helper(%x: int32) { %x }\n")
     (tmp_path / "binary.relay").write_bytes(b"\xff\xfe")
-    os.mkfifo(tmp_path / "pipe")
+    for name in ("pipe", "pipe.onnx", "pipe.relay"):
+        os.mkfifo(tmp_path / name)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

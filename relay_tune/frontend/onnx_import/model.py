@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx import FunctionProto, GraphProto, ModelProto
 
+from relay_tune.arguments import require_regular
 from relay_tune.errors import InputError, ModelError, UnsupportedOperatorError
 
 OLDEST_OPSET = 6
@@ -89,6 +90,7 @@ def checked_text(value: object, what: str) -> str:
 
 
 def _content(path: Path) -> bytes:
+    require_regular(path, "The model file")
     try:
         if path.stat().st_size > MAXIMUM_BYTES:
             raise ModelError(

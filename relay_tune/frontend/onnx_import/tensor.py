@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from onnx import SparseTensorProto, TensorProto
 
+from relay_tune.arguments import require_regular
 from relay_tune.errors import ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.narrow_types import NARROW_TYPES, NarrowType, unpacked
 from relay_tune.frontend.onnx_import.types import dtype_name, numpy_dtype
@@ -141,6 +142,7 @@ def _external_bytes(tensor: TensorProto, size: int, folder: Path | None, what: s
     length = _external_number(entries.get("length", str(size)), what)
     if length != size:
         raise ModelError(f"{what} needs {size} bytes, but its external data has {length}.")
+    require_regular(path, f"{what}: its data file")
     try:
         with path.open("rb") as file:
             available = file.seek(0, 2)

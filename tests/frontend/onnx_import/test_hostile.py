@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -231,6 +232,15 @@ def test_external_data_beside_the_model(tmp_path: Path) -> None:
     path = tmp_path / "m.onnx"
     path.write_bytes(external("weights").SerializeToString())
     assert isinstance(from_onnx(path), Module)
+
+
+def test_data_that_may_never_end_are_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "weights")
+    (tmp_path / "m.onnx").write_bytes(external("weights").SerializeToString())
+    (tmp_path / "zeros.onnx").symlink_to("/dev/zero")
+    for name in ("m", "zeros"):
+        with pytest.raises(InputError, match="no regular file"):
+            from_onnx(tmp_path / f"{name}.onnx")
 
 
 def test_external_data_of_a_model_without_a_file() -> None:
