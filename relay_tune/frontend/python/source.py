@@ -6,11 +6,14 @@ import ast
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from textwrap import dedent
+from tokenize import TokenError
 from typing import Any
 
 from relay_tune.arguments import did_you_mean
 from relay_tune.errors import InputError, ParseError, Span
+
+_OTHER_LINE_ENDS = str.maketrans(dict.fromkeys("\v\f\x1c\x1d\x1e\x85\u2028\u2029", " "))
+"""Characters that end a line for `str.splitlines`, but not for Python's parser."""
 
 
 @dataclass(frozen=True)
@@ -22,18 +25,22 @@ class PythonSource:
         text: the whole file.
         tree: the definition of the function; its lines count from `first_line`.
         first_line: the line of the file at which the text of the tree begins, from 0.
-        indent: how many characters were taken from the left of each line.
     """
 
     file: str
     text: str
     tree: ast.FunctionDef
     first_line: int
-    indent: int
+
+    @property
+    def shown(self) -> str:
+        """The text with the lines that Python counts, for errors."""
+        return self.text.translate(_OTHER_LINE_ENDS)
 
     def span(self, node: ast.AST) -> Span:
         """The region of a node of the tree, whose columns count bytes; those of spans do not."""
-        line, end_line = getattr(node, "lineno", 1), getattr(node, "end_lineno", None) or 1
+        line = getattr(node, "lineno", self.tree.lineno)
+        end_line = getattr(node, "end_lineno", None) or line
         return Span(
             self.file,
             self.first_line + line,
@@ -43,15 +50,15 @@ class PythonSource:
         )
 
     def _column(self, line: int, offset: int) -> int:
-        lines = self.text.splitlines()
+        lines = self.text.split("\n")
         row = self.first_line + line - 1
-        content = lines[row][self.indent :] if row < len(lines) else ""
-        return self.indent + len(content.encode()[:offset].decode(errors="ignore")) + 1
+        content = lines[row] if row < len(lines) else ""
+        return len(content.encode()[:offset].decode(errors="ignore")) + 1
 
     def begins_with(self, node: ast.AST, text: str) -> bool:
         """Whether the text of a node begins so."""
         span = self.span(node)
-        lines = self.text.splitlines()
+        lines = self.text.split("\n")
         return lines[span.line - 1][span.column - 1 :].startswith(text)
 
     def error(
@@ -59,7 +66,7 @@ class PythonSource:
     ) -> ParseError:
         """An error about a node, for the caller to raise."""
         return ParseError(
-            message, where=self.span(node), label=label, remedy=remedy, source_text=self.text
+            message, where=self.span(node), label=label, remedy=remedy, source_text=self.shown
         )
 
     def unknown(self, node: ast.AST, name: str, known: Iterable[str]) -> ParseError:
@@ -74,18 +81,29 @@ def source_of(function: Callable[..., Any]) -> PythonSource:
     try:
         lines, start = inspect.getsourcelines(function)
         all_lines, _ = inspect.findsource(function)
-    except (OSError, TypeError) as error:
+        tree, head = _parsed("".join(lines))
+    except (OSError, TypeError, SyntaxError, TokenError) as error:
         raise InputError(
-            f"The source of {name} is not known.", remedy="Write the function into a file."
+            f"The source of {name} is not known.",
+            remedy="Write the function into a file, and import it anew where that was changed.",
         ) from error
-    text = "".join(lines)
-    shorter = dedent(text)
-    indent = len(lines[0]) - len(shorter.splitlines(keepends=True)[0])
-    tree = ast.parse(shorter).body[0]
     if not isinstance(tree, ast.FunctionDef):
         raise InputError(
             f"{name} is no function that is written with def.",
             remedy="Lambdas and coroutines cannot be translated by themselves.",
         )
     file = inspect.getsourcefile(function) or "<python>"
-    return PythonSource(file, "".join(all_lines), tree, start - 1, indent)
+    return PythonSource(file, "".join(all_lines), tree, start - 1 - head)
+
+
+def _parsed(text: str) -> tuple[ast.stmt, int]:
+    """The first statement of a text, and how many lines were put before it.
+
+    An indented one is read as the body of another statement: to take the indent away would change
+    texts in it that go over several lines.
+    """
+    if not text[:1].isspace():
+        return ast.parse(text).body[0], 0
+    (outer,) = ast.parse(f"if True:\n{text}").body
+    assert isinstance(outer, ast.If)
+    return outer.body[0], 1

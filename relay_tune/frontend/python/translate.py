@@ -43,7 +43,7 @@ def translate(entry: PythonFunction) -> Module:
     while program.pending:
         name, function = program.pending.pop()
         source = source_of(function.function)
-        program.sources[source.file] = source.text
+        program.sources[source.file] = source.shown
         try:
             program.functions[name] = Translator(function, source, program).translate(function)
         except RecursionError as error:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relay_tune.errors import InputError
+from relay_tune.errors import InputError, ParseError
 from relay_tune.frontend.python.relay_function import RelayFunction, relay
 from relay_tune.frontend.python.types import Tensor
 from relay_tune.frontend.relay_text import parse
@@ -208,6 +208,21 @@ def identity(n: int):
 def test_programs_do_not_run_in_python() -> None:
     with pytest.raises(InputError, match="cannot be called as a Python function"):
         identity(3)
+
+
+def test_texts_left_of_an_indented_function() -> None:
+    @relay
+    def program(n: int):
+        """What it does,
+        at the left of its definition  and   beside it."""
+        return n + unknown
+
+    with pytest.raises(ParseError, match="unknown means nothing here") as caught:
+        _ = program.module
+    lines = str(caught.value).splitlines()
+    line, caret = (each.partition(" | ")[2] for each in lines[1:3])
+    assert line.strip() == "return n + unknown"
+    assert line[caret.index("^") :] == "unknown"
 
 
 def test_functions_without_a_file() -> None:
