@@ -9,6 +9,7 @@ the verb is used. So help and completion need no compiler.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import signal
 import sys
@@ -56,6 +57,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if words is not None:
         begin()
     _open_closed_streams()
+    _escape_what_has_no_code()
     with ending_signals(pass_on=False) as ending:
         code = _run(sys.argv[1:] if words is None else list(words))
     if ending.has_begun and words is None:
@@ -98,6 +100,13 @@ def _open_closed_streams() -> None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (as long as the process)
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115  (as long as the process)
+
+
+def _escape_what_has_no_code() -> None:
+    """Print names that the encoding of a stream cannot say as escapes, as in `gr\\xf6\\xdfe`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def command_parser() -> argparse.ArgumentParser:

@@ -47,10 +47,13 @@ def _refused(path: Path, reason: str, remedy: str) -> InputError:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file; an error leaves what was there before. Raises InputError."""
+    """Write a text file; an error leaves what was there before. Raises InputError.
+
+    Half a character, which names in files of strangers may have, is written as its escape.
+    """
     require_writable(path)
     try:
         with new_files(path) as (file,):
-            file.write(text.encode())
+            file.write(text.encode(errors="backslashreplace"))
     except OSError as error:
         raise unwritable(path, error) from error

@@ -26,6 +26,14 @@ def test_the_page_shows_tasks_and_needs_nothing_else(tune: Tune, log: Path, tmp_
     assert text.index("dense+relu") < text.index("unnamed")
 
 
+def test_names_that_no_encoding_has_are_escaped(tune: Tune, log: Path, tmp_path: Path) -> None:
+    with logs.open_log(log) as opened:
+        opened.put_task("unnamed", '{"title": "half \\ud800 of a character"}')
+    assert tune("report", log, "-o", tmp_path / "page.html").code == 0
+    assert r"half \ud800 of a character" in (tmp_path / "page.html").read_text()
+    assert r"half \ud800 of a character" in tune("log", "list", log).out
+
+
 def test_a_time_beyond_the_limit_is_shown_as_it_is(
     tune: Tune, log: Path, tmp_path: Path, record: Callable[..., logs.Record]
 ) -> None:
