@@ -15,6 +15,7 @@ from relay_tune.building.primitives import ChooseSchedule, compile_primitives, p
 from relay_tune.building.program_form import is_network, program_module
 from relay_tune.building.programs import compile_program
 from relay_tune.building.size_cases import USUAL_SIZES
+from relay_tune.building.step_order import with_extents_first
 from relay_tune.codegen.compiled_program import CompiledProgram
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.programs.compiled import CompiledFunctions
@@ -161,7 +162,7 @@ def compile_fused(
     `primitives` are those of the module, and `pool` compiles them, for callers who build it
     several times.
     """
-    network = network_of(module)
+    network = with_extents_first(network_of(module))
     check_storages(network)
     if primitives is None:
         primitives = primitives_of(step.function for step in network.steps)

@@ -1,0 +1,27 @@
+"""Extents of inputs first, so that threads meet once for all of them.
+
+before: rows = run take(t, i);  e = run index_extent(j);  more = run take(t, j)
+after:  e = run index_extent(j);  rows = run take(t, i);  more = run take(t, j)
+
+An extent (`relay_tune.op.index_check`) is a short kernel for one thread whose result nobody reads
+before the end. Between others, each costs a meeting of all threads; kernels for one thread that
+follow each other are one share of work (`relay_tune.codegen.main_function`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from relay_tune.building.network import Network, Origin, Step
+
+
+def with_extents_first(network: Network) -> Network:
+    """The network with the extents of its inputs before all other steps, which keep their order."""
+    extents = {check.extent for check in network.checks}
+
+    def is_late(step: Step) -> bool:
+        sources = (network.located(storage).whole for storage in step.inputs)
+        known = all(source.origin is not Origin.COMPUTED for source in sources)
+        return not (known and extents.issuperset(step.outputs))
+
+    return replace(network, steps=tuple(sorted(network.steps, key=is_late)))
