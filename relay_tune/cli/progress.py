@@ -14,6 +14,7 @@ from relay_tune.tuning.events import (
     Measured,
     PhaseStarted,
     Progress,
+    RatesDisturbed,
     RunStarted,
     TaskFinished,
     TaskStarted,
@@ -55,7 +56,7 @@ class LineProgress:
                 return self._improvement(event)
             case TaskFinished():
                 return f"done: {event.title}: {time_text(event.best)}, {event.reason}"
-            case CostModelFailed():
+            case CostModelFailed() | RatesDisturbed():
                 return str(event)
             case PhaseStarted():
                 return f"{event} ..." if event.done == 0 else ""

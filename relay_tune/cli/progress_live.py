@@ -16,6 +16,7 @@ from relay_tune.tuning.events import (
     Event,
     Measured,
     PhaseStarted,
+    RatesDisturbed,
     RunStarted,
     TaskFinished,
     TaskStarted,
@@ -60,7 +61,7 @@ class LiveProgress:
             case TaskFinished():
                 best = time_text(event.best)
                 self._console.print(f"done: {event.title}: {best}, {event.reason}", markup=False)
-            case CostModelFailed():
+            case CostModelFailed() | RatesDisturbed():
                 self._console.print(str(event), markup=False)
         self._live.update(self._table(), refresh=True)
 

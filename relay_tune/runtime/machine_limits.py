@@ -14,6 +14,7 @@ from relay_tune.codegen.kernel_work import MATRICES, KernelWork
 
 COMPUTE = "compute"
 MEMORY = "memory"
+DISTURBED = "disturbed rates"
 
 LEAST, MOST = 1.0, 1e18
 """Bytes of caches, and rates a second, are within these bounds on every machine."""
@@ -56,19 +57,26 @@ class MachineLimits:
             operands from the first cache.
         caches: the caches, the nearest first.
         memory: bytes read a second from memory.
+        disturbed: how many of these rates did not repeat when they were measured; they may be too
+            low, for other work was running.
     """
 
     threads: int
     operations: Mapping[str, float]
     caches: tuple[CacheLimit, ...]
     memory: float
+    disturbed: int = 0
 
     def __str__(self) -> str:
         peaks = [f"{name} {rate / 1e9:.0f}" for name, rate in self.operations.items()]
         caches = [f"L{n} {cache.rate / 1e9:.0f}" for n, cache in enumerate(self.caches, start=1)]
         of = "1 thread" if self.threads == 1 else f"{self.threads} threads"
         reads = ", ".join([*caches, f"{MEMORY} {self.memory / 1e9:.0f}"])
-        return f"{', '.join(peaks)} GFLOP/s; {reads} GB/s; {of}"
+        return f"{', '.join(peaks)} GFLOP/s; {reads} GB/s; {of}{self._doubt}"
+
+    @property
+    def _doubt(self) -> str:
+        return f" (beside other work: {disturbed_text(self.disturbed)})" if self.disturbed else ""
 
     def bound(self, work: KernelWork) -> Bound:
         """The least time for the operations and the bytes of some work.
@@ -123,6 +131,7 @@ class MachineLimits:
                 for own, its in zip(self.caches, others, strict=True)
             ),
             max(self.memory, other.memory),
+            min(self.disturbed, other.disturbed),
         )
 
     def entries(self) -> dict[str, float]:
@@ -132,7 +141,8 @@ class MachineLimits:
         for number, cache in enumerate(self.caches, start=1):
             found[f"L{number} bytes, {of}"] = cache.bytes
             found[f"L{number} bytes/s, {of}"] = cache.rate
-        return {**found, f"{MEMORY} bytes/s, {of}": self.memory}
+        found[f"{MEMORY} bytes/s, {of}"] = self.memory
+        return {**found, f"{DISTURBED}, {of}": float(self.disturbed)}
 
     @staticmethod
     def from_entries(entries: Mapping[str, float], threads: int) -> MachineLimits | None:
@@ -155,4 +165,11 @@ class MachineLimits:
         rates = [memory, *(value for cache in caches for value in (cache.bytes, cache.rate))]
         if "float32" not in operations or not caches or min(rates) <= 0:
             return None
-        return MachineLimits(threads, operations, tuple(caches), memory)
+        disturbed = int(entries.get(f"{DISTURBED}, {of}", 0.0))
+        return MachineLimits(threads, operations, tuple(caches), memory, disturbed)
+
+
+def disturbed_text(count: int) -> str:
+    """What it means that so many rates did not repeat."""
+    rates = "1 rate" if count == 1 else f"{count} rates"
+    return f"{rates} of the machine did not repeat and may be too low"

@@ -1,7 +1,7 @@
 """Measures what this machine can reach, with generated loops that run in this process.
 
-Each loop runs several times, some tenths of a millisecond at a time, and its best time counts:
-other work on the machine can only lower a rate.
+Each loop runs several times, some tenths of a millisecond at a time, until its best time repeats
+(`relay_tune.runtime.repeated_times`): other work on the machine can only lower a rate.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from time import perf_counter
 
@@ -39,12 +39,9 @@ from relay_tune.codegen.target import Target, native_target
 from relay_tune.runtime.aligned_memory import aligned_bytes
 from relay_tune.runtime.cache_sizes import LARGEST_SHARE, cache_sizes
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
+from relay_tune.runtime.repeated_times import repeated_times
 from relay_tune.runtime.threads import thread_pool
 from relay_tune.schedule.machine import PRIVATE_CACHES
-
-ROUNDS = 2
-REPETITIONS = 4
-"""In a row, because some processors take a while to change their clock from loop to loop."""
 
 ARITHMETIC_STEPS = 100_000
 MATRIX_STEPS = 5_000
@@ -89,15 +86,25 @@ def measure_limits(target: Target, threads: int) -> MachineLimits:
     first, *reads, memory = _rates([float32, *cached, flushed], run)
     rest = _rates(others, run)  # by themselves: these instructions may lower the clock
     peaks = {loop.dtype: rate for loop, rate in zip(arithmetic, [first, *rest], strict=True)}
+    peaks |= _matrix_peak(target, run, threads)
     return MachineLimits(
         threads,
-        {**peaks, **_matrix_peak(target, run, threads)},
+        {name: peak.amount for name, peak in peaks.items()},
         tuple(
-            CacheLimit(size * (threads if level < PRIVATE_CACHES else 1), rate)
+            CacheLimit(size * (threads if level < PRIVATE_CACHES else 1), rate.amount)
             for level, (size, rate) in enumerate(zip(sizes, reads, strict=True))
         ),
-        memory,
+        memory.amount,
+        disturbed=sum(not rate.repeats for rate in (*peaks.values(), *reads, memory)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Rate:
+    """What is done in a second at best, and whether that repeated."""
+
+    amount: float
+    repeats: bool
 
 
 Run = Callable[[str, LoopContext], None]
@@ -148,7 +155,7 @@ def _arithmetic(loop: ArithmeticLoop, buffer: int, threads: int) -> _Loop:
     return _Loop(loop.symbol, LoopContext(buffer, SMALL_PAGE, ARITHMETIC_STEPS), amount)
 
 
-def _matrix_peak(target: Target, run: Run, threads: int) -> dict[str, float]:
+def _matrix_peak(target: Target, run: Run, threads: int) -> dict[str, _Rate]:
     """What matrix registers compute in a second, where there are any."""
     if not target.has_matrix_tiles:
         return {}
@@ -177,13 +184,13 @@ def _flushed(buffer: int, size: int, target: Target, threads: int) -> _Loop:
     return _Loop(READING_SYMBOL, LoopContext(buffer, size, 1), size * threads, before=flush)
 
 
-def _rates(loops: Sequence[_Loop], run: Run) -> list[float]:
+def _rates(loops: Sequence[_Loop], run: Run) -> list[_Rate]:
     """What each loop does in a second, at its best."""
-    best = [float("inf")] * len(loops)
-    for _ in range(ROUNDS):
-        for number, loop in enumerate(loops):
-            best[number] = min(best[number], *(_seconds(loop, run) for _ in range(REPETITIONS)))
-    return [loop.amount / seconds for loop, seconds in zip(loops, best, strict=True)]
+    times = repeated_times([partial(_seconds, loop, run) for loop in loops])
+    return [
+        _Rate(loop.amount / time.seconds, time.agrees)
+        for loop, time in zip(loops, times, strict=True)
+    ]
 
 
 def _seconds(loop: _Loop, run: Run) -> float:

@@ -11,6 +11,7 @@ from relay_tune.tuning.events import (
     Measured,
     PhaseStarted,
     Progress,
+    RatesDisturbed,
     RunStarted,
     TaskFinished,
     TaskStarted,
@@ -47,5 +48,5 @@ def event_message(event: Event) -> tuple[int, str]:
             return logging.INFO, f"{event.title}: finished at {best}, {event.reason}"
         case PhaseStarted():
             return logging.INFO, str(event)
-        case CostModelFailed():
+        case CostModelFailed() | RatesDisturbed():
             return logging.WARNING, str(event)

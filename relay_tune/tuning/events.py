@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from relay_tune.runtime.machine_limits import disturbed_text
 from relay_tune.runtime.measuring.measurement import Outcome
 
 
@@ -94,6 +95,16 @@ class CostModelFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class RatesDisturbed:
+    """So many rates of the machine did not repeat: other work was running beside."""
+
+    rates: int
+
+    def __str__(self) -> str:
+        return f"beside other work: {disturbed_text(self.rates)}"
+
+
+@dataclass(frozen=True, slots=True)
 class PhaseStarted:
     """Something other than the search begins, or goes on.
 
@@ -111,7 +122,15 @@ class PhaseStarted:
         return f"{self.name} {self.done}/{self.parts}" if self.parts else self.name
 
 
-Event = RunStarted | TaskStarted | Measured | TaskFinished | CostModelFailed | PhaseStarted
+Event = (
+    RunStarted
+    | TaskStarted
+    | Measured
+    | TaskFinished
+    | CostModelFailed
+    | RatesDisturbed
+    | PhaseStarted
+)
 
 Progress = Callable[[Event], None]
 """Called with each event, in the thread that tunes."""

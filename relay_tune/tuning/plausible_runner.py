@@ -9,6 +9,7 @@ import logs
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.schedule.schedule import Schedule
+from relay_tune.tuning.known_limits import known_limits, measured_again
 from relay_tune.tuning.log_keeper import work_as_json
 from relay_tune.tuning.runner import Draft, Prepared
 from relay_tune.tuning.session import Session
@@ -28,6 +29,7 @@ class PlausibleRunner:
         self._states = session.states
         self._runner = session.runner
         self._keeper = session.keeper
+        self._progress = session.progress
         self._corrections = LIMIT_CORRECTIONS
         self._least: dict[tuple[str, str], float | None] = {}
 
@@ -65,22 +67,16 @@ class PlausibleRunner:
 
     def set_limits(self) -> None:
         """Tell the states what the machine can reach: from the log, or measured now."""
-        limits = MachineLimits.from_entries(self._keeper.limits(), self._keeper.scope.threads)
-        if limits is None:
-            limits = self._runner.limits()
-            self._keeper.put_limits(limits.entries())
-        self._tell(limits)
+        threads = self._keeper.scope.threads
+        self._tell(known_limits(self._keeper, threads, self._runner.limits, self._progress))
 
     def correct_limits(self) -> None:
         """Measure the machine again, unless that was done often enough; the higher rates stay."""
         if not self._corrections:
             return
         self._corrections -= 1
-        found = self._runner.limits()
-        known = MachineLimits.from_entries(self._keeper.limits(), self._keeper.scope.threads)
-        limits = found if known is None else found.joined(known)
-        self._keeper.put_limits(limits.entries())
-        self._tell(limits)
+        threads = self._keeper.scope.threads
+        self._tell(measured_again(self._keeper, threads, self._runner.limits))
 
     def _doubt(self, task: Task, schedule: Schedule, found: Measurement) -> str | None:
         """Why a time cannot be; None where it can."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from functools import cache
+from functools import cache, partial
 from os import PathLike
 
 from relay_tune.arguments import function_argument, instance_of, path_argument
@@ -20,7 +20,6 @@ from relay_tune.ending_signals import ending_signals
 from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
 from relay_tune.remembered import results_for_one_build
-from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.measure_limits import machine_limits
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import thread_count
@@ -31,6 +30,7 @@ from relay_tune.tuning.default_schedules import remember
 from relay_tune.tuning.event_messages import logged
 from relay_tune.tuning.events import PhaseStarted, Progress, RunStarted, ignore
 from relay_tune.tuning.finished_tasks import earlier_result
+from relay_tune.tuning.known_limits import known_limits
 from relay_tune.tuning.log_keeper import LogKeeper
 from relay_tune.tuning.network_check import runs_as_network
 from relay_tune.tuning.network_times import NetworkTimes
@@ -163,7 +163,7 @@ def _settled(
             return result
         if result.measured and budget.left < SETTLING * result.planning_seconds:
             return replace(result, out_of_time=True)
-        machine = _machine(keeper, target)
+        machine = _machine(keeper, target, progress)
         verdict = settle(fused, tasks, keeper, target, machine, budget, progress)
         times = NetworkTimes.of(verdict.untuned_seconds, verdict.tuned_seconds, verdict.ratios)
         if result.run is not None:
@@ -215,7 +215,7 @@ def _run(
         result = _earlier_result(tasks, keeper, budget, share, progress)
         if result is None:
             progress(PhaseStarted("planning", 0, len(tasks)))
-            machine = _machine(keeper, target)
+            machine = _machine(keeper, target, progress)
             planned, states = _states(tasks, machine, threads, options.seed, budget, progress)
             planning = budget.elapsed
             budget.keep_final()
@@ -267,13 +267,9 @@ def _mark_trivial(
             keeper.finish(task, share, None)
 
 
-def _machine(keeper: LogKeeper, target: Target) -> Machine:
+def _machine(keeper: LogKeeper, target: Target, progress: Progress) -> Machine:
     """What estimates know of this machine: from the log, or measured and kept there."""
-    limits = MachineLimits.from_entries(keeper.limits(), 1)
-    if limits is None:
-        limits = machine_limits(1)
-        keeper.put_limits(limits.entries())
-    return machine_of(target, limits)
+    return machine_of(target, known_limits(keeper, 1, partial(machine_limits, 1), progress))
 
 
 def _states(

@@ -81,6 +81,14 @@ def test_the_rows_of_a_log_tell_the_limits_again() -> None:
     assert MachineLimits.from_entries(entries, 1) is None
 
 
+def test_rates_that_did_not_repeat_are_told() -> None:
+    doubtful = replace(LIMITS, disturbed=2)
+    assert MachineLimits.from_entries(doubtful.entries(), 2) == doubtful
+    assert "2 rates of the machine did not repeat" in str(doubtful)
+    assert "repeat" not in str(LIMITS)
+    assert doubtful.joined(LIMITS) == LIMITS.joined(doubtful) == LIMITS
+
+
 def test_logs_may_tell_of_matrix_registers() -> None:
     assert MachineLimits.from_entries(WITH_MATRICES.entries(), 2) == WITH_MATRICES
     assert WITH_MATRICES.bound(work(float32=400)) == LIMITS.bound(work(float32=400))

@@ -8,7 +8,7 @@ import pytest
 import relay_tune as rt
 from relay_tune.runtime.measuring.measurement import Outcome
 from relay_tune.tuning.event_messages import event_message
-from relay_tune.tuning.events import CostModelFailed, Measured, TaskFinished
+from relay_tune.tuning.events import CostModelFailed, Measured, RatesDisturbed, TaskFinished
 
 TEXT = "def @main(%x: Tensor[(64, 64), float32]) { nn.softmax(%x) }"
 
@@ -47,3 +47,7 @@ def test_messages() -> None:
         "k: finished at 2 us, at the limit",
     )
     assert event_message(CostModelFailed("no rows"))[0] == logging.WARNING
+    assert event_message(RatesDisturbed(1)) == (
+        logging.WARNING,
+        "beside other work: 1 rate of the machine did not repeat and may be too low",
+    )
