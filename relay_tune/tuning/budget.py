@@ -30,6 +30,10 @@ Clock = Callable[[], float]
 """Seconds since some moment; never runs backwards."""
 
 
+class TimeIsOverError(Exception):
+    """The time of a run is over within a step that is then given up; no user ever sees it."""
+
+
 @dataclass(slots=True)
 class Budget:
     """Candidates and seconds, and how much of them is gone.
@@ -77,12 +81,16 @@ class Budget:
 
     @property
     def is_spent(self) -> bool:
-        """Whether candidates are used up, or time but for what is kept for the end.
+        """Whether candidates are used up, or time but for what is kept for the end."""
+        return self.remaining_trials == 0 or self.searching_left <= 0
+
+    @property
+    def searching_left(self) -> float:
+        """Seconds until the search has to end, 0 at least.
 
         Before anything is measured, there is no end to keep time for.
         """
-        final = self.final if self.measured else 0.0
-        return self.remaining_trials == 0 or self.elapsed >= self.seconds - final
+        return max(0.0, self.left - (self.final if self.measured else 0.0))
 
     @property
     def may_plan(self) -> bool:
@@ -90,14 +98,19 @@ class Budget:
         return self.elapsed < PLANNING * self.seconds
 
     @property
-    def may_confirm(self) -> bool:
-        """Whether there is time to measure winners again."""
-        return self.elapsed < self.seconds - (1 - CONFIRMING) * self.final
+    def confirming_left(self) -> float:
+        """Seconds in which winners may be measured again, 0 at least."""
+        return max(0.0, self.left - (1 - CONFIRMING) * self.final)
 
     @property
     def left(self) -> float:
         """Seconds until the end of the run."""
         return max(0.0, self.seconds - self.elapsed)
+
+    def require_time(self) -> None:
+        """Raise TimeIsOverError where no time is left at all."""
+        if self.left <= 0:
+            raise TimeIsOverError
 
     @property
     def rate(self) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from relay_tune.remembered import code_for_one_round
 from relay_tune.runtime.measuring.measurement import Measurement, Outcome
-from relay_tune.tuning.runner import Runner
+from relay_tune.tuning.runner import Patience, Runner, endless
 from relay_tune.tuning.task_state import TaskState, Tried
 
 CONFIRMED_TOGETHER = 3
@@ -44,12 +44,15 @@ def _fastest_confirmed(ranked: Sequence[Tried]) -> Tried | None:
 
 
 def measure_in_turn(
-    runner: Runner, state: TaskState, chosen: Sequence[Tried]
+    runner: Runner, state: TaskState, chosen: Sequence[Tried], patience: Patience = endless
 ) -> list[tuple[Tried, Measurement]]:
-    """One measurement for each schedule: the best of several rounds through all of them."""
+    """One measurement for each schedule: the best of several rounds through all of them.
+
+    Raises TimeIsOverError when `patience` has come to its end before they are prepared.
+    """
     with code_for_one_round():
         drafts = [runner.draft(state.task, tried.schedule) for tried in chosen]
-    prepared = list(runner.prepare(state.task, drafts, state.best_seconds))
+    prepared = list(runner.prepare(state.task, drafts, state.best_seconds, patience))
     rounds = [
         [runner.measure(state.task, item, state.best_seconds) for item in prepared]
         for _ in range(ROUNDS)

@@ -7,7 +7,7 @@ default one where it will run; then they run as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from statistics import median
@@ -97,13 +97,15 @@ def check_network(
     threads: int,
     default: Choices,
     tuned: Choices,
+    require_time: Callable[[], None] = lambda: None,
 ) -> NetworkVerdict:
     """Compare schedules in the network of a fused module whose shapes are static.
 
     Both give a schedule for each of its tasks, by the digest of the key; `pool` compiles them. The
-    verdict is about the tasks that the network runs.
+    verdict is about the tasks that the network runs. `require_time` is called between all steps,
+    and may raise what ends the comparison.
     """
-    networks = _Networks(module, primitives, pool, target, threads)
+    networks = _Networks(module, primitives, pool, target, threads, require_time)
     untuned = networks.program(default)
     candidate = networks.program(tuned)
     by_default, by_tuned = (
@@ -140,7 +142,9 @@ class _Networks:
         pool: CompilerPool,
         target: Target,
         threads: int,
+        require_time: Callable[[], None],
     ) -> None:
+        self._require_time = require_time
         self._module = module
         self._primitives = primitives
         self._pool = pool
@@ -160,6 +164,7 @@ class _Networks:
             self._target,
             self._threads,
             choose,
+            report=lambda line: self._require_time(),
             primitives=self._primitives,
             pool=self._pool,
         )
@@ -173,6 +178,7 @@ class _Networks:
         found: list[list[list[list[float]]]] = [[] for _ in programs]
         for _ in range(ROUNDS):
             for program, times in zip(programs, found, strict=True):
+                self._require_time()
                 turn = program.step_seconds(self._inputs, self._threads, STEP_RUNS)
                 times.append([runs[1:] for runs in turn])
         return [_by_digest(program, times) for program, times in zip(programs, found, strict=True)]
@@ -182,6 +188,7 @@ class _Networks:
         times: list[list[list[float]]] = [[] for _ in programs]
         for _ in range(WHOLE_ROUNDS):
             for program, own in zip(programs, times, strict=True):
+                self._require_time()
                 own.append(self._turn(program))
         turns = ([median(turn) for turn in own] for own in times)
         self.ratios = tuple(first / second for first, second in zip(*turns, strict=True))

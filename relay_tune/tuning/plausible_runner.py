@@ -11,7 +11,7 @@ from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.known_limits import known_limits, measured_again
 from relay_tune.tuning.log_keeper import work_as_json
-from relay_tune.tuning.runner import Draft, Prepared
+from relay_tune.tuning.runner import Draft, Patience, Prepared, endless
 from relay_tune.tuning.session import Session
 from relay_tune.tuning.tasks import Task
 
@@ -38,10 +38,10 @@ class PlausibleRunner:
         return self._runner.draft(task, schedule)
 
     def prepare(
-        self, task: Task, drafts: Sequence[Draft], best: float | None
+        self, task: Task, drafts: Sequence[Draft], best: float | None, patience: Patience = endless
     ) -> Iterable[Prepared]:
         """See `Runner.prepare`."""
-        return self._runner.prepare(task, drafts, best)
+        return self._runner.prepare(task, drafts, best, patience)
 
     def measure(self, task: Task, prepared: Prepared, best: float | None) -> Measurement:
         """See `Runner.measure`; `IMPLAUSIBLE` where a candidate takes less time than it can."""

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, compress
 
 from cost_model import Row
 from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.schedule.schedule import Schedule
+from relay_tune.tuning.budget import TimeIsOverError
 from relay_tune.tuning.events import Measured
 from relay_tune.tuning.held_interrupts import held_interrupts
 from relay_tune.tuning.log_keeper import GIVE_UP_ATTEMPTS
@@ -43,8 +45,12 @@ class UnderWay:
     known: int
 
     def ready(self) -> UnderWay:
-        """The same once all of them are prepared."""
-        return UnderWay(self.state, list(self.prepared), self.known)
+        """The same once all of them are prepared; fewer where the time is over before."""
+        found: list[Prepared] = []
+        with suppress(TimeIsOverError):
+            for prepared in self.prepared:
+                found.append(prepared)
+        return UnderWay(self.state, found, self.known)
 
 
 class Recorder:
@@ -79,14 +85,18 @@ class Recorder:
             if not mine and not self._take_over(state, each) and self._is_deadly(state, each)
         ]
         best = state.best_seconds
-        prepared = self._runner.prepare(state.task, list(compress(drafts, is_mine)), best)
+        mine = list(compress(drafts, is_mine))
+        prepared = self._runner.prepare(state.task, mine, best, lambda: self._budget.searching_left)
         return UnderWay(state, chain(deadly, prepared), known)
 
     def finish(self, ready: UnderWay) -> list[Row]:
-        """Measure and record candidates, until the budget is spent; what they teach."""
+        """Measure and record candidates, until the budget is spent; what they teach.
+
+        Of a run's first ones that are ready, one is measured however late it is.
+        """
         state, rows = ready.state, []
         for prepared in ready.prepared:
-            if self._budget.is_spent:
+            if self._budget.is_spent and self._budget.measured:
                 break
             measurement = prepared.failure or self._runner.measure(
                 state.task, prepared, state.best_seconds

@@ -14,6 +14,7 @@ from relay_tune.runtime.measuring.measurement import Outcome
 from relay_tune.schedule.features.names import FEATURE_NAMES
 from relay_tune.schedule.plan import read_schedule
 from relay_tune.schedule.schedule import Schedule
+from relay_tune.tuning.budget import TimeIsOverError
 from relay_tune.tuning.confirm import PASSES, measure_in_turn, next_to_confirm
 from relay_tune.tuning.events import (
     CostModelFailed,
@@ -223,11 +224,16 @@ class TuningRun:
             self._confirm(state)
 
     def _confirm(self, state: TaskState) -> None:
+        budget = self._budget
         for _ in range(PASSES):
-            chosen = next_to_confirm(state) if self._budget.may_confirm else []
+            chosen = next_to_confirm(state) if budget.confirming_left else []
             if not chosen:
                 return
-            for tried, measurement in measure_in_turn(self._runner, state, chosen):
+            try:
+                found = measure_in_turn(self._runner, state, chosen, lambda: budget.confirming_left)
+            except TimeIsOverError:
+                return
+            for tried, measurement in found:
                 features = state.space.features(tried.schedule)
                 with held_interrupts():
                     self._keeper.append(state.task, tried.schedule, measurement, features)

@@ -8,12 +8,13 @@ that other candidates can be drafted meanwhile), and *measured* (timed, while no
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from threading import TIMEOUT_MAX
 from typing import Protocol
 
 from relay_tune.codegen.compiler_pool import CompilerPool
@@ -27,11 +28,21 @@ from relay_tune.runtime.measuring.measurer import Candidate, Checked, MeasureLim
 from relay_tune.runtime.measuring.message import Slot, SlotKind
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
+from relay_tune.tuning.budget import TimeIsOverError
 from relay_tune.tuning.candidates import CandidateText, candidate_text
 from relay_tune.tuning.tasks import Task
 
 COMPILE_SECONDS = 30.0
 """A candidate that takes longer to compile is given up, with the compiler process."""
+
+
+Patience = Callable[[], float]
+"""The seconds that may still be waited."""
+
+
+def endless() -> float:
+    """The patience of those who wait as long as it takes."""
+    return TIMEOUT_MAX
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -71,12 +82,12 @@ class Runner(Protocol):
         """Write the code of a schedule of a task; nothing else is begun."""
 
     def prepare(
-        self, task: Task, drafts: Sequence[Draft], best: float | None
+        self, task: Task, drafts: Sequence[Draft], best: float | None, patience: Patience = endless
     ) -> Iterable[Prepared]:
         """Begin to compile and check drafts; `best` is the best time known, in seconds.
 
         The work goes on while the caller does other things; iterating waits for its end. Nothing
-        should be measured before.
+        should be measured before. TimeIsOverError is raised when `patience` has come to its end.
         """
 
     def measure(self, task: Task, prepared: Prepared, best: float | None) -> Measurement:
@@ -133,12 +144,12 @@ class NativeRunner:
         return Draft(schedule, replace(text, slots=slots))
 
     def prepare(
-        self, task: Task, drafts: Sequence[Draft], best: float | None
+        self, task: Task, drafts: Sequence[Draft], best: float | None, patience: Patience = endless
     ) -> Iterable[Prepared]:
         """See `Runner.prepare`; the answer is compared with the operators' references."""
         started = [self._compiling(draft) for draft in drafts]
         checks = [self._checking.submit(self._check, task, each, best) for each in started]
-        return (check.result() for check in checks)
+        return _awaited(checks, patience)
 
     def measure(self, task: Task, prepared: Prepared, best: float | None) -> Measurement:
         """See `Runner.measure`."""
@@ -204,6 +215,15 @@ class NativeRunner:
             others = max(0, self._network_bytes() - task.bytes)
             self._data[digest] = replace(data, constants=constants, other_bytes=others)
         return self._data[digest]
+
+
+def _awaited(checks: Sequence[Future[Prepared]], patience: Patience) -> Iterator[Prepared]:
+    """The results, each when it is there; TimeIsOverError at the end of all patience."""
+    for check in checks:
+        try:
+            yield check.result(min(patience(), TIMEOUT_MAX))
+        except FutureTimeoutError:
+            raise TimeIsOverError from None
 
 
 def _slots_of_all(

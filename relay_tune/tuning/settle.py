@@ -12,7 +12,7 @@ from relay_tune.ir.module import Module
 from relay_tune.runtime.threads import available_processors
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.tuning.budget import Budget
+from relay_tune.tuning.budget import Budget, TimeIsOverError
 from relay_tune.tuning.default_schedules import default_schedule
 from relay_tune.tuning.events import PhaseStarted, Progress
 from relay_tune.tuning.log_keeper import LogKeeper
@@ -29,11 +29,11 @@ def settle(
     machine: Machine,
     budget: Budget,
     progress: Progress,
-) -> NetworkVerdict:
+) -> NetworkVerdict | None:
     """Compare the best schedules of the log with the default ones in the network of a fused module.
 
     What holds is marked in the log, for the number of threads that was tuned for and, if there is
-    time, for one. The result is about the former.
+    time, for one. The result is about the former; None where the time was over before.
     """
     primitives = network_primitives(module, tasks)
     with CompilerPool(target, available_processors()) as pool:
@@ -42,11 +42,16 @@ def settle(
         for number, threads in enumerate(counts):
             progress(PhaseStarted("timing the whole network", number, len(counts)))
             before = budget.elapsed
-            found = _settle(module, primitives, tasks, keeper, pool, target, machine, threads)
+            try:
+                found = _settle(
+                    module, primitives, tasks, keeper, pool, target, machine, threads, budget
+                )
+            except TimeIsOverError:
+                break
             verdicts.append(found)
             if budget.left < budget.elapsed - before:
                 break
-    return verdicts[0]
+    return verdicts[0] if verdicts else None
 
 
 def is_settled(tasks: Sequence[Task], keeper: LogKeeper) -> bool:
@@ -64,6 +69,7 @@ def _settle(
     target: Target,
     machine: Machine,
     threads: int,
+    budget: Budget,
 ) -> NetworkVerdict:
     default = {
         task.key.digest: default_schedule(task.key.digest, task.plan, machine, threads)
@@ -75,7 +81,9 @@ def _settle(
     for task in tasks:
         found = lookup(task.key, task.plan)
         tuned[task.key.digest] = default[task.key.digest] if found is None else found
-    verdict = check_network(module, primitives, pool, target, threads, default, tuned)
+    verdict = check_network(
+        module, primitives, pool, target, threads, default, tuned, budget.require_time
+    )
     for task in tasks:
         digest = task.key.digest
         if digest in verdict.kept:

@@ -165,6 +165,8 @@ def _settled(
             return replace(result, out_of_time=True)
         machine = _machine(keeper, target, progress)
         verdict = settle(fused, tasks, keeper, target, machine, budget, progress)
+        if verdict is None:
+            return replace(result, out_of_time=bool(result.measured))
         times = NetworkTimes.of(verdict.untuned_seconds, verdict.tuned_seconds, verdict.ratios)
         if result.run is not None:
             keeper.note_results(result.run, {"network": asdict(times)})

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.tuning.runner import Draft, Prepared
+from relay_tune.tuning.runner import Draft, Patience, Prepared, endless
 from relay_tune.tuning.tasks import Task
 
 
@@ -24,8 +24,8 @@ class SimulatedRunner:
         return Draft(schedule)
 
     def prepare(
-        self, task: Task, drafts: Sequence[Draft], best: float | None
-    ) -> Sequence[Prepared]:
+        self, task: Task, drafts: Sequence[Draft], best: float | None, patience: Patience = endless
+    ) -> Iterable[Prepared]:
         return [Prepared(draft.schedule) for draft in drafts]
 
     def measure(self, task: Task, prepared: Prepared, best: float | None) -> Measurement:

@@ -67,9 +67,9 @@ def test_time_is_kept_for_the_end_once_something_is_measured() -> None:
     clock.now += 46.0
     assert not budget.is_spent
     budget.spend()
-    assert budget.is_spent and budget.may_confirm
+    assert budget.is_spent and budget.confirming_left == pytest.approx(1.5)
     clock.now += 3.0
-    assert not budget.may_confirm
+    assert budget.confirming_left == 0
     assert budget.left == pytest.approx(6.0)
 
 

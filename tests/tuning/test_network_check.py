@@ -14,6 +14,7 @@ from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning import network_check
+from relay_tune.tuning.budget import TimeIsOverError
 from relay_tune.tuning.network_check import check_network, network_primitives, runs_as_network
 from relay_tune.tuning.plan_space import PlanSpace
 from relay_tune.tuning.tasks import Task, extract_tasks
@@ -70,6 +71,23 @@ def test_defaults_stay_where_kernels_or_the_whole_are_slower(
     else:
         assert verdict.kept[first] == default[first] and verdict.seconds[first] == 3.0
         assert verdict.untuned_seconds == verdict.tuned_seconds == 1.0
+
+
+@pytest.mark.parametrize("step", [1, 4, 8, 20])
+def test_the_comparison_is_given_up_between_any_two_steps(
+    module: Module, target: Target, step: int
+) -> None:
+    fused = default_pipeline()(module)
+    tasks = extract_tasks(fused)
+    steps = iter(range(step - 1))
+
+    def require_time() -> None:
+        if next(steps, None) is None:
+            raise TimeIsOverError
+
+    with CompilerPool(target, 1) as pool, pytest.raises(TimeIsOverError):
+        primitives = network_primitives(fused, tasks)
+        check_network(fused, primitives, pool, target, 1, *choices(tasks, target), require_time)
 
 
 def test_the_same_schedules_are_not_compared(module: Module, target: Target) -> None:

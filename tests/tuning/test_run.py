@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from relay_tune.errors import InputError, TuningError
 from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.schedule import Schedule
+from relay_tune.tuning.budget import TimeIsOverError
 from relay_tune.tuning.events import Event, Measured, RunStarted, TaskStarted
 from relay_tune.tuning.finished_tasks import FINISHED_EARLIER
 from relay_tune.tuning.log_keeper import LogKeeper
@@ -25,7 +26,7 @@ from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.result import TuningResult
 from relay_tune.tuning.run_record import read_run
-from relay_tune.tuning.runner import Prepared, Runner
+from relay_tune.tuning.runner import Draft, Patience, Prepared, Runner
 from relay_tune.tuning.tasks import Task
 from relay_tune.tuning.tune import tune_tasks
 from tests.tuning.simulated_runner import SimulatedRunner
@@ -117,6 +118,25 @@ def test_defaults_come_first_and_the_result_is_not_slower(
         if task.default_seconds is not None:
             assert task.best_seconds is not None
             assert task.best_seconds <= task.default_seconds
+
+
+@pytest.mark.parametrize("ready", [0, 1, 3])
+def test_what_is_not_ready_in_time_is_left_out(
+    tasks: list[Task], target: Target, tmp_path: Path, ready: int
+) -> None:
+    class Slow(SimulatedRunner):
+        def prepare(
+            self, task: Task, drafts: Sequence[Draft], best: float | None, patience: Patience
+        ) -> Iterator[Prepared]:
+            assert 0 < patience() <= 300
+            yield from [Prepared(draft.schedule) for draft in drafts[:ready]]
+            raise TimeIsOverError
+
+    result = tuned(tasks, Slow(), tmp_path / "log.db", target)
+    assert (result.measured > 0) == (ready > 0)
+    with logs.open_log(tmp_path / "log.db") as log:
+        assert len(list(log.history())) == result.measured
+        assert log.claims() == []
 
 
 def test_a_second_run_measures_nothing(tasks: list[Task], target: Target, tmp_path: Path) -> None:
