@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -24,7 +25,9 @@ class Quotient:
     divisor: int
 
     def __str__(self) -> str:
-        return f"({self.numerator}) // {self.divisor}"
+        is_sum = isinstance(self.numerator, Polynomial)
+        numerator = f"({self.numerator})" if is_sum else str(self.numerator)
+        return f"{numerator} // {self.divisor}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,8 @@ class Polynomial:
     terms: tuple[tuple[tuple[Atom, ...], int], ...]
 
     def __str__(self) -> str:
-        return " + ".join(_term(product, factor) for product, factor in self.terms)
+        text = " + ".join(_term(product, factor) for product, factor in self.terms)
+        return text.replace("+ -", "- ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +82,18 @@ def size_label(dim: Dim) -> int | str | None:
             return str(dim)
 
 
+def shape_text(shape: Sequence[Dim]) -> str:
+    """Sizes as a tuple, such as (n, 3) or (n,), for messages."""
+    comma = "," if len(shape) == 1 else ""
+    return f"({', '.join(map(str, shape))}{comma})"
+
+
 def _term(product: tuple[Atom, ...], factor: int) -> str:
-    names = [str(atom) for atom in product]
+    if factor == 1 and len(product) == 1:
+        return str(product[0])
+    names = [f"({atom})" if isinstance(atom, Quotient) else str(atom) for atom in product]
+    if factor == -1 and names:
+        return f"-{' * '.join(names)}"
     if factor != 1 or not names:
         names.insert(0, str(factor))
     return " * ".join(names)

@@ -13,7 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from relay_tune.errors import FIX_SIZES, BuildError, NoNativeCodeError
-from relay_tune.ir.dim import Dim, UnknownDim
+from relay_tune.ir.dim import Dim, UnknownDim, shape_text
 from relay_tune.ir.dim_arithmetic import symbol_names
 from relay_tune.ir.expr import (
     Call,
@@ -113,9 +113,9 @@ def sized_tensor_types(
             shape = tuple(size_value(dim, sizes) for dim in type_.shape)
             return [TensorType(shape, type_.dtype)]
         case TensorType():
-            shape_text = ", ".join(str(dim) for dim in type_.shape)
             raise NoNativeCodeError(
-                f"{what} has the shape ({shape_text}), which is not known before the program runs.",
+                f"{what} has the shape {shape_text(type_.shape)}, which is not known before the "
+                "program runs.",
                 remedy=FIX_SIZES,
             )
         case TupleType():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from relay_tune.ir.dim import shape_text
 from relay_tune.ir.types import (
     FuncType,
     GlobalTypeVar,
@@ -41,8 +42,7 @@ def type_text(type_: Type) -> str:
 def _tensor_text(tensor: TensorType) -> str:
     if not tensor.shape:
         return tensor.dtype
-    comma = "," if len(tensor.shape) == 1 else ""
-    return f"Tensor[({', '.join(map(str, tensor.shape))}{comma}), {tensor.dtype}]"
+    return f"Tensor[{shape_text(tensor.shape)}, {tensor.dtype}]"
 
 
 def _joined(types: Iterable[Type]) -> str:

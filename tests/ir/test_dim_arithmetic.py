@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from relay_tune.errors import InputError
-from relay_tune.ir.dim import UNKNOWN, Dim, Symbol
+from relay_tune.ir.dim import UNKNOWN, Dim, Symbol, shape_text
 from relay_tune.ir.dim_arithmetic import (
     add,
     floor_divide,
@@ -31,6 +31,9 @@ N, M = Symbol("n"), Symbol("m")
         (add(1, add(M, N)), "m + n + 1"),
         (subtract(add(N, N), 3), "2 * n - 3"),
         (multiply(-1, N), "-n"),
+        (subtract(M, floor_divide(N, 2)), "m - n // 2"),
+        (subtract(0, floor_divide(N, 2)), "-(n // 2)"),
+        (subtract(0, floor_divide(add(N, 1), 2)), "-((n + 1) // 2)"),
         (multiply(add(N, 1), subtract(N, 1)), "n * n - 1"),
         (floor_divide(7, 2), "3"),
         (floor_divide(-7, 2), "-4"),
@@ -138,6 +141,13 @@ def test_text_with_maxima_is_read_as_the_same_dimension(dim: Dim) -> None:
     annotation = parse(text)["f"].params[0].annotation
     assert isinstance(annotation, TensorType)
     assert annotation.shape == (dim,)
+
+
+def test_messages_write_shapes_as_tuples() -> None:
+    half = floor_divide(add(N, 1), 2)
+    shape = (subtract(N, 1), multiply(3, half), UNKNOWN)
+    assert shape_text(shape) == "(n - 1, 3 * ((n + 1) // 2), ?)"
+    assert [shape_text(()), shape_text((N,))] == ["()", "(n,)"]
 
 
 def test_smallest_and_largest_sizes_have_a_text() -> None:

@@ -8,12 +8,12 @@ from relay_tune.op.window_fit import window_rooms
 from relay_tune.typing.infer import infer_types
 
 ROOMS = {
-    "nn.max_pool1d(%x, pool_size=[5], strides=[2], padding=[1, 1])": ["w + -2"],
-    "nn.max_pool1d(%x, pool_size=[5], strides=[2], ceil_mode=True)": ["w + -4"],
-    "nn.avg_pool1d(%x, pool_size=[3])": ["w + -2"],
-    "nn.conv1d(%x, %k, dilation=[2])": ["w + -5"],
+    "nn.max_pool1d(%x, pool_size=[5], strides=[2], padding=[1, 1])": ["w - 2"],
+    "nn.max_pool1d(%x, pool_size=[5], strides=[2], ceil_mode=True)": ["w - 4"],
+    "nn.avg_pool1d(%x, pool_size=[3])": ["w - 2"],
+    "nn.conv1d(%x, %k, dilation=[2])": ["w - 5"],
     "nn.conv1d(%x, %o, strides=[2])": [],
-    "sliding_window(%x, axis=2, window_shape=[4], strides=[2])": ["w + -4"],
+    "sliding_window(%x, axis=2, window_shape=[4], strides=[2])": ["w - 4"],
     "nn.conv1d_transpose(%x, %t)": [],
     "nn.relu(%x)": [],
 }

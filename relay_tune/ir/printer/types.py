@@ -94,12 +94,18 @@ def _polynomial_text(polynomial: Polynomial) -> str:
     text = ""
     for product, factor in polynomial.terms:
         sign = "-" if factor < 0 else "+"
+        term = _term_text(product, abs(factor))
         if text:
-            text += f" {sign} "
-        elif factor < 0:
-            text += "-"
-        text += _term_text(product, abs(factor))
+            text += f" {sign} {term}"
+        elif factor < 0:  # -n // 2 is read as (-n) // 2
+            text = f"-({term})" if _is_quotient(product, factor) else f"-{term}"
+        else:
+            text = term
     return text
+
+
+def _is_quotient(product: tuple[Atom, ...], factor: int) -> bool:
+    return abs(factor) == 1 and len(product) == 1 and isinstance(product[0], Quotient)
 
 
 def _term_text(product: tuple[Atom, ...], factor: int) -> str:

@@ -93,5 +93,5 @@ def test_the_rank_of_the_result_has_to_be_known(node_model: NodeModel) -> None:
     dim = model.graph.input[1].type.tensor_type.shape.dim[0]
     dim.Clear()
     dim.dim_param = "n"
-    with pytest.raises(ModelError, match="rank of the result"):
+    with pytest.raises(ModelError, match=r"rank of the result .* shape \(n,\)"):
         from_onnx(model)

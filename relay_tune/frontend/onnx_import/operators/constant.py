@@ -34,7 +34,7 @@ from relay_tune.frontend.onnx_import.symbolic import known_dims, vector_dims
 from relay_tune.frontend.onnx_import.symbolic_rules import dimensions
 from relay_tune.frontend.onnx_import.tensor import unsupported_strings
 from relay_tune.frontend.onnx_import.types import dtype_name, numpy_dtype
-from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim import Dim, shape_text
 from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply, subtract
 from relay_tune.ir.dim_order import is_never_negative
 from relay_tune.ir.expr import Constant, Expr
@@ -70,7 +70,7 @@ def translate_constant_of_shape(node: OnnxNode, build: Builder) -> Expr:
     vector = node.input(0)
     shape = vector_dims(build, vector, "the shape")
     if any(isinstance(size, int) and size < 0 for size in shape):
-        raise ModelError(f"the shape {tuple(map(str, shape))} has a negative size.")
+        raise ModelError(f"the shape {shape_text(shape)} has a negative size.")
     value = node.tensor("value") if node.has("value") else np.zeros(1, np.float32)
     if value.size != 1:
         raise ModelError(f"attribute value has {value.size} elements instead of one.")

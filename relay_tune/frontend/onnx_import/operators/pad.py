@@ -21,7 +21,7 @@ from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.open_pad import Width, padded_axis
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.symbolic import vector_dims
-from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim import Dim, shape_text
 from relay_tune.ir.expr import Expr
 
 _LARGEST_PAD = 2**31
@@ -114,7 +114,7 @@ def _pads(node: OnnxNode, build: Builder, rank: int) -> tuple[tuple[Dim, ...], t
     if len(pads) != 2 * len(axes) or any(
         isinstance(pad, int) and abs(pad) > _LARGEST_PAD for pad in pads
     ):
-        raise ModelError(f"the pads {tuple(map(str, pads))} do not fit {len(axes)} axes.")
+        raise ModelError(f"the pads {shape_text(pads)} do not fit {len(axes)} axes.")
     return pads, axes
 
 

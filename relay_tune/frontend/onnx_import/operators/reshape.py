@@ -24,6 +24,7 @@ from relay_tune.ir.dim import (
     Quotient,
     Symbol,
     UnknownDim,
+    shape_text,
 )
 from relay_tune.ir.dim_arithmetic import exact_quotient, multiply, positive_part, product
 from relay_tune.ir.expr import Expr
@@ -206,10 +207,6 @@ def _check_count(source: Sequence[Dim], target: Sequence[Dim]) -> None:
     before, after = _product(source), _product(target)
     if before is not None and before != after:
         raise ModelError(
-            f"({_text(source)}) has {before} elements, which do not fit the shape "
-            f"({_text(target)})."
+            f"{shape_text(source)} has {before} elements, which do not fit the shape "
+            f"{shape_text(target)}."
         )
-
-
-def _text(dims: Sequence[Dim]) -> str:
-    return ", ".join(map(str, dims))

@@ -44,7 +44,7 @@ from relay_tune.frontend.onnx_import.run_time_axes import (
 )
 from relay_tune.frontend.onnx_import.symbolic import vector_dims
 from relay_tune.frontend.onnx_import.symbolic_rules import is_equal
-from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim import Dim, shape_text
 from relay_tune.ir.dim_arithmetic import add, floor_divide, multiply, subtract
 from relay_tune.ir.expr import Constant, Expr
 
@@ -61,13 +61,15 @@ def translate_reshape(node: OnnxNode, build: Builder) -> Expr:
         for place, dim in enumerate(target)
     ]
     if sizes.count(-1) > 1 or any(isinstance(size, int) and size < -1 for size in sizes):
-        raise ModelError(f"the new shape {tuple(map(str, target))} is not a shape.")
+        raise ModelError(f"the new shape {shape_text(target)} is not a shape.")
     return _reshape_with_rest(build, data, sizes)
 
 
 def _copied(source: Sequence[Dim], place: int) -> Dim:
     if place >= len(source):
-        raise ModelError(f"the new shape copies size {place}, but the input has {len(source)}.")
+        raise ModelError(
+            f"the new shape copies the size of axis {place}, but the input has {len(source)} axes."
+        )
     return source[place]
 
 
@@ -211,7 +213,7 @@ def _split_sizes(node: OnnxNode, build: Builder, total: Dim) -> tuple[Dim, ...]:
     if given is not None:
         wrong = any(isinstance(size, int) and size < 0 for size in given)
         if wrong or not given or is_equal(reduce(add, given), total) == 0:
-            raise ModelError(f"the sizes {tuple(map(str, given))} do not add up to {total}.")
+            raise ModelError(f"the sizes {shape_text(given)} do not add up to {total}.")
         return given
     count = node.integer("num_outputs", len(node.wanted)) if node.opset >= 18 else len(node.wanted)
     if not isinstance(total, int):

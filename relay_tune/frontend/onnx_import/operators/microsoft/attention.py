@@ -30,6 +30,7 @@ from relay_tune.frontend.onnx_import.operators.microsoft.heads import (
     split_heads,
 )
 from relay_tune.frontend.onnx_import.operators.translator import Translator
+from relay_tune.ir.dim import shape_text
 from relay_tune.ir.expr import Expr
 
 LOWEST = float(np.finfo(np.float32).min)
@@ -144,7 +145,7 @@ def padding_mask(node: OnnxNode, build: Builder, mask: Expr | None, key: Expr) -
             counts = cast_to(build, build.call("expand_dims", mask, axis=1), "int64")
             if shape_of(mask)[0] != shape_of(key)[0]:
                 raise UnsupportedOperatorError(
-                    f"a mask of shape {shape_of(mask)} is not supported here."
+                    f"a mask of shape {shape_text(shape_of(mask))} is not supported here."
                 )
             kept = build.call("less", positions(build, key, 2), counts)
         case 2 | 3:
