@@ -10,8 +10,8 @@ Equal names get equal sizes. Channels and features follow from the weights that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from onnx import GraphProto
 
@@ -21,6 +21,7 @@ from relay_tune.frontend.onnx_import.types import DTYPE_NAMES
 
 BATCH = 1
 PAST = 16
+_BATCH_LETTERS = ("n", "b", "bs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +78,14 @@ class DeclaredInputs:
 
     def likely_shapes(self, guess: LikelySizes) -> dict[str, tuple[int, ...]]:
         """A shape for each dynamic input."""
+        inputs = [_with_rank(each) for each in self.dynamic]
         known: dict[str, int] = {}
-        for each in self.dynamic:
+        for each in inputs:
             for axis, size in enumerate(each.sizes or ()):
-                if isinstance(size, str) and size and _sum_of(size) is None:
-                    known.setdefault(size, _likely_size(each, axis, guess))
-        return {each.name: _likely_shape(each, guess, known) for each in self.dynamic}
+                if isinstance(size, str) and _sum_of(size) is None:
+                    known.setdefault(_label(each, axis), _likely_size(each, axis, guess))
+        known |= _lengths_with_past(inputs, known)
+        return {each.name: _likely_shape(each, known) for each in inputs}
 
 
 def declared_inputs(graph: GraphProto) -> DeclaredInputs:
@@ -134,22 +137,44 @@ def _required_axes(
             yield 2, shape[2]
 
 
-def _likely_shape(
-    each: DeclaredInput, guess: LikelySizes, known: Mapping[str, int]
-) -> tuple[int, ...]:
-    sizes = each.sizes
-    if sizes is None:  # the weights tell the rank, at the least
-        axes = [axis if axis >= 0 else 1 for axis in each.required]
-        sizes = ("",) * (max(axes, default=0) + 1)
-        each = DeclaredInput(each.name, each.dtype, sizes, each.required)
+def _with_rank(each: DeclaredInput) -> DeclaredInput:
+    """An input with sizes; where the file has none, the weights tell the rank, at the least."""
+    if each.sizes is not None:
+        return each
+    axes = [axis if axis >= 0 else 1 for axis in each.required]
+    return replace(each, sizes=("",) * (max(axes, default=0) + 1))
+
+
+def _label(each: DeclaredInput, axis: int) -> str:
+    """The name of a dynamic size; one without a name gets that of its axis."""
+    size = (each.sizes or ())[axis]
+    return str(size) if size != "" else f"{each.name}[{axis}]"
+
+
+def _lengths_with_past(inputs: Iterable[DeclaredInput], known: Mapping[str, int]) -> dict[str, int]:
+    """The lengths of a decoder's masks: steps in the cache and new ones.
+
+    ids: (batch, length), mask: (batch, total), keys: (batch, 8, past, 64)   total = past + length
+    """
+    of_rank = {rank: [each for each in inputs if len(each.sizes or ()) == rank] for rank in (2, 4)}
+    past = [label for each in of_rank[4] if (label := _label(each, 2)) in known]
+    rows = sorted(of_rank[2], key=lambda each: "mask" in each.name.lower())
+    lengths = dict.fromkeys(label for each in rows if (label := _label(each, 1)) in known)
+    if not past or len(lengths) < 2:
+        return {}
+    new, *totals = lengths
+    return {total: known[new] + known[past[0]] for total in totals if total != past[0]}
+
+
+def _likely_shape(each: DeclaredInput, known: Mapping[str, int]) -> tuple[int, ...]:
     shape = []
-    for axis, size in enumerate(sizes):
+    for axis, size in enumerate(each.sizes or ()):
         if isinstance(size, int):
             shape.append(size)
         elif (parts := _sum_of(size)) is not None:
             shape.append(sum(known.get(p, int(p) if p.isdigit() else BATCH) for p in parts))
         else:
-            shape.append(known[size] if size else _likely_size(each, axis, guess))
+            shape.append(known[_label(each, axis)])
     return tuple(shape)
 
 
@@ -165,7 +190,7 @@ def _likely_size(each: DeclaredInput, axis: int, guess: LikelySizes) -> int:
     required = each.required.get(axis) or each.required.get(axis - rank)
     if required:
         return required
-    if "batch" in label or (label in ("n", "b", "bs") and rank > 1):
+    if _names_batch(sizes, axis):
         return BATCH
     if "past" in label or (not label and "past" in each.name.lower() and axis == rank - 2):
         return PAST
@@ -180,6 +205,14 @@ def _likely_size(each: DeclaredInput, axis: int, guess: LikelySizes) -> int:
     if rank == 3 or "int" in each.dtype:
         return guess.sequence
     return guess.signal
+
+
+def _names_batch(sizes: Sequence[int | str], axis: int) -> bool:
+    """Whether the name of a size is that of a batch: the first of several such letters."""
+    if "batch" in (label := str(sizes[axis]).lower()):
+        return True
+    is_letter = label in _BATCH_LETTERS and len(sizes) > 1
+    return is_letter and not any(_names_batch(sizes, earlier) for earlier in range(axis))
 
 
 def _size_in_image(sizes: tuple[int | str, ...], axis: int, guess: LikelySizes) -> int:

@@ -83,6 +83,9 @@ def test_names_without_meaning_are_different_sizes() -> None:
         (["batch", 8, "past", 64], FLOAT, (1, 8, 16, 64)),
         (["batch", 8, None, 64], FLOAT, (1, 8, 16, 64)),
         (["batch"], INT, (1,)),
+        (["B", "N"], FLOAT, (1, 512)),
+        (["batch_size", "n"], INT, (1, 128)),
+        (["T", "N", 80], FLOAT, (1, 1, 80)),
         ([2, 3], FLOAT, None),
     ],
 )
@@ -97,6 +100,16 @@ def test_equal_names_get_equal_sizes_and_sums_are_sums() -> None:
         info("past.key", FLOAT, ["batch", 4, "past", 8]),
     )
     assert found == {"ids": (1, 128), "mask": (1, 144), "past.key": (1, 4, 16, 8)}
+
+
+@pytest.mark.parametrize("total", ["total", None])
+def test_masks_of_a_decoder_count_cached_and_new_steps(total: str | None) -> None:
+    found = likely(
+        info("mask", INT, ["batch", total]),
+        info("ids", INT, ["batch", "length"]),
+        info("key", FLOAT, ["batch", 4, "steps", 8]),
+    )
+    assert found == {"mask": (1, 144), "ids": (1, 128), "key": (1, 4, 16, 8)}
 
 
 @pytest.mark.parametrize(
