@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from relay_tune.arguments import function_argument
 from relay_tune.building.assemble import assemble
+from relay_tune.building.fixed_sizes import with_fixed_sizes
 from relay_tune.building.memory_limit import check_storages
 from relay_tune.building.named_sizes import with_named_sizes
 from relay_tune.building.network import input_type, is_static, network_of, output_types
@@ -85,7 +86,7 @@ def build(
         return Model.from_program(_compiled_network(typed, compilation))
 
     def compile_for(shapes: Shapes) -> CompiledProgram:
-        fixed = FixInputShapes(dict(zip(types, shapes, strict=True)))(typed)
+        fixed = with_fixed_sizes(typed, dict(zip(types, shapes, strict=True)))
         return _compiled_network(fixed, compilation)
 
     general = _for_all_sizes(typed, compilation)

@@ -24,7 +24,7 @@ from relay_tune.frontend.onnx_import.folding import (
 from relay_tune.frontend.onnx_import.narrow_types import NARROW_TYPES, NarrowType
 from relay_tune.frontend.onnx_import.result_type import result_type, with_open_sizes
 from relay_tune.frontend.onnx_import.types import numpy_dtype
-from relay_tune.ir.dim import Dim, Polynomial, Symbol, UnknownDim
+from relay_tune.ir.dim import UNKNOWN, Dim, Polynomial, Symbol, UnknownDim
 from relay_tune.ir.expr import Call, Constant, Expr, Let, Tuple, TupleGetItem, Var
 from relay_tune.ir.operator import Operator, RelationError, find_operator
 from relay_tune.ir.traversal import free_vars
@@ -89,10 +89,16 @@ class Builder:
             self.shaped.setdefault(shape, value)
 
     def with_shape(self, value: Expr, shape: Sequence[Dim]) -> Expr:
-        """A tensor with sizes that its type does not tell; they are checked when it is computed."""
+        """A tensor with sizes that its type does not tell; they are checked when it is computed.
+
+        A name that becomes another size is forgotten first: types with both would not fit.
+        """
         type_ = TensorType(tuple(shape), dtype_of(value))
         if type_ == value.type:
             return value
+        pairs = list(zip(shape_of(value), shape, strict=True))
+        if any(UNKNOWN not in pair and pair[0] != pair[1] for pair in pairs):
+            value = self.with_shape(value, [old if old == new else UNKNOWN for old, new in pairs])
         var = Var(f"v{len(self._bound)}", type_, type=type_)
         self._bound.append((var, value))
         self._values[var] = value
@@ -115,7 +121,7 @@ class Builder:
     def binding(self, body: Expr) -> Expr:
         """`body` inside of the variables of this scope."""
         for var, value in reversed(self._bound):
-            body = Let(var, value, body, type=body.type)
+            body = Let(var, value, body, type=body.type, span=var.span)
         return body
 
     def inputs_of(self, value: Expr) -> tuple[str, ...]:

@@ -10,7 +10,10 @@ from onnx import TensorProto, helper
 from relay_tune.building.build import build
 from relay_tune.errors import RelayError
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
+from relay_tune.ir.types import FuncType
 from relay_tune.runtime.interpreter.interpret import interpret
+from relay_tune.typing.infer import infer_types
+from relay_tune.typing.type_text import type_text
 from tests.frontend.onnx_import.dynamic_models import (
     FLOAT,
     RANDOM,
@@ -179,3 +182,17 @@ def test_scan_of_open_length(backwards: int) -> None:
     inputs: Declared = {"s": (FLOAT, [3]), "x": (FLOAT, [3, "t"])}
     model = model_of([scan], inputs, None, ["last", "y"])
     check(model, [{"s": floats(3), "x": floats(3, t)} for t in (1, 2, 9)])
+
+
+@pytest.mark.parametrize(
+    ("operator", "weight"), [("Conv", (4, 3, 3)), ("ConvTranspose", (6, 2, 3))]
+)
+def test_names_of_channels_that_a_weight_decides(operator: str, weight: tuple[int, ...]) -> None:
+    layers = [node("Relu", ["x"], ["r"]), node(operator, ["r", "w"], ["y"], group=2)]
+    model = model_of(layers, {"x": (FLOAT, [1, "c", 5])}, {"w": floats(*weight)})
+    check(model, [{"x": floats(1, 6, 5)}])
+    module = infer_types(from_onnx(model))
+    assert isinstance(module.main.type, FuncType)
+    assert "?" not in type_text(module.main.type.result)
+    with pytest.raises(RelayError, match="'y'.* another size on axis 1 than 6"):
+        build(module, threads=1)(floats(1, 4, 5))
