@@ -103,10 +103,10 @@ def phases_of(size: int, window: int, stride: int, dilation: int, cut: int, outp
     divisor = gcd(dilation, stride)
     step, tap_step = dilation // divisor, stride // divisor
     read = stride if is_symbolic(output) else min(stride, output)
+    first_taps = {(dilation * tap - cut) % stride: tap for tap in range(min(window, tap_step))}
     by_taps: dict[int, list[_Phase]] = {}
-    for phase in range(read):
-        tap = next((k for k in range(window) if (phase + cut - dilation * k) % stride == 0), None)
-        if tap is not None:
+    for phase, tap in sorted(first_taps.items()):
+        if phase < read:
             taps = -(-(window - tap) // tap_step)
             start = (phase + cut - dilation * tap) // stride - step * (taps - 1)
             by_taps.setdefault(taps, []).append(_Phase(phase, tap, start))

@@ -58,3 +58,9 @@ def test_phases_with_equally_many_taps_are_one_group() -> None:
     assert (even.taps, even.count) == (2, 2)
     groups = phases_of(8, 3, 2, 1, 1, 16).groups
     assert sorted((group.taps, group.count) for group in groups) == [(1, 1), (2, 1)]
+
+
+def test_enormous_strides_cost_what_their_taps_do() -> None:
+    phases = phases_of(8, 3, 10**12, 1, 0, 10**13)
+    assert [(group.count, group.taps) for group in phases.groups] == [(3, 1)]
+    assert not phases.is_covered
