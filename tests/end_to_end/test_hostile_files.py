@@ -7,9 +7,16 @@ import pytest
 from benchmarks.fuzz_files import damaged
 from benchmarks.fuzzing.file_outcome import outcome
 from benchmarks.fuzzing.hostile import hostile_models
+from relay_tune.frontend.onnx_import import graph
 
 HOSTILE = hostile_models()
 TOO_LARGE = ("input", "outer product", "broadcast", "doubling concatenations", "pad", "resize")
+
+
+@pytest.fixture(autouse=True)
+def _fewer_nodes_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models that expand without end reach the limit sooner."""
+    monkeypatch.setattr(graph, "MAXIMUM_EXPANDED_NODES", 10_000)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -24,7 +31,7 @@ def test_the_memory_that_is_needed_is_stated(name: str) -> None:
     assert "of memory; this machine has" in found
 
 
-@pytest.mark.parametrize("first", range(0, 60, 10))
+@pytest.mark.parametrize("first", range(0, 40, 10))
 def test_damaged_files(first: int) -> None:
     outcomes = {seed: outcome(damaged(seed)) for seed in range(first, first + 10)}
     assert {seed: o for seed, o in outcomes.items() if o.startswith("wrong")} == {}

@@ -8,17 +8,23 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.searching import chosen_schedules
 from benchmarks.searching import opinions as tested
-from benchmarks.searching.block_tasks import block_tasks
 from benchmarks.searching.described_logs import Described, trained
 from benchmarks.searching.opinions import opinion, opinions
 from cost_model import rank_correlation
 from relay_tune.codegen.target import parse_target
+from relay_tune.ir.parser.parse import parse
 from relay_tune.schedule.features.names import FEATURE_NAMES
 from relay_tune.schedule.features.program_features import estimated_throughput
-from relay_tune.tuning.tasks import Task
+from relay_tune.transform.pipeline import default_pipeline
+from relay_tune.tuning.tasks import Task, extract_tasks
 
 PLACE = 7
+
+PRODUCT = """
+def @main(%x: Tensor[(16, 24), float32], %w: Tensor[(32, 24), float32]) { nn.dense(%x, %w) }
+"""
 
 
 def rows(seed: int) -> list[list[float]]:
@@ -48,17 +54,19 @@ def test_an_opinion_ranks_as_its_model_does_and_is_a_share_of_the_best() -> None
 def test_schedules_are_described_as_the_other_machine_would_run_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = next(block_tasks())
+    (small,) = extract_tasks(default_pipeline()(parse(PRODUCT)))
 
     def one_task() -> Iterator[Task]:
-        yield first
+        yield small
 
     monkeypatch.setattr(tested, "block_tasks", one_task)
+    monkeypatch.setattr(chosen_schedules, "DRAWN_FROM", 16)
+    monkeypatch.setattr(chosen_schedules, "SCHEDULES", 8)
     trained(known()).save(tmp_path / "model.json")
     target = parse_target("x86_64-linux-gnu:haswell")
     (found,) = opinions(tmp_path / "model.json", target)
-    assert found.task == first.key.digest
-    assert len(found.features) == len(found.throughputs) > 1
+    assert found.task == small.key.digest
+    assert len(found.features) == len(found.throughputs) == 8
     assert all(len(row) == len(FEATURE_NAMES) for row in found.features)
     (other,) = opinions(tmp_path / "model.json", parse_target("x86_64-linux-gnu:sapphirerapids"))
     assert other.features != found.features

@@ -161,11 +161,11 @@ def test_metadata_constants_are_shared_by_index() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "(" * 20_000 + "1" + ")" * 20_000,
-        "{" * 20_000 + "1" + "}" * 20_000,
-        "free_var %x; " + "test.negate(" * 20_000 + "%x" + ")" * 20_000,
-        "if (True) {" * 20_000 + "1" + "} else {2}" * 20_000,
-        "fn () {" * 20_000 + "1" + "}" * 20_000,
+        "(" * 5_000 + "1" + ")" * 5_000,
+        "{" * 5_000 + "1" + "}" * 5_000,
+        "free_var %x; " + "test.negate(" * 5_000 + "%x" + ")" * 5_000,
+        "if (True) {" * 5_000 + "1" + "} else {2}" * 5_000,
+        "fn () {" * 5_000 + "1" + "}" * 5_000,
     ],
     ids=["brackets", "blocks", "calls", "branches", "functions"],
 )
@@ -207,8 +207,8 @@ def check_chain(text: str) -> None:
 
 
 def test_long_chains() -> None:
-    check_chain(graph_chain(20_000))
-    check_chain(let_chain(20_000))
+    check_chain(graph_chain(5_000))
+    check_chain(let_chain(5_000))
 
 
 @pytest.mark.slow
