@@ -33,9 +33,16 @@ def test_non_max_suppression_without_thresholds(check_node: Check) -> None:
     )
 
 
-@pytest.mark.parametrize("mode", ["avg", "max"])
-@pytest.mark.parametrize("transformation", ["half_pixel", "output_half_pixel"])
-def test_roi_align(check_node: Check, mode: str, transformation: str) -> None:
+@pytest.mark.parametrize(
+    ("mode", "transformation", "samples"),
+    [
+        ("avg", "half_pixel", 2),
+        ("max", "output_half_pixel", 2),
+        ("avg", "output_half_pixel", 0),
+        ("max", "half_pixel", 0),
+    ],
+)
+def test_roi_align(check_node: Check, mode: str, transformation: str, samples: int) -> None:
     random = np.random.default_rng(3)
     corners = random.random((5, 2)) * 10 - 1
     regions = np.concatenate([corners, corners + random.random((5, 2)) * 8], axis=1)
@@ -44,11 +51,12 @@ def test_roi_align(check_node: Check, mode: str, transformation: str) -> None:
         "opset": 16,
         "output_height": 3,
         "output_width": 2,
-        "sampling_ratio": 2,
+        "sampling_ratio": samples,
         "spatial_scale": 0.8,
         "mode": mode,
         "coordinate_transformation_mode": transformation,
     }
     floats = [each.astype(np.float32) for each in inputs]
     examples = np.array([0, 1, 1, 0, 1])
-    check_node("RoiAlign", *floats, examples, against="onnxruntime", native=True, **options)
+    is_native = mode == "avg" or samples > 0  # compiling the other one takes seconds
+    check_node("RoiAlign", *floats, examples, against="onnxruntime", native=is_native, **options)
