@@ -26,7 +26,10 @@ _MOVING = {
 
 _ASKING = {"Shape", "Size"}
 
-_CONVERTING = {"Cast", "CastLike", "QuantizeLinear", "DequantizeLinear", "BitCast"}
+_CONVERTING = {
+    *("Cast", "CastLike", "QuantizeLinear", "DequantizeLinear", "BitCast"),
+    "GatherBlockQuantized",
+}
 """Operators that know of narrow types."""
 
 

@@ -19,6 +19,7 @@ from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.open_sizes import positions
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.matmul import matrix_product
+from relay_tune.frontend.onnx_import.operators.microsoft.fused import sum_of
 from relay_tune.frontend.onnx_import.operators.microsoft.heads import (
     after,
     angles_at,
@@ -43,22 +44,34 @@ def translate_attention(node: OnnxNode, build: Builder) -> list[Expr | None]:
         raise UnsupportedOperatorError(
             "Attention with do_rotary or past_present_share_buffer is not supported."
         )
-    heads = node.integer("num_heads")
     projected = matrix_product(build, node.input(0), node.input(1))
-    bias = node.optional(2)
-    if bias is not None:
-        projected = build.call("add", projected, bias)
+    projected = sum_of(build, projected, node.optional(2))
+    mask, past, scores = (node.optional(index) for index in (3, 4, 5))
+    return attended(node, build, projected, (mask, past, scores))
+
+
+def attended(
+    node: OnnxNode,
+    build: Builder,
+    projected: Expr,
+    others: tuple[Expr | None, Expr | None, Expr | None],
+) -> list[Expr | None]:
+    """The result of attention for projections [batch, sequence, width], and the new cache.
+
+    The others are a mask, the cache of the past, and what is added to scores.
+    """
+    mask_of_keys, past, scores = others
+    heads = node.integer("num_heads")
     query, key, value = (split_heads(build, each, heads) for each in _parts(node, build, projected))
-    past = node.optional(4)
     if past is not None:
         old = [build.call("take", past, build.constant(index), axis=0) for index in (0, 1)]
         key, value = after(build, old[0], key), after(build, old[1], value)
     mask = combined(
         build,
         [
-            padding_mask(node, build, node.optional(3), key),
+            padding_mask(node, build, mask_of_keys, key),
             causal_mask(build, query, key) if node.flag("unidirectional", 0) else None,
-            node.optional(5),
+            scores,
         ],
     )
     result, _ = attend(build, (query, key, value), node.number("scale", 0.0), mask)

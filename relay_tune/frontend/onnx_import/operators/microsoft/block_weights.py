@@ -7,11 +7,20 @@ from collections.abc import Mapping
 import numpy as np
 
 from relay_tune.errors import ModelError, UnsupportedOperatorError
-from relay_tune.frontend.onnx_import.build import Builder, dtype_of, rank_of, static_shape
+from relay_tune.frontend.onnx_import.build import (
+    Builder,
+    checked_axis,
+    dtype_of,
+    rank_of,
+    static_shape,
+)
+from relay_tune.frontend.onnx_import.narrow_types import NarrowType
 from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.operators.activation import shifted
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
+from relay_tune.frontend.onnx_import.operators.indexing import translate_gather
 from relay_tune.frontend.onnx_import.operators.matmul import matrix_product
-from relay_tune.frontend.onnx_import.operators.microsoft.fused import sum_of
+from relay_tune.frontend.onnx_import.operators.microsoft.fused import standard, sum_of
 from relay_tune.frontend.onnx_import.operators.microsoft.heads import part
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.ir.expr import Expr
@@ -53,8 +62,7 @@ def _unpacked(build: Builder, data: Expr, bits: int) -> Expr:
     shifts = build.constant(np.arange(0, 8, bits), "uint8")
     digits = build.call("right_shift", build.call("expand_dims", data, axis=rank_of(data)), shifts)
     digits = build.call("bitwise_and", digits, build.like(2**bits - 1, digits))
-    shape = static_shape(data)
-    return build.call("reshape", digits, newshape=(*shape[:-1], shape[-1] * 8 // bits))
+    return build.call("reshape", digits, newshape=(*(0,) * (rank_of(data) - 1), -3))
 
 
 def _zero_points(
@@ -72,4 +80,51 @@ def _zero_points(
     return cast_to(build, build.call("expand_dims", numbers, axis=2), dtype)
 
 
-BLOCK_WEIGHTS: Mapping[str, Translator] = {"MatMulNBits": translate_matmul_n_bits}
+def translate_gather_block_quantized(node: OnnxNode, build: Builder) -> Expr:
+    """Slices of a table of few bits by index, as (number - zero point) * scale of their block.
+
+    The table, the scales and the zero points are gathered first; only what is chosen is converted.
+    Numbers of 4 bits are elements of a narrow type, or lie two a byte along the last axis.
+    """
+    data, indices = node.input(0), node.input(1)
+    rank, kind = rank_of(data), build.narrow.get(data)
+    axis = checked_axis(node.integer("gather_axis", 0), rank)
+    blocks = checked_axis(node.integer("quantize_axis", 1), rank)
+    bits = 8 if kind is not None else node.integer("bits", 4)
+    if axis == blocks or (bits < 8 and rank - 1 != blocks):
+        raise UnsupportedOperatorError(
+            "a table is supported whose blocks lie along the last axis, and not the gathered one."
+        )
+    if bits not in (2, 4, 8):
+        raise UnsupportedOperatorError(f"a table of {bits} bits is not supported.")
+    size = static_shape(data)[blocks] * 8 // bits
+    row = blocks - 1 + rank_of(indices) if axis < blocks else blocks
+
+    def chosen(table: Expr) -> Expr:
+        return translate_gather(standard(node, table, indices, axis=axis), build)
+
+    def spread(numbers: Expr) -> Expr:
+        """One number of each block for all of its elements."""
+        numbers = build.call("repeat", numbers, repeats=node.integer("block_size", 128), axis=row)
+        return part(build, numbers, row, 0, size)
+
+    dtype = dtype_of(node.input(2))
+    wide = cast_to(build, _unpacked(build, chosen(data), bits), dtype)
+    zero = node.optional(3)
+    if zero is not None:
+        offsets = cast_to(build, _unpacked(build, chosen(zero), bits), dtype)
+        wide = build.call("subtract", wide, spread(offsets))
+    elif middle := _middle(kind, bits):
+        wide = shifted(build, wide, -middle)
+    return build.call("multiply", wide, spread(chosen(node.input(2))))
+
+
+def _middle(kind: NarrowType | None, bits: int) -> int:
+    """The zero point where none is given: that of bytes is in the middle of their numbers."""
+    return 2 ** (bits - 1) if kind is None else 0
+
+
+BLOCK_WEIGHTS: Mapping[str, Translator] = {
+    "MatMulNBits": translate_matmul_n_bits,
+    "GatherBlockQuantized": translate_gather_block_quantized,
+}

@@ -25,7 +25,6 @@ from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time
 from relay_tune.ir.expr import Expr
 
 _REFUSED_INPUTS = {
-    10: "attention_bias",
     11: "head_sink",
     12: "k_scale",
     13: "v_scale",
@@ -58,7 +57,7 @@ def translate_group_query_attention(node: OnnxNode, build: Builder) -> list[Expr
     value = _cached(build, node.optional(4), value, before, total)
     heads = node.integer("num_heads")
     shared = (query, repeated_heads(build, key, heads), repeated_heads(build, value, heads))
-    mask = _mask(node, build, own, key)
+    mask = _biased(build, _mask(node, build, own, key), node.optional(10), key)
     scale, softcap = node.number("scale", 0.0), node.number("softcap", 0.0)
     result, _ = attend(build, shared, scale, mask, softcap)
     return [join_heads(build, result), key, value]
@@ -128,6 +127,18 @@ def _cached(build: Builder, past: Expr | None, new: Expr, before: Expr, total: E
     indices = build.call("stack", build.tuple_of((batch, source)), axis=0)
     found = build.call("gather_nd", rows, indices, batch_dims=0, index_rank=2)
     return build.call("transpose", found, axes=(0, 2, 1, 3))
+
+
+def _biased(build: Builder, mask: Expr, bias: Expr | None, key: Expr) -> Expr:
+    """A mask and what is added to scores, [1 or batch, 1 or heads, queries, keys].
+
+    A cache may be longer than what it holds; keys that it does not hold are masked.
+    """
+    if bias is None:
+        return mask
+    if shape_of(bias)[3] != shape_of(key)[2]:
+        bias = build.call("take", bias, positions(build, key, 2), axis=3, mode="clip")
+    return build.call("add", mask, cast_to(build, bias, dtype_of(mask)))
 
 
 def _mask(node: OnnxNode, build: Builder, own: Expr, key: Expr) -> Expr:

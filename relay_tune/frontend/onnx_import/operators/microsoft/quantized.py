@@ -15,6 +15,7 @@ from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.activation import leaky_relu, scaled
 from relay_tune.frontend.onnx_import.operators.convolution import along_axis
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
+from relay_tune.frontend.onnx_import.operators.microsoft.attention import attended
 from relay_tune.frontend.onnx_import.operators.microsoft.fused import standard, sum_of
 from relay_tune.frontend.onnx_import.operators.pooling import POOLS
 from relay_tune.frontend.onnx_import.operators.quantization import (
@@ -146,6 +147,27 @@ def translate_dynamic_quantize_matmul(node: OnnxNode, build: Builder) -> Expr:
     return translate_matmul_integer_to_float(replace(node, inputs=inputs), build)
 
 
+def translate_attention(node: OnnxNode, build: Builder) -> list[Expr | None]:
+    """Self-attention whose projections are a product of quantized matrices."""
+    if node.flag("do_rotary", 0) or node.flag("past_present_share_buffer", 0):
+        raise UnsupportedOperatorError(
+            "QAttention with do_rotary or past_present_share_buffer is not supported."
+        )
+    data, weights, scale, of_weights = (node.input(index) for index in (0, 1, 3, 4))
+    zeros = (node.optional(6), node.optional(7))
+    product = (data, weights, scale, of_weights, *zeros, node.input(2))
+    projected = translate_matmul_integer_to_float(replace(node, inputs=product), build)
+    return attended(node, build, projected, (node.optional(5), node.optional(8), None))
+
+
+def translate_where(node: OnnxNode, build: Builder) -> Expr:
+    """Numbers of one tensor or another, quantized again."""
+    left = _real(build, node.input(1), node.input(2), node.optional(3))
+    right = _real(build, node.input(4), node.input(5), node.optional(6))
+    chosen = build.call("where", node.input(0), left, right)
+    return _stored(build, chosen, node.input(7), node.optional(8), dtype_of(node.input(1)))
+
+
 def _versioned(translate: Translator) -> Translator:
     """An operator that ONNX has, too."""
     return lambda node, build: translate(standard(node, *node.inputs), build)
@@ -167,6 +189,8 @@ QUANTIZED: Mapping[str, Translator] = {
     "QLinearSoftmax": _of_one(_standard_of(REDUCTIONS["Softmax"], "Softmax")),
     "QLinearConcat": translate_concat,
     "QGemm": translate_gemm,
+    "QLinearWhere": translate_where,
+    "QAttention": translate_attention,
     "MatMulIntegerToFloat": translate_matmul_integer_to_float,
     "DynamicQuantizeMatMul": translate_dynamic_quantize_matmul,
 }

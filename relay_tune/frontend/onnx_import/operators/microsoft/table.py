@@ -10,6 +10,7 @@ from relay_tune.frontend.onnx_import.operators.microsoft.fused import FUSIONS
 from relay_tune.frontend.onnx_import.operators.microsoft.grouped_attention import (
     translate_group_query_attention,
 )
+from relay_tune.frontend.onnx_import.operators.microsoft.kin import KIN
 from relay_tune.frontend.onnx_import.operators.microsoft.quantized import QUANTIZED
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 
@@ -18,5 +19,6 @@ MICROSOFT: Mapping[str, Translator] = {
     **ATTENTIONS,
     **QUANTIZED,
     **BLOCK_WEIGHTS,
+    **KIN,
     "GroupQueryAttention": translate_group_query_attention,
 }

@@ -144,6 +144,12 @@ def test_grouped_attention_turns_by_position_and_looks_back_so_far(check_microso
         check_microsoft("GroupQueryAttention", *inputs, constants=tables, **options)
 
 
+def test_grouped_attention_with_a_bias(check_microsoft: Check) -> None:
+    inputs, options = grouped(4, 1, 4)
+    bias = floats(len(inputs[0]), HEADS, 1, 5)
+    check_microsoft("GroupQueryAttention", *inputs, None, None, None, bias, **options)
+
+
 def test_grouped_attention_of_packed_projections(check_microsoft: Check) -> None:
     (_, _, _, past, old, lengths, total), options = grouped(3, 1, 3)
     packed = floats(1, 1, WIDTH + 4 * SIZE)
