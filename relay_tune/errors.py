@@ -6,6 +6,7 @@ place that turns it into text.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -14,6 +15,20 @@ FIX_SIZES = (
     "x=1,3,224,224 on the command line, or numbers in the types of Relay text."
 )
 """What to do where a size has to be known before the program runs."""
+
+
+def fix_sizes(shapes: Mapping[str, Sequence[object]]) -> str:
+    """The same in the names of inputs of dynamic size: an unknown size might be 1."""
+    fixed = {
+        name: [size if isinstance(size, int) else 1 for size in shape]
+        for name, shape in shapes.items()
+    }
+    options = " ".join(f"--shape {name}={','.join(map(str, s))}" for name, s in fixed.items())
+    given = {name: tuple(shape) for name, shape in fixed.items()}
+    return (
+        f"Give the inputs fixed sizes, such as {options} on the command line, "
+        f"from_onnx(model, shapes={given}), or numbers in the types of Relay text."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from relay_tune.cli.output_file import require_library
 from relay_tune.codegen.export import check_library_target, header_of
 from relay_tune.codegen.target import parse_target
 from relay_tune.errors import BuildError
+from relay_tune.runtime.describe import counted
 from relay_tune.tuning.tuned_build import Coverage, build
 
 
@@ -31,7 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if arguments.require_tuned and coverage.untuned:
         raise BuildError(
-            f"{len(coverage.untuned)} of {coverage.total} kernels are not tuned.",
+            f"The log has no schedule for {len(coverage.untuned)} of "
+            f"{counted(coverage.total, 'kernel')}.",
             notes=tuple(sorted(coverage.untuned)),
             remedy="Run `tune run` with the same log, target and threads first.",
         )

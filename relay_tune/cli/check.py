@@ -24,6 +24,7 @@ from relay_tune.ir.expr import Call
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order
+from relay_tune.runtime.describe import counted
 from relay_tune.typing.infer import infer_types
 from relay_tune.typing.type_text import type_text
 
@@ -127,7 +128,7 @@ def _lines(findings: Findings) -> list[str]:
     if not findings.supported:
         lines = [f"{findings.model} is not supported: {findings.problem}"]
         return [*lines, *(f"  {detail}" for detail in findings.details)]
-    kernels = f"{findings.kernels} kernels" if findings.kernels is not None else "for any size"
+    kernels = "for any size" if findings.kernels is None else counted(findings.kernels, "kernel")
     lines = [f"{findings.model} is supported: {kernels}"]
     lines += [f"  input {name}: {text}" for name, text in (findings.inputs or {}).items()]
     lines += [f"  {count:>5} x {name}" for name, count in (findings.operators or {}).items()]

@@ -12,6 +12,7 @@ from relay_tune.cli.log_file import opened
 from relay_tune.cli.output_file import require_writable
 from relay_tune.cli.task_description import task_description
 from relay_tune.cli.units import table_text, time_text
+from relay_tune.runtime.describe import counted
 from relay_tune.tuning.log_errors import log_errors
 
 
@@ -43,7 +44,7 @@ def _best(arguments: argparse.Namespace) -> int:
         print(json.dumps(rows, indent=2))
         return 0
     for row in rows:
-        of = "1 thread" if row["threads"] == 1 else f"{row['threads']} threads"
+        of = counted(int(str(row["threads"])), "thread")
         print(f"{row['title']}  {row['target']}  {of}  {row['time']}")
         print(f"  {row['schedule']}")
     return 0
@@ -103,7 +104,8 @@ def _check(arguments: argparse.Namespace) -> int:
         died = [claim.key.workload for claim in claims if claim.running]
         print(json.dumps({"ok": report.ok, **asdict(report), "died": died}, indent=2))
         return 0 if report.ok else 1
-    print(f"{report.path}: {report.records} sound records, schema {report.schema_version}")
+    sound = counted(report.records, "sound record")
+    print(f"{report.path}: {sound}, schema {report.schema_version}")
     for fault in (*report.faults, *report.damaged):
         print(f"  damaged: {fault}")
     for line in report.implausible:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from relay_tune.building.network import input_type, is_static, network_of, output_types
 from relay_tune.building.program_form import fused_module, is_network, kernel_functions
-from relay_tune.errors import FIX_SIZES, InputError
+from relay_tune.errors import InputError, fix_sizes
 from relay_tune.ir.module import Module
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.typing.infer import infer_types
@@ -24,14 +24,16 @@ def kernel_count(typed: Module) -> int | None:
     return len(network_of(default_pipeline()(typed)).steps)
 
 
-def require_fixed_kernels(module: Module) -> None:
-    """Raise RelayError unless a module can be compiled into a library."""
+def require_fixed_kernels(module: Module, what: str) -> None:
+    """Raise RelayError unless a module becomes kernels of fixed sizes; `what` has to be so."""
     typed = infer_types(module)
     if kernel_count(typed) is None:
         types = {param.name: input_type(param) for param in typed.main.params}
-        dynamic = [f"{name}: {type_text(t)}" for name, t in types.items() if not is_static(t)]
+        open_types = {name: type_ for name, type_ in types.items() if not is_static(type_)}
+        dynamic = [f"{name}: {type_text(type_)}" for name, type_ in open_types.items()]
         raise InputError(
-            "Kernels are tuned for fixed sizes, but the model has inputs of dynamic size: "
+            f"{what} for fixed sizes, but the model has inputs of dynamic size: "
             f"{', '.join(dynamic)}.",
-            remedy=f"{FIX_SIZES} `tune check` prints a line that works.",
+            remedy=f"{fix_sizes({name: type_.shape for name, type_ in open_types.items()})} "
+            "`tune check` prints likely sizes.",
         )

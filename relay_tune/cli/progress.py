@@ -8,6 +8,7 @@ from typing import TextIO
 
 from relay_tune.cli.progress_live import LiveProgress
 from relay_tune.cli.units import clock_text, rate_text, share_text, time_text
+from relay_tune.runtime.describe import counted
 from relay_tune.tuning.events import (
     CostModelFailed,
     Event,
@@ -50,8 +51,10 @@ class LineProgress:
         match event:
             case RunStarted():
                 self._trials = event.trials
-                limit = f"up to {event.trials} candidates and {clock_text(event.seconds)} minutes"
-                return f"{event.tasks} tasks, {event.known} records in the log; {limit}"
+                candidates = counted(event.trials, "candidate")
+                limit = f"{candidates} and {clock_text(event.seconds)} minutes"
+                known = f"{counted(event.known, 'record')} in the log"
+                return f"{counted(event.tasks, 'kernel')}, {known}; up to {limit}"
             case Measured():
                 return self._improvement(event)
             case TaskFinished():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -11,6 +12,7 @@ from relay_tune.cli.log_file import opened
 from relay_tune.cli.output_file import require_writable, write_text
 from relay_tune.cli.page.network import NetworkReport
 from relay_tune.cli.page.read_log import network_reports
+from relay_tune.cli.page.report_fields import network_fields
 from relay_tune.errors import InputError
 
 
@@ -21,9 +23,13 @@ def run(arguments: argparse.Namespace) -> int:
     draw = _page()
     require_writable(output, arguments.log)
     with opened(arguments.log) as log:
-        text = draw(Path(arguments.log).name, network_reports(log))
-    write_text(output, text)
-    print(output)
+        reports = network_reports(log)
+    write_text(output, draw(Path(arguments.log).name, reports))
+    if arguments.json:
+        networks = [network_fields(report) for report in reports]
+        print(json.dumps({"page": str(output), "networks": networks}, indent=2))
+    else:
+        print(output)
     return 0
 
 

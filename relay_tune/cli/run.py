@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:  # better fail before the work than after
         check_library_target(parse_target(arguments.target).triple)
     module = load_argument(arguments)
-    require_fixed_kernels(module)
+    require_fixed_kernels(module, "Kernels are tuned")
     with shown_progress(sys.stderr if arguments.json else sys.stdout) as progress:
         result = _tuned(module, arguments, progress)
         library = ""

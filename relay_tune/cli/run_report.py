@@ -10,6 +10,7 @@ from pathlib import Path
 from relay_tune.cli.run_table import kernel_rows, kernel_table
 from relay_tune.cli.units import clock_text, time_text
 from relay_tune.codegen.export import header_of
+from relay_tune.runtime.describe import counted
 from relay_tune.tuning.network_times import NetworkTimes
 from relay_tune.tuning.result import TuningResult
 
@@ -26,7 +27,8 @@ def report_text(
     before, after = result.default_model_seconds, result.model_seconds
     known = any(task.best_seconds is not None for task in result.tasks)
     lines = [kernel_table(result.tasks)] if known else []
-    lines.append(f"measured {result.measured} candidates in {clock_text(result.seconds)} minutes")
+    measured = counted(result.measured, "candidate")
+    lines.append(f"measured {measured} in {clock_text(result.seconds)} minutes")
     if known:
         lines.append(
             f"the kernels by themselves: untuned {time_text(before)}, tuned {time_text(after)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from relay_tune.cli.model_file import load_argument
+from relay_tune.cli.native_form import require_fixed_kernels
 from relay_tune.cli.show_kernels import kernels_text
 from relay_tune.codegen.target import parse_target
 from relay_tune.ir.module import Module
@@ -17,6 +18,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the text."""
     module = load_argument(arguments)
     if arguments.kernels is not None:
+        require_fixed_kernels(module, "Kernels are shown")
         machine = parse_target(arguments.target), thread_count(arguments.threads)
         for text in kernels_text(module, arguments.kernels, *machine):
             print(text)

@@ -9,6 +9,11 @@ from relay_tune.ir.types import Type
 from relay_tune.typing.type_text import type_text
 
 
+def counted(count: int, noun: str) -> str:
+    """A number of things, such as `1 thread` or `2 threads`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def executable_text(
     kind: str, inputs: Mapping[str, Type], outputs: Mapping[str, Type], threads: int | None = None
 ) -> str:
@@ -36,4 +41,4 @@ def executable_html(
 def _threads_text(threads: int | None) -> str:
     if threads is None:
         return ""
-    return ", 1 thread" if threads == 1 else f", {threads} threads"
+    return f", {counted(threads, 'thread')}"

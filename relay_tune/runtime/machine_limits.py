@@ -11,6 +11,7 @@ from itertools import starmap
 from math import inf
 
 from relay_tune.codegen.kernel_work import MATRICES, KernelWork
+from relay_tune.runtime.describe import counted
 
 COMPUTE = "compute"
 MEMORY = "memory"
@@ -70,7 +71,7 @@ class MachineLimits:
     def __str__(self) -> str:
         peaks = [f"{name} {rate / 1e9:.0f}" for name, rate in self.operations.items()]
         caches = [f"L{n} {cache.rate / 1e9:.0f}" for n, cache in enumerate(self.caches, start=1)]
-        of = "1 thread" if self.threads == 1 else f"{self.threads} threads"
+        of = counted(self.threads, "thread")
         reads = ", ".join([*caches, f"{MEMORY} {self.memory / 1e9:.0f}"])
         return f"{', '.join(peaks)} GFLOP/s; {reads} GB/s; {of}{self._doubt}"
 
@@ -171,5 +172,4 @@ class MachineLimits:
 
 def disturbed_text(count: int) -> str:
     """What it means that so many rates did not repeat."""
-    rates = "1 rate" if count == 1 else f"{count} rates"
-    return f"{rates} of the machine did not repeat and may be too low"
+    return f"{counted(count, 'rate')} of the machine did not repeat and may be too low"

@@ -13,7 +13,7 @@ from relay_tune.codegen.compiled_program import CompiledProgram
 from relay_tune.codegen.export import NAME_A_LIBRARY, export_library
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.library import export_program
-from relay_tune.errors import FIX_SIZES, InputError
+from relay_tune.errors import InputError, fix_sizes
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.measure_limits import machine_limits
@@ -132,7 +132,7 @@ class Model(NetworkExecutable):
                 raise InputError(
                     f"The model cannot be exported with input {name!r} of dynamic size, "
                     f"{type_text(type_)}: one of its operators is compiled anew for each size.",
-                    remedy=FIX_SIZES,
+                    remedy=fix_sizes({name: type_.shape}),
                 )
         shapes = tuple(tuple(int(str(dim)) for dim in t.shape) for t in self.inputs.values())
         export_library(self.program(shapes), path_argument(path, "The library", NAME_A_LIBRARY))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from relay_tune.logger import LOGGER
+from relay_tune.runtime.describe import counted
 from relay_tune.tuning.events import (
     CostModelFailed,
     Event,
@@ -34,8 +35,9 @@ def event_message(event: Event) -> tuple[int, str]:
     """The level and the text for an event; failures are warnings, single candidates DEBUG."""
     match event:
         case RunStarted():
-            known = f"{event.known} of {event.trials} candidates are in the log"
-            return logging.INFO, f"tuning {event.tasks} kernels, {known}, {event.seconds:.0f} s"
+            known = f"{event.known} of {counted(event.trials, 'candidate')} in the log"
+            kernels = counted(event.tasks, "kernel")
+            return logging.INFO, f"tuning {kernels}, {known}, {event.seconds:.0f} s"
         case TaskStarted():
             return logging.DEBUG, f"kernel {event.number} of {event.tasks}: {event.title}"
         case Measured(seconds=None):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from relay_tune.runtime.describe import counted
 from relay_tune.tuning.task_result import TaskResult
 
 
@@ -25,7 +26,8 @@ def result_text(
     gain = f" ({before / after:.2f}x)" if before and after else ""
     ended = ", interrupted" if interrupted else ""
     times = f"kernels by themselves {microseconds(before)} -> {microseconds(after)}{gain}"
-    return f"{len(tasks)} kernels, {measured} candidates in {seconds:.0f} s, {times}{ended}"
+    done = f"{counted(len(tasks), 'kernel')}, {counted(measured, 'candidate')}"
+    return f"{done} in {seconds:.0f} s, {times}{ended}"
 
 
 def result_html(head: str, tasks: Sequence[TaskResult]) -> str:

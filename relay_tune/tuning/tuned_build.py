@@ -15,6 +15,7 @@ from relay_tune.codegen.target import Target, target_argument
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.ir.module import Module
 from relay_tune.op.primitive_key import PrimitiveKey
+from relay_tune.runtime.describe import counted
 from relay_tune.runtime.model import Model
 from relay_tune.runtime.program_model import ProgramModel
 from relay_tune.runtime.target_machine import machine_of
@@ -46,7 +47,7 @@ class Coverage:
         return len(self.tuned) + len(self.untuned)
 
     def __str__(self) -> str:
-        text = f"{len(self.tuned)} of {self.total} kernels tuned"
+        text = f"{len(self.tuned)} of {counted(self.total, 'kernel')} tuned"
         if not self.skipped:
             return text
         reasons = "; ".join(f"{why} ({count})" for why, count in self.skipped.most_common())

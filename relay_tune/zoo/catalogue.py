@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.arguments import did_you_mean, instance_of, whole_number
-from relay_tune.errors import FIX_SIZES, InputError
+from relay_tune.errors import InputError, fix_sizes
 from relay_tune.ir.expr import Var
 from relay_tune.ir.known_type import known_type
 from relay_tune.ir.module import Module, require_module
@@ -132,7 +132,10 @@ def _example(var: Var, random: np.random.Generator, highest: int) -> Array:
         )
     shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
     if len(shape) != len(type_.shape):
-        raise InputError(f"The input {var.name!r} has a size that is not known.", remedy=FIX_SIZES)
+        raise InputError(
+            f"The input {var.name!r} has a size that is not known.",
+            remedy=fix_sizes({var.name: type_.shape}),
+        )
     if "float" in type_.dtype:
         return random.standard_normal(shape).astype(type_.dtype)
     return random.integers(0, max(highest, 1), shape).astype(type_.dtype)

@@ -12,7 +12,7 @@ from tests.cli.conftest import Tune
 def test_a_supported_model(tune: Tune, model: Path) -> None:
     outcome = tune("check", model)
     assert outcome.code == 0
-    assert "is supported: 1 kernels" in outcome.out
+    assert "is supported: 1 kernel\n" in outcome.out
     assert "1 x nn.dense" in outcome.out
     assert "input w: Tensor[(16, 8), float32]" in outcome.out
 

@@ -76,7 +76,7 @@ def test_lines_tell_of_improvements_only() -> None:
     for event in EVENTS:
         progress(event)
     assert stream.getvalue().splitlines() == [
-        "3 tasks, 7 records in the log; up to 100 candidates and 3:00 minutes",
+        "3 kernels, 7 records in the log; up to 100 candidates and 3:00 minutes",
         "conv2d+relu [8]: 1 ms, 2 GFLOP/s, 1 GB/s, 50% of the machine's limit (L2); "
         "model 2 ms; 2/100 candidates, "
         "10.0/s, 1:05 left",

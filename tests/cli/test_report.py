@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
@@ -49,6 +50,17 @@ def test_the_page_is_named_after_the_log(
     monkeypatch.chdir(tmp_path)  # type: ignore[attr-defined]
     assert tune("report", log).out == "tuning.html\n"
     assert (tmp_path / "tuning.html").exists()
+
+
+def test_what_the_page_says_is_told_to_scripts(tune: Tune, log: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    found = json.loads(tune("report", log, "-o", page, "--json").out)
+    assert found["page"] == str(page) and page.exists()
+    kernels = [kernel for network in found["networks"] for kernel in network["kernels"]]
+    (dense,) = (kernel for kernel in kernels if kernel["title"] == "dense+relu 4x16 <b>")
+    assert dense["untuned_seconds"] == 4 * dense["seconds"]
+    assert dense["failures"] == {"crash": 1} and dense["measured"] == 4
+    assert json.loads(dense["schedule"])
 
 
 def test_an_unwritable_page_leaves_nothing(tune: Tune, log: Path, tmp_path: Path) -> None:

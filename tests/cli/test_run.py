@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_run_tunes_logs_and_writes_a_library(tune: Tune, model: Path, folder: Path) -> None:
     outcome = tune("run", model, "--trials", 3, "--threads", 1)
     assert outcome.code == 0, outcome.err
-    assert "1 tasks, 0 records in the log; up to 3 candidates" in outcome.out
+    assert "1 kernel, 0 records in the log; up to 3 candidates" in outcome.out
     assert "small.so, small.h" in outcome.out
     assert {"small.so", "small.h", "tuning.db"} <= {path.name for path in folder.iterdir()}
     with logs.open_log("tuning.db") as log:

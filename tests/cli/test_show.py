@@ -42,3 +42,15 @@ def test_a_type_error_says_where(tune: Tune, tmp_path: Path) -> None:
     assert outcome.code == 1
     assert f"{path}:2:" in outcome.err
     assert "^" in outcome.err
+
+
+def test_kernels_of_open_sizes_are_refused_in_the_names_of_the_inputs(
+    tune: Tune, tmp_path: Path
+) -> None:
+    path = tmp_path / "open.relay"
+    path.write_text("def @main(%rows: Tensor[(n, 16), float32]) { nn.relu(%rows) }")
+    outcome = tune("show", path, "--kernels", "schedules")
+    assert outcome.code == 1
+    assert "inputs of dynamic size: rows: Tensor[(n, 16), float32]." in outcome.err
+    assert "--shape rows=1,16 on the command line" in outcome.err
+    assert "from_onnx(model, shapes={'rows': (1, 16)})" in outcome.err

@@ -18,10 +18,10 @@ def test_a_run_tells_the_logger(tmp_path: Path, caplog: pytest.LogCaptureFixture
     result = rt.tune(rt.parse(TEXT), log=tmp_path / "t.db", trials=2, minutes=1)
     assert {record.name for record in caplog.records} == {"relay_tune"}
     infos = [each.message for each in caplog.records if each.levelno == logging.INFO]
-    assert any(each.startswith("tuning 1 kernels, 0 of 2 candidates") for each in infos)
+    assert any(each.startswith("tuning 1 kernel, 0 of 2 candidates") for each in infos)
     assert sum(": candidate" in each.message or " best " in each.message
                for each in caplog.records) >= result.measured  # fmt: skip
-    assert repr(result).startswith(f"<TuningResult 1 kernels, {result.measured} candidates in ")
+    assert repr(result).startswith(f"<TuningResult 1 kernel, {result.measured} candidates in ")
     assert "whole network" in repr(result)
     assert "<th>kernel</th>" in result._repr_html_()
 

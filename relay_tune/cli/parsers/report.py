@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from relay_tune.cli.options import add_json
+
 EXAMPLE = "tune report tuning.db -o tuning.html"
 
 
@@ -13,3 +15,4 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="the page (default: the log's name with .html)"
     )
+    add_json(parser)
