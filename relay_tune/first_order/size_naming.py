@@ -18,6 +18,7 @@ from relay_tune.ir.dim_arithmetic import (
     exact_quotient,
     floor_divide,
     multiply,
+    product,
     substitute,
     symbol_names,
 )
@@ -84,10 +85,9 @@ class SizeNaming:
         """A size that is made of symbols, in terms of other sizes of the inputs where it can be."""
         if symbol_names(dim) <= self._known.keys() | self._symbolic.keys():
             return substitute(dim, {name: self._part(Symbol(name)) for name in symbol_names(dim)})
-        for other in self._symbolic.values():
-            quotient = exact_quotient(dim, other.dim)
-            if quotient not in (None, 1) and self._is_part(quotient):
-                return multiply(self._part(other.dim), self._part(quotient))
+        factors = self._factors(dim)
+        if factors is not None:
+            return product(map(self._part, factors))
         divisor = common_factor(dim)
         part = floor_divide(dim, divisor)
         is_new = part not in self._others
@@ -97,6 +97,17 @@ class SizeNaming:
         if divisor > 1 or not is_new:
             self.checks.append((source, multiply(divisor, size)))
         return multiply(divisor, size)
+
+    def _factors(self, dim: Dim) -> list[Dim] | None:
+        """Other sizes of the inputs, and at most one number, whose product a size is."""
+        for other in self._symbolic.values():
+            rest = exact_quotient(dim, other.dim) if other.dim != dim else None
+            if rest is None:
+                continue
+            others = [rest] if self._is_part(rest) else self._factors(rest)
+            if others is not None:
+                return [other.dim, *others]
+        return None
 
     def _is_part(self, dim: Dim | None) -> bool:
         """Whether a size is a number, or that of an axis of an input."""

@@ -87,7 +87,9 @@ def floor_divide(dim: Dim, divisor: int) -> Dim:
     rest: Terms = {}
     for product, factor in _terms(dim).items():
         whole[product], rest[product] = divmod(factor, divisor)
-    return add(_normal_form(whole), _quotient_of_rest(_normal_form(rest), divisor))
+    for product, factor in _terms_of(_quotient_of_rest(_normal_form(rest), divisor)).items():
+        whole[product] = whole.get(product, 0) + factor
+    return _normal_form(whole)
 
 
 def maximum(left: Dim, right: Dim) -> Dim:
@@ -219,6 +221,8 @@ def _terms(dim: int | Symbol | Polynomial) -> Terms:
 
 def _normal_form(terms: Terms) -> int | Symbol | Polynomial:
     kept = {product: factor for product, factor in terms.items() if factor != 0}
+    while (roundable := _roundable(kept)) is not None:
+        kept = _rounded_otherwise(kept, *roundable)
     if not kept.keys() - {()}:
         return kept.get((), 0)
     ordered = tuple(sorted(kept.items(), key=lambda term: (-len(term[0]), _sort_key(term[0]))))
@@ -226,6 +230,60 @@ def _normal_form(terms: Terms) -> int | Symbol | Polynomial:
     if len(ordered) == 1 and factor == 1 and len(product) == 1 and isinstance(product[0], Symbol):
         return product[0]
     return Polynomial(ordered)
+
+
+def _roundable(terms: Terms) -> tuple[Product, Quotient] | None:
+    """A product with a quotient that is shorter rounded the other way, as in n - n // 2.
+
+    Of several the one with the largest factors, which are small in the other form.
+    """
+    found: tuple[float, Product, Quotient] | None = None
+    for product, factor in terms.items():
+        quotients = [atom for atom in product if isinstance(atom, Quotient)]
+        if len(quotients) != 1:
+            continue
+        others = _without(product, quotients[0])
+        beside = [
+            terms.get(_sorted_product((*others, *part)), 0)
+            for part in _terms_of(quotients[0].numerator)
+            if part
+        ]
+        if all(each >= -factor for each in beside) if factor < 0 else max(beside) <= -factor:
+            size = max(_terms_of(quotients[0].numerator).values()) / quotients[0].divisor
+            if found is None or size > found[0]:
+                found = size, product, quotients[0]
+    return None if found is None else found[1:]
+
+
+def _rounded_otherwise(terms: Terms, product: Product, quotient: Quotient) -> Terms:
+    """The same terms, where n - n // 2 is (n + 1) // 2.
+
+    With R = sum(c * x) + k, `R // d == sum(x) - (sum((d - c) * x) + d - 1 - k) // d`.
+    """
+    others, divisor = _without(product, quotient), quotient.divisor
+    found = dict(terms)
+    factor = found.pop(product)
+    upper: Terms = {}
+    for part, times in _terms_of(quotient.numerator).items():
+        if part:
+            whole = _sorted_product((*others, *part))
+            found[whole] = found.get(whole, 0) + factor
+        upper[part] = divisor - times if part else -times
+    upper[()] = upper.get((), 0) + divisor - 1
+    rest = multiply(_normal_form({others: -factor}), floor_divide(_normal_form(upper), divisor))
+    for part, times in _terms_of(rest).items():
+        found[part] = found.get(part, 0) + times
+    return {part: times for part, times in found.items() if times != 0}
+
+
+def _without(product: Product, atom: Atom) -> Product:
+    place = product.index(atom)
+    return (*product[:place], *product[place + 1 :])
+
+
+def _terms_of(dim: Dim) -> Terms:
+    assert not isinstance(dim, UnknownDim)  # there is no `?` in a sum
+    return _terms(dim)
 
 
 def _sort_key(product: Product) -> tuple[tuple[int, str], ...]:
@@ -269,19 +327,31 @@ def _quotient(rest: int | Symbol | Polynomial, divisor: int) -> Dim:
     if isinstance(rest, int):
         return 0
     terms = _terms(rest)
+    inner = _lone_quotient(terms)
+    if inner is not None:  # (n // a + p) // d == (n + a*p) // (a*d)
+        others = _normal_form({t: factor for t, factor in terms.items() if t != (inner,)})
+        total = add(inner.numerator, multiply(inner.divisor, others))
+        return floor_divide(total, inner.divisor * divisor)
     constant = terms.pop((), 0)
     common = gcd(divisor, *terms.values())
     # (g*p + c) // (g*d) == (p + c // g) // d
     reduced = {product: factor // common for product, factor in terms.items()}
     reduced[()] = constant // common
     numerator, divisor = _normal_form(reduced), divisor // common
-    if isinstance(numerator, Polynomial) and len(numerator.terms) == 1:
-        ((product, factor),) = numerator.terms
-        if factor == 1 and len(product) == 1 and isinstance(product[0], Quotient):
-            return floor_divide(product[0].numerator, product[0].divisor * divisor)
     if divisor == 1:
         return numerator
+    if common > 1 and _lone_quotient(_terms(numerator)) is not None:
+        return floor_divide(numerator, divisor)
     return Polynomial((((Quotient(numerator, divisor),), 1),))
+
+
+def _lone_quotient(terms: Terms) -> Quotient | None:
+    """The only product of terms that has a quotient, if it is nothing but that quotient."""
+    found = [product for product in terms if any(isinstance(a, Quotient) for a in product)]
+    if len(found) != 1 or terms[found[0]] != 1 or len(found[0]) != 1:
+        return None
+    (atom,) = found[0]
+    return atom if isinstance(atom, Quotient) else None
 
 
 def _substitute_atom(atom: Atom, values: Mapping[str, Dim]) -> Dim:

@@ -22,7 +22,7 @@ M = symbolic_size(Symbol("m"), 10)
 
 def test_arithmetic_is_remembered_and_done_for_the_example() -> None:
     size = prod([N, 4, M]) + sum([N, 1]) - 2 * M
-    assert str(size) == "4 * m * n + -2 * m + n + 1"
+    assert str(size) == "4 * m * n - 2 * m + n + 1"
     assert nominal(size) == 64 * 4 * 10 + 64 + 1 - 20
     assert size_value(dim_of(size), {"n": 3, "m": 5}) == 3 * 4 * 5 + 3 + 1 - 10
 

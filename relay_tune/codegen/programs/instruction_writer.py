@@ -39,6 +39,7 @@ from relay_tune.first_order.instructions import (
 from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK, ScalarKind, TensorKind, is_counted
 from relay_tune.first_order.program import FirstOrderFunction
 from relay_tune.ir.dim import Dim, Symbol
+from relay_tune.ir.dim_arithmetic import is_sum_of_sizes
 from relay_tune.tensor.size import size_value, symbolic_size
 
 CONSTANTS = "@relay_tune_constants"
@@ -216,6 +217,9 @@ class InstructionWriter:
             for size in (check.size, *check.symbols.values())
         )
         wanted = self._size(check.wanted, dict(zip(check.symbols, others, strict=True)))
+        if not is_sum_of_sizes(check.wanted):  # such as n - 1, 0 where n is
+            is_size = self._writer.pure(f"icmp sgt i64 {wanted}, 0")
+            wanted = self._writer.pure(f"select i1 {is_size}, i64 {wanted}, i64 0")
         fits = self._writer.pure(f"icmp eq i64 {given}, {wanted}")
         objects.require(fits, check.message)
 

@@ -24,7 +24,8 @@ from relay_tune.codegen.size_writer import SizeWriter
 from relay_tune.first_order.instructions import Register, RunKernel
 from relay_tune.first_order.kinds import ScalarKind, TensorKind
 from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_LAYOUT, field_bytes
-from relay_tune.tensor.size import is_symbolic, surely_less
+from relay_tune.ir.dim_arithmetic import is_sum_of_sizes
+from relay_tune.tensor.size import dim_of, is_symbolic, surely_less
 
 
 def write_kernel_step(instruction: RunKernel, step: KernelStep, objects: ObjectWriter) -> None:
@@ -214,12 +215,23 @@ class _StepWriter:
             objects.names[register] = objects.new_tensor(kind)
         else:
             sizes = self._step.sizes.outputs[place]
-            shape = [self._sizes.text(size) for size in sizes]
-            for size, text in zip(sizes, shape, strict=True):
-                if not surely_less(-1, size):  # such as n - 2
-                    self._require_size(text)
+            shape = [self._output_size(size) for size in sizes]
             objects.names[register] = objects.new_open_tensor(shape, kind.type.dtype)
         return objects.data(objects.names[register])
+
+    def _output_size(self, size: int) -> str:
+        """A size of a result, which ends the call where it is negative.
+
+        That of a slice such as x[1:] is 0 where x is empty, for whose size n there is code for at
+        least 1 only.
+        """
+        text = self._sizes.text(size)
+        if not surely_less(-1, size):  # such as n - 2
+            self._require_size(text)
+        elif not is_sum_of_sizes(dim_of(size)):  # such as n - 1
+            is_size = self._writer.pure(f"icmp sgt i64 {text}, 0")
+            text = self._writer.pure(f"select i1 {is_size}, i64 {text}, i64 0")
+        return text
 
     def _workspace_block(self, size: int) -> str:
         if is_symbolic(size):

@@ -101,6 +101,13 @@ def _quotient(left: Dim, right: Dim) -> Dim:
 
 
 def _remainder(left: Dim, right: Dim) -> Dim:
+    """The remainder of the quotient rounded down, between 0 and the divisor."""
+    if UNKNOWN in (left, right):
+        return UNKNOWN
+    if is_never_negative(left) and is_never_negative(subtract(subtract(right, left), 1)):
+        return left
+    if is_never_negative(subtract(-1, left)) and is_never_negative(add(left, right)):
+        return add(left, right)
     quotient = _quotient(left, right)
     return subtract(left, multiply(quotient, right))
 

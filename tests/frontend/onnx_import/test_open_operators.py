@@ -127,6 +127,40 @@ CASES: dict[str, tuple[str, int, dict[str, Any], dict[str, tuple[Any, ...]]]] = 
         {"eight": np.int64(8)},
         {"x": ((2, "n", 1),)},
     ),
+    "a spectrum of the whole axis": (
+        """g (float[b, n, 1] x) => (float y) { s = Shape<start=1, end=2>(x)
+          length = Squeeze(s)
+          y = DFT(x, length) }""",
+        17,
+        {},
+        {"x": ((2, "n", 1),)},
+    ),
+    "windows of a padded axis that is rolled": (
+        """g (float[b, n, 3] x) => (float y) { size = Shape<start=1, end=2>(x)
+          batch = Shape<start=0, end=1>(x)
+          over = Mod(size, four)
+          missing = Sub(four, over)
+          more = Mod(missing, four)
+          pads = Concat<axis=0>(zeros, more, zero)
+          p = Pad(x, pads)
+          whole = Add(size, more)
+          cut = Mod(two, whole)
+          front = Slice(p, zero, cut, one)
+          back = Slice(p, cut, whole, one)
+          rolled = Concat<axis=1>(back, front)
+          windows = Reshape(rolled, shape)
+          w = Softmax<axis=1>(windows)
+          count = Div(whole, four)
+          apart = Concat<axis=0>(batch, count, four, three)
+          grid = Reshape(w, apart)
+          y = ReduceMax<axes=[2], keepdims=0>(grid) }""",
+        17,
+        {
+            **{"zero": ints(0), "one": ints(1), "two": ints(2), "three": ints(3), "four": ints(4)},
+            **{"zeros": ints(0, 0, 0, 0), "shape": ints(-1, 4, 3)},
+        },
+        {"x": ((2, "n", 3),)},
+    ),
     "a spectrogram without the axis of parts": (
         "g (float[b, n] x) => (float y) { y = STFT(x, step, window) }",
         17,
@@ -169,6 +203,22 @@ CASES: dict[str, tuple[str, int, dict[str, Any], dict[str, tuple[Any, ...]]]] = 
 }
 
 SIZES = ({"n": 1, "m": 1, "long": 5}, {"n": 5, "m": 3, "long": 9}, {"n": 9, "m": 12, "long": 20})
+
+
+def test_differences_of_neighbours_also_of_none() -> None:
+    text = """g (float[b, n] x) => (float y, float z) { size = Shape<start=1, end=2>(x)
+      last = Sub(size, one)
+      a = Slice(x, zero, last, one)
+      b = Slice(x, one, size, one)
+      y = Sub(b, a)
+      z = Softmax(a) }"""
+    model = model_of(text, 17, {"zero": ints(0), "one": ints(1)})
+    program = build(from_onnx(model), threads=1)
+    for count in (4, 1, 0):
+        x = floats(2, count)
+        for actual, expected in zip(program(x), onnxruntime_outputs(model, {"x": x}), strict=True):
+            assert actual.shape == expected.shape
+            np.testing.assert_allclose(actual, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -115,7 +115,7 @@ def _position(bound: Dim, dim: Dim) -> Dim:
     """A bound as a position from 0 to the end of an axis."""
     if isinstance(bound, int) and abs(bound) >= OPEN_END:
         return dim if bound > 0 else 0
-    if is_at_least_zero(bound):
+    if is_never_negative(bound):
         return _within(bound, dim)
     if is_at_least_zero(subtract(-1, bound)):
         return _within(greatest(add(bound, dim), 0), dim, greater=add(bound, dim))

@@ -24,6 +24,7 @@ from relay_tune.frontend.onnx_import.operators.mel import translate_mel_weight_m
 from relay_tune.frontend.onnx_import.operators.open_pad import Width, padded_axis
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time
+from relay_tune.frontend.onnx_import.symbolic import known_dims
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.dim_arithmetic import subtract
 from relay_tune.ir.expr import Expr
@@ -39,7 +40,7 @@ def translate_dft(node: OnnxNode, build: Builder) -> Expr:
     onesided, inverse = node.flag("onesided", 0), node.flag("inverse", 0)
     if inverse and onesided:
         return _real_inverse(node, build, data, axis)
-    length = _length(node, data, axis)
+    length = _length(node, build, data, axis)
     if isinstance(length, int):
         data = _resized(build, data, axis, length)
     order = (*(place for place in range(rank - 1) if place != axis), axis, rank - 1)
@@ -98,10 +99,10 @@ def _transformed_axis(node: OnnxNode, rank: int) -> int:
     return place
 
 
-def _length(node: OnnxNode, data: Expr, axis: int) -> Dim:
+def _length(node: OnnxNode, build: Builder, data: Expr, axis: int) -> Dim:
     """How many elements are transformed; that of the axis where only a run knows it."""
     given, length = node.optional(1), shape_of(data)[axis]
-    if given is not None:
+    if given is not None and known_dims(build, given) != (length,):
         length = known_integer(given, "the input dft_length")
     return _checked_length(length) if isinstance(length, int) else length
 
