@@ -50,10 +50,13 @@ def saturated(build: Builder, data: Expr, dtype: str) -> Expr:
 
 
 def limited(build: Builder, data: Expr, bounds: tuple[int, int], dtype: str) -> Expr:
-    """Rounded numbers limited to bounds, as an integer type that has them."""
-    low, high = bounds
-    data = build.call("maximum", data, build.like(low, data))
-    return cast_to(build, build.call("minimum", data, build.like(high, data)), dtype)
+    """Rounded floats limited to bounds, as an integer type that has them.
+
+    NaN becomes the lower one, as in onnxruntime: it is not above it.
+    """
+    low, high = (build.like(bound, data) for bound in bounds)
+    data = build.call("where", build.call("greater", data, low), data, low)
+    return cast_to(build, build.call("minimum", data, high), dtype)
 
 
 def quantized(build: Builder, data: Expr, scale: Expr, zero: Expr | None, dtype: str) -> Expr:
@@ -63,6 +66,8 @@ def quantized(build: Builder, data: Expr, scale: Expr, zero: Expr | None, dtype:
 
 def _rounded(build: Builder, ratio: Expr, zero: Expr | None, target: str | NarrowType) -> Expr:
     rounded = build.call("round", ratio)
+    if dtype_of(rounded) in ("float16", "bfloat16"):  # they have no 32767, nor sums with it
+        rounded = cast_to(build, rounded, "float32")
     if zero is not None:
         rounded = build.call("add", rounded, cast_to(build, zero, dtype_of(rounded)))
     if isinstance(target, str):

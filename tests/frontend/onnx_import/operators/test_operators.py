@@ -323,6 +323,14 @@ def test_quantization(check_node: Check) -> None:
     check_node("DynamicQuantizeLinear", floats(3, 4), outputs=3)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16])
+def test_quantized_nan_is_the_least_number(check_node: Check, dtype: type) -> None:
+    for of in (np.float32, np.float16):  # float16 has no 32767 and no 65535
+        x = np.array([np.nan, np.inf, -np.inf, 6e4, -6e4, 3], of)
+        inputs = (x, np.array(0.5, of), np.array(1, dtype))
+        check_node("QuantizeLinear", *inputs, against="onnxruntime", native=of is np.float16)
+
+
 def test_integer_matrix_product(check_node: Check) -> None:
     left = np.arange(12, dtype=np.uint8).reshape(3, 4) * 20
     right = np.arange(8, dtype=np.uint8).reshape(4, 2) * 30
