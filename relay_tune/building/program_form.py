@@ -13,6 +13,7 @@ from relay_tune.ir.expr import Call, Constant, Expr, Function, Let, Tuple, Tuple
 from relay_tune.ir.known_type import known_type
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
+from relay_tune.ir.output_names import is_one_output
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import FuncType, TensorType, TupleType, Type
 from relay_tune.schedule.accuracy import Accuracy
@@ -32,7 +33,7 @@ def is_network(typed: Module) -> bool:
     if not all(isinstance(known_type(param), TensorType) for param in main.params):
         return False
     nodes = list(post_order(main.body, enter=lambda node: not isinstance(node, Function)))
-    if not _is_flat(main.body.type) or not all(_is_plain(node) for node in nodes):
+    if not _is_flat(typed, main.body.type) or not all(_is_plain(node) for node in nodes):
         return False
     if any(_is_open(known_type(param)) for param in main.params):
         return True
@@ -88,9 +89,9 @@ def _is_plain(node: Expr) -> bool:
             return isinstance(node, Var | Constant | Let | Tuple | TupleGetItem | Operator)
 
 
-def _is_flat(type_: Type | None) -> bool:
-    """Whether a result is a tensor, or a tuple of several tensors."""
-    if isinstance(type_, TupleType) and len(type_.fields) > 1:
+def _is_flat(module: Module, type_: Type | None) -> bool:
+    """Whether a result is a tensor, or a tuple of several tensors that are an output each."""
+    if isinstance(type_, TupleType) and not is_one_output(module, type_):
         return all(isinstance(field, TensorType) for field in type_.fields)
     return isinstance(type_, TensorType)
 

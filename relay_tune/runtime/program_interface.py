@@ -46,11 +46,11 @@ class ProgramInterface(Executable, ABC):
         """The outputs in order for inputs by name; see `Executable`."""
         if input_feed is not None:
             outputs = self.run(input_feed, threads=threads, out=out)
-            return self._chosen(inputs, [to_python(each) for each in outputs])
+            return self._chosen(inputs, [_listed(each) for each in outputs])
         values = by_name(inputs, "The inputs", "{'x': array}")
         if out is not None:
             return list(self._into((), values, self._count(threads), out))
-        return _outputs(self._value((), values, self._count(threads)))
+        return self._split(self._value((), values, self._count(threads)))
 
     def benchmark(
         self,
@@ -70,8 +70,12 @@ class ProgramInterface(Executable, ABC):
         """The arrays of `out` after a run whose results were copied to them."""
         types = self._tensor_outputs()
         arrays = result_arrays(out, types)
-        put(_outputs(self._value(inputs, named, threads)), arrays, types)
+        put(self._split(self._value(inputs, named, threads)), arrays, types)
         return arrays
+
+    def _split(self, value: Any) -> list[Any]:
+        """The outputs of a run that gave this value."""
+        return [value] if len(self.outputs) == 1 else list(value)
 
     def _tensor_outputs(self) -> dict[str, TensorType]:
         """The types of the outputs; InputError where one is no tensor."""
@@ -86,6 +90,7 @@ class ProgramInterface(Executable, ABC):
         return types
 
 
-def _outputs(value: Any) -> list[Any]:
-    """The outputs of a program with this value."""
-    return list(value) if isinstance(value, tuple) else [value]
+def _listed(output: Any) -> Any:
+    """An output as ONNX Runtime gives it: a sequence, of whatever length, is a list."""
+    found = to_python(output)
+    return list(found) if isinstance(found, tuple) else found

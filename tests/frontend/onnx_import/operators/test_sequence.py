@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -262,3 +263,15 @@ def test_a_list_of_the_prelude_is_made_of_a_list() -> None:
         same(rt.list_items(found), given[::-1])
     found, _ = rt.build(program).run(None, {"xs": given})
     same(found, given[::-1])
+
+
+def test_the_only_output_is_a_sequence_of_known_length(tmp_path: Path) -> None:
+    for count in (1, 2):
+        nodes = [node("SequenceConstruct", ["x"] * count, ["s"])]
+        content = model(nodes, {"x": tensor(2, 3)}, {"s": sequence(2, 3)})
+        check(content, {"x": ROWS[0]})
+    built = rt.build(from_onnx(content))
+    assert [each.name for each in built.get_outputs()] == ["s"]
+    built.export(tmp_path / "s.so")
+    same(rt.load(tmp_path / "s.so").run(None, {"x": ROWS[0]}), [[ROWS[0]] * 2])
+    same(built(ROWS[0]), [ROWS[0]] * 2)
