@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import math
 import os
 import signal
 import sys
@@ -20,10 +21,11 @@ from typing import NoReturn
 from relay_tune import __version__
 from relay_tune.cli.address_space import require_address_space
 from relay_tune.cli.exit_codes import FAILED, INTERRUPTED, TERMINATED, WRONG_USAGE
-from relay_tune.cli.started import begin
+from relay_tune.cli.started import begin, running_seconds
 from relay_tune.ending_signals import ending_signals
 from relay_tune.errors import RelayError
 from relay_tune.own_packages import check_own_packages
+from relay_tune.time_limit import TimeIsOver, time_limit
 
 VERBS = {
     "run": "tune a model on this machine and build it: the main job",
@@ -40,6 +42,10 @@ VERBS = {
 
 COMPLETION_WANTED = "_ARGCOMPLETE"
 """The variable that a shell sets when it asks for completions."""
+
+REFERENCE_THREADS = "1"
+"""Of numpy's products. Answers of references are computed beside compilers, and on busy machines:
+threads that wait for each other spin there, and took ten times the processor time of one."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -58,6 +64,8 @@ def main(words: Sequence[str] | None = None) -> int:
         begin()
     _open_closed_streams()
     _escape_what_has_no_code()
+    if words is None:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", REFERENCE_THREADS)  # before numpy comes
     with ending_signals(pass_on=False) as ending:
         code = _run(sys.argv[1:] if words is None else list(words))
     if ending.has_begun and words is None:
@@ -76,9 +84,17 @@ def _run(given: Sequence[str]) -> int:
         arguments, unknown = parser.parse_known_args(given)
         if unknown:
             arguments.refuse(f"unrecognized arguments: {' '.join(unknown)}")
-        code: int = import_module(f"relay_tune.cli.{arguments.verb}").run(arguments)
+        minutes = getattr(arguments, "minutes", None) or math.inf
+        with time_limit(60.0 * minutes - running_seconds()):
+            verb = import_module(f"relay_tune.cli.{arguments.verb}")
+        code: int = verb.run(arguments)
         sys.stdout.flush()
         return code
+    except TimeIsOver:
+        return _failed(
+            "Nothing was measured: the time was over before the command was loaded.\n"
+            "  help: Allow more --minutes, or wait until the machine has less other work."
+        )
     except RelayError as error:
         return _failed(error.render())
     except BrokenPipeError:  # the reader of our output has seen enough, as in `tune show | head`

@@ -18,7 +18,8 @@ from relay_tune.codegen.export import check_library_target
 from relay_tune.codegen.target import parse_target
 from relay_tune.errors import BuildError, TuningError
 from relay_tune.ir.module import Module
-from relay_tune.tuning.budget import DEFAULT_MINUTES
+from relay_tune.time_limit import TimeIsOver, time_limit
+from relay_tune.tuning.budget import DEFAULT_MINUTES, LATE_SECONDS
 from relay_tune.tuning.events import PhaseStarted, Progress
 from relay_tune.tuning.result import TuningResult
 from relay_tune.tuning.tune import tune
@@ -27,6 +28,9 @@ from relay_tune.tuning.tuned_build import build
 BUILDING_SHARE, MOST_BUILDING_SECONDS = 0.1, 10.0
 """What is kept of the time for building the library, as a share of it and at most."""
 
+LATE_SHARE = 0.1
+"""A library that is not built by then, as a share of the time and some seconds, is given up."""
+
 
 def run(arguments: argparse.Namespace) -> int:
     """Tune, print what was reached, build and export."""
@@ -34,14 +38,18 @@ def run(arguments: argparse.Namespace) -> int:
     require_library(output, arguments.model, arguments.log)
     if arguments.output is not None:  # better fail before the work than after
         check_library_target(parse_target(arguments.target).triple)
-    module = load_argument(arguments)
-    require_fixed_kernels(module, "Kernels are tuned")
-    with shown_progress(sys.stderr if arguments.json else sys.stdout) as progress:
-        result = _tuned(module, arguments, progress)
-        library = ""
-        if not result.interrupted and not _measured_nothing(result):
-            progress(PhaseStarted("building the library"))
-            library = _exported(module, output, arguments)
+    library = reason = ""
+    try:
+        with time_limit(_tuning_seconds(arguments) + LATE_SECONDS):
+            module = load_argument(arguments)
+            require_fixed_kernels(module, "Kernels are tuned")
+        with shown_progress(sys.stderr if arguments.json else sys.stdout) as progress:
+            result = _tuned(module, arguments, progress)
+            if not result.interrupted and not _measured_nothing(result):
+                progress(PhaseStarted("building the library"))
+                library, reason = _built(module, output, arguments)
+    except TimeIsOver:
+        result = TuningResult((), measured=0, seconds=running_seconds(), out_of_time=True)
     if result.interrupted:
         print(report_text(arguments, result))
         return INTERRUPTED
@@ -49,7 +57,6 @@ def run(arguments: argparse.Namespace) -> int:
         error = _nothing_measured(result)
         print(report_text(arguments, result, reason=error.message))
         raise error
-    reason = "" if library else "no library can be written for this target"
     print(report_text(arguments, result, library, reason))
     return 0 if library else FAILED
 
@@ -68,14 +75,24 @@ def _nothing_measured(result: TuningResult) -> TuningError:
     )
 
 
+def _seconds(arguments: argparse.Namespace) -> float:
+    """How long the command may run."""
+    return 60.0 * (DEFAULT_MINUTES if arguments.minutes is None else arguments.minutes)
+
+
+def _tuning_seconds(arguments: argparse.Namespace) -> float:
+    """Seconds from now on until the library is built."""
+    seconds = _seconds(arguments)
+    kept = min(BUILDING_SHARE * seconds, MOST_BUILDING_SECONDS)
+    return max(0.0, seconds - kept - running_seconds())
+
+
 def _tuned(module: Module, arguments: argparse.Namespace, progress: Progress) -> TuningResult:
-    seconds = 60.0 * (DEFAULT_MINUTES if arguments.minutes is None else arguments.minutes)
-    left = seconds - min(BUILDING_SHARE * seconds, MOST_BUILDING_SECONDS) - running_seconds()
     return tune(
         module,
         log=arguments.log,
         trials=arguments.trials,
-        minutes=max(left, 0.0) / 60.0,
+        minutes=_tuning_seconds(arguments) / 60.0,
         target=arguments.target,
         threads=arguments.threads,
         accuracy=arguments.accuracy,
@@ -85,15 +102,27 @@ def _tuned(module: Module, arguments: argparse.Namespace, progress: Progress) ->
     )
 
 
-def _exported(module: Module, output: Path, arguments: argparse.Namespace) -> str:
-    """Write the library; its name, or nothing where the target has none and none was asked for."""
+def _built(module: Module, output: Path, arguments: argparse.Namespace) -> tuple[str, str]:
+    """The name of the library, or nothing and the reason why there is none."""
     try:
         check_library_target(parse_target(arguments.target).triple)
     except BuildError as error:
         if arguments.output is not None:
             raise
         print(f"no library was written: {error.render()}", file=sys.stderr)
-        return ""
+        return "", "no library can be written for this target"
+    late = (1 + LATE_SHARE) * _seconds(arguments) + LATE_SECONDS
+    try:
+        with time_limit(late - running_seconds()):
+            return _exported(module, output, arguments), ""
+    except TimeIsOver:
+        reason = "the time was over before the library was built"
+        remedy = "`tune build` writes one of this model with what the log has."
+        print(f"no library was written: {reason}.\n  help: {remedy}", file=sys.stderr)
+        return "", reason
+
+
+def _exported(module: Module, output: Path, arguments: argparse.Namespace) -> str:
     model = build(
         module,
         log=arguments.log,

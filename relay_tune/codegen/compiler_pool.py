@@ -62,6 +62,9 @@ class CompilerPool:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if error is not None:  # nobody wants what is under way any more
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            self.abort()
         self.close()
 
     def submit(self, text: str) -> Future[bytes]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from numbers import Integral, Real
 
 from relay_tune.errors import InputError
+from relay_tune.time_limit import TimeIsOver, time_limit
 
 TRIALS_PER_TASK = 64
 DEFAULT_MINUTES = 3.0
@@ -26,12 +28,11 @@ CONFIRMING = 0.25
 PLANNING = 0.35
 """The share of the time after which no more tasks are planned."""
 
+LATE_SECONDS = 3.0
+"""What looks at the clock may end so much later than the time; all else is interrupted then."""
+
 Clock = Callable[[], float]
 """Seconds since some moment; never runs backwards."""
-
-
-class TimeIsOverError(Exception):
-    """The time of a run is over within a step that is then given up; no user ever sees it."""
 
 
 @dataclass(slots=True)
@@ -108,9 +109,13 @@ class Budget:
         return max(0.0, self.seconds - self.elapsed)
 
     def require_time(self) -> None:
-        """Raise TimeIsOverError where no time is left at all."""
+        """Raise TimeIsOver where no time is left at all."""
         if self.left <= 0:
-            raise TimeIsOverError
+            raise TimeIsOver
+
+    def limited(self) -> AbstractContextManager[None]:
+        """A block that TimeIsOver ends soon after the time is over, whatever it is doing."""
+        return time_limit(self.left + LATE_SECONDS)
 
     @property
     def rate(self) -> float:

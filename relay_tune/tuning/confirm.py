@@ -48,7 +48,7 @@ def measure_in_turn(
 ) -> list[tuple[Tried, Measurement]]:
     """One measurement for each schedule: the best of several rounds through all of them.
 
-    Raises TimeIsOverError when `patience` has come to its end before they are prepared.
+    Raises TimeIsOver when `patience` has come to its end before they are prepared.
     """
     with code_for_one_round():
         drafts = [runner.draft(state.task, tried.schedule) for tried in chosen]

@@ -1,4 +1,4 @@
-"""Steps that a signal must not divide: Ctrl-C and SIGTERM wait until they are done."""
+"""Steps that a signal must not divide: Ctrl-C, SIGTERM and the end of the time wait for them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-HELD = (signal.SIGINT, signal.SIGTERM)
+NAMES = ("SIGINT", "SIGTERM", "SIGALRM")
+HELD = tuple(getattr(signal, name) for name in NAMES if hasattr(signal, name))
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from itertools import chain, compress
 from cost_model import Row
 from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.tuning.budget import TimeIsOverError
+from relay_tune.time_limit import TimeIsOver
 from relay_tune.tuning.events import Measured
 from relay_tune.tuning.held_interrupts import held_interrupts
 from relay_tune.tuning.log_keeper import GIVE_UP_ATTEMPTS
@@ -47,7 +47,7 @@ class UnderWay:
     def ready(self) -> UnderWay:
         """The same once all of them are prepared; fewer where the time is over before."""
         found: list[Prepared] = []
-        with suppress(TimeIsOverError):
+        with suppress(TimeIsOver):
             for prepared in self.prepared:
                 found.append(prepared)
         return UnderWay(self.state, found, self.known)

@@ -14,7 +14,7 @@ from relay_tune.runtime.measuring.measurement import Outcome
 from relay_tune.schedule.features.names import FEATURE_NAMES
 from relay_tune.schedule.plan import read_schedule
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.tuning.budget import TimeIsOverError
+from relay_tune.time_limit import TimeIsOver
 from relay_tune.tuning.confirm import PASSES, measure_in_turn, next_to_confirm
 from relay_tune.tuning.events import (
     CostModelFailed,
@@ -62,7 +62,7 @@ class TuningRun:
 
     def run(self) -> TuningResult:
         """Spend the budget. TuningError if nothing that was measured ran correctly."""
-        interrupted = False
+        interrupted = late = False
         try:
             self._learn_from_log()
             self._announce()
@@ -73,6 +73,8 @@ class TuningRun:
                 self._confirm_winners()
         except KeyboardInterrupt:
             interrupted = True
+        except TimeIsOver:
+            late = True
         finally:
             self._recorder.release()
         self._check_success(interrupted)
@@ -82,7 +84,7 @@ class TuningRun:
             seconds=self._budget.elapsed,
             interrupted=interrupted,
             outcomes=dict(self._recorder.outcomes),
-            out_of_time=self._is_out_of_time(),
+            out_of_time=late or self._is_out_of_time(),
         )
 
     def _is_out_of_time(self) -> bool:
@@ -231,7 +233,7 @@ class TuningRun:
                 return
             try:
                 found = measure_in_turn(self._runner, state, chosen, lambda: budget.confirming_left)
-            except TimeIsOverError:
+            except TimeIsOver:
                 return
             for tried, measurement in found:
                 features = state.space.features(tried.schedule)

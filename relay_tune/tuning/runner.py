@@ -28,7 +28,7 @@ from relay_tune.runtime.measuring.measurer import Candidate, Checked, MeasureLim
 from relay_tune.runtime.measuring.message import Slot, SlotKind
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.tuning.budget import TimeIsOverError
+from relay_tune.time_limit import TimeIsOver
 from relay_tune.tuning.candidates import CandidateText, candidate_text
 from relay_tune.tuning.tasks import Task
 
@@ -87,7 +87,7 @@ class Runner(Protocol):
         """Begin to compile and check drafts; `best` is the best time known, in seconds.
 
         The work goes on while the caller does other things; iterating waits for its end. Nothing
-        should be measured before. TimeIsOverError is raised when `patience` has come to its end.
+        should be measured before. TimeIsOver is raised when `patience` has come to its end.
         """
 
     def measure(self, task: Task, prepared: Prepared, best: float | None) -> Measurement:
@@ -218,12 +218,12 @@ class NativeRunner:
 
 
 def _awaited(checks: Sequence[Future[Prepared]], patience: Patience) -> Iterator[Prepared]:
-    """The results, each when it is there; TimeIsOverError at the end of all patience."""
+    """The results, each when it is there; TimeIsOver at the end of all patience."""
     for check in checks:
         try:
             yield check.result(min(patience(), TIMEOUT_MAX))
         except FutureTimeoutError:
-            raise TimeIsOverError from None
+            raise TimeIsOver from None
 
 
 def _slots_of_all(

@@ -12,7 +12,8 @@ from relay_tune.ir.module import Module
 from relay_tune.runtime.threads import available_processors
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.tuning.budget import Budget, TimeIsOverError
+from relay_tune.time_limit import TimeIsOver
+from relay_tune.tuning.budget import Budget
 from relay_tune.tuning.default_schedules import default_schedule
 from relay_tune.tuning.events import PhaseStarted, Progress
 from relay_tune.tuning.log_keeper import LogKeeper
@@ -29,11 +30,11 @@ def settle(
     machine: Machine,
     budget: Budget,
     progress: Progress,
-) -> NetworkVerdict | None:
+) -> NetworkVerdict:
     """Compare the best schedules of the log with the default ones in the network of a fused module.
 
     What holds is marked in the log, for the number of threads that was tuned for and, if there is
-    time, for one. The result is about the former; None where the time was over before.
+    time, for one. The result is about the former; TimeIsOver is raised where there was none for it.
     """
     primitives = network_primitives(module, tasks)
     with CompilerPool(target, available_processors()) as pool:
@@ -46,12 +47,14 @@ def settle(
                 found = _settle(
                     module, primitives, tasks, keeper, pool, target, machine, threads, budget
                 )
-            except TimeIsOverError:
+            except TimeIsOver:
+                if not verdicts:
+                    raise
                 break
             verdicts.append(found)
             if budget.left < budget.elapsed - before:
                 break
-    return verdicts[0] if verdicts else None
+    return verdicts[0]
 
 
 def is_settled(tasks: Sequence[Task], keeper: LogKeeper) -> bool:

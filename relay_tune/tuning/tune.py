@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cache, partial
 from os import PathLike
@@ -25,6 +26,7 @@ from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import thread_count
 from relay_tune.schedule.accuracy import Accuracy, parse_accuracy
 from relay_tune.schedule.machine import Machine
+from relay_tune.time_limit import TimeIsOver
 from relay_tune.tuning.budget import Budget, make_budget
 from relay_tune.tuning.default_schedules import remember
 from relay_tune.tuning.event_messages import logged
@@ -52,7 +54,8 @@ from relay_tune.typing.infer import infer_types
 __all__ = ["TuningResult", "tune", "tune_tasks"]
 
 SETTLING = 0.5
-"""Timing the whole network takes about so many times as long as planning did, at least."""
+"""Timing the whole network takes about so many times as long as planning did, at least, besides
+what planning the other kernels takes that the search had no time for."""
 
 
 def tune(
@@ -112,8 +115,13 @@ def _tuned(
     progress: Progress,
 ) -> TuningResult:
     """The result of a run for checked arguments."""
-    fused = fused_module(infer_types(module), accuracy)
-    tasks = extract_tasks(fused, accuracy)
+    budget = make_budget(None, options.minutes, 0, used=0, began=options.began)
+    try:
+        with budget.limited():
+            fused = fused_module(infer_types(module), accuracy)
+            tasks = extract_tasks(fused, accuracy)
+    except TimeIsOver:
+        return _nothing_measured(budget)
     scope = Scope(target.key, threads, CODE_VERSION)
     marks = RunningMarks(log, scope)
     runner = NativeRunner(
@@ -136,7 +144,6 @@ def _tuned(
     finally:
         runner.close()
         marks.close()
-    budget = make_budget(None, options.minutes, len(tasks), used=0, began=options.began)
     return _settled(result, fused, tasks, log, scope, target, budget, progress)
 
 
@@ -161,17 +168,19 @@ def _settled(
     try:
         if not result.measured and is_settled(tasks, keeper):
             return result
-        if result.measured and budget.left < SETTLING * result.planning_seconds:
+        unplanned = (len(tasks) - len(result.tasks)) / max(1, len(result.tasks))
+        if result.measured and budget.left < (SETTLING + unplanned) * result.planning_seconds:
             return replace(result, out_of_time=True)
-        machine = _machine(keeper, target, progress)
-        verdict = settle(fused, tasks, keeper, target, machine, budget, progress)
-        if verdict is None:
-            return replace(result, out_of_time=bool(result.measured))
+        with budget.limited():
+            machine = _machine(keeper, target, progress)
+            verdict = settle(fused, tasks, keeper, target, machine, budget, progress)
         times = NetworkTimes.of(verdict.untuned_seconds, verdict.tuned_seconds, verdict.ratios)
         if result.run is not None:
             keeper.note_results(result.run, {"network": asdict(times)})
     except KeyboardInterrupt:
         return replace(result, interrupted=True)
+    except TimeIsOver:
+        return replace(result, out_of_time=bool(result.measured))
     finally:
         keeper.close()
     holding = tuple(
@@ -193,7 +202,7 @@ def tune_tasks(
     """Tune tasks with a runner; see `tune`."""
     keeper = LogKeeper(log, Scope(target.key, threads, CODE_VERSION))
     try:
-        return _run(tasks, runner, keeper, options, target, threads, progress)
+        return _run(tasks, runner, keeper, options, target, progress)
     finally:
         keeper.close()
 
@@ -204,7 +213,6 @@ def _run(
     keeper: LogKeeper,
     options: TuningOptions,
     target: Target,
-    threads: int,
     progress: Progress,
 ) -> TuningResult:
     budget = make_budget(options.trials, options.minutes, len(tasks), 0, began=options.began)
@@ -216,16 +224,9 @@ def _run(
     try:
         result = _earlier_result(tasks, keeper, budget, share, progress)
         if result is None:
-            progress(PhaseStarted("planning", 0, len(tasks)))
-            machine = _machine(keeper, target, progress)
-            planned, states = _states(tasks, machine, threads, options.seed, budget, progress)
-            planning = budget.elapsed
-            budget.keep_final()
-            session = Session(states, runner, keeper, budget, progress)
-            result = TuningRun(session, options, share).run()
-            _mark_trivial(planned, states, keeper, share)
-            late = len(planned) < len(tasks) or result.out_of_time
-            result = replace(result, planning_seconds=planning, out_of_time=late)
+            with suppress(TimeIsOver), budget.limited():
+                result = _searched(tasks, runner, keeper, budget, options, target, share, progress)
+        result = _nothing_measured(budget) if result is None else result
         ending = "interrupted" if result.interrupted else "finished"
         return replace(result, run=number)
     except KeyboardInterrupt:
@@ -233,6 +234,35 @@ def _run(
         raise
     finally:
         keeper.end_run(number, ending)
+
+
+def _searched(
+    tasks: Sequence[Task],
+    runner: Runner,
+    keeper: LogKeeper,
+    budget: Budget,
+    options: TuningOptions,
+    target: Target,
+    share: float,
+    progress: Progress,
+) -> TuningResult:
+    """Plan the tasks, and search as long as the budget lasts."""
+    progress(PhaseStarted("planning", 0, len(tasks)))
+    machine = _machine(keeper, target, progress)
+    threads = keeper.scope.threads
+    planned, states = _states(tasks, machine, threads, options.seed, budget, progress)
+    planning = budget.elapsed
+    budget.keep_final()
+    session = Session(states, runner, keeper, budget, progress)
+    result = TuningRun(session, options, share).run()
+    _mark_trivial(planned, states, keeper, share)
+    late = len(planned) < len(tasks) or result.out_of_time
+    return replace(result, planning_seconds=planning, out_of_time=late)
+
+
+def _nothing_measured(budget: Budget) -> TuningResult:
+    """The result where the time was over before there was any."""
+    return TuningResult((), measured=0, seconds=budget.elapsed, out_of_time=True)
 
 
 def _name(name: str) -> str:

@@ -121,3 +121,14 @@ def test_a_full_device_is_one_line() -> None:
     assert ended.returncode == 1
     message = b"tune: error: the output cannot be written: No space left on device\n"
     assert ended.stderr == message
+
+
+def test_the_command_computes_references_with_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["tune", "--version"])
+    for given, expected in ((None, "1"), ("3", "3")):
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", given or "")  # which is undone in the end
+        if given is None:
+            del os.environ["OPENBLAS_NUM_THREADS"]
+        with pytest.raises(SystemExit):
+            command.main()
+        assert os.environ["OPENBLAS_NUM_THREADS"] == expected

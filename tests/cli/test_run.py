@@ -132,6 +132,28 @@ def test_where_time_is_over_before_anything_is_measured_that_is_a_failure(
     assert again.code == 1 and "what the log has" in again.err
 
 
+@pytest.mark.skipif(os.name != "posix", reason="timers of POSIX")
+def test_a_library_that_is_not_ready_in_time_is_given_up_with_the_reason(
+    tune: Tune, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verb, "build", lambda *_, **__: signal.raise_signal(signal.SIGALRM))
+    outcome = tune("run", model, "--trials", 2, "--threads", 1, "--json")
+    found = json.loads(outcome.out)
+    assert (outcome.code, found["measured"], found["library"]) == (1, 2, None)
+    assert found["reason"] == "the time was over before the library was built"
+    assert "tune build" in outcome.err and not Path("small.so").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="timers of POSIX")
+def test_the_time_may_be_over_before_the_model_is_read(
+    tune: Tune, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verb, "load_argument", lambda _: signal.raise_signal(signal.SIGALRM))
+    outcome = tune("run", model, "--threads", 1)
+    assert outcome.code == 1 and "Nothing was measured: the time was over" in outcome.err
+    assert [path.name for path in Path.cwd().iterdir()] == ["small.relay"]
+
+
 def test_json_has_what_the_text_has(tune: Tune, model: Path) -> None:
     words = ("run", model, "--trials", 3, "--threads", 1)
     text = tune(*words).out

@@ -12,9 +12,9 @@ from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.module import Module
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.schedule import Schedule
+from relay_tune.time_limit import TimeIsOver
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning import network_check
-from relay_tune.tuning.budget import TimeIsOverError
 from relay_tune.tuning.network_check import check_network, network_primitives, runs_as_network
 from relay_tune.tuning.plan_space import PlanSpace
 from relay_tune.tuning.tasks import Task, extract_tasks
@@ -83,9 +83,9 @@ def test_the_comparison_is_given_up_between_any_two_steps(
 
     def require_time() -> None:
         if next(steps, None) is None:
-            raise TimeIsOverError
+            raise TimeIsOver
 
-    with CompilerPool(target, 1) as pool, pytest.raises(TimeIsOverError):
+    with CompilerPool(target, 1) as pool, pytest.raises(TimeIsOver):
         primitives = network_primitives(fused, tasks)
         check_network(fused, primitives, pool, target, 1, *choices(tasks, target), require_time)
 

@@ -18,7 +18,7 @@ from relay_tune.errors import InputError, TuningError
 from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.tuning.budget import TimeIsOverError
+from relay_tune.time_limit import TimeIsOver
 from relay_tune.tuning.events import Event, Measured, RunStarted, TaskStarted
 from relay_tune.tuning.finished_tasks import FINISHED_EARLIER
 from relay_tune.tuning.log_keeper import LogKeeper
@@ -130,7 +130,7 @@ def test_what_is_not_ready_in_time_is_left_out(
         ) -> Iterator[Prepared]:
             assert 0 < patience() <= 300
             yield from [Prepared(draft.schedule) for draft in drafts[:ready]]
-            raise TimeIsOverError
+            raise TimeIsOver
 
     result = tuned(tasks, Slow(), tmp_path / "log.db", target)
     assert (result.measured > 0) == (ready > 0)

@@ -8,8 +8,8 @@ from math import inf
 import pytest
 
 from relay_tune.schedule.schedule import Schedule
+from relay_tune.time_limit import TimeIsOver
 from relay_tune.tuning import runner
-from relay_tune.tuning.budget import TimeIsOverError
 from relay_tune.tuning.runner import Prepared
 
 
@@ -19,7 +19,7 @@ def test_what_is_ready_is_given_before_the_time_is_over() -> None:
     never: Future[Prepared] = Future()
     found = runner._awaited([done, done, never], lambda: 0.0)
     assert next(found) is next(found) is done.result()
-    with pytest.raises(TimeIsOverError):
+    with pytest.raises(TimeIsOver):
         next(found)
 
 

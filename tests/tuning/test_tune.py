@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -109,6 +111,25 @@ def test_tasks_that_there_is_no_time_to_plan_are_left_to_the_next_run(
     assert {"planning 2/2", "measuring the winners again 0/2", "timing the whole network 0/1"} <= {
         *phases
     }
+
+
+@pytest.mark.skipif(os.name != "posix", reason="timers of POSIX")
+@pytest.mark.parametrize(
+    ("phase", "measured"),
+    [("planning 0/2", 0), ("planning 1/2", 0), ("measuring the winners again 0/2", 4)],
+)
+def test_an_alarm_ends_any_phase_and_what_was_measured_stays(
+    module: Module, tmp_path: Path, phase: str, measured: int
+) -> None:
+    def ring(event: Event) -> None:
+        if str(event) == phase:
+            signal.raise_signal(signal.SIGALRM)
+
+    log = tmp_path / "log.db"
+    result = tune(module, log=log, trials=4, minutes=2, threads=1, progress=ring)
+    assert (result.measured, result.out_of_time) == (measured, True)
+    with logs.open_log(log) as opened:
+        assert len(list(opened.history())) == measured and opened.claims() == []
 
 
 def test_no_code_outlives_its_round_and_no_nest_its_run(module: Module, tmp_path: Path) -> None:
