@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relay_tune.errors import ModelError
-from relay_tune.frontend.onnx_import.build import Builder, known_scalar, shape_of, tensor_type
+from relay_tune.frontend.onnx_import.build import (
+    Builder,
+    dtype_of,
+    known_scalar,
+    shape_of,
+    tensor_type,
+)
 from relay_tune.frontend.onnx_import.carried_types import ROUND_TYPE, variable
 from relay_tune.frontend.onnx_import.collected_rounds import collected_rounds
 from relay_tune.frontend.onnx_import.node import OnnxNode
@@ -14,8 +20,9 @@ from relay_tune.frontend.onnx_import.open_loop import open_loop, scalar
 from relay_tune.frontend.onnx_import.open_sizes import filled_to_sizes
 from relay_tune.frontend.onnx_import.subgraph import Enter, Subgraph, check_unrolled
 from relay_tune.frontend.onnx_import.symbolic import known_dims
-from relay_tune.ir.dim import UnknownDim
-from relay_tune.ir.expr import Constant, Expr
+from relay_tune.ir.dim import UNKNOWN, Dim, UnknownDim
+from relay_tune.ir.expr import Constant, Expr, If
+from relay_tune.ir.types import TensorType
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +97,7 @@ def _written_out(loop: _Loop) -> Sequence[Expr]:
         for row, value in zip(scanned, rows, strict=True):
             row.append(value)
     if not rounds and scanned:
-        return [*carried, *_no_rows(loop)]
+        return [*carried, *(stack for stack, _ in _no_rows(loop))]
     stack = loop.build.call
     return [*carried, *(stack("stack", loop.build.tuple_of(row), axis=0) for row in scanned)]
 
@@ -99,15 +106,16 @@ def _goes_on(condition: Expr | None) -> bool:
     return condition is None or bool(known_scalar(condition, "the condition of the loop"))
 
 
-def _no_rows(loop: _Loop) -> list[Expr]:
-    """What a loop without any round collects: tensors without rows."""
+def _no_rows(loop: _Loop) -> list[tuple[Expr, tuple[Dim, ...]]]:
+    """What a loop without any round collects, tensors without rows, and the shape of others."""
     with loop.build.scope():
         _, _, rows = loop.outputs(variable("round", ROUND_TYPE), loop.carried)
         types = [tensor_type(row) for row in rows]
     empty = []
     for type_ in types:
         sizes = [0 if isinstance(dim, UnknownDim) else dim for dim in type_.shape]
-        empty.append(filled_to_sizes(loop.build, 0, type_.dtype, (0, *sizes)))
+        stack = filled_to_sizes(loop.build, 0, type_.dtype, (0, *sizes))
+        empty.append((stack, (UNKNOWN, *type_.shape)))
     return empty
 
 
@@ -136,11 +144,24 @@ def _growing(loop: _Loop) -> list[Expr]:
     def body(arguments: Sequence[Expr | None]) -> list[Expr]:
         values = [each for each in arguments[2:] if each is not None]
         outputs = loop.body.run((*arguments[:2], *values[:count]))
-        rows = [build.call("expand_dims", row, axis=0) for row in outputs[1 + count :]]
-        grown = [
-            build.call("concatenate", build.tuple_of([stack, row]), axis=0)
-            for stack, row in zip(values[count:], rows, strict=True)
-        ]
+        stacks = zip(values[count:], outputs[1 + count :], strict=True)
+        grown = [_grown(build, arguments[0], stack, row) for stack, row in stacks]
         return [*outputs[: 1 + count], *grown]
 
-    return open_loop(build, loop.limit, loop.condition, [*loop.carried, *_no_rows(loop)], body)
+    stacks = [build.with_shape(stack, shape) for stack, shape in _no_rows(loop)]
+    return open_loop(build, loop.limit, loop.condition, [*loop.carried, *stacks], body)
+
+
+def _grown(build: Builder, number: Expr | None, stack: Expr, row: Expr) -> Expr:
+    """A stack with one more row; the first row where no other tells how long rows are."""
+    first = build.call("expand_dims", row, axis=0)
+    if number is None or not any(isinstance(dim, UnknownDim) for dim in shape_of(row)):
+        return build.call("concatenate", build.tuple_of([stack, first]), axis=0)
+    type_ = TensorType((UNKNOWN, *shape_of(row)), dtype_of(row))
+    branches = []
+    for parts in ((first,), (stack, first)):
+        with build.scope() as binding:
+            joined = build.call("concatenate", build.tuple_of(parts), axis=0)
+            branches.append(binding(build.with_shape(joined, type_.shape)))
+    is_first = build.call("equal", number, build.like(0, number))
+    return If(is_first, branches[0], branches[1], type=type_)

@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from onnxruntime import InferenceSession
 
 from relay_tune.building.build import build
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
@@ -144,6 +145,31 @@ def test_open_loop_runs_natively() -> None:
 def test_open_loop_that_may_end_early_and_collects(check: Check, rounds: int) -> None:
     feeds = {"x": X, "n": np.array([rounds], np.int64)}
     check(open_loop(None, scans=True), feeds, against="onnxruntime")
+
+
+def test_open_loop_that_collects_rows_of_unknown_size() -> None:
+    text = """<ir_version: 8, opset_import: ["": 16]>
+        g (float[n, 2] x, int64 trips, float bound) => (float y, float[r, k, 2] rows) {
+            zero = Constant<value_float = 0.0>()
+            go = Constant<value = bool {1}>()
+            y, rows = Loop(trips, go, zero) <body = b (int64 i, bool c, float t) => (co, to, row) {
+                row_kept = ReduceMax<axes = [1], keepdims = 0>(x)
+                is_kept = Greater(row_kept, bound)
+                row = Compress<axis = 0>(x, is_kept)
+                part = ReduceSum<keepdims = 0>(row)
+                to = Add(t, part)
+                three = Constant<value_float = 3.0>()
+                co = Less(to, three)
+            }>
+        }"""
+    model = onnx.parser.parse_model(text)
+    x = np.array([[1, 0], [0.5, -1], [-1, -2]], np.float32)
+    built, session = build(from_onnx(model)), InferenceSession(model.SerializeToString())
+    for trips, bound in ((1, 0), (9, 0), (4, 0.7), (9, -3)):
+        feeds = {"x": x, "trips": np.array(trips), "bound": np.array(bound, np.float32)}
+        for found, wanted in zip(built.run(feeds), session.run(None, feeds), strict=True):
+            assert found.shape == wanted.shape
+            np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 2, 3, 7, 50])
