@@ -15,15 +15,20 @@ import numpy as np
 from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.build import (
     Builder,
-    dtype_of,
     is_known,
     known_integers,
     tensor_type,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.run_time_axes import vector_length
-from relay_tune.frontend.onnx_import.symbolic_rules import RULES, Elements, dimensions
-from relay_tune.frontend.onnx_import.types import is_integer
+from relay_tune.frontend.onnx_import.symbolic_rules import (
+    RESHAPED,
+    RULES,
+    Elements,
+    dimensions,
+    is_at_least_zero,
+)
+from relay_tune.frontend.onnx_import.types import integer_range, is_integer
 from relay_tune.ir.dim import UNKNOWN, Dim, UnknownDim
 from relay_tune.ir.expr import Constant, Expr
 from relay_tune.ir.types import TensorType
@@ -82,18 +87,46 @@ def with_known_elements(
 
     Where they are made of symbolic sizes, what is known of them is remembered.
     """
-    rule = RULES.get(node.operator)
-    if rule is None or not results or results[0] is None or isinstance(results[0], Constant):
+    if node.operator not in RULES and node.operator not in RESHAPED:
+        return results
+    if not results or results[0] is None or isinstance(results[0], Constant):
         return results
     if not any(each in build.symbolic or isinstance(each, Constant) for each in node.inputs):
         return results  # there are but values that only a run knows
-    dtype = dtype_of(results[0])
-    if not _has_elements(tensor_type(results[0])):
+    type_ = tensor_type(results[0])
+    if not _has_elements(type_):
         return results
-    found = rule(node, [elements_of(build, each) for each in node.inputs])
+    found = _elements_of_result(build, node, type_)
     if found is None or all(isinstance(dim, UnknownDim) for dim in found.flat):
         return results
     if all(isinstance(dim, int) for dim in found.flat):
-        return [build.constant(found.astype(np.int64), dtype), *results[1:]]
+        return [build.constant(found.astype(np.int64), type_.dtype), *results[1:]]
     build.symbolic[results[0]] = found
     return results
+
+
+def _elements_of_result(build: Builder, node: OnnxNode, type_: TensorType) -> Elements | None:
+    """What is known of the first output of a node, which has the type `type_`."""
+    inputs = [elements_of(build, each) for each in node.inputs]
+    if node.operator in RESHAPED:
+        found = _reshaped(inputs[0], type_)
+    else:
+        found = RULES[node.operator](node, inputs)
+    if found is None or type_.dtype == "bool":
+        return found
+    return np.asarray(np.frompyfunc(lambda dim: _held_by(dim, type_.dtype), 1, 1)(found), object)
+
+
+def _reshaped(data: Elements | None, type_: TensorType) -> Elements | None:
+    sizes = [size for size in type_.shape if isinstance(size, int)]
+    return None if data is None or len(sizes) < len(type_.shape) else data.reshape(sizes)
+
+
+def _held_by(dim: Dim, dtype: str) -> Dim:
+    """An element where each of its values is one of `dtype`; `?` where it may wrap around."""
+    lowest, highest = integer_range(dtype)
+    if isinstance(dim, int):
+        return dim if lowest <= dim <= min(highest, 2**63 - 1) else UNKNOWN
+    if highest < 2**31 - 1 or (lowest == 0 and not is_at_least_zero(dim)):
+        return UNKNOWN
+    return dim

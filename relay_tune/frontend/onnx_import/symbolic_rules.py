@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+from onnx import TensorProto
 
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.ir.dim import UNKNOWN, Dim, Symbol, UnknownDim
@@ -140,6 +141,12 @@ def _unchanged(node: OnnxNode, inputs: Sequence[Elements | None]) -> Elements | 
     return inputs[0]
 
 
+def _cast(node: OnnxNode, inputs: Sequence[Elements | None]) -> Elements | None:
+    if node.integer("to") != TensorProto.BOOL or inputs[0] is None:
+        return inputs[0]
+    return np.asarray(np.frompyfunc(lambda dim: subtract(1, is_equal(dim, 0)), 1, 1)(inputs[0]))
+
+
 def _numbers(elements: Elements | None) -> np.ndarray | None:
     """The elements as int64; None where one is no number."""
     if elements is None or not all(isinstance(each, int) for each in elements.flat):
@@ -156,15 +163,9 @@ def _gather(node: OnnxNode, inputs: Sequence[Elements | None]) -> Elements | Non
 
 def _concat(node: OnnxNode, inputs: Sequence[Elements | None]) -> Elements | None:
     parts = [each for each in inputs if each is not None]
-    return np.concatenate(parts) if len(parts) == len(inputs) else None
-
-
-def _as_shaped_like_vector(node: OnnxNode, inputs: Sequence[Elements | None]) -> Elements | None:
-    """Unsqueeze of a scalar, Squeeze of a vector of one element."""
-    data = inputs[0]
-    if data is None or data.size != 1:
+    if len(parts) < len(inputs):
         return None
-    return data.reshape((1,) if node.operator == "Unsqueeze" else ())
+    return np.concatenate(parts, axis=node.integer("axis"))
 
 
 def _slice(node: OnnxNode, inputs: Sequence[Elements | None]) -> Elements | None:
@@ -214,7 +215,7 @@ def _reduced(operation: Callable[[Dim, Dim], Dim], start: int) -> Rule:
 
     def rule(node: OnnxNode, inputs: Sequence[Elements | None]) -> Elements | None:
         data = inputs[0]
-        if data is None or data.ndim != 1:
+        if data is None or data.ndim != 1 or node.flag("noop_with_empty_axes", 0):
             return None
         total: Dim = start
         for dim in data.flat:
@@ -224,13 +225,6 @@ def _reduced(operation: Callable[[Dim, Dim], Dim], start: int) -> Rule:
     return rule
 
 
-def _reshape(node: OnnxNode, inputs: Sequence[Elements | None]) -> Elements | None:
-    data, shape = inputs[0], _numbers(inputs[1])
-    if data is None or shape is None:
-        return None
-    return data.reshape(tuple(shape.tolist()))
-
-
 def _expand(node: OnnxNode, inputs: Sequence[Elements | None]) -> Elements | None:
     data, shape = inputs[0], _numbers(inputs[1])
     if data is None or shape is None:
@@ -238,9 +232,12 @@ def _expand(node: OnnxNode, inputs: Sequence[Elements | None]) -> Elements | Non
     return np.array(np.broadcast_to(data, np.broadcast_shapes(data.shape, tuple(shape.tolist()))))
 
 
+RESHAPED = frozenset({"Reshape", "Squeeze", "Unsqueeze", "Flatten"})
+"""Operators whose output has the elements of the first input, in their order."""
+
 RULES: Mapping[str, Rule] = {
     "Identity": _unchanged,
-    "Cast": _unchanged,
+    "Cast": _cast,
     "Add": _elementwise(add),
     "Sub": _elementwise(subtract),
     "Mul": _elementwise(multiply),
@@ -260,13 +257,10 @@ RULES: Mapping[str, Rule] = {
     "Where": _elementwise(_chosen),
     "Gather": _gather,
     "Concat": _concat,
-    "Unsqueeze": _as_shaped_like_vector,
-    "Squeeze": _as_shaped_like_vector,
     "Slice": _slice,
     "Transpose": _transpose,
     "ReduceProd": _reduced(multiply, 1),
     "ReduceSum": _reduced(add, 0),
-    "Reshape": _reshape,
     "Expand": _expand,
 }
 """How the elements of an output follow from those of the inputs, where dimensions allow it."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper, parser
 from onnx.reference import ReferenceEvaluator
 
 from relay_tune.building.build import build
@@ -265,3 +265,35 @@ def test_value_for_an_input_makes_it_a_constant() -> None:
     module = from_onnx(model, constants={"axes": np.array([1], np.int64)})
     assert [param.name for param in module.main.params] == ["x"]
     assert module.main.result_type == TensorType((2,), "float32")
+
+
+SHAPE = "s = Shape (x) flat = Constant <value_ints = [-1]> () zero = Constant <value_int = 0> ()"
+FILLED = " r = Reshape (z, flat) y = ConstantOfShape <value = int64[1] {7}> (r)"
+LAST = " one = Constant <value_int = 1> () y = Gather (z, one)"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        # joined along another axis than the first
+        "c = Constant <value_ints = [2, 1]> () u = Reshape (s, c) z = Concat <axis = 1> (u, u)"
+        + FILLED,
+        # one element, of more than one axis
+        "n = Slice (s, a, b) u = Unsqueeze (n, a) z = Concat <axis = 1> (u, u)" + FILLED,
+        # sizes that are copied
+        "k = Constant <value_ints = [0]> () u = Unsqueeze (s, k) t = Constant"
+        " <value_ints = [0, -1, 1]> () z = Reshape (u, t)" + FILLED,
+        # a size that is no truth value
+        "c = Cast <to = 9> (s) d = Not (c) e = Cast <to = 7> (d) z = Add (e, zero)" + LAST,
+        # bytes that wrap around
+        "c = Constant <value_ints = [300]> () v = Mul (s, c) d = Cast <to = 2> (v)"
+        " z = Cast <to = 7> (d)" + LAST,
+        # no axis, so that nothing is added
+        "e = Constant <value = int64[0] {}> () z = ReduceSum <noop_with_empty_axes = 1> (s, e)"
+        + FILLED,
+    ],
+)
+def test_elements_of_sizes_of_any_rank(body: str) -> None:
+    graph = "g (float[n, 2] x) => (int64 y) <int64[1] a = {0}, int64[1] b = {1}>"
+    text = f'<ir_version: 8, opset_import: ["" : 17]> {graph} {{ {SHAPE} {body} }}'
+    check(parser.parse_model(text), {"x": np.zeros((5, 2), np.float32)})
