@@ -110,7 +110,7 @@ def _log_softmax(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -
 
 def _shifted(data: Array, axis: int) -> Array:
     wide = data.astype(numpy_dtype(wide_dtype(data.dtype.name)))
-    return np.asarray(wide - wide.max(axis=axis, keepdims=True))
+    return np.asarray(wide - wide.max(axis=axis, keepdims=True, initial=-np.inf))
 
 
 def _softmax_reference(attributes: SoftmaxAttributes, data: Array) -> Array:

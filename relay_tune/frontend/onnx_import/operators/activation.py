@@ -135,8 +135,12 @@ def translate_swish(node: OnnxNode, build: Builder) -> Expr:
 
 
 def translate_shrink(node: OnnxNode, build: Builder) -> Expr:
-    """x + bias below -lambd, x - bias above lambd, 0 between."""
+    """x + bias below -lambd, x - bias above lambd, 0 between; integers are rounded towards zero."""
     data = node.input(0)
+    if not is_float(dtype_of(data)):
+        wide = cast_to(build, data, "float64")
+        result = translate_shrink(replace(node, inputs=(wide,)), build)
+        return cast_to(build, result, dtype_of(data))
     limit, bias = node.number("lambd", 0.5), node.number("bias", 0.0)
     below = build.call("less", data, build.like(-limit, data))
     above = build.call("greater", data, build.like(limit, data))

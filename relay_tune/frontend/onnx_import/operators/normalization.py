@@ -212,9 +212,14 @@ def translate_lrn(node: OnnxNode, build: Builder) -> Expr:
 
 
 def translate_mean_variance_normalization(node: OnnxNode, build: Builder) -> Expr:
-    """(x - mean) / (standard deviation + 1e-9)."""
+    """(x - mean) / (standard deviation + 1e-9).
+
+    By default over all axes but the channels; of the axes 0, 2 and 3 those that there are.
+    """
     data = node.input(0)
-    axes = checked_axes(node.integers("axes", (0, 2, 3)), rank_of(data))
+    rank = rank_of(data)
+    given = node.integers("axes", tuple(axis for axis in (0, 2, 3) if axis < rank))
+    axes = checked_axes(given, rank)
     mean = build.call("mean", data, axis=axes, keepdims=True)
     centred = build.call("subtract", data, mean)
     square = build.call("multiply", centred, centred)

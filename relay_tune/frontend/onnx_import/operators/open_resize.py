@@ -12,13 +12,17 @@ from dataclasses import dataclass
 from relay_tune.errors import ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import Builder, dtype_of, rank_of
 from relay_tune.frontend.onnx_import.open_sizes import axis_size, numbers_below
-from relay_tune.frontend.onnx_import.operators.resize_taps import Sampling
+from relay_tune.frontend.onnx_import.operators.resize_taps import OLD_NEAREST, Sampling
 from relay_tune.frontend.onnx_import.run_time_axes import range_at_run_time
 from relay_tune.frontend.onnx_import.types import is_float
 from relay_tune.ir.dim import Dim, UnknownDim
 from relay_tune.ir.expr import Expr
 
-_REPEATS = (("asymmetric", "floor"), ("half_pixel", "round_prefer_floor"))
+_REPEATS = (
+    ("asymmetric", "floor"),
+    ("asymmetric", OLD_NEAREST),
+    ("half_pixel", "round_prefer_floor"),
+)
 """Coordinates and rounding that repeat each element where the scale is a whole number."""
 
 
@@ -69,7 +73,9 @@ def resized_open(build: Builder, data: Expr, target: OpenTarget, sampling: Sampl
     last = number.of("subtract", length, 1.0)
     coordinates = _coordinates(build, target, sampling.coordinates, length)
     if sampling.mode == "nearest":
-        positions = number.limited(_nearest(number, coordinates, sampling.rounding), last)
+        positions = number.limited(
+            _nearest(number, coordinates, sampling.rounding, target.scale), last
+        )
         positions = build.call("cast", positions, dtype="int64")
         result = build.call("take", data, positions, axis=target.axis)
     elif sampling.antialias:
@@ -140,7 +146,7 @@ def _cropped(number: _Arithmetic, target: OpenTarget, x: Expr, size: Expr, last:
     return number.of("multiply", share, last)
 
 
-def _nearest(number: _Arithmetic, coordinates: Expr, rounding: str) -> Expr:
+def _nearest(number: _Arithmetic, coordinates: Expr, rounding: str, scale: Expr) -> Expr:
     match rounding:
         case "round_prefer_floor":
             return number.unary("ceil", number.of("subtract", coordinates, 0.5))
@@ -148,6 +154,10 @@ def _nearest(number: _Arithmetic, coordinates: Expr, rounding: str) -> Expr:
             return number.unary("floor", number.of("add", coordinates, 0.5))
         case "floor" | "ceil":
             return number.unary(rounding, coordinates)
+        case _ if rounding == OLD_NEAREST:
+            shrinks = number.of("less", scale, 1.0)
+            up, down = (number.unary(each, coordinates) for each in ("ceil", "floor"))
+            return number.build.call("where", shrinks, up, down)
         case _:
             raise ModelError(f"nearest_mode has the unknown value {rounding!r}.")
 

@@ -85,11 +85,7 @@ def _pool(build: Builder, kind: str, data: Expr, windows: Windows, **attributes:
 
 def _count(windows: Windows, axis: int, dim: Dim) -> int:
     """How many windows there are along an axis; 1 where its size is known at run time only."""
-    if not isinstance(dim, int):
-        return 1
-    span = (windows.size[axis] - 1) * windows.dilations[axis] + 1
-    room = dim + windows.before[axis] + windows.after[axis] + windows.overhang[axis] - span
-    return -(-room // windows.strides[axis]) + 1 if room < 0 else room // windows.strides[axis] + 1
+    return windows.count(axis, dim) if isinstance(dim, int) else 1
 
 
 def _rounds_up(node: OnnxNode, data: Expr) -> bool:

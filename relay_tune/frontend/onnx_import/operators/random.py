@@ -138,13 +138,17 @@ def translate_multinomial(node: OnnxNode, build: Builder) -> Expr:
 
 
 def translate_dropout(node: OnnxNode, build: Builder) -> list[Expr | None]:
-    """The input itself, as at inference; in training mode elements that are kept grow."""
+    """The input itself, as at inference; in training mode elements that are kept grow.
+
+    The mask of the input itself is 1, and 0 before version 12, as onnxruntime has it.
+    """
     data, training = node.input(0), node.optional(2)
     if node.opset < 7 and not node.flag("is_test", 0):
         training = build.constant(True, "bool")
     mask_dtype = "bool" if node.opset >= 10 else dtype_of(data)
     if training is None or _is_never(training):
-        return [data, cast_to(build, build.call("ones_like", data), mask_dtype)]
+        kept = build.call("ones_like" if node.opset >= 12 else "zeros_like", data)
+        return [data, cast_to(build, kept, mask_dtype)]
     kind = "float64" if dtype_of(data) == "float64" else "float32"
     drops = build.call("reshape", training, newshape=())
     share = build.call("where", drops, _share(node, build, kind), build.constant(0, kind))

@@ -80,6 +80,10 @@ def _l2(build: Builder, data: Expr, axes: tuple[int, ...], keep: bool) -> Expr:
     return build.call("sqrt", _sum_square(build, data, axes, keep))
 
 
+def _log(build: Builder, data: Expr, axes: tuple[int, ...], keep: bool) -> Expr:
+    return build.call("log", data)
+
+
 def _log_sum(build: Builder, data: Expr, axes: tuple[int, ...], keep: bool) -> Expr:
     return build.call("log", build.call("sum", data, axis=axes, keepdims=keep))
 
@@ -201,7 +205,7 @@ def _applied_to_elements(node: OnnxNode, build: Builder, data: Expr) -> Expr:
         case "ReduceSumSquare":
             return build.call("multiply", data, data)
         case "ReduceLogSum":
-            return build.call("log", data)
+            return in_floats(_log)(build, data, (), True)
         case _:
             return data
 

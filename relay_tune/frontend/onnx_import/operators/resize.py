@@ -6,8 +6,8 @@ same computation: a sum of gathered slices times weights, axis by axis.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,9 +32,15 @@ from relay_tune.frontend.onnx_import.operators.open_resize_targets import (
     targets_of_scales,
     targets_of_sizes,
 )
-from relay_tune.frontend.onnx_import.operators.resize_taps import Axis, Sampling, Taps, axis_taps
+from relay_tune.frontend.onnx_import.operators.resize_taps import (
+    OLD_NEAREST,
+    Axis,
+    Sampling,
+    Taps,
+    axis_taps,
+)
 from relay_tune.frontend.onnx_import.operators.translator import Translator
-from relay_tune.frontend.onnx_import.types import is_float
+from relay_tune.frontend.onnx_import.types import integer_range, is_float
 from relay_tune.ir.expr import Constant, Expr
 
 _POLICIES = ("stretch", "not_larger", "not_smaller")
@@ -142,7 +148,7 @@ def _sampling(node: OnnxNode) -> Sampling:
         coordinates=node.text(
             "coordinate_transformation_mode", "asymmetric" if old else "half_pixel"
         ),
-        rounding=node.text("nearest_mode", "floor" if old else "round_prefer_floor"),
+        rounding=OLD_NEAREST if old else node.text("nearest_mode", "round_prefer_floor"),
         cubic=node.number("cubic_coeff_a", -0.75),
         exclude_outside=node.flag("exclude_outside", 0),
         antialias=node.flag("antialias", 0),
@@ -274,7 +280,30 @@ def _weighted_sum(build: Builder, data: Expr, taps: Taps, axis: int) -> Expr:
     return total
 
 
+def _in_floats(resize: Callable[[OnnxNode, Builder], Expr]) -> Translator:
+    """`resize`, where integers are interpolated in float32.
+
+    Results between two integers go towards zero where the interpolation is linear, as in
+    onnxruntime, and to the nearest one where weights are cubic or antialiased.
+    """
+
+    def translate(node: OnnxNode, build: Builder) -> Expr:
+        data = node.input(0)
+        dtype = dtype_of(data)
+        if dtype == "bool" or is_float(dtype) or node.text("mode", "nearest") == "nearest":
+            return resize(node, build)
+        wide = build.call("cast", data, dtype="float32")
+        result = resize(replace(node, inputs=(wide, *node.inputs[1:])), build)
+        if node.text("mode") == "cubic" or node.flag("antialias", 0):
+            result = build.call("round", result)
+        lowest, highest = (build.like(limit, result) for limit in integer_range(dtype))
+        limited = build.call("minimum", build.call("maximum", result, lowest), highest)
+        return build.call("cast", limited, dtype=dtype)
+
+    return translate
+
+
 RESIZES: Mapping[str, Translator] = {
-    "Resize": translate_resize,
-    "Upsample": translate_upsample,
+    "Resize": _in_floats(translate_resize),
+    "Upsample": _in_floats(translate_upsample),
 }

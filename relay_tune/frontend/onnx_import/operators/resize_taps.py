@@ -11,6 +11,10 @@ from relay_tune.errors import ModelError
 MAXIMUM_TAPS = 4096
 
 
+OLD_NEAREST = "old"
+"""Before version 11 has a `nearest_mode`: down in axes that grow, up in those that shrink."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sampling:
     """How elements are interpolated: the attributes of Resize."""
@@ -55,7 +59,7 @@ def axis_taps(axis: Axis, sampling: Sampling) -> Taps:
     if sampling.coordinates == "tf_crop_and_resize":
         outside = (coordinates < 0) | (coordinates > axis.length - 1)
     if sampling.mode == "nearest":
-        places = _nearest(coordinates, sampling.rounding)[None, :]
+        places = _nearest(coordinates, sampling.rounding, axis.scale)[None, :]
         weights = np.ones(places.shape)
     else:
         places, weights = _interpolated(axis, coordinates, sampling)
@@ -97,7 +101,7 @@ def _cropped(axis: Axis, x: np.ndarray) -> np.ndarray:
     return start * (axis.length - 1) + x * step
 
 
-def _nearest(coordinates: np.ndarray, rounding: str) -> np.ndarray:
+def _nearest(coordinates: np.ndarray, rounding: str, scale: float) -> np.ndarray:
     match rounding:
         case "round_prefer_floor":
             return np.asarray(np.ceil(coordinates - 0.5))
@@ -107,6 +111,8 @@ def _nearest(coordinates: np.ndarray, rounding: str) -> np.ndarray:
             return np.asarray(np.floor(coordinates))
         case "ceil":
             return np.asarray(np.ceil(coordinates))
+        case _ if rounding == OLD_NEAREST:
+            return np.asarray(np.ceil(coordinates) if scale < 1 else np.floor(coordinates))
         case _:
             raise ModelError(f"nearest_mode has the unknown value {rounding!r}.")
 

@@ -25,6 +25,7 @@ from relay_tune.frontend.onnx_import.operators.quantization import QUANTIZATIONS
 from relay_tune.frontend.onnx_import.operators.random import RANDOM
 from relay_tune.frontend.onnx_import.operators.recurrent import RECURRENT
 from relay_tune.frontend.onnx_import.operators.reduction import REDUCTIONS
+from relay_tune.frontend.onnx_import.operators.region_maxima import REGION_MAXIMA
 from relay_tune.frontend.onnx_import.operators.resize import RESIZES
 from relay_tune.frontend.onnx_import.operators.sequence import SEQUENCES
 from relay_tune.frontend.onnx_import.operators.shape import SHAPES
@@ -53,6 +54,7 @@ _STANDARD: Mapping[str, Translator] = {
     **DEFORMABLE,
     **DETERMINANTS,
     **PADS,
+    **REGION_MAXIMA,
     **RESIZES,
     **SORTING,
     **QUANTIZATIONS,

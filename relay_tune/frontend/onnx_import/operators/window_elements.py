@@ -64,12 +64,16 @@ def max_pool_with_indices(node: OnnxNode, build: Builder) -> list[Expr | None]:
     """The maximum of each window, and its position among all elements of the input."""
     data = node.input(0)
     sizes = [static_dim(dim) for dim in shape_of(data)[2 : 2 + spatial_rank(rank_of(data))]]
-    windows = windows_of(node, sizes, node.integers("kernel_shape"))
+    windows = windows_of(node, sizes, node.integers("kernel_shape"), partial=True)
+    wanted = [windows.count(axis, size) for axis, size in enumerate(sizes)]
+    if 0 in wanted:
+        shape = (*static_shape(data)[:2], *wanted)
+        return [build.filled(shape, 0, dtype) for dtype in (dtype_of(data), "int64")]
     coordinates, counts = element_positions(windows, sizes)
     limits = np.array(sizes)[:, None, None]
     inside = ((coordinates >= 0) & (coordinates < limits)).all(axis=0)
     clipped = tuple(np.clip(coordinates, 0, limits - 1))
-    flat = build.call("reshape", data, newshape=(0, 0, -1))
+    flat = build.call("reshape", data, newshape=(0, 0, math.prod(sizes)))
     sources = build.constant(np.ravel_multi_index(clipped, sizes))
     elements = build.call("take", flat, sources, axis=2)
     lowest = build.like(lowest_value(dtype_of(data)), data)

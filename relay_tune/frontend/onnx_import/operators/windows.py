@@ -34,6 +34,13 @@ class Windows:
         behind = tuple(a + b for a, b in zip(self.after, self.overhang, strict=True))
         return (*self.before, *behind)
 
+    def count(self, axis: int, size: int) -> int:
+        """How many windows there are along an axis; rounded towards zero, as onnxruntime does."""
+        span = (self.size[axis] - 1) * self.dilations[axis] + 1
+        room = size + self.before[axis] + self.after[axis] + self.overhang[axis] - span
+        step = self.strides[axis]
+        return -(-room // step) + 1 if room < 0 else room // step + 1
+
 
 def spatial_rank(rank: int) -> int:
     """The number of spatial axes of a tensor [batch, channels, spatial ...]."""

@@ -167,3 +167,13 @@ def test_a_mean_of_nothing_is_undefined() -> None:
         (1,),
         answer=reference_outputs,
     )
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 1, 4), (0, 3, 4, 4)])
+def test_maxima_with_indices_of_no_window(shape: tuple[int, ...]) -> None:
+    check_built("MaxPool", [floats(*shape)], outputs=2, kernel_shape=[2, 2])
+
+
+@pytest.mark.parametrize("operator", ["Softmax", "LogSoftmax"])
+def test_constants_of_empty_rows(operator: str) -> None:
+    check_built(operator, [floats(2, 0)], (0,), axis=1)
