@@ -9,7 +9,7 @@ from relay_tune.codegen.target import Target
 from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.tuning.confirm import measure_in_turn, next_to_confirm
+from relay_tune.tuning.confirm import MOST_ROUNDS, ROUNDS, measure_in_turn, next_to_confirm
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.runner import Prepared
 from relay_tune.tuning.task_state import TaskState, new_state
@@ -54,6 +54,25 @@ def test_the_fastest_three_and_the_default_are_measured_in_turn(
     found = measure_in_turn(runner, state, chosen)
     assert runner.measured[:4] == runner.measured[4:8] == runner.measured[8:]
     assert found[0][1].seconds == 8e-4
+
+
+def test_what_is_disturbed_is_measured_more_often(tasks: list[Task], target: Target) -> None:
+    chosen = next_to_confirm(state := state_with(tasks, target, [5e-4]))
+    runner = Recorder([6e-4, 1.0] * 4 + [7e-4, 1.1e-3])
+    assert [found.seconds for _, found in measure_in_turn(runner, state, chosen)] == [6e-4, 1.1e-3]
+    assert not runner.times
+
+
+def test_a_first_time_stays_where_all_that_follow_are_disturbed(
+    tasks: list[Task], target: Target
+) -> None:
+    chosen = next_to_confirm(state := state_with(tasks, target, [5e-4]))
+    runner = Recorder([6e-4, 1.0] * MOST_ROUNDS)
+    winner, default = (found for _, found in measure_in_turn(runner, state, chosen))
+    assert (winner.seconds, default.seconds) == (6e-4, 1e-3) and not runner.times
+    few = Recorder([6e-4, 1.0] * ROUNDS)
+    measure_in_turn(few, state, chosen, lambda: 0.0)  # no time for more
+    assert not few.times
 
 
 def test_it_goes_on_until_the_winner_is_confirmed(tasks: list[Task], target: Target) -> None:
