@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Iterator
 
 import pytest
+
+gc.disable()  # while tests are collected: all that is made then stays
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over modules and tests: they live until the end."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -25,6 +26,19 @@ from tests.schedule.random_choices import any_choice
 from tests.schedule.running import run_schedule, runnable_targets
 
 EPILOGUES = ("none", "bias and relu", "residual", "pad", "sigmoid times itself")
+
+
+def some_of(algorithms: Sequence[str], turn: int) -> Sequence[str]:
+    """A third of the Winograd convolutions among some algorithms; three turns in a row see all.
+
+    Tests of several kinds of programs give each another turn: each kind meets each algorithm
+    somewhere, at a third of the cost of all pairs.
+    """
+    found = [name for name in algorithms if name.startswith("winograd")]
+    assert found
+    return found[turn % 3 :: 3] or found[:1]
+
+
 POOLINGS = (
     "largest by two",
     "average by two",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -12,13 +13,15 @@ from typing import Any
 import pytest
 
 import logs
-from relay_tune.codegen.target import Target
+from relay_tune.codegen.target import Target, native_target
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.errors import InputError, TuningError
+from relay_tune.frontend.relay_text import parse
 from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.time_limit import TimeIsOver
+from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.events import Event, Measured, RunStarted, TaskStarted
 from relay_tune.tuning.finished_tasks import FINISHED_EARLIER
 from relay_tune.tuning.log_keeper import LogKeeper
@@ -27,8 +30,9 @@ from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.result import TuningResult
 from relay_tune.tuning.run_record import read_run
 from relay_tune.tuning.runner import Draft, Patience, Prepared, Runner
-from relay_tune.tuning.tasks import Task
+from relay_tune.tuning.tasks import Task, extract_tasks
 from relay_tune.tuning.tune import tune_tasks
+from tests.tuning.conftest import TWO_LAYERS
 from tests.tuning.simulated_runner import SimulatedRunner
 
 
@@ -148,11 +152,32 @@ def test_a_second_run_measures_nothing(tasks: list[Task], target: Target, tmp_pa
     assert second.model_seconds == first.model_seconds
 
 
+@pytest.fixture(scope="module")
+def finished_once(tmp_path_factory: pytest.TempPathFactory) -> tuple[TuningResult, Path]:
+    """Two layers that are tuned to the end, and the log of that."""
+    log = tmp_path_factory.mktemp("finished") / "log.db"
+    tasks = extract_tasks(default_pipeline()(parse(TWO_LAYERS)))
+    result = tuned(tasks, SimulatedRunner(), log, native_target(), trials=2000)
+    assert all(task.reason for task in result.tasks)
+    return result, log
+
+
+@pytest.fixture
+def finished(finished_once: tuple[TuningResult, Path], tmp_path: Path) -> TuningResult:
+    """The result; its log, which each test may change, is `log.db` in the test's folder."""
+    result, log = finished_once
+    shutil.copytree(log.parent, tmp_path, dirs_exist_ok=True)
+    return result
+
+
 def test_a_model_that_is_finished_is_not_planned_again(
-    tasks: list[Task], target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tasks: list[Task],
+    target: Target,
+    tmp_path: Path,
+    finished: TuningResult,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    first = tuned(tasks, SimulatedRunner(), tmp_path / "log.db", target, trials=2000)
-    assert all(task.reason for task in first.tasks)
+    first = finished
     monkeypatch.setattr(ProgramSpace, "__init__", None)
     events: list[Event] = []
     again = tuned(tasks, SimulatedRunner(), tmp_path / "log.db", target, 2000, events=events)
@@ -204,11 +229,9 @@ def lose(log: Path, statement: str) -> None:
     ],
 )
 def test_what_is_damaged_or_lost_is_measured_again_although_all_is_finished(
-    tasks: list[Task], target: Target, tmp_path: Path, statement: str
+    tasks: list[Task], target: Target, tmp_path: Path, finished: TuningResult, statement: str
 ) -> None:
-    log = tmp_path / "log.db"
-    first = tuned(tasks, SimulatedRunner(), log, target, trials=2000)
-    assert all(task.reason for task in first.tasks)
+    log, first = tmp_path / "log.db", finished
     before = {record.schedule for record in records_of(log)}
     lose(log, statement)
     missing = before - {record.schedule for record in records_of(log)}

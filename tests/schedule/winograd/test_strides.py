@@ -66,7 +66,9 @@ def test_native_code_agrees(shape, algorithm, epilogue):
     assert relative_error(program, algorithm, runnable_targets()[0], 2) <= 2e-6
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "seed", [*range(3), *(pytest.param(n, marks=pytest.mark.slow) for n in range(3, 6))]
+)
 def test_every_schedule_is_right(seed):
     rng = random.Random(seed)
     program = convolution_program((2, 8, 10, 16, rng.choice([16, 21])), stride=2)
