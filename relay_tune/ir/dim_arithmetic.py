@@ -4,13 +4,15 @@ A polynomial in normal form has no zero coefficient, like products are joined, p
 are sorted (higher degree first, the constant last), and whatever is a plain integer or a single
 symbol is given as such. So dimensions that are equal as polynomials are equal as values. A maximum
 is a sum with the positive part of a difference, `max(a, b) = max(a - b, 0) + b`, and leaves
-quotients: `max(a, b) // 2` is `max(a // 2, b // 2)`. `?` (the unknown size) absorbs: any operation
-on it is unknown.
+quotients: `max(a, b) // 2` is `max(a // 2, b // 2)`. Quotients of quotients are one, and what a
+quotient leaves of a size is one rounded up: `n - n // 2` is `(n + 1) // 2`. `?` (the unknown size)
+absorbs: any operation on it is unknown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from math import gcd
 
 from relay_tune.errors import InputError
@@ -294,6 +296,7 @@ def _sorted_product(product: Product) -> Product:
     return tuple(sorted(product, key=_atom_key))
 
 
+@lru_cache(maxsize=4096)
 def _atom_key(atom: Atom) -> tuple[int, str]:
     return (Symbol, Quotient, PositivePart).index(type(atom)), str(atom)
 

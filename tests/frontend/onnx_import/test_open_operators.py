@@ -161,6 +161,15 @@ CASES: dict[str, tuple[str, int, dict[str, Any], dict[str, tuple[Any, ...]]]] = 
         },
         {"x": ((2, "n", 3),)},
     ),
+    "maxima and where they stood": (
+        """g (float[b, c, h, w] x) => (float y, int64 i, float z, int64 j) {
+          y, i = MaxPool<kernel_shape=[3, 2], strides=[2, 1], pads=[2, 0, 0, 1], dilations=[2, 1],
+            storage_order=1>(x)
+          z, j = MaxPool<kernel_shape=[2, 2], strides=[2, 2]>(x) }""",
+        17,
+        {},
+        {"x": ((2, 2, "long", "n"),)},
+    ),
     "a spectrogram without the axis of parts": (
         "g (float[b, n] x) => (float y) { y = STFT(x, step, window) }",
         17,

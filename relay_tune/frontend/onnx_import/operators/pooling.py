@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from relay_tune.errors import ModelError
+from relay_tune.errors import ModelError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.build import (
     Builder,
     check_size,
@@ -22,6 +22,7 @@ from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.open_sizes import axis_size
 from relay_tune.frontend.onnx_import.operators.activation import scaled
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
+from relay_tune.frontend.onnx_import.operators.open_max_positions import open_max_positions
 from relay_tune.frontend.onnx_import.operators.same_padding import with_same_padding
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.operators.wide import in_wide
@@ -95,13 +96,21 @@ def _rounds_up(node: OnnxNode, data: Expr) -> bool:
 
 def translate_max_pool(node: OnnxNode, build: Builder) -> Expr | list[Expr | None]:
     """The maximum of each window, and where it stood if that is asked for."""
-    if node.wants(1):
+    if node.wants(1) and not _is_open(node.input(0)):
         return max_pool_with_indices(node, build)
     lowest = build.like(lowest_value(dtype_of(node.input(0))), node.input(0))
-    node = with_same_padding(node, build, node.integers("kernel_shape"), lowest)
-    data = node.input(0)
-    windows = _windows(node, data)
-    return _pool(build, "max", data, windows, ceil_mode=_rounds_up(node, data))
+    padded = with_same_padding(node, build, node.integers("kernel_shape"), lowest)
+    data = padded.input(0)
+    windows = _windows(padded, data)
+    values = _pool(build, "max", data, windows, ceil_mode=_rounds_up(padded, data))
+    if not node.wants(1):
+        return values
+    if padded is not node:
+        raise UnsupportedOperatorError(
+            "indices of maxima in windows of dynamic size are supported with explicit padding only."
+        )
+    by_columns = node.flag("storage_order", 0)
+    return [values, open_max_positions(build, data, values, windows, by_columns)]
 
 
 def translate_average_pool(node: OnnxNode, build: Builder) -> Expr:
