@@ -84,7 +84,7 @@ def _export(arguments: argparse.Namespace) -> int:
     with opened(arguments.log) as log:
         log.export_json(arguments.file)
         count = sum(summary.records for summary in log.workloads())
-    print(f"{arguments.file}: {count} records")
+    print(f"{arguments.file}: {counted(count, 'record')}")
     return 0
 
 

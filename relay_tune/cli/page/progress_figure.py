@@ -13,6 +13,9 @@ from relay_tune.cli.units import time_text
 SHOWN = 5
 """So many kernels have a line of their own."""
 
+SHORT = 2.0
+"""A run of at most so many minutes is drawn in seconds."""
+
 LINE = 0.22
 """Inches between the names of two curves, of the height of a figure."""
 
@@ -30,12 +33,13 @@ def progress_figure(network: NetworkReport, width: float, height: float, salt: s
     if not curves:
         return ""
     with drawing(width, height, salt) as (figure, axes):
-        end = max(minutes.values())
+        last = max(minutes.values())
+        unit, factor = ("seconds", 60.0) if last <= SHORT else ("minutes", 1.0)
         for _, colour, weight, curve in curves:
-            _line(axes, _extended(curve, end), colour, weight)
+            _line(axes, _extended(curve, last), factor, colour, weight)
         ends = [(name, colour, curve.seconds[-1]) for name, colour, _, curve in curves]
         _label_ends(axes, ends, height)
-        _set_axes(axes, end, width)
+        _set_axes(axes, last * factor, unit, width)
         return svg(figure, f"best time so far of {network.name or 'the kernels'}", {})
 
 
@@ -44,9 +48,9 @@ def _extended(curve: Curve, end: float) -> Curve:
     return Curve((*curve.minutes, end), (*curve.seconds, curve.seconds[-1]))
 
 
-def _line(axes: Axes, curve: Curve, colour: str, weight: float) -> None:
+def _line(axes: Axes, curve: Curve, factor: float, colour: str, weight: float) -> None:
     axes.plot(
-        curve.minutes,
+        [factor * minutes for minutes in curve.minutes],
         curve.seconds,
         color=colour,
         linewidth=weight,
@@ -75,10 +79,10 @@ def _label_ends(axes: Axes, ends: list[tuple[str, str, float]], height: float) -
         )
 
 
-def _set_axes(axes: Axes, end: float, width: float) -> None:
+def _set_axes(axes: Axes, end: float, unit: str, width: float) -> None:
     axes.set_xlim(0.0, max(end, 1e-3))
     axes.xaxis.set_major_locator(MaxNLocator(round(width)))
-    axes.set_xlabel("minutes of measuring")
+    axes.set_xlabel(f"{unit} of measuring")
     axes.set_ylabel("best time so far")
     log_ticks(axes.yaxis, time_text)
     axes.tick_params(which="both", length=0)

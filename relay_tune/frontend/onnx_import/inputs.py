@@ -60,7 +60,7 @@ def parameters(
         elif type_ is not None:
             raise InputError(
                 f"A shape is given for {name!r}, which is a sequence or an optional.",
-                remedy="Leave it away: its elements have any size.",
+                remedy="Omit it: its elements have any size.",
             )
     return tuple(_variable(name, type_, bindings) for name, type_ in types.items())
 

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from relay_tune.cli.page.kernel import KernelReport, Sample
+from relay_tune.cli.page.network import NetworkReport
+from relay_tune.cli.page.progress_figure import progress_figure
 from relay_tune.cli.page.schedule_text import schedule_text
 from tests.cli.conftest import Tune
 from tests.cli.page.conftest import KERNELS
@@ -41,7 +44,7 @@ def test_every_kernel_is_a_dot_of_the_roofline(network_page: Path) -> None:
 def test_the_curves_have_axes_and_end_at_the_best_times(network_page: Path) -> None:
     for drawing in drawings(network_page, "progress"):
         words = [text.text for text in drawing.iter("text")]
-        assert "minutes of measuring" in words
+        assert "seconds of measuring" in words
         assert "best time so far" in words
         assert "all kernels  3.5 ms" in words
         assert "#1  3 ms" in words
@@ -71,3 +74,13 @@ def test_a_schedule_has_a_line_for_each_choice() -> None:
         "nest 2 of 2",
         "  lanes  4",
     ]
+
+
+@pytest.mark.parametrize(("last", "unit"), [(90.0, "seconds"), (400.0, "minutes")])
+def test_long_runs_are_drawn_in_minutes(last: float, unit: str) -> None:
+    times = [0.0, *(number * last / 10 for number in range(1, 11))]
+    samples = tuple(Sample(at, 1e-3 / (1 + at)) for at in times)
+    kernel = KernelReport("relu 4", (), "d", 1, 1e-3, 1e-3, "", 1.0, 1.0, None, samples, {})
+    network = NetworkReport("net", "x86_64", 1, "1", None, (kernel,))
+    drawn = progress_figure(network, 6.0, 3.0, "salt")
+    assert f"{unit} of measuring" in drawn

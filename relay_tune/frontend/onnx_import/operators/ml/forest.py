@@ -1,13 +1,13 @@
 """Decision trees as tables, and what they give: one step of all trees at a time.
 
     before:  TreeEnsembleRegressor(x)        trees of depth 2
-    after:   place = roots                                       [n, trees]
-             place = where(x[feature[place]] <= split[place], yes[place], no[place])
-             place = where(x[feature[place]] <= split[place], yes[place], no[place])
-             sum(weights[place], axis=1)
+    after:   position = roots                                       [n, trees]
+             position = where(x[feature[position]] <= split[position], yes[position], no[position])
+             position = where(x[feature[position]] <= split[position], yes[position], no[position])
+             sum(weights[position], axis=1)
 
 A leaf leads to itself, so that examples that arrive early wait there. Each step is a kernel: the
-next one reads a place several times, and would compute it as often.
+next one reads a position several times, and would compute it as often.
 """
 
 from __future__ import annotations
@@ -90,28 +90,28 @@ def leaves(build: Builder, data: Expr, forest: Forest) -> Expr:
     row = build.call("expand_dims", positions(build, data, 0), axis=1)
     start = scaled(build, row, width)
     none = build.call("zeros_like", cast_to(build, row, "int32"))
-    place: Expr = build.call("add", none, build.constant(forest.roots.astype(np.int32)))
+    position: Expr = build.call("add", none, build.constant(forest.roots.astype(np.int32)))
     for _ in range(depth_of(forest)):
-        place = build.call("copy", _step(build, (flat, start), place, forest))
-    return place
+        position = build.call("copy", _step(build, (flat, start), position, forest))
+    return position
 
 
-def _step(build: Builder, data: tuple[Expr, Expr], place: Expr, forest: Forest) -> Expr:
+def _step(build: Builder, data: tuple[Expr, Expr], position: Expr, forest: Forest) -> Expr:
     flat, start = data
-    feature = _at(build, forest.features.astype(np.int32), place)
+    feature = _at(build, forest.features.astype(np.int32), position)
     index = build.call("add", start, cast_to(build, feature, "int64"))
     value = build.call("take", flat, index, axis=0, mode="clip")
-    split = _at(build, forest.splits.astype(dtype_of(flat)), place)
-    holds = _compared(build, (value, split), place, forest)
+    split = _at(build, forest.splits.astype(dtype_of(flat)), position)
+    holds = _compared(build, (value, split), position, forest)
     if forest.missing[~forest.is_leaf].any():
-        tracked = _at(build, forest.missing.astype(bool), place)
+        tracked = _at(build, forest.missing.astype(bool), position)
         both = build.call("logical_and", build.call("isnan", value), tracked)
         holds = build.call("logical_or", holds, both)
-    following = (_at(build, each.astype(np.int32), place) for each in (forest.yes, forest.no))
+    following = (_at(build, each.astype(np.int32), position) for each in (forest.yes, forest.no))
     return build.call("where", holds, *following)
 
 
-def _compared(build: Builder, sides: tuple[Expr, Expr], place: Expr, forest: Forest) -> Expr:
+def _compared(build: Builder, sides: tuple[Expr, Expr], position: Expr, forest: Forest) -> Expr:
     """Whether the comparison of each node holds."""
     used = sorted({m for m, leaf in zip(forest.modes, forest.is_leaf, strict=True) if not leaf})
     unknown = [mode for mode in used if mode not in COMPARISONS]
@@ -119,25 +119,25 @@ def _compared(build: Builder, sides: tuple[Expr, Expr], place: Expr, forest: For
         raise ModelError(f"a node has the unknown mode {unknown[0]!r}.")
     result = build.call(COMPARISONS[used[0]], *sides)
     for mode in used[1:]:
-        has_mode = _at(build, np.array([each == mode for each in forest.modes]), place)
+        has_mode = _at(build, np.array([each == mode for each in forest.modes]), position)
         result = build.call("where", has_mode, build.call(COMPARISONS[mode], *sides), result)
     return result
 
 
-def _at(build: Builder, table: np.ndarray, place: Expr) -> Expr:
-    return build.call("take", build.constant(table), place, axis=0, mode="clip")
+def _at(build: Builder, table: np.ndarray, position: Expr) -> Expr:
+    return build.call("take", build.constant(table), position, axis=0, mode="clip")
 
 
-def reached(build: Builder, place: Expr, mentioned: np.ndarray) -> Expr:
+def reached(build: Builder, position: Expr, mentioned: np.ndarray) -> Expr:
     """Which targets leaves mention at all, bool [n, targets], by a table of who does."""
-    return build.call("any", _at(build, mentioned, place), axis=(1,))
+    return build.call("any", _at(build, mentioned, position), axis=(1,))
 
 
-def aggregated(build: Builder, place: Expr, forest: Forest, function: str) -> Expr:
+def aggregated(build: Builder, position: Expr, forest: Forest, function: str) -> Expr:
     """What the leaves of all trees give together, [n, targets]."""
     if len(forest.features) * forest.weights.shape[1] > MAXIMUM_WEIGHTS:
         raise UnsupportedOperatorError("the leaves of the trees have too many weights.")
-    given = build.call("take", build.constant(forest.weights), place, axis=0, mode="clip")
+    given = build.call("take", build.constant(forest.weights), position, axis=0, mode="clip")
     match function:
         case "SUM":
             return build.call("sum", given, axis=(1,))

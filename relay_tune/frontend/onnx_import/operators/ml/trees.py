@@ -49,8 +49,8 @@ def translate_regressor(node: OnnxNode, build: Builder) -> Expr:
     """What trees give for each target."""
     data, count = _data(node, build), node.integer("n_targets", 1)
     forest = _forest(node, "target", count)
-    place = leaves(build, data, forest)
-    total = aggregated(build, place, forest, node.text("aggregate_function", "SUM"))
+    position = leaves(build, data, forest)
+    total = aggregated(build, position, forest, node.text("aggregate_function", "SUM"))
     total = _with_base(node, build, total)
     return cast_to(build, transformed(node, build, total), "float32")
 
@@ -69,13 +69,13 @@ def translate_classifier(node: OnnxNode, build: Builder) -> list[Expr | None]:
     if len(labels) == 2 and len(given) == 1:
         return _two_classes(node, build, data, labels)
     forest = _forest(node, "class", len(labels))
-    place = leaves(build, data, forest)
-    total = _with_base(node, build, aggregated(build, place, forest, "SUM"))
+    position = leaves(build, data, forest)
+    total = _with_base(node, build, aggregated(build, position, forest, "SUM"))
     scores = cast_to(build, transformed(node, build, total), "float32")
     mentioned = forest.weights != 0
     if not mentioned[forest.is_leaf].all() and not _numbers(node, "base_values").size:
         lowest = build.like(-np.inf, total)
-        total = build.call("where", reached(build, place, mentioned), total, lowest)
+        total = build.call("where", reached(build, position, mentioned), total, lowest)
     return [chosen_label(build, total, labels), scores]
 
 
@@ -120,15 +120,15 @@ def _numbers(node: OnnxNode, name: str) -> np.ndarray:
 def _forest(node: OnnxNode, kind: str, targets: int) -> Forest:
     """The trees of a regressor (`kind` is target) or of a classifier (class)."""
     trees, ids = (np.array(node.integers(f"nodes_{n}")) for n in ("treeids", "nodeids"))
-    place = {key: n for n, key in enumerate(zip(trees.tolist(), ids.tolist(), strict=True))}
-    if len(place) != len(trees):
+    position = {key: n for n, key in enumerate(zip(trees.tolist(), ids.tolist(), strict=True))}
+    if len(position) != len(trees):
         raise ModelError("two nodes of a tree have one number.")
     modes = node.texts("nodes_modes")
     is_leaf = np.array([mode == "LEAF" for mode in modes])
     own = np.arange(len(trees))
     yes, no = (
         np.array([
-            here if leaf else _found(place, (tree, child))
+            here if leaf else _found(position, (tree, child))
             for here, leaf, tree, child in zip(own, is_leaf, trees.tolist(), children, strict=True)
         ])
         for children in (node.integers("nodes_truenodeids"), node.integers("nodes_falsenodeids"))
@@ -143,7 +143,7 @@ def _forest(node: OnnxNode, kind: str, targets: int) -> Forest:
         yes=yes,
         no=no,
         missing=np.array(missing),
-        weights=_weights(node, kind, targets, place),
+        weights=_weights(node, kind, targets, position),
         is_leaf=is_leaf,
     )
 
@@ -164,23 +164,23 @@ def _roots(
     return np.array(roots)
 
 
-def _found(place: Mapping[tuple[int, int], int], key: tuple[int, int]) -> int:
-    if key not in place:
+def _found(position: Mapping[tuple[int, int], int], key: tuple[int, int]) -> int:
+    if key not in position:
         raise ModelError(f"tree {key[0]} has no node {key[1]}.")
-    return place[key]
+    return position[key]
 
 
 def _weights(
-    node: OnnxNode, kind: str, targets: int, place: Mapping[tuple[int, int], int]
+    node: OnnxNode, kind: str, targets: int, position: Mapping[tuple[int, int], int]
 ) -> np.ndarray:
     """What a node adds to each target; several entries of one node add up."""
     weights = _numbers(node, f"{kind}_weights")
-    table = np.zeros((len(place), targets), weights.dtype)
+    table = np.zeros((len(position), targets), weights.dtype)
     numbers = [node.integers(f"{kind}_{name}") for name in ("treeids", "nodeids", "ids")]
     for tree, number, target, weight in zip(*numbers, weights, strict=True):
         if not 0 <= target < max(targets, 2):
             raise ModelError(f"a leaf has a weight for target {target} of {targets}.")
-        table[_found(place, (tree, number)), min(target, targets - 1)] += weight
+        table[_found(position, (tree, number)), min(target, targets - 1)] += weight
     return table
 
 
