@@ -64,7 +64,12 @@ def elementwise_computation(name: str, element: Callable[..., Scalar]) -> Comput
 def moved(
     name: str, type_: Any, source: Tensor, place: Callable[..., Sequence[Scalar | int]]
 ) -> Computed:
-    """The tensor of `type_` whose element at the axes is that of `source` at `place(*axes)`."""
+    """The tensor of `type_` whose element at the axes is that of `source` at `place(*axes)`.
+
+    Zeros where the source has no elements, so that nothing is read outside of it.
+    """
+    if 0 in source.shape:
+        return compute(name, integer_shape(type_), lambda *axes: number(0, source.dtype))
     return compute(name, integer_shape(type_), lambda *axes: load_at(source, place(*axes)))
 
 

@@ -6,6 +6,9 @@ Less than zero, there is no window, and the arithmetic of the sizes of results m
 of a fixed size are refused, and sizes that a run tells are checked when they come. A pool has one
 partial window where less than a step is missing. (If its windows move by 1, a room of -1 makes
 none.)
+
+Indices that `take` clips or wraps need an axis with an element, unless there are none: n indices of
+an axis of m elements leave a room of n (m - 1).
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from relay_tune.ir.dim import Dim
-from relay_tune.ir.dim_arithmetic import add, subtract
+from relay_tune.ir.dim_arithmetic import add, multiply, product, subtract
 from relay_tune.ir.expr import Call
 from relay_tune.ir.known_type import known_type
 from relay_tune.ir.operator import Operator
@@ -24,6 +27,7 @@ from relay_tune.op.index_uses import index_subject
 from relay_tune.op.layout_indices import spatial_letters
 from relay_tune.typing.layout import logical_dims
 from relay_tune.typing.relations.convolution import conv
+from relay_tune.typing.relations.indexing import take
 from relay_tune.typing.relations.pooling import pool
 from relay_tune.typing.relations.shape import sliding_window
 from relay_tune.typing.relations.support import as_tuple
@@ -32,7 +36,7 @@ from relay_tune.typing.windows import pad_pairs, window_room
 
 @dataclass(frozen=True, slots=True)
 class WindowRoom:
-    """What is left of an axis, padding included, beside one window; it must not be negative.
+    """What is left of an axis, padding included, beside what it needs; it must not be negative.
 
     `message` is what is said where it is.
     """
@@ -63,6 +67,12 @@ def window_rooms(call: Call) -> Iterator[WindowRoom]:
             for axis, size in enumerate(attributes.window_shape, start=first):
                 room = add(data.shape[axis], -size)
                 yield WindowRoom(room, _message(call, str(axis), size, size))
+        case relation, [TensorType() as data, TensorType() as indices] if relation is take:
+            if attributes.mode in ("clip", "wrap"):
+                axes = data.shape if attributes.axis is None else (data.shape[attributes.axis],)
+                room = multiply(product(indices.shape), add(product(axes), -1))
+                subject = index_subject(call)
+                yield WindowRoom(room, f"The axis that {subject} indexes has no elements.")
 
 
 def _moving(

@@ -113,3 +113,17 @@ def test_indices_in_a_recursion() -> None:
     table = np.arange(10, dtype="float32")
     bad, good = [table, np.array(12, "int32")], [table, np.array(9, "int32")]
     _fails(rt.parse(text), bad, good, "It is 12, and the axis has 10")
+
+
+@pytest.mark.parametrize("mode", ["clip", "wrap"])
+def test_indices_forced_into_an_axis_without_elements(mode: str) -> None:
+    text = f'(%t: Tensor[(n), float32], %i: Tensor[(m), int32]) {{ take(%t, %i, mode="{mode}") }}'
+    model = rt.build(rt.parse(f"def @main{text}"), threads=1)
+    nothing, indices = np.zeros(0, "float32"), _values(0, 7, dtype="int32")
+    np.testing.assert_array_equal(model(nothing, indices[:0]), nothing)
+    np.testing.assert_array_equal(model(np.ones(1, "float32"), indices), [1, 1])
+    with pytest.raises(rt.RelayError, match="axis that take at .* indexes has no elements"):
+        model(nothing, indices)
+    fixed = text.replace("(n)", "(0)").replace("(m)", "(2)")
+    with pytest.raises(rt.TypeInferenceError, match="axis that is indexed has no elements"):
+        rt.infer_types(rt.parse(f"def @main{fixed}"))

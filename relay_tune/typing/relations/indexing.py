@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from relay_tune.ir.dim import UNKNOWN
+from relay_tune.ir.dim import UNKNOWN, Dim
 from relay_tune.ir.operator import RelationContext, RelationError
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.typing.relations.elementwise import broadcast_shapes
@@ -76,12 +76,26 @@ def take(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> T
     data, indices = tensors
     require_integer("take", indices)
     if attributes.axis is None:
+        _require_elements(attributes, data, data.shape, indices)
         return TensorType(indices.shape, data.dtype)
     axis = normalize_axis(attributes.axis, len(data.shape), data)
+    _require_elements(attributes, data, data.shape[axis : axis + 1], indices)
     batch = getattr(attributes, "batch_dims", 0)
     batch = batch if batch >= 0 else batch + len(indices.shape)
     shape = (*data.shape[:axis], *indices.shape[batch:], *data.shape[axis + 1 :])
     return TensorType(shape, data.dtype)
+
+
+def _require_elements(
+    attributes: Any, data: TensorType, axes: Sequence[Dim], indices: TensorType
+) -> None:
+    """Refuse indices that are clipped or wrapped into axes without elements.
+
+    Those of other modes are compared when they come.
+    """
+    is_any = all(isinstance(dim, int) and dim > 0 for dim in indices.shape)
+    if 0 in axes and is_any and attributes.mode in ("clip", "wrap"):
+        raise conflict("take", data, indices, "the axis that is indexed has no elements")
 
 
 def gather(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
