@@ -39,6 +39,7 @@ from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op.index_check import CheckIndicesAttributes, index_message
 from relay_tune.op.lower import sized_tensor_types
+from relay_tune.op.primitive_key import operators_text
 from relay_tune.op.primitive_views import index_check, is_join, view_offset
 
 
@@ -271,7 +272,7 @@ class _Walk:
         check = index_check(function)
         if check is not None:
             return self._checked(check, *inputs)
-        types = sized_tensor_types(call.type, f"The result of {type_name(call)}")
+        types = sized_tensor_types(call.type, f"The result of {operators_text(function)}")
         offset = view_offset(function)
         if offset is not None and len(inputs) == len(types) == 1:
             return self._view(inputs[0], offset, types[0])

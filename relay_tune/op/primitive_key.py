@@ -63,6 +63,13 @@ def primitive_key(function: Function) -> PrimitiveKey:
 
 def primitive_title(function: Function) -> str:
     """The operators of a primitive and the shape of its result, as the user's program has it."""
+    shape = logical_shape(function)
+    sizes = "" if shape is None else "x".join(map(str, shape)) or "scalar"
+    return f"{operators_text(function)} {sizes}".strip()
+
+
+def operators_text(function: Function) -> str:
+    """The operators of a primitive, such as conv2d+bias_add+relu."""
     operators = [
         node.callee.name.removeprefix("nn.")
         for node in post_order(function.body)
@@ -71,9 +78,7 @@ def primitive_title(function: Function) -> str:
     shown = operators[:TITLE_OPERATORS]
     if len(operators) > len(shown):
         shown.append(f"{len(operators) - len(shown)} more")
-    shape = logical_shape(function)
-    sizes = "" if shape is None else "x".join(map(str, shape)) or "scalar"
-    return f"{'+'.join(shown) or 'copy'} {sizes}".strip()
+    return "+".join(shown) or "copy"
 
 
 def canonical_text(function: Function) -> str:

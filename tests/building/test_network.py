@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from relay_tune.building.network import network_of
+from relay_tune.errors import NoNativeCodeError
+from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.expr import Call, Expr, Function, Tuple, Var, constant
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
@@ -100,3 +102,10 @@ def test_outputs_that_are_parts_are_copied(op: Op, check: Check) -> None:
     a, b = op("nn.softmax", x), op("exp", x)
     joined = op("concatenate", Tuple((a, b)), axis=0)
     check(Module.from_function(Function((x,), Tuple((joined, a, cut(op, joined, 3, 9))))), rows())
+
+
+def test_a_size_that_only_a_run_knows_is_reported_with_its_operator() -> None:
+    module = parse("def @main(%x: Tensor[(3), int64]) { unique(%x, is_sorted=True).0 * 2i64 }")
+    fused = default_pipeline()(module)
+    with pytest.raises(NoNativeCodeError, match=r"The result of unique has the shape \(\?,\)"):
+        network_of(fused)
