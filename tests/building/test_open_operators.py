@@ -75,7 +75,8 @@ def test_pools(kind: str, windows: str) -> None:
 
 def test_pools_over_whole_images() -> None:
     check("(nn.global_avg_pool2d(%a), nn.global_max_pool2d(%a))", [IMAGE], *IMAGES)
-    check("nn.adaptive_avg_pool2d(%a, output_size=[2, 2])", [IMAGE], *IMAGES)
+    pools = "nn.adaptive_avg_pool2d(%a, output_size=[2, 2]), "
+    check(f"({pools} nn.adaptive_max_pool2d(%a, output_size=[3, 4]))", [IMAGE], *IMAGES)
 
 
 def test_averages_with_padding_that_counts() -> None:

@@ -37,6 +37,7 @@ from relay_tune.op.nn.window_reduction import (
 from relay_tune.op.nn.windows import conjunction
 from relay_tune.tensor.expression import Scalar, Tensor, binary, cast, literal, reduce, select
 from relay_tune.tensor.scalar_semantics import numpy_dtype
+from relay_tune.tensor.size import ceiling_quotient, is_symbolic
 from relay_tune.typing.relations.pooling import adaptive_pool as adaptive_pool_relation
 from relay_tune.typing.relations.support import as_tuple
 
@@ -91,7 +92,9 @@ class _Shrinking:
 
     @property
     def longest(self) -> int:
-        """The size of the largest window."""
+        """The size of the largest window, or one that is no less where only a run knows it."""
+        if is_symbolic(self.size) and self.output > 2:
+            return ceiling_quotient(self.size, self.output) + 1
         bounds = [self.bounds(position) for position in range(self.output)]
         return max(end - begin for begin, end in bounds)
 
