@@ -1,12 +1,10 @@
 """Objects of native programs are freed."""
 
-import gc
-import resource
-
 import numpy as np
 
 from benchmarks.language_runtime import ALLOCATING
 from tests.building.running_programs import LIST, built
+from tests.resident_memory import resident_bytes
 
 
 def test_long_lists_are_made_and_freed() -> None:
@@ -29,20 +27,15 @@ def @main(%n: int32) {
     assert model(2_000_000) == (2_000_000, 2_000_001)
 
 
-def resident_kilobytes() -> int:
-    gc.collect()
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
 def test_memory_of_a_loop_stays_flat() -> None:
     _, model = built(ALLOCATING)
     x = np.zeros(64, "float32")
     model(1000, x)
-    before = resident_kilobytes()
+    before = resident_bytes()
     model(1_000_000, x)
     for _ in range(100):
         model(1000, x)
-    assert resident_kilobytes() - before < 2000
+    assert resident_bytes() - before < 2000 << 10
 
 
 def test_a_cell_that_contains_itself_is_freed() -> None:
@@ -57,7 +50,7 @@ def @main(%x: Tensor[(1024), float32]) {
     _, model = built(text)
     x = np.ones(1024, "float32")
     model(x)
-    before = resident_kilobytes()
+    before = resident_bytes()
     for _ in range(3000):
         model(x)
-    assert resident_kilobytes() - before < 3000
+    assert resident_bytes() - before < 3000 << 10

@@ -100,8 +100,9 @@ def test_the_code_of_all_small_numbers_of_rows_reads_one_copy_of_the_weights() -
     assert len({packed.recipe for code in codes for packed in code.scheduled.packed}) == 1
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("module", [DENSE, SEVERAL_ROWS, IMAGES, NO_PRODUCT])
+@pytest.mark.parametrize(
+    ("module", "threads"), [(DENSE, 1), (DENSE, 2), (SEVERAL_ROWS, 2), (IMAGES, 1), (NO_PRODUCT, 2)]
+)
 def test_the_code_of_each_size_gives_the_answer(module: Module, threads: int) -> None:
     model = build(module, threads=threads)
     (x,) = model.inputs.values()

@@ -1,7 +1,6 @@
 """Large results, whose memory a session hands over to their arrays."""
 
 import gc
-import resource
 import subprocess
 import sys
 import threading
@@ -17,6 +16,7 @@ from relay_tune.runtime.data_values import list_items
 from relay_tune.runtime.direct.python_memory import can_call_directly
 from relay_tune.runtime.load import load
 from relay_tune.runtime.model import Model
+from tests.resident_memory import resident_bytes
 from tests.runtime.direct.values import direct_call_of, listed
 
 pytestmark = pytest.mark.skipif(not can_call_directly(), reason="needs CPython's objects")
@@ -138,15 +138,10 @@ def test_memory_is_given_back(network: Model) -> None:
     x = matrix(256)  # 1 MiB, and two results
     for _ in range(20):
         network(x)
-    before = _peak_bytes()
+    before = resident_bytes()
     for _ in range(300):
         network(x)
-    assert _peak_bytes() - before < 100 << 20
-
-
-def _peak_bytes() -> int:
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    assert resident_bytes() - before < 100 << 20
 
 
 def test_arrays_may_go_in_any_thread(network: Model) -> None:
