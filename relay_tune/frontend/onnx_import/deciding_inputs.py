@@ -9,10 +9,14 @@ loops are decided at import.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from itertools import product
 from typing import Any
 
-import numpy as np
-from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, numpy_helper
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
+
+from relay_tune.errors import ModelError
+from relay_tune.frontend.onnx_import.tensor import tensor_array
 
 MOST_ELEMENTS = 8
 """An input with more elements is data."""
@@ -51,8 +55,8 @@ class _Decisions:
             _note_constant(constants, tensor.name, tensor)
         for node in graph.node:
             if node.op_type == "Constant":
-                for attribute in node.attribute:
-                    _note_constant(constants, node.output[0], attribute.t)
+                for attribute, name in product(node.attribute, node.output):
+                    _note_constant(constants, name, attribute.t)
             read = [sources.get(name, frozenset()) for name in node.input]
             self._decide(node, read)
             self._compare(node, read, constants)
@@ -82,10 +86,12 @@ class _Decisions:
 
 
 def _note_constant(constants: dict[str, Option], name: str, tensor: TensorProto) -> None:
-    """Remember the value of a constant of one element."""
-    is_number = int(np.prod(tensor.dims)) == 1 and tensor.data_type in _NUMBERS
-    if is_number and tensor.data_location != TensorProto.EXTERNAL:
-        constants[name] = numpy_helper.to_array(tensor).reshape(-1)[0].item()
+    """Remember the value of a constant of one element; damaged ones are refused elsewhere."""
+    is_number = all(size == 1 for size in tensor.dims) and tensor.data_type in _NUMBERS
+    if not is_number or tensor.data_location == TensorProto.EXTERNAL:
+        return
+    with suppress(ModelError):
+        constants[name] = tensor_array(tensor, None, name).reshape(-1)[0].item()
 
 
 _INTEGERS = (TensorProto.INT64, TensorProto.INT32, TensorProto.UINT8, TensorProto.INT8)

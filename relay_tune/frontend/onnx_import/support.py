@@ -84,4 +84,5 @@ def _key(node: NodeProto) -> FunctionKey:
 
 def _full_name(node: NodeProto) -> str:
     domain = normal_domain(node.domain)
-    return f"{domain}::{node.op_type}" if domain else str(node.op_type)
+    name = str(node.op_type) or "(a node without an operator)"
+    return f"{domain}::{name}" if domain else name

@@ -166,3 +166,12 @@ def test_inputs_that_decide_are_found_with_the_values_that_they_are_compared_wit
         "flag": (True, False),
         "rounds": (1,),
     }
+
+
+def test_damaged_constants_decide_nothing() -> None:
+    """They are refused by the import; the search for inputs that decide passes them by."""
+    short = TensorProto(name="short", data_type=FLOAT, raw_data=b"12345")
+    wide = TensorProto(name="wide", data_type=FLOAT, raw_data=b"1234", dims=[2**32, 2**32])
+    nodes = [helper.make_node("Constant", [], [], value=short)]
+    graph = helper.make_graph(nodes, "g", [info("x", FLOAT, [])], [], [short, wide])
+    assert deciding_inputs(graph) == {}
