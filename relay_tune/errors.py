@@ -187,14 +187,25 @@ class TuningError(RelayError):
     """A tuning run that cannot start or that measured nothing."""
 
 
+_MOST_COLUMNS, _COLUMNS_BEFORE = 160, 60
+"""What is shown of a longer line, and how much of it before the span."""
+
+
 def _excerpt(span: Span, text: str, label: str) -> list[str]:
-    """The first line of `span` with carets under it."""
+    """The first line of `span` with carets under it; of a long line what is around the span."""
     lines = text.splitlines()
     if not 1 <= span.line <= len(lines):
         return []
     line = lines[span.line - 1]
-    end = span.end_column if span.end_line == span.line else len(line) + 1
-    carets = "^" * max(1, end - span.column)
+    begin = span.column - 1
+    end = span.end_column - 1 if span.end_line == span.line else len(line)
+    if len(line) > _MOST_COLUMNS:
+        first = max(0, begin - _COLUMNS_BEFORE)
+        last = first + _MOST_COLUMNS
+        cut, line = "..." if first else "", line[first:last] + ("..." if last < len(line) else "")
+        line = cut + line
+        begin, end = begin - first + len(cut), min(end, last) - first + len(cut)
+    carets = "^" * max(1, end - begin)
     gutter = f"{span.line:>5} | "
-    marker = " " * 5 + " | " + " " * (span.column - 1) + carets
+    marker = " " * 5 + " | " + " " * begin + carets
     return [gutter + line, f"{marker} {label}".rstrip()]
