@@ -138,6 +138,8 @@ def _metadata(description: bytes, path: str | Path) -> LibraryMetadata:
         data = json.loads(description)
         if data["format"] != METADATA_FORMAT:
             raise ValueError(f"format {data['format']}")
+        if not str(data["name"]).isidentifier():
+            raise ValueError(f"the name {data['name']!r}")
         is_program = data.get("kind") == PROGRAM_KIND
         return LibraryMetadata(
             name=str(data["name"]),
@@ -150,7 +152,7 @@ def _metadata(description: bytes, path: str | Path) -> LibraryMetadata:
             program=_program(data) if is_program else None,
             messages=tuple(map(str, data["messages"])) if is_program else (),
         )
-    except (ValueError, KeyError, TypeError, RelayError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError, RelayError) as error:
         raise InputError(
             f"{path} describes itself in a way that this version does not know: {error}.",
             remedy="Export the model again with this version.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import shutil
 import time
@@ -13,6 +14,7 @@ import psutil
 import pytest
 
 from relay_tune.building.build import build
+from relay_tune.codegen.export import METADATA_FORMAT
 from relay_tune.errors import InputError
 from relay_tune.ir.expr import Function, Var, constant
 from relay_tune.ir.module import Module
@@ -20,7 +22,7 @@ from relay_tune.ir.operator import find_operator
 from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime import load as load_module
-from relay_tune.runtime.load import load
+from relay_tune.runtime.load import _metadata, load
 
 X = np.arange(6, dtype="float32").reshape(2, 3)
 
@@ -138,8 +140,7 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_libraries_of_others(tmp_path: Path) -> None:
-    maps = Path("/proc/self/maps").read_text().split()
-    foreign = next(Path(word) for word in maps if ".so" in word and os.path.isfile(word))
+    (foreign,) = Path(np.__file__).parent.glob("_core/_multiarray_umath*.so")
     with pytest.raises(InputError, match="no model that export wrote"):
         load(foreign)
 
@@ -150,3 +151,11 @@ def test_a_library_for_another_machine_is_not_opened(tmp_path: Path) -> None:
     model.export(tmp_path / "net.so")
     with pytest.raises(InputError, match="made for aarch64-linux-gnu:neoverse-n1"):
         load(tmp_path / "net.so")
+
+
+@pytest.mark.parametrize("name", ["a b", "", "a\0b", "1"])
+def test_names_that_no_function_of_c_has_are_refused(name: str) -> None:
+    described = json.dumps({"format": METADATA_FORMAT, "name": name}).encode()
+    for description in (described, b"[" * 100_000):
+        with pytest.raises(InputError, match="does not know"):
+            _metadata(description, "m.so")
