@@ -18,13 +18,16 @@ import numpy as np
 
 from benchmarks.fuzzing.file_outcome import outcome_apart
 from benchmarks.fuzzing.hostile import hostile_models
+from benchmarks.fuzzing.hostile_graphs import hostile_graphs
 from benchmarks.fuzzing.mutations import mutated_bytes, mutated_model
 from benchmarks.fuzzing.networks import KINDS, random_network
+from benchmarks.interruptible import until_interrupted
 
 
 def files(count: int, seed: int) -> dict[str, bytes]:
     """The hostile models, and `count` damaged random networks."""
-    found = {name: model.SerializeToString() for name, model in hostile_models().items()}
+    hostile = hostile_models() | hostile_graphs()
+    found = {name: model.SerializeToString() for name, model in hostile.items()}
     return found | {f"damaged {n}": damaged(n) for n in range(seed, seed + count)}
 
 
@@ -54,11 +57,13 @@ def main() -> int:
     )
     found = {n: c for n, c in files(options.count, options.seed).items() if options.match in n}
     counts: Counter[str] = Counter()
-    with ThreadPoolExecutor(options.workers) as pool:
+    pool = ThreadPoolExecutor(options.workers)
+    with until_interrupted():
         for name, line in zip(found, pool.map(outcome_apart, found.values()), strict=True):
             counts[line.partition(":")[0]] += 1
             if options.verbose or line.startswith("wrong"):
                 print(f"{name}: {line}", flush=True)
+    pool.shutdown(cancel_futures=True)
     print(", ".join(f"{count} {kind}" for kind, count in counts.most_common()))
     return int(counts["wrong"] > 0)
 

@@ -1,11 +1,13 @@
-"""Damaged and hostile tuning logs, through the verbs that read them.
+"""Damaged and hostile tuning logs, through all verbs that read a log.
 
     python -m benchmarks.fuzz_logs [--count 400] [--seed 0]
 
 A good log of a small kernel is changed: bytes and lengths of the file, values of rows with digests
 that agree, rows that are lost, limits of no machine, schedules and descriptions that are none. Each
-log is listed, checked, used for a build whose result is compared with numpy, and tuned with. A verb
-may fail with one message; an exception, a second message or a wrong result is a fault.
+log is listed, checked, exported, merged, shown as a page, used for a build whose result is compared
+with numpy, and some are profiled, compared and tuned with. A verb may fail with one message; an
+exception, a second message, JSON that no other program reads, a page that has a stranger's text as
+it is, a sound copy of a log that is none, or a wrong result is a fault.
 """
 
 from __future__ import annotations
@@ -13,23 +15,22 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import json
 import random
 import shutil
-import sqlite3
 import sys
 import tempfile
 import traceback
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-import logs
 import relay_tune as rt
-from logs.limit_rows import row_of_limit
-from logs.rows import record_of, row_of
-from logs.task_rows import row_of_task
+from benchmarks.fuzzing.hostile_logs import KINDS, MARKUP
+from benchmarks.interruptible import until_interrupted
+from relay_tune.cli.exit_codes import INTERRUPTED, TERMINATED
 from relay_tune.cli.main import main as tune
 
 TEXT = """
@@ -37,10 +38,8 @@ def @main(%x: Tensor[(4, 8), float32], %w: Tensor[(16, 8), float32]) {
   nn.relu(nn.dense(%x, %w))
 }
 """
-VALUES: tuple[object, ...] = (
-    *(0, 1, -1, 2**62, 5e-324, 1e308, 1e-9, float("inf"), "", "x", "{}", "[]", "null", b"\xff"),
-    *('{"algorithms": 3}', '{"finished": [1]}', "[" * 5000, "\udcff", None),
-)
+
+Words = tuple[object, ...]
 
 
 def good_log(model: Path, log: Path) -> None:
@@ -53,7 +52,7 @@ def good_log(model: Path, log: Path) -> None:
 
 def called(*words: object) -> tuple[int, str, str]:
     """The exit code, output and errors of the command; a traceback counts as exit code 99."""
-    out, error = io.StringIO(), io.StringIO()
+    out, error = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
         try:
             code = tune([str(word) for word in words])
@@ -62,119 +61,78 @@ def called(*words: object) -> tuple[int, str, str]:
         except Exception:  # noqa: BLE001  (that is what is looked for)
             code = 99
             traceback.print_exc()
-    return code, out.getvalue(), error.getvalue()
+    if code in (INTERRUPTED, TERMINATED):
+        raise KeyboardInterrupt
+    return code, _text(out), _text(error)
 
 
-def flipped(log: Path, chance: random.Random) -> None:
-    """Change some bytes."""
-    data = bytearray(log.read_bytes())
-    for _ in range(chance.randint(1, 30)):
-        data[chance.randrange(len(data))] = chance.randrange(256)
-    log.write_bytes(data)
+def _text(stream: io.TextIOWrapper) -> str:
+    stream.seek(0)
+    return stream.read()
 
 
-def truncated(log: Path, chance: random.Random) -> None:
-    """Cut the end off, or add to it."""
-    data = log.read_bytes()
-    more = bytes(chance.randrange(256) for _ in range(100))
-    log.write_bytes(data[: chance.randrange(len(data))] if chance.random() < 0.8 else data + more)
-
-
-def odd_cell(log: Path, chance: random.Random) -> None:
-    """Put odd values into cells, whose digests then disagree."""
-    with sqlite3.connect(log) as database:
-        for _ in range(chance.randint(1, 4)):
-            table = chance.choice(["records", "tasks", "limits", "claims", "runs"])
-            columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
-            with contextlib.suppress(sqlite3.Error, UnicodeEncodeError):
-                database.execute(
-                    f"UPDATE {table} SET {chance.choice(columns)} = ?", [chance.choice(VALUES)]
-                )
-
-
-def forged(log: Path, chance: random.Random) -> None:
-    """Change values and their digests with them."""
-    with sqlite3.connect(log) as database:
-        database.row_factory = sqlite3.Row
-        for _ in range(chance.randint(1, 6)):
-            with contextlib.suppress(logs.LogError, sqlite3.Error, UnicodeEncodeError):
-                chance.choice([_forge_limit, _forge_task, _forge_record])(database, chance)
-
-
-def _forge_limit(database: sqlite3.Connection, chance: random.Random) -> None:
-    row = dict(chance.choice(database.execute("SELECT * FROM limits").fetchall()))
-    value = chance.choice([5e-324, 1e-30, 1.0, 1e6, 1e9, 1e17, 1e19, 1e308, 0.0])
-    if chance.random() < 0.3:
-        database.execute("DELETE FROM limits WHERE name = ?", [row["name"]])
-        return
-    _replace(database, "limits", row_of_limit((row["target"], row["name"], value)), row)
-
-
-def _forge_task(database: sqlite3.Connection, chance: random.Random) -> None:
-    row = dict(chance.choice(database.execute("SELECT * FROM tasks").fetchall()))
-    description = str(row["description"])
-    for word in chance.sample(["1", "0", '"float32"', "direct", "threads", "["], 2):
-        description = description.replace(
-            word, chance.choice(["7", "-1", '"y"', "[", "1e99", "{}"])
-        )
-    odd = chance.choice(["[]", "3", '{"title": 1}', '{"algorithms": [{}]}', '{"kept": {}}'])
-    text = description if chance.random() < 0.5 else odd
-    _replace(database, "tasks", row_of_task((row["workload"], text)), row)
-
-
-def _forge_record(database: sqlite3.Connection, chance: random.Random) -> None:
-    row = dict(chance.choice(database.execute("SELECT * FROM records").fetchall()))
-    schedule = str(row["schedule"])
-    for old in chance.sample([*"0123456789", "direct", "relu", "true", "["], 3):
-        schedule = schedule.replace(
-            old, chance.choice([*"0987", "64", "-1", "winograd4", "x", "{}"])
-        )
-    row["schedule"] = schedule if chance.random() < 0.8 else chance.choice(["3", "{}", "[[]]"])
-    row["seconds"] = chance.choice([1e-12, 1e-6, 1.0, 5e-324, 1e308])
-    row["created"] = chance.choice([0.0, 1e308, row["created"]])
-    row["features"] = chance.choice(["", "[]", "[1e308, 1]", row["features"]])
-    number = row["id"]
-    record = logs.Record(**{name: row[name] for name in row if name not in ("id", "digest")})
-    changed = row_of(record)
-    record_of(changed)
-    cells = ", ".join(f"{name} = :{name}" for name in changed)
-    database.execute(f"UPDATE records SET {cells} WHERE id = {number}", changed)
-
-
-def _replace(
-    database: sqlite3.Connection, table: str, new: Mapping[str, object], old: Mapping[str, object]
-) -> None:
-    keys = [name for name in ("workload", "target", "name") if name in old]
-    where = " AND ".join(f"{name} = :{name}" for name in keys)
-    cells = ", ".join(f"{name} = :{name}" for name in new)
-    database.execute(f"UPDATE {table} SET {cells} WHERE {where}", {**old, **new})
-
-
-KINDS: dict[str, Callable[[Path, random.Random], None]] = {
-    "flipped": flipped,
-    "truncated": truncated,
-    "odd cells": odd_cell,
-    "forged": forged,
-}
-
-
-def faults(model: Path, log: Path, number: int, *, tuning: bool) -> list[str]:
-    """What is wrong when the verbs meet a log."""
-    library = log.parent / f"m{number}.so"
-    verbs: list[tuple[object, ...]] = [("log", "list", log), ("log", "check", log)]
-    verbs += [("log", "best", log), ("build", model, "--log", log, "-o", library, "--threads", 1)]
-    if tuning:
-        small = ("--trials", 2, "--threads", 1, "-o", log.parent / f"t{number}.so")
-        verbs.append(("run", model, "--log", log, *small))
-    found = []
-    for words in verbs:
-        code, _, error = called(*words)
-        messages = error.count("tune: error:")
-        if code not in (0, 1) or (code == 1 and messages > 1) or "Traceback" in error:
-            found.append(f"{words[0]} {words[1]}: exit code {code}: {error.strip()[-600:]}")
+def faults(model: Path, log: Path, number: int, *, often: bool) -> Iterator[str]:
+    """What is wrong when the verbs meet a log; the slow ones only where they are tried `often`."""
+    folder = log.parent
+    page, library = folder / f"p{number}.html", folder / f"m{number}.so"
+    options = ("--log", log, "--threads", 1)
+    for verb in ("list", "best", "check"):
+        yield from _checked("log", verb, log)
+        yield from _checked("log", verb, log, "--json")
+    yield from _copies(log, folder, number)
+    yield from _checked("report", log, "-o", page)
+    if page.exists() and not _is_page(page.read_text(encoding="utf-8")):
+        yield "the page is not whole, or runs what a stranger wrote"
+    yield from _checked("build", model, *options, "-o", library)
     if library.exists() and not _is_right(library):
-        found.append("the library that was built is wrong")
-    return found
+        yield "the library that was built is wrong"
+    if often:
+        yield from _checked("build", model, *options, "-o", library, "--require-tuned", "--json")
+        yield from _checked("profile", model, *options, "--json")
+        yield from _checked("bench", model, *options, "--repeat", 1, "--json")
+        yield from _checked("run", model, *options, "--trials", 2, "-o", folder / f"t{number}.so")
+
+
+def _copies(log: Path, folder: Path, number: int) -> Iterator[str]:
+    """Faults of exporting, importing and merging; what these write has to be sound."""
+    lines, read, merged = (folder / f"{name}{number}.x" for name in ("lines", "read", "merged"))
+    yield from _checked("log", "export", log, lines)
+    if lines.exists():
+        yield from _checked("log", "import", read, lines)
+    yield from _checked("log", "merge", merged, log)
+    for copy in (read, merged):
+        if copy.exists() and called("log", "check", copy)[0]:
+            yield f"{copy.name} is a damaged copy: {called('log', 'check', copy)}"
+
+
+def _checked(*words: object) -> Iterator[str]:
+    """What is wrong with how a verb ends."""
+    code, out, error = called(*words)
+    messages = error.count("tune: error:")
+    damaged = words[:2] == ("log", "check") and code == 1
+    if code not in (0, 1) or messages > code or "Traceback" in error:
+        yield f"{_line(words)}: exit code {code}: {error.strip()[-600:]}"
+    elif code == 1 and not messages and not damaged:
+        yield f"{_line(words)}: it fails without a message"
+    if "--json" in words and out.strip() and not _is_json(out):
+        yield f"{_line(words)}: no JSON: {out.strip()[-200:]}"
+
+
+def _line(words: Words) -> str:
+    return " ".join(str(word) for word in words)
+
+
+def _is_json(text: str) -> bool:
+    strange: list[str] = []  # NaN and Infinity are no JSON
+    try:
+        json.loads(text, parse_constant=strange.append)
+    except ValueError:
+        return False
+    return not strange
+
+
+def _is_page(text: str) -> bool:
+    return text.rstrip().endswith("</html>") and MARKUP not in text
 
 
 def _is_right(library: Path) -> bool:
@@ -194,7 +152,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="the first seed (default: 0)")
     options = parser.parse_args()
     bad: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory() as folder:
+    done = 0
+    with until_interrupted(), tempfile.TemporaryDirectory() as folder:
         model, good = Path(folder) / "small.relay", Path(folder) / "good.db"
         model.write_text(TEXT)
         good_log(model, good)
@@ -204,12 +163,13 @@ def main() -> int:
             log = Path(folder) / f"{number}.db"
             shutil.copy(good, log)
             KINDS[kind](log, chance)
-            for fault in faults(model, log, number, tuning=number % 8 == 0):
+            for fault in faults(model, log, number, often=number % 8 == 0):
                 bad[kind] += 1
                 print(f"{number} ({kind}): {fault}", flush=True)
             for file in Path(folder).glob(f"*{number}.*"):
                 file.unlink()
-    print(f"{options.count} logs, {sum(bad.values())} faults {dict(bad) or ''}")
+            done += 1
+    print(f"{done} logs, {sum(bad.values())} faults {dict(bad) or ''}")
     return int(bool(bad))
 
 

@@ -1,13 +1,13 @@
 """Kill a tuning process at random moments and look at what it leaves behind.
 
-    python -m benchmarks.kill_tuner [--rounds 60] [--seed 0]
+    python -m benchmarks.kill_tuner [--rounds 60] [--seed 0] [--threads 2] [--busy 8]
 
-All rounds share one log. The moments lie in the run itself, not in the start of Python before it,
-however slow the machine is. Every other process gets SIGTERM, the others kill -9. After each: no
-acknowledged record is missing, no schedule was measured twice, the log is sound, no candidate is
-called a crash (all of them are good), no process of the run is left five seconds later, and one
-that got SIGTERM has ended by it within ten seconds and holds no claims. In the end a run that is
-left alone goes on.
+All rounds share one log; `--busy` processes run beside. The moments lie in the run itself, not in
+the start of Python before it, however slow the machine is. Every other process gets SIGTERM, the
+others kill -9. After each: no acknowledged record is missing, no schedule was measured twice, the
+log is sound, no candidate is called a crash (all of them are good), no process of the run is left
+five seconds later, and one that got SIGTERM has ended by it within ten seconds and holds no claims.
+In the end a run that is left alone goes on.
 """
 
 from __future__ import annotations
@@ -24,8 +24,13 @@ from pathlib import Path
 import psutil
 
 import logs
+from benchmarks.busy import busy_processes
+from benchmarks.interruptible import until_interrupted
 
 PATIENCE_SECONDS = 5.0
+
+MOST_SECONDS = 120.0
+"""No round takes so long."""
 
 END_SECONDS = 10.0
 """How long a process may take to end after SIGTERM."""
@@ -43,24 +48,29 @@ def show(event):
         os.write(1, b".")
 
 module = build("squeezenet1_1", small=True)
-tune(module, log=sys.argv[1], trials=int(sys.argv[2]), minutes=60, progress=show)
+trials, threads = map(int, sys.argv[2:])
+tune(module, log=sys.argv[1], trials=trials, minutes=60, threads=threads, progress=show)
 """
 
 
-def started(log: Path, trials: int) -> subprocess.Popen[bytes]:
+def started(log: Path, trials: int, threads: int) -> subprocess.Popen[bytes]:
     """A tuner that is to measure so many candidates in all, when its run has begun."""
-    words = [sys.executable, "-c", SCRIPT, str(log), str(trials)]
+    words = [sys.executable, "-c", SCRIPT, str(log), str(trials), str(threads)]
     tuner = subprocess.Popen(words, stdout=subprocess.PIPE)
     assert tuner.stdout is not None
     tuner.stdout.read(1)
     return tuner
 
 
-def kill_once(log: Path, seconds: float, number: signal.Signals) -> list[str]:
+def kill_once(log: Path, seconds: float, number: signal.Signals, threads: int) -> list[str]:
     """Start a tuner, kill it so many seconds after its run began; the faults that were found."""
     before = _count(log)
-    tuner = started(log, 100_000)
-    time.sleep(seconds)
+    tuner = started(log, 100_000, threads)
+    try:
+        time.sleep(seconds)
+    except KeyboardInterrupt:
+        tuner.kill()
+        raise
     workers = psutil.Process(tuner.pid).children(recursive=True)
     tuner.send_signal(number)
     begin = time.monotonic()
@@ -77,10 +87,10 @@ def kill_once(log: Path, seconds: float, number: signal.Signals) -> list[str]:
     return faults
 
 
-def go_on(log: Path, further: int) -> list[str]:
+def go_on(log: Path, further: int, threads: int) -> list[str]:
     """Let a run measure so many more candidates; the faults that were found."""
     wanted = _count(log) + further
-    tuner = started(log, wanted)
+    tuner = started(log, wanted, threads)
     output, _ = tuner.communicate()
     faults = _faults(log, wanted, [], repeats=True)
     if tuner.returncode != 0 or output.count(b".") != further:
@@ -130,23 +140,27 @@ def main() -> int:
     )
     parser.add_argument("--rounds", type=int, default=60, help="processes to kill (default: 60)")
     parser.add_argument("--seed", type=int, default=0, help="of the moments (default: 0)")
+    parser.add_argument("--threads", type=int, default=2, help="of the kernels (default: 2)")
+    parser.add_argument("--busy", type=int, default=0, help="processes beside (default: 0)")
     arguments = parser.parse_args()
-    moments = random.Random(arguments.seed)
-    faults = 0
-    with tempfile.TemporaryDirectory() as folder:
+    moments, threads = random.Random(arguments.seed), arguments.threads
+    faults = done = 0
+    others = busy_processes(arguments.busy, MOST_SECONDS * arguments.rounds)
+    with until_interrupted(), tempfile.TemporaryDirectory() as folder, others:
         log = Path(folder) / "tuning.db"
         for number in range(arguments.rounds):
             seconds = moments.uniform(0.0, 6.0)
             kind = (signal.SIGKILL, signal.SIGTERM)[number % 2]
-            found = kill_once(log, seconds, kind)
-            faults += len(found)
+            found = kill_once(log, seconds, kind, threads)
+            faults, done = faults + len(found), number + 1
             state = "; ".join(found) or "ok"
             name = kind.name
-            print(f"{number + 1}: {name} after {seconds:.2f} s, {_count(log)} records: {state}")
-        found = go_on(log, 8)
+            text = f"{name} after {seconds:.2f} s, {_count(log)} records: {state}"
+            print(f"{done}: {text}", flush=True)
+        found = go_on(log, 8, threads)
         print(f"a run that is left alone: {'; '.join(found) or 'ok'}")
         faults += len(found)
-    print(f"{arguments.rounds} kills, {faults} faults")
+    print(f"{done} kills, {faults} faults")
     return 1 if faults else 0
 
 
