@@ -18,6 +18,7 @@ from relay_tune.frontend.onnx_import.operators.indexing import INDEXING
 from relay_tune.frontend.onnx_import.operators.matmul import MATMULS
 from relay_tune.frontend.onnx_import.operators.microsoft.table import MICROSOFT
 from relay_tune.frontend.onnx_import.operators.ml.table import CLASSICAL
+from relay_tune.frontend.onnx_import.operators.ngrams import NGRAMS
 from relay_tune.frontend.onnx_import.operators.normalization import NORMALIZATIONS
 from relay_tune.frontend.onnx_import.operators.pad import PADS
 from relay_tune.frontend.onnx_import.operators.pooling import POOLS
@@ -51,6 +52,7 @@ _STANDARD: Mapping[str, Translator] = {
     **WINDOW_ELEMENTS,
     **BOXES,
     **UNIQUES,
+    **NGRAMS,
     **DEFORMABLE,
     **DETERMINANTS,
     **PADS,
