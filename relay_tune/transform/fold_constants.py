@@ -69,7 +69,8 @@ class FoldConstants:
             return node
         require_valid_indices(node, known)
         attributes = node.attributes if node.attributes is not None else operator.attributes()
-        return _as_expression(operator.reference(attributes, *known))
+        with np.errstate(all="ignore"):  # inf and NaN are values like others
+            return _as_expression(operator.reference(attributes, *known))
 
     def _grows_too_much(self, node: Call) -> bool:
         inputs = sum(_bytes_of(argument) for argument in node.arguments)

@@ -296,7 +296,8 @@ def _apply_operator(operator: Operator, call: Call, arguments: list[Value]) -> V
     attributes = call.attributes if call.attributes is not None else operator.attributes()
     try:
         require_valid_indices(call, arguments)
-        return _as_value(operator.reference(attributes, *arguments))
+        with np.errstate(all="ignore"):  # inf and NaN are values like others
+            return _as_value(operator.reference(attributes, *arguments))
     except IndexRangeError:
         raise
     except (RelayError, ValueError, TypeError, LookupError, ArithmeticError) as error:

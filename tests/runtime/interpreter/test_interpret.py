@@ -244,3 +244,11 @@ def test_errors_of_evaluation_show_the_source() -> None:
         interpret(module, 1)
     assert "2 |   reshape(%x, newshape=[3])\n" in str(caught.value)
     assert "Operator reshape cannot be applied" in str(caught.value)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("text", ["nn.log_softmax(%x)", "nn.layer_norm(%x, %g, %g)"])
+def test_values_that_are_not_finite_are_no_warnings(text: str) -> None:
+    module = parse(f"def @main(%x: Tensor[(2, 3), float32], %g: Tensor[(3), float32]) {{ {text} }}")
+    data = np.full((2, 3), -np.inf, "float32")
+    assert np.isnan(interpret(module, data, np.ones(3, "float32"))).all()
