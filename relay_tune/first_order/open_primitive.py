@@ -69,7 +69,7 @@ def open_primitive(primitive: Function) -> OpenPrimitive:
     """
     failure: TypeInferenceError | None = None
     params = function_type(primitive).params
-    for equal in possible_equalities(params):
+    for equal in possible_equalities(params, _constant_types(primitive)):
         try:
             naming, typed = _named(primitive, equal)
         except TypeInferenceError as error:
@@ -91,6 +91,11 @@ def open_primitive(primitive: Function) -> OpenPrimitive:
         notes=() if failure is None else (failure.message,),
         where=primitive.span,
     ) from failure
+
+
+def _constant_types(primitive: Function) -> list[Type]:
+    """The types of constants in a primitive; their sizes may be those of inputs."""
+    return [type_of(node) for node in post_order(primitive.body) if isinstance(node, Constant)]
 
 
 def _named(primitive: Function, equal: Equal) -> tuple[SizeNaming, Function]:

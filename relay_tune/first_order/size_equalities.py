@@ -16,12 +16,16 @@ Equal = Mapping[int, int | Symbol | Polynomial]
 """To what a `?`, by number, is equal: an earlier one, by number less than zero, or another size."""
 
 
-def possible_equalities(types: Sequence[Type]) -> Iterator[Equal]:
-    """Which `?` among the sizes of inputs may be equal to other sizes, little first."""
+def possible_equalities(types: Sequence[Type], constants: Sequence[Type]) -> Iterator[Equal]:
+    """Which `?` among the sizes of inputs may be equal to other sizes, little first.
+
+    The other sizes are those of inputs, then those of constants.
+    """
     yield {}
     yield _equal_axes(types)
     dims = [dim for type_ in types for t in tensors_of(type_) for dim in t.shape]
     count = sum(isinstance(dim, UnknownDim) for dim in dims)
+    dims += [dim for type_ in constants for t in tensors_of(type_) for dim in t.shape]
     known = (d for d in dict.fromkeys(dims) if not isinstance(d, UnknownDim))
     others = [d for d in known if d not in (0, 1)]
     for size in range(1, MOST_EQUALITIES + 1):

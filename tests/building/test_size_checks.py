@@ -153,3 +153,13 @@ def test_an_annotation_may_forget_sizes(name: str) -> None:
     for condition in (True, False):
         x = np.random.default_rng(0).standard_normal((3, 4)).astype("float32")
         assert_same_value(model(x, condition), interpret(module, x, condition))
+
+
+def test_a_size_may_have_to_be_that_of_a_constant() -> None:
+    """The weights are in the kernel, where no input says that there are four rows."""
+    weights = 'ones(shape=[4, 3], dtype="float32")'
+    product = f"nn.matmul(%x, {weights}, transpose_a=True)"
+    module, model = built(f"def @main(%x: Tensor[(?, ?), float32]) {{ {product} }}")
+    assert_same_value(model(ones(4, 2)), interpret(module, ones(4, 2)))
+    with pytest.raises(RelayError, match="do not fit each other"):
+        model(ones(3, 2))
