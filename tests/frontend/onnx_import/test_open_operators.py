@@ -170,6 +170,17 @@ CASES: dict[str, tuple[str, int, dict[str, Any], dict[str, tuple[Any, ...]]]] = 
         {},
         {"x": ((2, 2, "long", "n"),)},
     ),
+    "a slice of as many axes as there are bounds": (
+        """g (float[n, m] x, int64[k] bounds) => (float y) {
+          is_start = Less(bounds, three)
+          is_end = Not(is_start)
+          starts = Compress<axis=0>(bounds, is_start)
+          ends = Compress<axis=0>(bounds, is_end)
+          y = Slice(x, starts, ends) }""",
+        17,
+        {"three": np.int64(3)},
+        {"x": ((6, "n"),), "bounds": (ints(1, 5),)},
+    ),
     "a spectrogram without the axis of parts": (
         "g (float[b, n] x) => (float y) { y = STFT(x, step, window) }",
         17,

@@ -20,10 +20,14 @@ from relay_tune.frontend.onnx_import.build import (
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
-from relay_tune.frontend.onnx_import.operators.open_slice import open_slice, slice_along
+from relay_tune.frontend.onnx_import.operators.open_slice import (
+    open_slice,
+    slice_along,
+    slice_from_front,
+)
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.symbolic import vector_dims
-from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim import UNKNOWN, Dim
 from relay_tune.ir.expr import Constant, Expr
 
 _OPEN_END = 2**31 - 1
@@ -47,6 +51,8 @@ def _slice_by_vectors(node: OnnxNode, build: Builder, data: Expr) -> Expr:
     if (axes_of_run := node.optional(3)) is not None and not is_known(axes_of_run):
         bounds_of_run = (node.input(1), node.input(2), node.optional(4))
         return slice_along(build, data, bounds_of_run, axes_of_run)
+    if axes_of_run is None and shape_of(node.input(1)) == (UNKNOWN,):
+        return slice_from_front(build, data, (node.input(1), node.input(2), node.optional(4)))
     starts, ends = (
         vector_dims(build, node.input(index), f"the input {name}")
         for index, name in ((1, "starts"), (2, "ends"))

@@ -83,6 +83,20 @@ def slice_along(
     return build.call("dyn.strided_slice", data, *columns)
 
 
+def slice_from_front(build: Builder, data: Expr, vectors: tuple[Expr, Expr, Expr | None]) -> Expr:
+    """A slice of the first axes, as many as the vectors of starts, ends and steps are long."""
+    rank = rank_of(data)
+    columns = []
+    for vector, default in zip(vectors, (0, OPEN_END, 1), strict=True):
+        rest: Expr = build.filled((rank,), default, "int64")
+        if vector is not None:
+            given = int64_vector(build, vector)
+            rest = build.call("concatenate", build.tuple_of([given, rest]), axis=0)
+        first = build.constant(list(range(rank)), "int64")
+        columns.append(build.call("take", rest, first, axis=0))
+    return build.call("dyn.strided_slice", data, *columns)
+
+
 def _for_all_axes(
     build: Builder, vector: Expr, axes: Sequence[int], rank: int, default: int
 ) -> Expr:
