@@ -164,7 +164,7 @@ def _weights() -> dict[str, onnx.ModelProto]:
 
 def _subgraphs() -> dict[str, onnx.ModelProto]:
     return {
-        "200 branches deep": model([_branch(200)], [value("c", dtype=TensorProto.BOOL)]),
+        "20 branches deep": model([_branch(20)], [value("c", dtype=TensorProto.BOOL)]),
         "a branch without a result": model(
             [node("If", "c", then_branch=_graph([]), else_branch=_graph([]))],
             [value("c", dtype=TensorProto.BOOL)],

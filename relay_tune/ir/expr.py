@@ -37,6 +37,10 @@ AttributeValue = (
 NO_ATTRIBUTES: Mapping[str, AttributeValue] = MappingProxyType({})
 
 
+LONGEST_SHOWN = 1000
+"""Bits of a whole number that a message shows."""
+
+
 @dataclass(frozen=True)
 class Attributes:
     """Base of the operators' attribute records: frozen dataclasses of plain values.
@@ -323,6 +327,13 @@ def constant(
         return Constant(np.asarray(value, dtype=dtype))
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
-            f"{value!r} is no constant of type {dtype}: {error}.",
+            f"{_shown(value)} is no constant of type {dtype}: {error}.",
             remedy="Give an array or a number that the type can hold.",
         ) from error
+
+
+def _shown(value: object) -> str:
+    """A value in a message; Python writes no integers of more than 4300 digits."""
+    if isinstance(value, int) and value.bit_length() > LONGEST_SHOWN:
+        return f"A whole number of {value.bit_length()} bits"
+    return repr(value)

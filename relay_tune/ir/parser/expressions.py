@@ -48,6 +48,9 @@ from relay_tune.ir.types import Type
 
 Parsing = Recursive[Expr]
 
+LONGEST_INDEX = 18
+"""Digits of the index of a tuple's field."""
+
 
 class ExpressionParser(LeafParser):
     """Reads expressions of all kinds."""
@@ -178,8 +181,10 @@ class ExpressionParser(LeafParser):
             elif cursor.at("["):
                 operand = yield from self._call(operand, self.types.type_arguments(), start)
             elif cursor.token.kind is TokenKind.PROJECTION:
-                index = int(cursor.advance().text)
-                operand = TupleGetItem(operand, index, span=cursor.span_from(start))
+                token = cursor.advance()
+                if len(token.text) > LONGEST_INDEX:
+                    raise cursor.error("The index of a field has at most 18 digits.", token)
+                operand = TupleGetItem(operand, int(token.text), span=cursor.span_from(start))
             else:
                 return operand
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from relay_tune.errors import ParseError
-from relay_tune.ir.expr import Constant
-from relay_tune.ir.parser.parse import parse_expr
+from relay_tune.errors import InputError, ParseError
+from relay_tune.ir.expr import Constant, constant
+from relay_tune.ir.parser.parse import parse, parse_expr
 
 NUMBERS = [
     ("0", "int32", 0),
@@ -54,3 +54,10 @@ def test_a_number_is_a_scalar_constant(text: str, dtype: str, value: float) -> N
 def test_a_number_that_does_not_fit_is_an_error(text: str, dtype: str) -> None:
     with pytest.raises(ParseError, match=f"does not fit {dtype}"):
         parse_expr(text)
+
+
+def test_indices_and_numbers_of_thousands_of_digits_are_refused_in_words() -> None:
+    with pytest.raises(ParseError, match="has at most 18 digits"):
+        parse(f"def @main(%x: int32) {{ (%x, %x).{'9' * 5000} }}")
+    with pytest.raises(InputError, match="A whole number of 20001 bits is no constant"):
+        constant(2**20_000)
