@@ -55,6 +55,12 @@ class PackRecipe:
         )
 
     @property
+    def end(self) -> int:
+        """The last element that the axes reach, and one."""
+        axes = (*self.tiled, *self.plain)
+        return self.offset + sum((axis.extent - 1) * axis.stride for axis in axes) + 1
+
+    @property
     def size(self) -> int:
         """The packed number of elements."""
         return prod(self.shape)
@@ -66,18 +72,28 @@ class PackRecipe:
         return packed
 
     def pack_into(self, packed: np.ndarray, data: np.ndarray) -> None:
-        """Like `pack`, into an array of the packed shape that holds zeros."""
+        """Like `pack`, into an array of the packed shape that holds zeros.
+
+        Axes may reach beyond the data where a kernel reads under a condition, as of one part of a
+        concatenation; nobody reads these elements, which become zeros.
+        """
         flat = np.ascontiguousarray(data).reshape(-1)
+        before, after = max(-self.offset, 0), max(self.end - flat.size, 0)
+        if before or after:
+            flat = np.pad(flat, (before, after))
         choices = [_tile_ranges(axis) for axis in self.tiled]
         for ranges in product(*choices):
-            self._pack_part(flat, packed, ranges)
+            self._pack_part(flat, self.offset + before, packed, ranges)
 
     def _pack_part(
-        self, flat: np.ndarray, packed: np.ndarray, ranges: Sequence[tuple[int, int, int]]
+        self,
+        flat: np.ndarray,
+        start: int,
+        packed: np.ndarray,
+        ranges: Sequence[tuple[int, int, int]],
     ) -> None:
         """Copy the tiles whose numbers and sizes lie in `ranges` (first, last, size)."""
         item = flat.itemsize
-        start = self.offset
         outer_shape, outer_strides, inner_shape, inner_strides = [], [], [], []
         where_outer, where_inner = [], []
         for axis, (first, last, size) in zip(self.tiled, ranges, strict=True):

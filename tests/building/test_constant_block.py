@@ -3,8 +3,11 @@ import weakref
 import numpy as np
 import pytest
 
+from relay_tune.building.build import build
 from relay_tune.building.constant_block import ConstantBlock
+from relay_tune.frontend.relay_text import parse
 from relay_tune.schedule.packing import PackedAxis, PackRecipe
+from relay_tune.transform.bind_parameters import BindParameters
 
 
 def test_constants_are_aligned_and_unchanged() -> None:
@@ -71,3 +74,20 @@ def test_filling_goes_on_where_memory_ran_out(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(MemoryError):
         block.array()
     assert b"".join(block.pieces()) == expected == block.array().tobytes()
+
+
+def test_parts_of_a_concatenation_keep_their_constants() -> None:
+    """Each part reads its constant from its own first element on, and nowhere beyond."""
+    text = """def @main(%x: Tensor[(2, 2, 4), float32], %m: Tensor[(2, 2, 1), bool],
+                        %c: Tensor[(2, 2, 2), float32]) {
+      let %left = strided_slice(%x, begin=(0,), end=(2,), axes=(2,));
+      let %right = strided_slice(%x, begin=(2,), end=(4,), axes=(2,));
+      let %both = concatenate((%left * %c, %right * %c), axis=2);
+      mean(where(%m, %both, 1.5f), axis=[0])
+    }"""
+    factors = np.arange(2, 10, dtype="float32").reshape(2, 2, 2)
+    x = np.ones((2, 2, 4), "float32")
+    mask = np.array([[[True], [False]], [[True], [True]]])
+    expected = np.where(mask, x * np.tile(factors, (1, 1, 2)), 1.5).mean(axis=0)
+    module = BindParameters({"c": factors})(parse(text))
+    np.testing.assert_array_equal(build(module, threads=1)(x, mask), expected)

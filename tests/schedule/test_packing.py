@@ -21,14 +21,14 @@ def gathered(recipe: PackRecipe, data: np.ndarray) -> np.ndarray:
             point = number * axis.tile + position
             inside = inside and point < axis.extent
             offset += axis.stride * point
-        if inside:
+        if inside and 0 <= offset < data.size:
             packed[place] = data.reshape(-1)[offset]
     return packed
 
 
 @st.composite
 def recipes(draw) -> tuple[PackRecipe, int]:
-    """A recipe and the number of elements of its source."""
+    """A recipe, which may reach beyond its source, and the number of elements of the source."""
     extents = draw(st.lists(st.integers(1, 6), min_size=1, max_size=4))
     order = draw(st.permutations(range(len(extents))))
     strides, stride = [0] * len(extents), 1
@@ -40,8 +40,8 @@ def recipes(draw) -> tuple[PackRecipe, int]:
         PackedAxis(extent, step, draw(st.integers(1, 8)) if place < tiled else 1)
         for place, (extent, step) in enumerate(zip(extents, strides, strict=True))
     ]
-    offset = draw(st.integers(0, 5))
-    return PackRecipe(offset, tuple(axes[:tiled]), tuple(axes[tiled:])), offset + stride
+    offset, size = draw(st.integers(-5, 5)), draw(st.sampled_from([1, stride, stride + 5]))
+    return PackRecipe(offset, tuple(axes[:tiled]), tuple(axes[tiled:])), size
 
 
 @settings(max_examples=120, deadline=None)
