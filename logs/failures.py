@@ -49,6 +49,8 @@ _EXPLANATIONS: tuple[tuple[tuple[int, ...], str, str], ...] = (
 )
 
 
+_MAY_WRITE = "check that you may write the file and its folder, or name a log in another folder"
+
 # What the sqlite3 module raises: the second one when a damaged schema is not valid text.
 DATABASE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 
@@ -64,9 +66,14 @@ def is_busy(error: sqlite3.Error) -> bool:
     return primary_code(error) in _BUSY_CODES
 
 
-def explained(error: Exception, path: Path) -> LogError:
-    """The `LogError` for one of the `DATABASE_ERRORS`, raised about the log at `path`."""
+def explained(error: Exception, path: Path, *, writes: bool = False) -> LogError:
+    """The `LogError` for one of the `DATABASE_ERRORS`, raised about the log at `path`.
+
+    `writes` tells that it was opened for writing, which needs more rights than reading.
+    """
     code = _DAMAGE_CODES[0] if isinstance(error, UnicodeDecodeError) else primary_code(error)
+    if writes and code in _CANNOT_OPEN_CODES:
+        return LogError(f"the log cannot be opened for writing [{error}]", str(path), _MAY_WRITE)
     for codes, what, remedy in _EXPLANATIONS:
         if code in codes:
             return LogError(f"{what} [{error}]", str(path), remedy)
@@ -74,9 +81,9 @@ def explained(error: Exception, path: Path) -> LogError:
 
 
 @contextmanager
-def explaining(path: Path) -> Iterator[None]:
-    """Turn every SQLite error of the block into a `LogError`."""
+def explaining(path: Path, *, writes: bool = False) -> Iterator[None]:
+    """Turn every SQLite error of the block, which may write, into a `LogError`."""
     try:
         yield
     except DATABASE_ERRORS as error:
-        raise explained(error, path) from error
+        raise explained(error, path, writes=writes) from error

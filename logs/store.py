@@ -44,7 +44,7 @@ class Store:
         self._check_usable()
         if self.readonly:
             raise self._fault("the log was opened for reading only", "open it without readonly")
-        with explaining(self.path), transaction(self._connection):
+        with explaining(self.path, writes=True), transaction(self._connection):
             yield self._database
 
     def close(self) -> None:
@@ -66,7 +66,7 @@ class Store:
 def open_store(path: Path, *, create: bool, readonly: bool, threads: bool = False) -> Store:
     """Open the log at `path`; see `logs.open_log` for the rules and the errors."""
     _check_path(path, create=create and not readonly)
-    with explaining(path):
+    with explaining(path, writes=not readonly):
         if readonly:
             return _open_readonly(path)
         return _open_writable(path, create=create, threads=threads)

@@ -19,6 +19,8 @@ def require_writable(path: Path, *needed: str | None) -> None:
     `needed` are the files that the command reads or adds to: none of them is overwritten.
     """
     folder = path.parent
+    if str(path) == "-":
+        raise _refused(path, "files are not written to standard output", "Name a file.")
     if path.is_dir():
         raise _refused(path, "it is a folder", OTHER_NAME)
     if path.exists() and not path.is_file():

@@ -175,7 +175,7 @@ def prepared(folder, record, file_mode, folder_mode):
 def test_a_file_that_may_only_be_read(shared_folder, record, request):
     path = prepared(shared_folder, record, 0o444, 0o555)
     request.getfixturevalue("without_privileges")
-    refused(path, "cannot be (written|opened)")
+    refused(path, "cannot be (written|opened for writing)")
     with logs.open_log(path, create=False, readonly=True) as log:
         assert list(log.history()) == [record()]
 
@@ -183,14 +183,14 @@ def test_a_file_that_may_only_be_read(shared_folder, record, request):
 def test_a_file_that_may_not_be_read(shared_folder, record, request):
     path = prepared(shared_folder, record, 0o000, 0o755)
     request.getfixturevalue("without_privileges")
-    refused(path, "cannot be opened")
-    refused(path, "cannot be opened", readonly=True)
+    refused(path, "cannot be opened for writing")
+    refused(path, "cannot be opened .* you may read it", readonly=True)
 
 
 def test_a_folder_where_nothing_may_be_written(shared_folder, request):
     shared_folder.chmod(0o555)
     request.getfixturevalue("without_privileges")
-    refused(shared_folder / "tuning.db", "cannot be opened")
+    refused(shared_folder / "tuning.db", "cannot be opened for writing .* you may write the file")
 
 
 def test_unfinished_work_in_a_folder_that_may_only_be_read(shared_folder, record, request):
