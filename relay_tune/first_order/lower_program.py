@@ -94,7 +94,7 @@ def _is_open(lowering: ProgramLowering) -> bool:
     """Whether a tensor of the program has sizes that are known at run time only."""
     kinds = [kind for layout in lowering.layouts.all for kind in layout.fields]
     for function in lowering.functions.values():
-        kinds += [register.kind for register in function.parameters]
+        kinds += [*function.results, *(register.kind for register in function.parameters)]
         for block in function.blocks:
             results = (result for step in block.instructions for result in step.results)
             kinds += [register.kind for register in (*block.parameters, *results)]

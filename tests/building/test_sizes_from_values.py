@@ -144,3 +144,20 @@ def test_a_shape_like_another_one_must_have_as_many_elements() -> None:
     check(module, model, np.array([True, False, True, True]))
     with pytest.raises(RelayError, match="not as many elements"):
         model(np.array([True, False, False, True]))
+
+
+@pytest.mark.parametrize("condition", [True, False])
+def test_results_whose_sizes_are_forgotten_have_them(condition: bool) -> None:
+    """No tensor of the program is of unknown size but by the annotation of its result."""
+    module, model = built(
+        """def @main(%c: bool, %x: Tensor[(4, 3), float32]) -> Tensor[(?, 3), float32] {
+          if (%c) {
+            let %a: Tensor[(?, 3), float32] = nn.relu(%x);
+            %a
+          } else {
+            let %b: Tensor[(?, 3), float32] = strided_slice(%x, begin=(0,), end=(2,), axes=(0,));
+            %b
+          }
+        }"""
+    )
+    check(module, model, np.bool_(condition), floats(4, 3))

@@ -15,7 +15,7 @@ from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.sequences import converted, joined_type
 from relay_tune.frontend.onnx_import.subgraph import Enter, Subgraph
 from relay_tune.ir.expr import Constant, Expr, If
-from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.ir.types import TupleType, Type
 
 
 def translate_if(node: OnnxNode, build: Builder, enter: Enter) -> Sequence[Expr | None]:
@@ -31,7 +31,7 @@ def translate_if(node: OnnxNode, build: Builder, enter: Enter) -> Sequence[Expr 
         raise ModelError(f"the branches have {counts[0]} and {counts[1]} outputs.")
     bodies, kinds = zip(*(_branch(build, branch, None) for branch in branches), strict=True)
     types = [joined_type(a, b) for a, b in zip(*kinds, strict=True)]
-    if not all(isinstance(type_, TensorType) for type_ in types):
+    if any(kind != types for kind in kinds):
         bodies, _ = zip(*(_branch(build, branch, types) for branch in branches), strict=True)
     if len(types) == 1:
         return [If(condition, *bodies, type=types[0])]

@@ -57,6 +57,29 @@ def test_condition_at_run_time(check: Check, condition: bool) -> None:
     check(model, {"c": np.array(condition), "x": X})
 
 
+DIFFERENT_ROWS = onnx.parser.parse_model(
+    """<ir_version: 10, opset_import: ["": 18]>
+    g (bool c, float[n,3] x) => (y, z) {
+        y, z = If (c) <
+            then_branch = t () => (a, b) { a = Abs(x)  b = Identity(x) },
+            else_branch = e () => (a, b) { a = Concat<axis = 0>(x, x)  b = Neg(x) }
+        >
+    }"""
+)
+
+
+@pytest.mark.parametrize("rows", [None, 1])
+@pytest.mark.parametrize("condition", [True, False])
+def test_branches_of_different_sizes(condition: bool, rows: int | None) -> None:
+    """What has one type in both branches keeps it; the other results are of a size of the run."""
+    shapes = {} if rows is None else {"x": (rows, 3)}
+    model = build(from_onnx(DIFFERENT_ROWS, shapes=shapes), threads=1)
+    feeds = {"c": np.array(condition), "x": X}
+    expected = InferenceSession(DIFFERENT_ROWS.SerializeToString()).run(None, feeds)
+    for ours, theirs in zip(model.run(None, feeds), expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
 @pytest.mark.parametrize("condition", [True, False])
 def test_known_condition_leaves_one_branch(check: Check, condition: bool) -> None:
     weight = numpy_helper.from_array(np.array(condition), "c")
