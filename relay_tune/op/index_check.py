@@ -27,7 +27,7 @@ from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, elementwise, integer_shape, number
 from relay_tune.op.reduction_axes import Reduction
-from relay_tune.tensor.expression import INDEX, Scalar, binary, cast
+from relay_tune.tensor.expression import INDEX, Scalar, binary, cast, select
 from relay_tune.tensor.tensor import Computed, compute
 from relay_tune.typing.relations.indexing import check_indices as check_relation
 from relay_tune.typing.relations.indexing import index_extent as extent_relation
@@ -46,9 +46,11 @@ class IndexExtentAttributes(Attributes):
     Attributes:
         axis: the axis of the indices along which coordinates stand, each with an extent of its own;
             None: all indices have one.
+        ignored: the index that means no element, which counts as 0; None: there is none.
     """
 
     axis: int | None = None
+    ignored: int | None = None
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,10 @@ def index_of(extent: int) -> int:
     return -(extent + 1) // 2 if extent % 2 else extent // 2
 
 
-def extents(indices: Array, axis: int | None = None) -> Array:
+def extents(indices: Array, axis: int | None = None, ignored: int | None = None) -> Array:
     """The greatest extent of the indices of all coordinates, uint64; 0 where there are none."""
+    if ignored is not None:
+        indices = np.where(indices == ignored, indices.dtype.type(0), indices)
     wide = np.minimum(indices, FARTHEST) if indices.dtype == np.uint64 else indices
     codes = wide.astype(np.int64)
     codes = ((codes << 1) ^ (codes >> 63)).view(np.uint64)
@@ -97,14 +101,37 @@ def extents(indices: Array, axis: int | None = None) -> Array:
     return np.asarray(codes.max(others, initial=0)) if others else codes
 
 
-def require_indices(indices: Array, sizes: tuple[int, ...], axis: int | None, subject: str) -> None:
-    """IndexRangeError unless all indices are inside; each coordinate on `axis` has a size."""
+def require_indices(
+    indices: Array,
+    sizes: tuple[int, ...],
+    axis: int | None,
+    subject: str,
+    ignored: int | None = None,
+) -> None:
+    """IndexRangeError unless all indices but the ignored one are inside.
+
+    Each coordinate on `axis` has a size.
+    """
     if not indices.size:
         return
-    found = extents(indices, axis).reshape(-1).tolist()
+    found = extents(indices, axis, ignored).reshape(-1).tolist()
     for extent, size in zip(found, sizes, strict=True):
         if extent >= 2 * size:
             raise index_error(index_message(subject), index_of(extent), size)
+
+
+def is_index(index: Scalar, ignored: int) -> Scalar:
+    """Whether an index from data is another one than that which means no element."""
+    limits = np.iinfo(index.dtype)
+    if not limits.min <= ignored <= limits.max:
+        return number(True, "bool")
+    return binary("ne", index, number(ignored, index.dtype))
+
+
+def _counted(index: Scalar, ignored: int | None) -> Scalar:
+    if ignored is None:
+        return index
+    return select(is_index(index, ignored), index, number(0, index.dtype))
 
 
 def _signed(index: Scalar) -> Scalar:
@@ -124,7 +151,9 @@ def _extent(attributes: IndexExtentAttributes, inputs: Any, types: Any) -> list[
         return compute(
             f"index_{operation}",
             shape,
-            lambda *output: reduction.reduce(operation, _signed(reduction.load(output))),
+            lambda *output: reduction.reduce(
+                operation, _signed(_counted(reduction.load(output), attributes.ignored))
+            ),
         )
 
     return [elementwise("index_extent", shape, [end("max"), end("min")], _extent_of)]
@@ -140,7 +169,7 @@ def _extent_of(greatest: Scalar, least: Scalar) -> Scalar:
 
 
 def _extent_reference(attributes: IndexExtentAttributes, indices: Array) -> Array:
-    return extents(indices, attributes.axis)
+    return extents(indices, attributes.axis, attributes.ignored)
 
 
 def _check(attributes: CheckIndicesAttributes, inputs: Any, types: Any) -> list[Any]:

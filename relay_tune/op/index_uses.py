@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.errors import NodeSpan
+from relay_tune.ir.dim import UNKNOWN, Dim
 from relay_tune.ir.expr import Call, Expr
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.types import TensorType, TupleType, Type
@@ -33,12 +34,14 @@ class IndexUse:
         data: where the tensor is that they are indices of.
         axes: its axes, one for each coordinate; None: that of its flattened elements.
         coordinates: the axis of the indices along which coordinates stand; None: there is one.
+        ignored: the index that means no element, and is none out of range; None: there is none.
     """
 
     indices: Path
     data: Path
     axes: tuple[int, ...] | None
     coordinates: int | None = None
+    ignored: int | None = None
 
 
 Rule = Callable[[Any, Sequence[Type]], Sequence[IndexUse]]
@@ -61,7 +64,7 @@ def require_valid_indices(call: Call, arguments: Sequence[Any]) -> None:
         shape = part_at(arguments, use.data).shape
         sizes = (prod(shape),) if use.axes is None else tuple(shape[axis] for axis in use.axes)
         indices = part_at(arguments, use.indices)
-        require_indices(indices, sizes, use.coordinates, index_subject(call))
+        require_indices(indices, sizes, use.coordinates, index_subject(call), use.ignored)
 
 
 def can_fail(node: Expr) -> bool:
@@ -94,8 +97,12 @@ def _type_of(value: Any) -> Type:
     return TensorType(array.shape, array.dtype.name)
 
 
+def _sizes(type_: Type) -> tuple[Dim, ...]:
+    return type_.shape if isinstance(type_, TensorType) else ()
+
+
 def _rank(type_: Type) -> int:
-    return len(type_.shape) if isinstance(type_, TensorType) else 0
+    return len(_sizes(type_))
 
 
 def _take(attributes: Any, types: Sequence[Type]) -> Sequence[IndexUse]:
@@ -128,6 +135,13 @@ def _permutation(attributes: Any, types: Sequence[Type]) -> Sequence[IndexUse]:
     return (IndexUse((0,), (0,), (0,)),)
 
 
+def _target_classes(attributes: Any, types: Sequence[Type]) -> Sequence[IndexUse]:
+    classes = IndexUse((1,), (0,), (1,), ignored=attributes.ignore_index)
+    if _sizes(types[0])[1:2] == _sizes(types[2]) != (UNKNOWN,):
+        return (classes,)
+    return classes, IndexUse((1,), (2,), (0,), ignored=attributes.ignore_index)
+
+
 _RULES: Mapping[str, Rule] = {
     "take": _take,
     "gather": _along_axis,
@@ -136,4 +150,5 @@ _RULES: Mapping[str, Rule] = {
     "scatter_nd": _coordinates,
     "adv_index": _one_each,
     "invert_permutation": _permutation,
+    "nn.nll_loss": _target_classes,
 }

@@ -93,13 +93,14 @@ class _Checks:
         indices = argument_at(original, use.indices)
         sizes = index_sizes(argument_at(original, use.data), use.axes)
         if isinstance(indices, Constant) and -1 not in sizes:
-            require_indices(indices.data, sizes, use.coordinates, index_subject(original))
+            subject = index_subject(original)
+            require_indices(indices.data, sizes, use.coordinates, subject, use.ignored)
             return node
         if self._is_inside(indices, sizes) or 0 in (static_shape(indices) or ()):
             return node
         data = tuple_of([argument_at(node, use.data)] if -1 in sizes else [])
         attributes = {"sizes": sizes, "axes": use.axes, "subject": index_subject(original)}
-        checked = self._checked(argument_at(node, use.indices), use.coordinates, data, attributes)
+        checked = self._checked(argument_at(node, use.indices), use, data, attributes)
         return _with_part(node, use.indices, checked)
 
     def _is_inside(self, indices: Expr, sizes: tuple[int, ...]) -> bool:
@@ -107,18 +108,20 @@ class _Checks:
         return found is not None and all(-size <= found[0] <= found[1] < size for size in sizes)
 
     def _checked(
-        self, indices: Expr, axis: int | None, data: Tuple, attributes: dict[str, Any]
+        self, indices: Expr, use: IndexUse, data: Tuple, attributes: dict[str, Any]
     ) -> Expr:
         """The indices, checked where they come from: what only moves them stays behind that."""
+        axis = use.coordinates
         moves: list[Call] = []
         while (source := source_of(indices, axis)) is not None:
             assert isinstance(indices, Call)  # it has a source
             moves.append(indices)
             indices, axis = source
-        key = (indices, axis, attributes["sizes"], data.fields, attributes["axes"])
+        kind = (axis, use.ignored)
+        key = (indices, kind, attributes["sizes"], data.fields, attributes["axes"])
         if not self._shares or key not in self._made:
             self._made[key] = call(
-                "check_indices", indices, _extent(indices, axis), data, **attributes
+                "check_indices", indices, _extent(indices, *kind), data, **attributes
             )
         checked = self._made[key]
         for move in reversed(moves):
@@ -126,10 +129,10 @@ class _Checks:
         return checked
 
 
-def _extent(indices: Expr, axis: int | None) -> Expr:
+def _extent(indices: Expr, axis: int | None, ignored: int | None) -> Expr:
     if isinstance(indices, Constant):
-        return constant_of(extents(indices.data, axis))
-    return call("index_extent", indices, axis=axis)
+        return constant_of(extents(indices.data, axis, ignored))
+    return call("index_extent", indices, axis=axis, ignored=ignored)
 
 
 def source_of(node: Expr, axis: int | None) -> tuple[Expr, int | None] | None:

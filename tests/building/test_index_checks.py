@@ -68,6 +68,40 @@ def test_writes() -> None:
     _fails(rt.parse(text), [TABLE, bad, updates], [TABLE, good, updates], message)
 
 
+@pytest.mark.parametrize(
+    ("size", "dtype", "bad"), [("3", "int64", 3), ("c", "int8", -4), ("?", "uint8", 156)]
+)
+def test_targets_of_a_loss(size: str, dtype: str, bad: int) -> None:
+    call = 'nn.nll_loss(%x, %t, %w, reduction="none", ignore_index=-100)'
+    signature = (
+        f"(%b: Tensor[(), bool], %x: Tensor[(2, {size}), float32], %t: Tensor[(2), {dtype}], "
+        f"%w: Tensor[({size}), float32])"
+    )
+    values, weights = np.array([[1, 2, 3], [4, 5, 6]], "float32"), np.ones(3, "float32")
+    front = [np.array(True), values]
+    message = f"nn.nll_loss at .*It is {bad}, and the axis has 3 elements"
+    last = 2 if dtype == "uint8" else -1
+    body = call if size == "3" else f"if (%b) {{ {call} }} else {{ full(1f, shape=(2,)) }}"
+    module = rt.parse(f"def @main{signature} {{ {body} }}")
+    given = [[*front, _values(0, end, dtype=dtype), weights] for end in (bad, last)]
+    _fails(module, *given, message)
+    if dtype != "uint8":
+        _is_right(module, [*front, _values(-3, -100, dtype=dtype), weights], np.array([-1, 0]))
+
+
+def test_known_targets_of_a_loss() -> None:
+    text = (
+        "def @main(%x: Tensor[(1, 3), float32], %w: Tensor[(3), float32]) {{ "
+        'nn.nll_loss(%x, full({}, shape=(1,), dtype="int32"), %w, reduction="sum", '
+        "ignore_index=9) }}"
+    )
+    arrays = [np.array([[1, 2, 3]], "float32"), np.ones(3, "float32")]
+    _is_right(rt.parse(text.format(9)), arrays, np.array(0))
+    for run in (rt.build, lambda module: rt.interpret(module, *arrays)):
+        with pytest.raises(IndexRangeError, match="nn.nll_loss at .*It is 7"):
+            run(rt.parse(text.format(7)))
+
+
 def test_indices_of_a_branch_that_is_not_taken_do_not_matter() -> None:
     text = (
         f"def @main(%c: Tensor[(), bool], {FIXED}%i: Tensor[(), int64]) "

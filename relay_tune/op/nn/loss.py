@@ -11,12 +11,12 @@ import numpy as np
 from relay_tune.errors import InputError
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import Compute, FusionKind, Operator, Reference, register
-from relay_tune.op.elements import Array, clamp_index, wide_dtype
+from relay_tune.op.elements import Array, index_inside, number, wide_dtype
+from relay_tune.op.index_check import is_index
 from relay_tune.op.layout_indices import ReductionAxes, cast_tensor, compute_elements
 from relay_tune.tensor.expression import (
     Scalar,
     Tensor,
-    binary,
     cast,
     index_value,
     reduce,
@@ -35,7 +35,7 @@ class NLLLossAttributes(Attributes):
 
     Attributes:
         reduction: "none", or the "sum" or weighted "mean" of all losses.
-        ignore_index: the target that has no loss.
+        ignore_index: the target that has no loss, whether it is a class or not.
     """
 
     reduction: str = "mean"
@@ -96,15 +96,23 @@ def _nll_loss(attributes: Any, inputs: Sequence[Any], types: Sequence[Any]) -> l
     dtype = wide_dtype(predictions.dtype)
     classes = predictions.shape[1]
 
-    def weight(*places: Scalar) -> Scalar:
-        target = targets[places]
-        value = cast(weights[clamp_index(target, classes)], dtype)
-        return select(binary("ne", target, attributes.ignore_index), value, 0.0)
+    def counted(places: Sequence[Scalar], value: Scalar) -> Scalar:
+        return select(is_index(targets[places], attributes.ignore_index), value, 0.0)
+
+    def class_weight(*places: Scalar) -> Scalar:
+        return cast(weights[index_inside(targets[places], weights.shape[0])], dtype)
 
     def loss(*places: Scalar) -> Scalar:
-        chosen = clamp_index(targets[places], classes)
+        if 0 in predictions.shape:
+            return number(0, dtype)  # nothing is read where there is nothing
+        chosen = index_inside(targets[places], classes)
         value = cast(predictions[(places[0], chosen, *places[1:])], dtype)
-        return -(value * weight(*places))
+        return counted(places, -(value * class_weight(*places)))
+
+    def weight(*places: Scalar) -> Scalar:
+        if 0 in weights.shape:
+            return number(0, dtype)
+        return counted(places, class_weight(*places))
 
     if attributes.reduction == "none":
         losses = compute_elements("losses", targets.shape, loss)
@@ -134,7 +142,7 @@ def _nll_loss_reference(
     places = np.where(counted, targets, 0)[:, None]
     chosen = np.take_along_axis(predictions.astype(wide), places, axis=1)[:, 0]
     weight = np.where(counted, weights.astype(wide)[places[:, 0]], 0)
-    losses = -chosen * weight
+    losses = np.where(counted, -chosen, 0) * weight
     match _checked_reduction(attributes):
         case "sum":
             losses = losses.sum()
@@ -180,6 +188,9 @@ nll_loss = register(
         attributes=NLLLossAttributes,
         compute=_nll_loss,
         reference=_nll_loss_reference,
-        documentation="The negative log likelihood of the target classes, weighted by class.",
+        documentation=(
+            "The negative log likelihood of the target classes, weighted by class. Negative "
+            "targets count from the end; others that are no class are errors."
+        ),
     )
 )

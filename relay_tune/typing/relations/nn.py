@@ -12,11 +12,13 @@ from typing import Any
 from relay_tune.ir.operator import RelationContext, RelationError
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.typing.relations.elementwise import identity, identity_along_axis
+from relay_tune.typing.relations.indexing import require_integer
 from relay_tune.typing.relations.support import (
     conflict,
     known_tensor,
     known_tensors,
     normalize_axis,
+    require_rank,
     require_shape,
     same_dim,
 )
@@ -87,6 +89,10 @@ def nll_loss(inputs: Sequence[Type], attributes: Any, context: RelationContext) 
     if tensors is None:
         return None
     predictions, targets, weights = tensors
+    require_integer("nll_loss", targets)
+    require_rank(weights, 1, "nll_loss")
+    if len(predictions.shape) < 2:
+        raise RelationError(f"nll_loss: {type_text(predictions)} has no axis of classes")
     spatial = (*predictions.shape[:1], *predictions.shape[2:])
     require_shape("nll_loss", targets, TensorType(spatial, targets.dtype), context)
     if same_dim(predictions.shape[1], weights.shape[0]) is None:

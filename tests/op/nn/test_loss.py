@@ -41,6 +41,12 @@ def test_an_ignored_target_may_be_no_class(check_record, random_array):
     assert found[1] == 0
 
 
+def test_an_ignored_class_has_no_loss_whatever_its_prediction_is(check_record):
+    predictions = np.array([[-np.inf, -1], [-2, np.nan]], "float32")
+    arrays = [predictions, np.array([-100, 0], "int32"), np.ones(2, "float32")]
+    assert check_record(nll_loss, arrays, {"reduction": "mean"}) == 2
+
+
 def test_an_unknown_reduction_is_an_error(random_array):
     arrays = [random_array((2, 3)), np.array([1, 0]), np.ones(3, "float32")]
     with pytest.raises(InputError, match="most"):

@@ -13,6 +13,8 @@ from tests.typing.relations.cases import relation_tests, tensor, tuple_of
 N = Symbol("n")
 
 AXIS = {"axis": 1}
+NONE = {"reduction": "none"}
+TARGETS = tensor(2, dtype="int32")
 IMAGE = tensor(2, 8, N)
 CASES = [
     (
@@ -41,6 +43,10 @@ CONFLICTS = [
     ("bias_add", [IMAGE, tensor(8, 1)], AXIS, "2 and 1 dimensions"),
     ("bias_add", [IMAGE, tensor(8)], {"axis": 3}, "axis 3 is out of range"),
     ("group_norm", [IMAGE, tensor(8), tensor(8)], AXIS | {"num_groups": 3}, "3 groups"),
+    ("nll_loss", [tensor(2, 8), tensor(2), tensor(8)], NONE, "indices must be integers"),
+    ("nll_loss", [tensor(2), TARGETS, tensor(2)], NONE, "no axis of classes"),
+    ("nll_loss", [tensor(2, 8), TARGETS, tensor()], NONE, "expects 1 dimension"),
+    ("nll_loss", [tensor(2, 8), TARGETS, tensor(7)], NONE, "8 classes and 7 weights"),
 ]
 
 
