@@ -161,3 +161,14 @@ def test_results_whose_sizes_are_forgotten_have_them(condition: bool) -> None:
         }"""
     )
     check(module, model, np.bool_(condition), floats(4, 3))
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["exp(%a)", 'cast(%a, dtype="int64")', "sum(%a, axis=[1])", "nn.dense(%a, %x)"],
+)
+def test_an_input_whose_size_is_forgotten_has_it(body: str) -> None:
+    """The caller's memory has no sizes in front of it, as the program's own tensors have."""
+    main = "def @main(%x: Tensor[(4, 3), float32])"
+    module, model = built(f"{main} {{ let %a: Tensor[(?, 3), float32] = %x; {body} }}")
+    check(module, model, floats(4, 3))

@@ -76,17 +76,21 @@ class _FunctionText:
         return f"{head}\n{self._writer.text()}\n}}"
 
     def _read_lent_sizes(self) -> None:
-        """The sizes of tensors that are no objects, from the table of inputs."""
+        """The sizes of tensors that are no objects: known, or from the table of inputs."""
         objects, parameters = self._objects, self._function.parameters
         table = objects.load("ptr", "%session", INPUTS)
         words = input_words([parameter.kind for parameter in parameters])
         for parameter, word in zip(parameters, words, strict=True):
-            kind = parameter.kind
-            if parameter in self._function.lent and isinstance(kind, TensorKind) and kind.is_open:
-                sizes = objects.load("ptr", table, 8 * (word + 1))
-                objects.lent_sizes[self._names[parameter]] = [
-                    objects.load("i64", sizes, 8 * axis) for axis in range(len(kind.type.shape))
-                ]
+            kind, name = parameter.kind, self._names[parameter]
+            if parameter not in self._function.lent or not isinstance(kind, TensorKind):
+                continue
+            if not kind.is_open:
+                objects.lent_sizes[name] = [str(extent) for extent in kind.shape]
+                continue
+            sizes = objects.load("ptr", table, 8 * (word + 1))
+            objects.lent_sizes[name] = [
+                objects.load("i64", sizes, 8 * axis) for axis in range(len(kind.type.shape))
+            ]
 
     def _write_stack_check(self) -> None:
         writer = self._writer
