@@ -47,13 +47,15 @@ def node_type(state: InferenceState, node: Expr) -> Type:
         case Constant():
             return TensorType(node.data.shape, dtype_name(node.data))
         case Tuple():
-            return TupleType(tuple(state.types[part] for part in node.fields))
+            fields = tuple(state.types[part] for part in node.fields)
+            return state.composed(node, TupleType(fields))
         case TupleGetItem():
             return _field(state, node)
         case If():
             return _conditional(state, node)
         case RefCreate():
-            return RefType(state.solver.monotype(state.types[node.value]))
+            value = state.solver.monotype(state.types[node.value])
+            return state.composed(node, RefType(value))
         case RefRead():
             return _cell(state, node, node.ref, state.solver.fresh())
         case RefWrite():

@@ -61,12 +61,20 @@ class InferenceState:
 
     def _whole_types(self, error: RelayError, left: Type, right: Type) -> tuple[str, ...]:
         """A note with the types that were compared, where only parts of them conflict."""
-        whole = tuple(type_text(self.solver.resolve(type_)) for type_ in (left, right))
         if not isinstance(error, UnificationError):
             return ()
+        whole = tuple(type_text(self.solver.resolve(type_)) for type_ in (left, right))
         if whole == (type_text(error.left), type_text(error.right)):
             return ()
         return (f"The whole types are {whole[0]} and {whole[1]}.",)
+
+    def composed(self, node: Expr, type_: Type) -> Type:
+        """The type that `node` makes of others; TypeInferenceError if it is nested too deep."""
+        try:
+            self.solver.resolve(type_)
+        except RelayError as error:
+            raise self.places.wrap(node, "Type error", error) from error
+        return type_
 
     def solve(self) -> None:
         """Run the relations that can go on; an error is placed at the one that fails."""

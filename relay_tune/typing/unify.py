@@ -7,7 +7,9 @@ place of its `let` is known to nothing outside, so it may be generalised.
 
 from __future__ import annotations
 
-from relay_tune.errors import RelayError
+from collections.abc import Sequence
+
+from relay_tune.errors import RelayError, TypeInferenceError
 from relay_tune.ir.types import (
     FuncType,
     GlobalTypeVar,
@@ -29,6 +31,9 @@ from relay_tune.typing.type_terms import (
 from relay_tune.typing.type_text import type_text
 from relay_tune.typing.unify_dims import DimUnifier
 
+DEEPEST_TYPE = 200
+"""How deep a type may be nested: functions on types recurse as deep as they are."""
+
 
 class UnificationError(RelayError):
     """Two types that cannot be made equal; the message says why, `left` and `right` are they."""
@@ -47,8 +52,10 @@ class Unifier:
         self.level = 0
         self._bound: dict[IncompleteType, Type] = {}
         self._levels: dict[IncompleteType, int] = {}
-        # Composite types without holes, by id; the values keep the ids from being used again.
-        self._closed: dict[int, Type] = {}
+        self._nesting = 0
+        # Composite types without holes, by id, and how deep they are; that the types are among the
+        # values keeps the ids from being used again.
+        self._closed: dict[int, tuple[Type, int]] = {}
 
     def fresh(self) -> IncompleteType:
         """A new hole."""
@@ -68,19 +75,33 @@ class Unifier:
         return self._levels.get(hole, 0) > self.level
 
     def resolve(self, type_: Type) -> Type:
-        """The type with all that is known so far filled in."""
+        """The type with all that is known so far filled in.
+
+        Raises TypeInferenceError, without a place, if it is nested deeper than `DEEPEST_TYPE`.
+        """
+        return self._resolve(type_, 0)
+
+    def _resolve(self, type_: Type, level: int) -> Type:
+        """What stands for a part of a type in which it is nested `level` deep."""
         if isinstance(type_, TensorType):
             return self._resolve_tensor(type_)
         if isinstance(type_, IncompleteType):
             found = self._find(type_)
-            return found if isinstance(found, IncompleteType) else self.resolve(found)
+            return found if isinstance(found, IncompleteType) else self._resolve(found, level)
         inner = parts(type_)
+        _require_depth(level + self._depth(type_))
         if not inner or id(type_) in self._closed:
             return type_
-        resolved = with_parts(type_, tuple(self.resolve(part) for part in inner))
-        if self.dims.is_idle and all(self.is_known(part) for part in parts(resolved)):
-            self._closed[id(resolved)] = resolved
+        resolved = with_parts(type_, tuple(self._resolve(part, level + 1) for part in inner))
+        new = parts(resolved)
+        if self.dims.is_idle and all(self.is_known(part) for part in new):
+            self._closed[id(resolved)] = resolved, 1 + max(self._depth(part) for part in new)
         return resolved
+
+    def _depth(self, type_: Type) -> int:
+        """How deep a type is nested, as far as that is known at once."""
+        known = self._closed.get(id(type_))
+        return 0 if known is None else known[1]
 
     def unify(self, left: Type, right: Type) -> Type:
         """Make two types equal and return the common one; raises UnificationError.
@@ -179,8 +200,7 @@ class Unifier:
         first, second = parts(left), parts(right)
         if len(first) != len(second):
             raise self._error(left, right, f"they have {len(first)} and {len(second)} fields")
-        unified = [self.unify(a, b) for a, b in zip(first, second, strict=True)]
-        return with_parts(left, tuple(unified))
+        return with_parts(left, self._unify_all(first, second))
 
     def _unify_applications(self, left: Type, right: Type) -> Type:
         head, arguments = _application(left)
@@ -191,8 +211,8 @@ class Unifier:
         if len(arguments) != len(other_arguments):
             detail = f"they have {len(arguments)} and {len(other_arguments)} type arguments"
             raise self._error(left, right, detail)
-        unified = [self.unify(a, b) for a, b in zip(arguments, other_arguments, strict=True)]
-        return left if not unified else TypeCall(head, tuple(unified))
+        unified = self._unify_all(arguments, other_arguments)
+        return left if not unified else TypeCall(head, unified)
 
     def _unify_functions(self, left: FuncType, right: FuncType) -> Type:
         """The right one must be at least as general as the left one.
@@ -205,8 +225,17 @@ class Unifier:
             detail = f"they take {len(left.params)} and {len(right.params)} arguments"
             raise self._error(left, right, detail)
         first, second = FuncType(left.params, left.result), self.instance(right)
-        unified = [self.unify(a, b) for a, b in zip(parts(first), parts(second), strict=True)]
-        return FuncType(tuple(unified[:-1]), unified[-1], left.type_params)
+        unified = self._unify_all(parts(first), parts(second))
+        return FuncType(unified[:-1], unified[-1], left.type_params)
+
+    def _unify_all(self, left: Sequence[Type], right: Sequence[Type]) -> tuple[Type, ...]:
+        """The common types of the parts of two types."""
+        _require_depth(self._nesting + 1)
+        self._nesting += 1
+        try:
+            return tuple([self.unify(a, b) for a, b in zip(left, right, strict=True)])
+        finally:
+            self._nesting -= 1
 
     def instance(self, function: FuncType) -> FuncType:
         """The type of a use of a polymorphic function: holes stand for its type parameters."""
@@ -216,16 +245,32 @@ class Unifier:
 
     def monotype(self, type_: Type) -> Type:
         """What a hole can stand for: polymorphic functions in it are used at one instance."""
+        return self._monotype(type_, set())
+
+    def _monotype(self, type_: Type, kept: set[int]) -> Type:
+        """`monotype`; `kept` are the ids of tuples that are known to stay as they are."""
         match type_:
             case FuncType(type_params=params) if params:
                 return self.instance(type_)
-            case TupleType():
-                return with_parts(type_, tuple(self.monotype(field) for field in type_.fields))
+            case TupleType() if id(type_) not in kept:
+                fields = tuple(self._monotype(field, kept) for field in type_.fields)
+                new = with_parts(type_, fields)
+                if new is type_:
+                    kept.add(id(type_))
+                return new
             case _:
                 return type_
 
     def _error(self, left: Type, right: Type, detail: str) -> UnificationError:
         return UnificationError(self.resolve(left), self.resolve(right), detail)
+
+
+def _require_depth(depth: int) -> None:
+    if depth > DEEPEST_TYPE:
+        raise TypeInferenceError(
+            f"A type is nested deeper than {DEEPEST_TYPE} levels.",
+            remedy="Keep what is nested in a data type, such as a list.",
+        )
 
 
 def _application(type_: Type) -> tuple[Type, tuple[Type, ...]]:

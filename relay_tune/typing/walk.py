@@ -97,7 +97,8 @@ class Walk:
             state.unify(function, context, annotated, result, remedy)
             result = annotated
         params = tuple(state.types[param] for param in function.params)
-        state.types[function] = FuncType(params, result, function.type_params)
+        type_ = FuncType(params, result, function.type_params)
+        state.types[function] = state.composed(function, type_)
 
     def _param_symbols(self, function: Function) -> set[str]:
         annotations = (param.annotation for param in function.params)

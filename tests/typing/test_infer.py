@@ -310,3 +310,28 @@ def test_unbound_projection_waits_for_its_tuple():
 def test_self_application_has_no_type():
     with pytest.raises(TypeInferenceError, match="would contain itself"):
         infer("def @main() { fn (%x) { %x(%x) } }")
+
+
+@pytest.mark.parametrize(("begin", "end"), [("(", ",)"), ("fn () { ", " }"), ("ref(", ")")])
+def test_types_nested_without_end(begin, end):
+    def typed(depth):
+        body = begin * depth + "%x" + end * depth
+        return infer_types(parse(f"def @main(%x: int32) {{ {body} }}"))
+
+    assert typed(150).main.type is not None
+    message = "from_string:1:.*A type is nested deeper than 200 levels"
+    with pytest.raises(TypeInferenceError, match=message):
+        typed(1000)
+
+
+def test_types_nested_by_calls_of_what_is_polymorphic():
+    body = "%wrap(" * 1000 + "%x" + ")" * 1000
+    text = f"def @main(%x: int32) {{ let %wrap = fn (%a) {{ ref(%a) }}; {body} }}"
+    with pytest.raises(TypeInferenceError, match="A type is nested deeper than 200 levels"):
+        infer_types(parse(text))
+
+
+def test_types_that_double_are_not_walked_through():
+    pairs = "".join(f"let %a{n + 1} = (%a{n}, %a{n}); " for n in range(60))
+    typed = infer_types(parse(f"def @main(%a0: int32) {{ {pairs}%a60 }}"))
+    assert typed.main.type is not None
