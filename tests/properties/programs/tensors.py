@@ -12,7 +12,8 @@ from random import Random
 
 import numpy as np
 
-from relay_tune.ir.expr import Call, Constant, Expr, Tuple, TupleGetItem
+from relay_tune.ir.dim import UNKNOWN
+from relay_tune.ir.expr import Call, Constant, Expr, Let, Tuple, TupleGetItem, Var
 from relay_tune.ir.operator import find_operator
 from relay_tune.ir.types import BOOL, TensorType, Type
 from tests.properties.programs.program_types import FLOAT, INT
@@ -88,7 +89,10 @@ def _condition(rng: Random, make: Make) -> Expr:
 
 def _float(rng: Random, type_: TensorType, make: Make) -> Expr:
     candidates = [_unary, _average, _product, _extreme, _choice]
-    only_scalar, only_wide = [_from_scalar_integer, _mean], [_rearranged, _matrix, _slice]
+    only_scalar, only_wide = (
+        [_from_scalar_integer, _mean],
+        [_rearranged, _matrix, _slice, _forgotten],
+    )
     candidates += only_scalar if type_ == FLOAT else only_wide
     return rng.choice(candidates)(rng, type_, make)
 
@@ -99,6 +103,14 @@ def _half() -> Expr:
 
 def _unary(rng: Random, type_: TensorType, make: Make) -> Expr:
     return operate(rng.choice(UNARY), make(type_))
+
+
+def _forgotten(rng: Random, type_: TensorType, make: Make) -> Expr:
+    """Of a tensor some of whose sizes are forgotten, which are told again of the result."""
+    shape = tuple(UNKNOWN if rng.random() < 0.7 else dim for dim in type_.shape)
+    before, after = Var("open", TensorType(shape, type_.dtype)), Var("told", type_)
+    value = rng.choice((before, operate(rng.choice(UNARY), before)))
+    return Let(before, make(type_), Let(after, value, after))
 
 
 def _average(rng: Random, type_: TensorType, make: Make) -> Expr:
