@@ -48,7 +48,11 @@ def assemble(
     check_total(held + layout.workspace_bytes, (*storages, *_produced(network)))
     texts = [main_text(MAIN_SYMBOL, calls, target.triple)]
     checks = tuple(
-        ProgramCheck(layout.place(check.extent), check.sizes, check.message)
+        ProgramCheck(
+            layout.place(check.extent),
+            tuple(s if isinstance(s, int) else layout.place(s) for s in check.sizes),
+            check.message,
+        )
         for check in network.checks
     )
     if checks:
@@ -114,8 +118,9 @@ class _Layout:
                 lifetimes[storage] = Lifetime(storage.size, first, number)
             for tensor in self.codes[number].scheduled.workspace:
                 lifetimes[number, tensor] = Lifetime(_bytes(tensor), number, number)
-        for extent in self._intermediate(check.extent for check in self._network.checks):
-            lifetimes[extent] = replace(lifetimes[extent], last=len(steps) - 1)
+        read = (storage for check in self._network.checks for storage in check.read)
+        for storage in self._intermediate(read):
+            lifetimes[storage] = replace(lifetimes[storage], last=len(steps) - 1)
         plan = plan_memory(list(lifetimes.values()))
         self._offsets = dict(zip(lifetimes, plan.offsets, strict=True))
         return plan.total

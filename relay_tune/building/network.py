@@ -89,13 +89,18 @@ class IndexCheck:
 
     Attributes:
         extent: the extents of the coordinates (`relay_tune.op.index_check`).
-        sizes: what they are compared with.
+        sizes: what they are compared with; of a storage, its number.
         message: what is said where an index is outside.
     """
 
     extent: Storage
-    sizes: tuple[int, ...]
+    sizes: tuple[int | Storage, ...]
     message: str
+
+    @property
+    def read(self) -> tuple[Storage, ...]:
+        """The storages that the check reads when all steps have run."""
+        return self.extent, *(size for size in self.sizes if isinstance(size, Storage))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -282,12 +287,12 @@ class _Walk:
         self.steps.append(Step(function, tuple(inputs), outputs))
         return _unflatten(call.type, iter(outputs))
 
-    def _checked(self, check: Call, indices: Storage, extent: Storage) -> Storage:
+    def _checked(self, check: Call, indices: Storage, extent: Storage, *count: Storage) -> Storage:
         """Indices, which are checked in the end: kernels read inside of tensors whatever comes."""
         attributes = check.attributes
         assert isinstance(attributes, CheckIndicesAttributes)  # the callee is check_indices
         message = index_message(attributes.subject)
-        self.checks.append(IndexCheck(extent, attributes.sizes, message))
+        self.checks.append(IndexCheck(extent, count or attributes.sizes, message))
         return indices
 
     def _view(self, source: Storage, offset: int, type_: TensorType) -> Storage:

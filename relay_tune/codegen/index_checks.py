@@ -22,12 +22,12 @@ class ProgramCheck:
 
     Attributes:
         extent: where the extents of the coordinates lie, a word each.
-        sizes: what they are compared with.
+        sizes: what they are compared with, or where these numbers lie.
         message: what is said where an index is outside.
     """
 
     extent: Place
-    sizes: tuple[int, ...]
+    sizes: tuple[int | Place, ...]
     message: str
 
 
@@ -45,21 +45,35 @@ def status_text(checks: Sequence[ProgramCheck], triple: str) -> str:
     ]
     for n, (number, extent, size) in enumerate(pairs):
         lines += [
-            f"  %slot{n} = getelementptr ptr, ptr %buffers, i64 {extent.slot}",
-            f"  %base{n} = load ptr, ptr %slot{n}, align 8",
-            f"  %at{n} = getelementptr i8, ptr %base{n}, i64 {extent.offset}",
-            f"  %extent{n} = load i64, ptr %at{n}, align 8",
-            f"  %bad{n} = icmp uge i64 %extent{n}, {2 * size}",
+            *_load_lines("extent", n, extent),
+            *_size_lines(n, size),
+            f"  %limit{n} = shl i64 %count{n}, 1",
+            f"  %bad{n} = icmp uge i64 %extent{n}, %limit{n}",
             f"  br i1 %bad{n}, label %fail{n}, label %next{n}",
             f"fail{n}:",
             *index_lines(f"%index{n}", f"%extent{n}"),
             f"  store i64 %index{n}, ptr %found, align 8",
             f"  %size{n} = getelementptr i64, ptr %found, i64 1",
-            f"  store i64 {size}, ptr %size{n}, align 8",
+            f"  store i64 %count{n}, ptr %size{n}, align 8",
             f"  ret i64 {number}",
             f"next{n}:",
         ]
     return "\n".join([*lines, "  ret i64 0", "}", ""])
+
+
+def _size_lines(n: int, size: int | Place) -> list[str]:
+    if isinstance(size, Place):
+        return _load_lines("count", n, size)
+    return [f"  %count{n} = add i64 {size}, 0"]
+
+
+def _load_lines(name: str, n: int, place: Place) -> list[str]:
+    return [
+        f"  %{name}{n}.slot = getelementptr ptr, ptr %buffers, i64 {place.slot}",
+        f"  %{name}{n}.base = load ptr, ptr %{name}{n}.slot, align 8",
+        f"  %{name}{n}.at = getelementptr i8, ptr %{name}{n}.base, i64 {place.offset}",
+        f"  %{name}{n} = load i64, ptr %{name}{n}.at, align 8",
+    ]
 
 
 def index_lines(result: str, extent: str) -> list[str]:

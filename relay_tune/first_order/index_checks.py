@@ -46,8 +46,10 @@ def _register(builder: BlockBuilder, node: Expr, registers: Mapping[Expr, Regist
 
 def _sizes(
     attributes: CheckIndicesAttributes, data: Register
-) -> tuple[tuple[int | SizeOf, ...], ...]:
+) -> tuple[tuple[int | SizeOf | Register, ...], ...]:
     """The factors of each size; those that are known come from the type of the data."""
+    if attributes.is_size:
+        return ((data,),)
     assert isinstance(data.kind, TensorKind)  # a number has no open size
     shape = data.kind.type.shape
     factors = [

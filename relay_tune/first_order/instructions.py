@@ -177,20 +177,24 @@ class CheckIndices(Instruction):
     Attributes:
         indices: the indices; where there are none, none is out of range.
         extent: the extents of their coordinates (`relay_tune.op.index_check`).
-        sizes: for each coordinate the size of its axis, as factors.
+        sizes: for each coordinate the size of its axis, as factors; of a register its number.
         message: what is said where an index is outside.
     """
 
     indices: Register
     extent: Register
-    sizes: tuple[tuple[int | SizeOf, ...], ...]
+    sizes: tuple[tuple[int | SizeOf | Register, ...], ...]
     message: str
 
     @property
     def borrowed(self) -> tuple[Register, ...]:
         """The extent, and the tensors whose sizes are read."""
-        factors = (factor for size in self.sizes for factor in size)
-        tensors = [factor.tensor for factor in factors if isinstance(factor, SizeOf)]
+        factors = [factor for size in self.sizes for factor in size]
+        tensors = [
+            factor.tensor if isinstance(factor, SizeOf) else factor
+            for factor in factors
+            if not isinstance(factor, int)
+        ]
         return (self.indices, self.extent, *dict.fromkeys(tensors))
 
 

@@ -61,11 +61,13 @@ class CheckIndicesAttributes(Attributes):
         sizes: how many elements the axis of each coordinate has; -1: the tensor in `data` tells.
         axes: the axis of `data` for each coordinate; None: its flattened elements.
         subject: whose indices they are, for people.
+        is_size: whether the tensor in `data` is a number of elements, int64, and not what has them.
     """
 
     sizes: tuple[int, ...]
     axes: tuple[int, ...] | None = None
     subject: str = "the program"
+    is_size: bool = False
 
 
 def index_message(subject: str) -> str:
@@ -165,7 +167,8 @@ def _extent_of(greatest: Scalar, least: Scalar) -> Scalar:
     above = binary("max", cast(greatest, INDEX), zero)
     below = binary("max", binary("xor", cast(least, INDEX), number(-1, INDEX)), zero)
     above, below = (binary("shl", cast(side, "uint64"), 1) for side in (above, below))
-    return binary("max", above, below + 1)
+    negative = binary("lt", cast(least, INDEX), zero)
+    return select(negative, binary("max", above, below + 1), above)
 
 
 def _extent_reference(attributes: IndexExtentAttributes, indices: Array) -> Array:
@@ -181,7 +184,9 @@ def _check_reference(
     attributes: CheckIndicesAttributes, indices: Array, extent: Array, data: tuple[Array, ...]
 ) -> Array:
     sizes = attributes.sizes
-    if data:
+    if data and attributes.is_size:
+        sizes = (int(data[0]),)
+    elif data:
         shape, axes = data[0].shape, attributes.axes
         sizes = (prod(shape),) if axes is None else tuple(shape[axis] for axis in axes)
     for each, size in zip(extent.reshape(-1).tolist(), sizes, strict=True):
@@ -216,7 +221,7 @@ check_indices = register(
         documentation=(
             "The indices; the program ends with an error where their extent is not below twice "
             "the size of the axis that they are indices of. `data` is a tuple: of the tensor whose "
-            "sizes are meant, or of none where attributes tell them."
+            "sizes are meant, of a number of elements, or of none where attributes tell them."
         ),
     )
 )

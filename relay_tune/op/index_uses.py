@@ -31,10 +31,11 @@ class IndexUse:
 
     Attributes:
         indices: where they are.
-        data: where the tensor is that they are indices of.
+        data: where the tensor is that they are indices of, or its shape.
         axes: its axes, one for each coordinate; None: that of its flattened elements.
         coordinates: the axis of the indices along which coordinates stand; None: there is one.
         ignored: the index that means no element, and is none out of range; None: there is none.
+        is_shape: whether the elements of `data` are the shape of the tensor, which is flattened.
     """
 
     indices: Path
@@ -42,6 +43,7 @@ class IndexUse:
     axes: tuple[int, ...] | None
     coordinates: int | None = None
     ignored: int | None = None
+    is_shape: bool = False
 
 
 Rule = Callable[[Any, Sequence[Type]], Sequence[IndexUse]]
@@ -61,10 +63,16 @@ def require_valid_indices(call: Call, arguments: Sequence[Any]) -> None:
         return
     attributes = call.attributes if call.attributes is not None else operator.attributes()
     for use in index_uses(operator, attributes, [_type_of(value) for value in arguments]):
-        shape = part_at(arguments, use.data).shape
+        data = part_at(arguments, use.data)
+        shape = sizes_in(data) if use.is_shape else data.shape
         sizes = (prod(shape),) if use.axes is None else tuple(shape[axis] for axis in use.axes)
         indices = part_at(arguments, use.indices)
         require_indices(indices, sizes, use.coordinates, index_subject(call), use.ignored)
+
+
+def sizes_in(shape: Any) -> tuple[int, ...]:
+    """The sizes that an array gives as its elements; negative ones count as 0."""
+    return tuple(max(int(size), 0) for size in shape)
 
 
 def can_fail(node: Expr) -> bool:
@@ -142,6 +150,10 @@ def _target_classes(attributes: Any, types: Sequence[Type]) -> Sequence[IndexUse
     return classes, IndexUse((1,), (2,), (0,), ignored=attributes.ignore_index)
 
 
+def _flat_indices(attributes: Any, types: Sequence[Type]) -> Sequence[IndexUse]:
+    return (IndexUse((0,), (1,), None, is_shape=True),)
+
+
 _RULES: Mapping[str, Rule] = {
     "take": _take,
     "gather": _along_axis,
@@ -151,4 +163,5 @@ _RULES: Mapping[str, Rule] = {
     "adv_index": _one_each,
     "invert_permutation": _permutation,
     "nn.nll_loss": _target_classes,
+    "unravel_index": _flat_indices,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,7 @@ def _unravel_index(attributes: Any, inputs: Any, types: Any) -> list[Any]:
         coordinates = []
         for axis in reversed(range(shape.shape[0])):
             size = cast(shape[axis], INDEX)
-            coordinates.append(rest if axis == 0 else binary("floormod", rest, size))
+            coordinates.append(binary("floormod", rest, size))
             rest = binary("floordiv", rest, size)
         result = coordinates[0]
         for axis, value in zip(range(shape.shape[0] - 2, -1, -1), coordinates[1:], strict=True):
@@ -113,7 +114,11 @@ def _unravel_index(attributes: Any, inputs: Any, types: Any) -> list[Any]:
 
 
 def _unravel_index_reference(attributes: Attributes, indices: Array, shape: Array) -> Array:
-    coordinates = np.unravel_index(indices.astype(np.int64), tuple(shape.tolist()))
+    sizes = tuple(shape.tolist())
+    if not sizes:
+        return np.zeros((0, *indices.shape), indices.dtype)
+    wide = indices.astype(np.int64)
+    coordinates = np.unravel_index(np.where(wide < 0, wide + prod(sizes), wide), sizes)
     return np.stack([np.asarray(c) for c in coordinates]).astype(indices.dtype)
 
 
@@ -152,6 +157,9 @@ unravel_index = register(
         kind=FusionKind.INJECTIVE,
         compute=_unravel_index,
         reference=_unravel_index_reference,
-        documentation="The coordinates, along a new first axis, of flat positions in a shape.",
+        documentation=(
+            "The coordinates, along a new first axis, of flat indices in a shape. Negative indices "
+            "count from the end."
+        ),
     )
 )

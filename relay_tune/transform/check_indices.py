@@ -24,7 +24,7 @@ from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order, rewrite_with_original
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op.index_check import extents, require_indices
-from relay_tune.op.index_uses import IndexUse, Path, index_subject, index_uses
+from relay_tune.op.index_uses import IndexUse, Path, index_subject, index_uses, sizes_in
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.transform.branches.activation import has_branches
 from relay_tune.transform.integer_ranges import Range, integer_ranges
@@ -32,6 +32,7 @@ from relay_tune.transform.matching import attribute, operator_name, static_shape
 from relay_tune.transform.module_pass import map_scopes, same_scope
 from relay_tune.transform.typed import call, constant_of, recall, tuple_of
 
+_ZERO = np.zeros((), np.int64)
 _MOVING = frozenset({"cast", "reshape", "expand_dims", "squeeze", "transpose", "copy"})
 
 
@@ -91,17 +92,32 @@ class _Checks:
     def added(self, original: Call, node: Call, use: IndexUse) -> Call:
         """The call with checked indices; itself where they need no check."""
         indices = argument_at(original, use.indices)
-        sizes = index_sizes(argument_at(original, use.data), use.axes)
+        sizes = index_sizes(argument_at(original, use.data), use)
         if isinstance(indices, Constant) and -1 not in sizes:
             subject = index_subject(original)
             require_indices(indices.data, sizes, use.coordinates, subject, use.ignored)
             return node
         if self._is_inside(indices, sizes) or 0 in (static_shape(indices) or ()):
             return node
-        data = tuple_of([argument_at(node, use.data)] if -1 in sizes else [])
-        attributes = {"sizes": sizes, "axes": use.axes, "subject": index_subject(original)}
+        data = tuple_of([self._measured(argument_at(node, use.data), use)] if -1 in sizes else [])
+        attributes = {
+            "sizes": sizes,
+            "axes": use.axes,
+            "subject": index_subject(original),
+            "is_size": use.is_shape and -1 in sizes,
+        }
         checked = self._checked(argument_at(node, use.indices), use, data, attributes)
         return _with_part(node, use.indices, checked)
+
+    def _measured(self, data: Expr, use: IndexUse) -> Expr:
+        """What tells sizes that are not known: the tensor, or the number of its elements."""
+        if not use.is_shape:
+            return data
+        key = ("elements of shape", data)
+        if not self._shares or key not in self._made:
+            sizes = call("maximum", call("cast", data, dtype="int64"), constant_of(_ZERO))
+            self._made[key] = call("prod", sizes)
+        return self._made[key]
 
     def _is_inside(self, indices: Expr, sizes: tuple[int, ...]) -> bool:
         found = self._ranges.get(indices)
@@ -157,12 +173,14 @@ def _widens(source: Type | None, target: Type | None) -> bool:
     return is_integer and np.can_cast(numpy_dtype(source.dtype), numpy_dtype(target.dtype))
 
 
-def index_sizes(data: Expr, axes: tuple[int, ...] | None) -> tuple[int, ...]:
+def index_sizes(data: Expr, use: IndexUse) -> tuple[int, ...]:
     """The sizes that indices are compared with; -1 where one is not known."""
+    if use.is_shape:
+        return (prod(sizes_in(data.data)) if isinstance(data, Constant) else -1,)
     type_ = tensor_type(data)
     shape = () if type_ is None else type_.shape
-    if axes is not None:
-        return tuple(size if isinstance(size := shape[axis], int) else -1 for axis in axes)
+    if use.axes is not None:
+        return tuple(size if isinstance(size := shape[axis], int) else -1 for axis in use.axes)
     known = static_shape(data)
     return (-1 if known is None else prod(known),)
 

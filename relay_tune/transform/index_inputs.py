@@ -19,7 +19,7 @@ def choices_of_inputs(typed: Module) -> dict[str, int]:
             indices, axis = argument_at(node, use.indices), use.coordinates
             while (source := source_of(indices, axis)) is not None:
                 indices, axis = source
-            sizes = index_sizes(argument_at(node, use.data), use.axes)
+            sizes = index_sizes(argument_at(node, use.data), use)
             if isinstance(indices, Var) and indices in inputs and min(sizes) >= 0:
                 found[indices.name] = min(found.get(indices.name, min(sizes)), *sizes)
     return found

@@ -89,6 +89,26 @@ def test_targets_of_a_loss(size: str, dtype: str, bad: int) -> None:
         _is_right(module, [*front, _values(-3, -100, dtype=dtype), weights], np.array([-1, 0]))
 
 
+@pytest.mark.parametrize("guarded", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "bad", "size"), [("%s", 42, 42), ("shape_of(%x)", -43, 42), ("%z", 0, 0)]
+)
+def test_unravel_index(shape: str, bad: int, size: int, guarded: bool) -> None:
+    call = f"unravel_index(%i, {shape})"
+    body = f"if (%b) {{ {call} }} else {{ full(0i64, shape=(2, 2)) }}"
+    module = rt.parse(
+        "def @main(%b: Tensor[(), bool], %i: Tensor[(2), int64], %s: Tensor[(2), int32], "
+        f"%z: Tensor[(2), int64], %x: Tensor[(7, 6), bool]) {{ {body if guarded else call} }}"
+    )
+    sizes, rest = np.array([7, 6], "int32"), np.zeros((7, 6), bool)
+    given = [
+        [np.array(True), _values(0, index), sizes, _values(last, 3), rest]
+        for index, last in ((bad, 0), (-1, 14))
+    ]
+    message = f"unravel_index at .*It is {bad}, and the axis has {size} elements"
+    _fails(module, *given, message)
+
+
 def test_known_targets_of_a_loss() -> None:
     text = (
         "def @main(%x: Tensor[(1, 3), float32], %w: Tensor[(3), float32]) {{ "

@@ -63,9 +63,10 @@ def test_sequence_mask(check_record, random_array, axis):
     check_record(find_operator("sequence_mask"), [data, lengths], attributes)
 
 
-@pytest.mark.parametrize("indices", [np.array([0, 22, 41], "int32"), np.array(7, "int64")])
+@pytest.mark.parametrize("indices", [np.array([0, 22, 41, -42], "int32"), np.array(7, "int64")])
 def test_unravel_index(check_record, indices):
-    check_record(find_operator("unravel_index"), [indices, np.array([7, 6], "int32")])
+    found = check_record(find_operator("unravel_index"), [indices, np.array([7, 6], "int32")])
+    np.testing.assert_array_equal(found, np.unravel_index(indices % 42, (7, 6)))
 
 
 REDUCTIONS = ["update", "add", "mul", "min", "max"]

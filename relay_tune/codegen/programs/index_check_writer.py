@@ -5,7 +5,7 @@ from __future__ import annotations
 from relay_tune.codegen.index_checks import index_lines
 from relay_tune.codegen.programs.object_writer import ObjectWriter
 from relay_tune.codegen.programs.session import FAILED_INDEX, FAILED_SIZE
-from relay_tune.first_order.instructions import CheckIndices, SizeOf
+from relay_tune.first_order.instructions import CheckIndices, Register, SizeOf
 from relay_tune.first_order.kinds import ScalarKind, TensorKind
 
 
@@ -13,7 +13,7 @@ def write_index_check(check: CheckIndices, objects: ObjectWriter) -> None:
     """Fail, with the index and the size in the session, unless all indices are in range."""
     writer = objects.writer
     for position, factors in enumerate(check.sizes):
-        extent = _extent(check, position, objects)
+        extent = _number(check.extent, position, objects)
         size = objects.product([_factor(factor, objects) for factor in factors])
         limit = writer.pure(f"shl i64 {size}, 1")
         fits = writer.pure(f"icmp ult i64 {extent}, {limit}")
@@ -34,14 +34,17 @@ def write_index_check(check: CheckIndices, objects: ObjectWriter) -> None:
         objects.require(fits, check.message, note)
 
 
-def _extent(check: CheckIndices, index: int, objects: ObjectWriter) -> str:
-    name = objects.names[check.extent]
-    if isinstance(check.extent.kind, ScalarKind):
+def _number(register: Register, index: int, objects: ObjectWriter) -> str:
+    """A number of 64 bits in a register, or an element of its tensor."""
+    name = objects.names[register]
+    if isinstance(register.kind, ScalarKind):
         return name
     return objects.load("i64", objects.data(name), 8 * index)
 
 
-def _factor(factor: int | SizeOf, objects: ObjectWriter) -> str:
+def _factor(factor: int | SizeOf | Register, objects: ObjectWriter) -> str:
     if isinstance(factor, int):
         return str(factor)
+    if isinstance(factor, Register):
+        return _number(factor, 0, objects)
     return objects.size(objects.names[factor.tensor], factor.axis)
