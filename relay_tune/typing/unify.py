@@ -34,6 +34,9 @@ from relay_tune.typing.unify_dims import DimUnifier
 DEEPEST_TYPE = 200
 """How deep a type may be nested: functions on types recurse as deep as they are."""
 
+LARGEST_TYPE = 100_000
+"""How many parts a type may have: sixty pairs of pairs have 2^60, though few objects hold them."""
+
 
 class UnificationError(RelayError):
     """Two types that cannot be made equal; the message says why, `left` and `right` are they."""
@@ -53,9 +56,9 @@ class Unifier:
         self._bound: dict[IncompleteType, Type] = {}
         self._levels: dict[IncompleteType, int] = {}
         self._nesting = 0
-        # Composite types without holes, by id, and how deep they are; that the types are among the
-        # values keeps the ids from being used again.
-        self._closed: dict[int, tuple[Type, int]] = {}
+        # Composite types without holes, by id, how deep they are, and how many parts they have.
+        # That the types are among the values keeps the ids from being used again.
+        self._closed: dict[int, tuple[Type, int, int]] = {}
 
     def fresh(self) -> IncompleteType:
         """A new hole."""
@@ -77,7 +80,8 @@ class Unifier:
     def resolve(self, type_: Type) -> Type:
         """The type with all that is known so far filled in.
 
-        Raises TypeInferenceError, without a place, if it is nested deeper than `DEEPEST_TYPE`.
+        Raises TypeInferenceError, without a place, if it is nested deeper than `DEEPEST_TYPE` or
+        has more parts than `LARGEST_TYPE`.
         """
         return self._resolve(type_, 0)
 
@@ -95,13 +99,20 @@ class Unifier:
         resolved = with_parts(type_, tuple(self._resolve(part, level + 1) for part in inner))
         new = parts(resolved)
         if self.dims.is_idle and all(self.is_known(part) for part in new):
-            self._closed[id(resolved)] = resolved, 1 + max(self._depth(part) for part in new)
+            depth, count = 1 + max(map(self._depth, new)), 1 + sum(map(self._count, new))
+            _require_count(count)
+            self._closed[id(resolved)] = resolved, depth, count
         return resolved
 
     def _depth(self, type_: Type) -> int:
         """How deep a type is nested, as far as that is known at once."""
         known = self._closed.get(id(type_))
         return 0 if known is None else known[1]
+
+    def _count(self, type_: Type) -> int:
+        """How many parts a type has, as far as that is known at once."""
+        known = self._closed.get(id(type_))
+        return 1 if known is None else known[2]
 
     def unify(self, left: Type, right: Type) -> Type:
         """Make two types equal and return the common one; raises UnificationError.
@@ -270,6 +281,14 @@ def _require_depth(depth: int) -> None:
         raise TypeInferenceError(
             f"A type is nested deeper than {DEEPEST_TYPE} levels.",
             remedy="Keep what is nested in a data type, such as a list.",
+        )
+
+
+def _require_count(count: int) -> None:
+    if count > LARGEST_TYPE:
+        raise TypeInferenceError(
+            f"A type has more than {LARGEST_TYPE:,} parts.",
+            remedy="Keep what is alike in a data type, such as a list.",
         )
 
 
