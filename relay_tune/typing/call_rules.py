@@ -77,7 +77,7 @@ def _function_call(
         state.unify(call, context, wanted, given, remedy)
         _require_polymorphic(state, call, context, wanted, given)  # if it was not known before
     settle_sizes(state, call, _context(call))
-    return state.solver.resolve(instance.result)
+    return state.resolved(call, instance.result)
 
 
 def _require_polymorphic(

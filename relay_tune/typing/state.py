@@ -69,12 +69,16 @@ class InferenceState:
         return (f"The whole types are {whole[0]} and {whole[1]}.",)
 
     def composed(self, node: Expr, type_: Type) -> Type:
-        """The type that `node` makes of others; TypeInferenceError if it is nested too deep."""
+        """The type that `node` makes of others; TypeInferenceError if it is too large."""
+        self.resolved(node, type_)
+        return type_
+
+    def resolved(self, node: Expr, type_: Type) -> Type:
+        """The type of `node` with all that is known; TypeInferenceError if it is too large."""
         try:
-            self.solver.resolve(type_)
+            return self.solver.resolve(type_)
         except RelayError as error:
             raise self.places.wrap(node, "Type error", error) from error
-        return type_
 
     def solve(self) -> None:
         """Run the relations that can go on; an error is placed at the one that fails."""
