@@ -21,16 +21,6 @@ def floats(*shape: int) -> np.ndarray:
     return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32) * 0.5
 
 
-@pytest.fixture
-def check_microsoft(check_node: Check) -> Check:
-    def run(operator: str, *inputs: np.ndarray | None, **options: object) -> None:
-        check_node(
-            operator, *inputs, domain="com.microsoft", against="onnxruntime", native=True, **options
-        )
-
-    return run
-
-
 PADDED = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], np.int32)
 
 

@@ -3,23 +3,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import pytest
 
 Check = Callable[..., None]
 
 
 def floats(*shape: int) -> np.ndarray:
     return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
-
-
-@pytest.fixture
-def check_microsoft(check_node: Check) -> Check:
-    def run(operator: str, *inputs: np.ndarray | None, **options: object) -> None:
-        check_node(
-            operator, *inputs, domain="com.microsoft", against="onnxruntime", native=True, **options
-        )
-
-    return run
 
 
 def test_products(check_microsoft: Check) -> None:

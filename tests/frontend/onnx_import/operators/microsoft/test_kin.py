@@ -21,16 +21,6 @@ def floats(*shape: int) -> np.ndarray:
     return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
 
 
-@pytest.fixture
-def check_microsoft(check_node: Check) -> Check:
-    def run(operator: str, *inputs: np.ndarray | None, **options: object) -> None:
-        check_node(
-            operator, *inputs, domain="com.microsoft", against="onnxruntime", native=True, **options
-        )
-
-    return run
-
-
 def test_shapes_and_elements(check_microsoft: Check) -> None:
     x = floats(3, 4)
     pads = {1: np.array([0, 1, 2, 0]), 2: np.array([1.5], np.float32)}

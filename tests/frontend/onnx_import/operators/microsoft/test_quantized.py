@@ -50,16 +50,6 @@ def check_steps(node_model: NodeModel) -> Check:
     return run
 
 
-@pytest.fixture
-def check_microsoft(check_node: Check) -> Check:
-    def run(operator: str, *inputs: np.ndarray | None, **options: object) -> None:
-        check_node(
-            operator, *inputs, domain="com.microsoft", against="onnxruntime", native=True, **options
-        )
-
-    return run
-
-
 @pytest.mark.parametrize("dtype", ["uint8", "int8"])
 def test_elements(check_steps: Check, dtype: str) -> None:
     zero = np.array(7, dtype)
