@@ -15,16 +15,16 @@ from relay_tune.schedule.accuracy import Accuracy, Exactness, Mixing, is_allowed
 from relay_tune.schedule.constant_stages import fold_constant_stages
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.matrix_tiles.stages import matrix_program, ways_to_gather
+from relay_tune.schedule.rewrites.rows import grouped_steps, rows_of
+from relay_tune.schedule.rewrites.split import can_split, split_program
+from relay_tune.schedule.rewrites.strassen.stages import can_be_halved, strassen_program
+from relay_tune.schedule.rewrites.winograd.blocks import tile_counts
+from relay_tune.schedule.rewrites.winograd.match import Convolution, match_convolution
+from relay_tune.schedule.rewrites.winograd.stages import winograd_program
+from relay_tune.schedule.rewrites.winograd.transforms import PlaneFiltering, plane_filtering
 from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.schedule.row_groups.row_blocks import MAXIMUM_LOCAL_BYTES, RowBlocks
-from relay_tune.schedule.row_groups.row_plans import grouped_steps, rows_of
 from relay_tune.schedule.schedule import DIRECT
-from relay_tune.schedule.split_reduction import can_split, split_program
-from relay_tune.schedule.strassen.stages import can_be_halved, strassen_program
-from relay_tune.schedule.winograd.blocks import tile_counts
-from relay_tune.schedule.winograd.match import Convolution, match_convolution
-from relay_tune.schedule.winograd.stages import winograd_program
-from relay_tune.schedule.winograd.transforms import PlaneFiltering, plane_filtering
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Tensor
 

@@ -31,13 +31,13 @@ from relay_tune.schedule.nominal_nest import nominal_nest
 from relay_tune.schedule.open_strides import with_few_addresses
 from relay_tune.schedule.panels import with_panels
 from relay_tune.schedule.repeated_axes import fuse_repeated
+from relay_tune.schedule.rewrites.rows import row_algorithms
+from relay_tune.schedule.rewrites.strassen.cost import outgrown_cycles
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.schedule.row_groups.row_cost import group_spaces, waiting_cycles
-from relay_tune.schedule.row_groups.row_plans import row_algorithms
 from relay_tune.schedule.same_packing import with_packing
 from relay_tune.schedule.schedule import DIRECT, Schedule, algorithm_of
 from relay_tune.schedule.space import NestSpace, nest_space
-from relay_tune.schedule.strassen.cost import outgrown_cycles
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.size import UndecidedSizeError

@@ -10,7 +10,7 @@ from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import Plan, plan_program
-from relay_tune.schedule.row_groups.row_plans import rows_algorithm, rows_of
+from relay_tune.schedule.rewrites.rows import rows_algorithm, rows_of
 from relay_tune.schedule.schedule import Schedule, misfit
 from relay_tune.tensor.evaluate import evaluate
 from tests.schedule.comparing import difference

@@ -18,7 +18,7 @@ from relay_tune.tensor.loops_text import kernel_text
 from relay_tune.tensor.scalar_value import scalar_value
 from relay_tune.tensor.touched import statements
 from tests.schedule.convolutions import SERVER, convolution_program
-from tests.schedule.winograd.test_volumes import volume
+from tests.schedule.rewrites.winograd.test_volumes import volume
 
 TILES = "winograd4_tiles14"
 ROW = 58 * 64

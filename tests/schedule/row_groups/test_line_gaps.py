@@ -8,9 +8,9 @@ from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.walk import loads
+from tests.schedule.rewrites.winograd.test_stages import convolution_program, relative_error
 from tests.schedule.row_groups.test_groups import attention
 from tests.schedule.running import runnable_targets
-from tests.schedule.winograd.test_stages import convolution_program, relative_error
 
 
 def group_of(shape, algorithm):

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from relay_tune.schedule.strassen.combinations import LEFT, RESULTS, RIGHT, factors, results
+from relay_tune.schedule.rewrites.strassen.combinations import (
+    LEFT,
+    RESULTS,
+    RIGHT,
+    factors,
+    results,
+)
 from relay_tune.tensor.expression import literal
 from relay_tune.tensor.scalar_value import scalar_value
 

@@ -3,7 +3,7 @@
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.algorithms import STRASSEN
 from relay_tune.schedule.plan import plan_program
-from relay_tune.schedule.strassen.cost import KEPT, TRANSFERS, outgrown_cycles
+from relay_tune.schedule.rewrites.strassen.cost import KEPT, TRANSFERS, outgrown_cycles
 from relay_tune.tensor.tensor import input_tensor
 from tests.schedule.machines import SERVER
 from tests.schedule.products import dense

@@ -8,9 +8,9 @@ import pytest
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.algorithms import DIRECT, MATRIX_PRODUCTS, WINOGRAD, algorithms
 from relay_tune.schedule.plan import plan_program
-from relay_tune.schedule.winograd.match import match_convolution
-from relay_tune.schedule.winograd.stages import winograd_program
-from relay_tune.schedule.winograd.transforms import plane_filtering, transformed_taps
+from relay_tune.schedule.rewrites.winograd.match import match_convolution
+from relay_tune.schedule.rewrites.winograd.stages import winograd_program
+from relay_tune.schedule.rewrites.winograd.transforms import plane_filtering, transformed_taps
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, binary, reduce, select

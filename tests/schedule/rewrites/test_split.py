@@ -8,8 +8,8 @@ import pytest
 from relay_tune.schedule.algorithms import SPLITS, algorithms
 from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import Plan, plan_program
+from relay_tune.schedule.rewrites.split import split_program
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.schedule.split_reduction import split_program
 from relay_tune.tensor.evaluate import evaluate
 from tests.schedule.convolutions import convolution_program, feeds_of
 from tests.schedule.products import dense

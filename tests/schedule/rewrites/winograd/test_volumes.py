@@ -6,8 +6,8 @@ import pytest
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.algorithms import DIRECT, WINOGRAD, algorithms
 from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.winograd.stages import winograd_program
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
-from relay_tune.schedule.winograd.stages import winograd_program
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, binary, reduce
 from relay_tune.tensor.tensor import compute, input_tensor

@@ -7,9 +7,9 @@ import pytest
 
 from relay_tune.schedule.algorithms import algorithms
 from relay_tune.schedule.plan import plan_program
-from relay_tune.schedule.winograd.blocks import tile_counts
-from relay_tune.schedule.winograd.match import match_convolution
-from relay_tune.schedule.winograd.transforms import plane_filtering, transformed_taps
+from relay_tune.schedule.rewrites.winograd.blocks import tile_counts
+from relay_tune.schedule.rewrites.winograd.match import match_convolution
+from relay_tune.schedule.rewrites.winograd.transforms import plane_filtering, transformed_taps
 from tests.schedule.convolutions import (
     EPILOGUES,
     SERVER,

@@ -10,7 +10,7 @@ from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.algorithms import STRASSEN, algorithms
 from relay_tune.schedule.plan import plan_program
-from relay_tune.schedule.strassen.match import HalvedProduct, match_halves
+from relay_tune.schedule.rewrites.strassen.match import HalvedProduct, match_halves
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Axis, Scalar, reduce
 from relay_tune.tensor.tensor import compute, input_tensor

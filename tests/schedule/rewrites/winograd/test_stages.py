@@ -13,9 +13,13 @@ from relay_tune.schedule.algorithms import (
 )
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import plan_program, read_schedule
+from relay_tune.schedule.rewrites.winograd.stages import winograd_program
+from relay_tune.schedule.rewrites.winograd.transforms import (
+    FILTERINGS,
+    plane_filtering,
+    transformed_taps,
+)
 from relay_tune.schedule.schedule import DIRECT
-from relay_tune.schedule.winograd.stages import winograd_program
-from relay_tune.schedule.winograd.transforms import FILTERINGS, plane_filtering, transformed_taps
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, literal, reduce
 from relay_tune.tensor.scalar_value import scalar_value

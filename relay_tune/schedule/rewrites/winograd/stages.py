@@ -26,15 +26,15 @@ from math import prod
 
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.machine import LINE_ELEMENTS
-from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
-from relay_tune.schedule.winograd.blocks import TileBlocks, tile_bands
-from relay_tune.schedule.winograd.match import Convolution, match_convolution
-from relay_tune.schedule.winograd.tile_elements import tile_of, two_passes, window_of
-from relay_tune.schedule.winograd.transforms import (
+from relay_tune.schedule.rewrites.winograd.blocks import TileBlocks, tile_bands
+from relay_tune.schedule.rewrites.winograd.match import Convolution, match_convolution
+from relay_tune.schedule.rewrites.winograd.tile_elements import tile_of, two_passes, window_of
+from relay_tune.schedule.rewrites.winograd.transforms import (
     PlaneFiltering,
     plane_filtering,
     transformed_taps,
 )
+from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.schedule.written_windows import written_out
 from relay_tune.tensor.expression import (
     INDEX,

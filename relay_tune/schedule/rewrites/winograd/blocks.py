@@ -17,9 +17,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from relay_tune.schedule.rewrites.winograd.match import Convolution
+from relay_tune.schedule.rewrites.winograd.transforms import Filtering, PlaneFiltering
 from relay_tune.schedule.row_groups.row_blocks import MAXIMUM_LOCAL_BYTES
-from relay_tune.schedule.winograd.match import Convolution
-from relay_tune.schedule.winograd.transforms import Filtering, PlaneFiltering
 from relay_tune.tensor.expression import Scalar
 
 LEAST_TILES, MOST_TILES = 12, 40

@@ -19,8 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
-from relay_tune.schedule.strassen.combinations import (
+from relay_tune.schedule.rewrites.strassen.combinations import (
     LEFT,
     PRODUCTS,
     RIGHT,
@@ -28,7 +27,8 @@ from relay_tune.schedule.strassen.combinations import (
     factors,
     results,
 )
-from relay_tune.schedule.strassen.match import HalvedProduct, match_halves
+from relay_tune.schedule.rewrites.strassen.match import HalvedProduct, match_halves
+from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.element_at import element_at
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, reduce

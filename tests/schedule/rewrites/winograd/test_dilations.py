@@ -7,10 +7,10 @@ import pytest
 
 from relay_tune.schedule.algorithms import WINOGRAD, algorithms
 from relay_tune.schedule.plan import plan_program
-from relay_tune.schedule.winograd.blocks import TileBlocks, tile_bands, tile_counts
-from relay_tune.schedule.winograd.match import match_convolution
-from relay_tune.schedule.winograd.stages import winograd_program
-from relay_tune.schedule.winograd.transforms import plane_filtering
+from relay_tune.schedule.rewrites.winograd.blocks import TileBlocks, tile_bands, tile_counts
+from relay_tune.schedule.rewrites.winograd.match import match_convolution
+from relay_tune.schedule.rewrites.winograd.stages import winograd_program
+from relay_tune.schedule.rewrites.winograd.transforms import plane_filtering
 from relay_tune.tensor.evaluate import evaluate
 from tests.schedule.convolutions import (
     EPILOGUES,

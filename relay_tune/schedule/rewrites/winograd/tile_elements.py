@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from relay_tune.schedule.winograd.match import Convolution
-from relay_tune.schedule.winograd.transforms import Filtering, PlaneFiltering, Rows
+from relay_tune.schedule.rewrites.winograd.match import Convolution
+from relay_tune.schedule.rewrites.winograd.transforms import Filtering, PlaneFiltering, Rows
 from relay_tune.tensor.element_at import element_at
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, Tensor, binary, literal, select
 

@@ -10,11 +10,11 @@ from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.algorithms import algorithms
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import plan_program, read_schedule
+from relay_tune.schedule.rewrites.winograd.blocks import tile_bands, tile_counts
+from relay_tune.schedule.rewrites.winograd.match import match_convolution
+from relay_tune.schedule.rewrites.winograd.transforms import plane_filtering
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.schedule.winograd.blocks import tile_bands, tile_counts
-from relay_tune.schedule.winograd.match import match_convolution
-from relay_tune.schedule.winograd.transforms import plane_filtering
 from relay_tune.tensor.evaluate import evaluate
 from tests.schedule.convolutions import (
     EPILOGUES,

@@ -1,0 +1,1 @@
+"""Other ways to compute a program: an algorithm each."""
