@@ -34,11 +34,16 @@ def connect(path: Path, *, create: bool, threads: bool = False) -> sqlite3.Conne
 def connect_readonly(path: Path) -> sqlite3.Connection:
     """A connection that only reads, also from a folder where nothing can be written.
 
+    The last connection to close removes the two files of the write-ahead log, but not one that is
+    opened for reading: unless a writer's work is beside the log, this one could write, and refuses.
+
     Raises `LogError` if such a folder holds unfinished work of a writer beside the log: reading
     the log without it would silently leave out records.
     """
-    connection = _connect(f"{path.absolute().as_uri()}?mode=ro")
+    mode = "ro" if _has_unfinished_work(path) else "rw"
+    connection = _connect(f"{path.absolute().as_uri()}?mode={mode}")
     try:
+        connection.execute("PRAGMA query_only=ON")
         retrying(lambda: connection.execute("SELECT count(*) FROM sqlite_master").fetchone())
     except sqlite3.OperationalError as error:
         connection.close()
@@ -111,9 +116,22 @@ def _connect(uri: str, *, threads: bool = False) -> sqlite3.Connection:
     return connection
 
 
+def _has_unfinished_work(path: Path) -> bool:
+    """Whether a writer, alive or killed, has left transactions beside the log."""
+    return any(_has_content(_beside(path, suffix)) for suffix in ("-wal", "-journal"))
+
+
+def _has_content(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(f"{path.name}{suffix}")
+
+
 def _connect_immutable(path: Path, error: sqlite3.Error) -> sqlite3.Connection:
-    journal = path.with_name(f"{path.name}-wal")
-    if journal.exists() and journal.stat().st_size > 0:
+    journal = _beside(path, "-wal")
+    if _has_content(journal):
         raise LogError(
             "the log has unfinished work beside it that cannot be read here",
             str(journal),

@@ -157,6 +157,27 @@ def test_readonly_reads_and_refuses_to_write(path, record):
                 write(record(1))
 
 
+def test_readonly_leaves_one_unchanged_file(path, record):
+    with logs.open_log(path) as log:
+        log.append(record())
+    before = path.read_bytes()
+    with logs.open_log(path, readonly=True) as one, logs.open_log(path, readonly=True) as other:
+        assert list(one.history()) == list(other.history()) == [record()]
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+    assert path.read_bytes() == before
+
+
+def test_readonly_leaves_the_work_of_a_killed_writer(path, record):
+    with logs.open_log(path) as log:
+        log.append(record())
+        files = {file: file.read_bytes() for file in path.parent.iterdir()}
+    for file, content in files.items():
+        file.write_bytes(content)
+    with logs.open_log(path, create=False, readonly=True) as reader:
+        assert list(reader.history()) == [record()]
+    assert path.read_bytes() == files[path]
+
+
 def test_readonly_sees_what_a_writer_adds(path, record):
     with logs.open_log(path) as writer, logs.open_log(path, readonly=True) as reader:
         writer.append(record())
