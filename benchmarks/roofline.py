@@ -19,6 +19,7 @@ from relay_tune.building.build import build
 from relay_tune.building.primitives import ChooseSchedule
 from relay_tune.codegen.target import Target, native_target
 from relay_tune.codegen.version import CODE_VERSION
+from relay_tune.machine.machine import Machine
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.measure_limits import machine_limits
@@ -26,7 +27,6 @@ from relay_tune.runtime.model import Model
 from relay_tune.runtime.profile import ProfileRow
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import thread_count
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.logged_limits import logged_limits

@@ -7,7 +7,7 @@ from math import prod
 
 from relay_tune.codegen.kernel_work import MATRICES, KernelWork
 from relay_tune.ir.dtypes import DTYPES
-from relay_tune.schedule.matrix_tiles.nest_product import nest_product
+from relay_tune.schedule.intrinsics.match import nest_product
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import DIRECT

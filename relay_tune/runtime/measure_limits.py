@@ -36,12 +36,12 @@ from relay_tune.codegen.matrix_loop import (
     matrix_text,
 )
 from relay_tune.codegen.target import Target, native_target
+from relay_tune.machine.machine import PRIVATE_CACHES
 from relay_tune.runtime.aligned_memory import aligned_bytes
 from relay_tune.runtime.cache_sizes import LARGEST_SHARE, cache_sizes
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.runtime.repeated_times import repeated_times
 from relay_tune.runtime.threads import thread_pool
-from relay_tune.schedule.machine import PRIVATE_CACHES
 
 ARITHMETIC_STEPS = 100_000
 MATRIX_STEPS = 5_000

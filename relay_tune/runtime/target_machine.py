@@ -8,9 +8,9 @@ from math import log
 from relay_tune.codegen.kernel_work import MATRICES
 from relay_tune.codegen.matrix_loop import MULTIPLICATION_OPERATIONS
 from relay_tune.codegen.target import Target, native_target
+from relay_tune.machine.machine import PRIVATE_CACHES, Machine
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.measure_limits import machine_limits
-from relay_tune.schedule.machine import PRIVATE_CACHES, Machine
 
 FILLED_SHARES = (2 / 3, 3 / 4)
 """How much of the first and second cache a kernel's data can fill beside what passes by."""

@@ -7,7 +7,7 @@ inline, nest, analysis     the loop nests of a program, and what can be said of 
 choice, schedule           what is chosen for a nest, and for a program, with its JSON form
 space, alternatives        the choices that a nest leaves open, and their values
 default_choice, estimates  the choice of a nest that was never tuned, and what choices cost
-machine                    what estimates know of the machine
+intrinsics                 nests that an instruction on tiles computes
 features                   a scheduled program as numbers, for the cost model
 tile, register_tile        from a choice to loops; outer_loops, write_order, lane_reduction,
                            loop_shapes

@@ -10,10 +10,10 @@ from types import MappingProxyType
 import numpy as np
 
 from relay_tune.errors import InputError
+from relay_tune.machine.machine import Machine
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.accuracy import Accuracy, Exactness, Mixing, is_allowed
 from relay_tune.schedule.constant_stages import fold_constant_stages
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.matrix_tiles.stages import matrix_program, ways_to_gather
 from relay_tune.schedule.rewrites.rows import grouped_steps, rows_of
 from relay_tune.schedule.rewrites.split import can_split, split_program

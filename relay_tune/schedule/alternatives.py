@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from itertools import permutations
 from math import prod
 
+from relay_tune.machine.machine import Machine
 from relay_tune.schedule.analysis import NestAnalysis
 from relay_tune.schedule.estimates.fetched_operands import may_be_fetched
-from relay_tune.schedule.machine import Machine
-from relay_tune.schedule.matrix_tiles.choices import matrix_alternatives
-from relay_tune.schedule.matrix_tiles.nest_product import nest_product
+from relay_tune.schedule.intrinsics.choices import matrix_alternatives
+from relay_tune.schedule.intrinsics.match import nest_product
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.vector_axes import vector_choices
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from relay_tune.remembered import remembered
-from relay_tune.schedule.matrix_tiles.nest_product import nest_product
+from relay_tune.schedule.intrinsics.match import nest_product
 from relay_tune.schedule.near import NOTHING_NEAR, Near
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.nest_structure import nest_structure

@@ -8,7 +8,7 @@ from math import prod
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.exchange import exchange_cycles
 from relay_tune.schedule.estimates.register_use import accumulators, register_use
-from relay_tune.schedule.matrix_tiles.nest_product import nest_product
+from relay_tune.schedule.intrinsics.match import nest_product
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.schedule.space import MAXIMUM_BODY, NestSpace

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from relay_tune.machine.machine import Machine
 from relay_tune.schedule.analysis import NestAnalysis
 from relay_tune.schedule.estimates.estimate import overlapped
 from relay_tune.schedule.estimates.memory_traffic import stored_cycles
-from relay_tune.schedule.machine import Machine
-from relay_tune.schedule.matrix_tiles.cost import least_product_cycles
-from relay_tune.schedule.matrix_tiles.nest_product import nest_product
+from relay_tune.schedule.intrinsics.cost import least_product_cycles
+from relay_tune.schedule.intrinsics.match import nest_product
 from relay_tune.schedule.space import NestSpace
 
 

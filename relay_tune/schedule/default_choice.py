@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
+from relay_tune.machine.machine import Machine
 from relay_tune.remembered import remembered
 from relay_tune.schedule.alternatives import is_small_window
 from relay_tune.schedule.analysis import NestAnalysis
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.descent import Chosen, Descent, shuffles
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.space import NestSpace
 
 REMEMBERED_DEFAULTS = 2048

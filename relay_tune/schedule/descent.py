@@ -8,7 +8,7 @@ from itertools import product
 
 from relay_tune.schedule.alternatives import is_small_window
 from relay_tune.schedule.choice_cost import ChoiceCost
-from relay_tune.schedule.matrix_tiles.nest_product import nest_product
+from relay_tune.schedule.intrinsics.match import nest_product
 from relay_tune.schedule.space import NestSpace, integer, pair
 
 ENOUGH_ACCUMULATORS = 8

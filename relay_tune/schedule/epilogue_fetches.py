@@ -17,9 +17,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from relay_tune.machine.machine import LINE_BYTES
 from relay_tune.schedule.analysis import element_bytes
 from relay_tune.schedule.fetch_limits import MOST_LINES
-from relay_tune.schedule.machine import LINE_BYTES
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.tile_points import Binding
 from relay_tune.tensor.affine import axis_affine

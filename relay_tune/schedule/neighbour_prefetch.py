@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 
+from relay_tune.machine.machine import LINE_ELEMENTS
 from relay_tune.schedule.fetch_limits import MOST_LINES
-from relay_tune.schedule.machine import LINE_ELEMENTS
 from relay_tune.schedule.nest import Nest
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, Tensor, binary, literal

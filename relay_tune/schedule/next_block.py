@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+from relay_tune.machine.machine import LINE_BYTES
 from relay_tune.schedule.analysis import element_bytes
-from relay_tune.schedule.machine import LINE_BYTES
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.operation_count import operation_count
 from relay_tune.tensor.affine import Affine, axis_affine

@@ -24,8 +24,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
+from relay_tune.machine.machine import LINE_ELEMENTS
 from relay_tune.schedule.inline import Stage
-from relay_tune.schedule.machine import LINE_ELEMENTS
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import (
     Axis,

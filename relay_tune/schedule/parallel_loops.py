@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from relay_tune.machine.machine import Machine
 from relay_tune.remembered import remembered
 from relay_tune.schedule.analysis import NestAnalysis
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.outer_loops import outer_loops
 
 SERIAL_CYCLES = 6000.0

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from relay_tune.errors import InputError
+from relay_tune.machine.machine import Machine
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.accuracy import Accuracy, is_allowed, least_accuracy
 from relay_tune.schedule.algorithms import (
@@ -23,8 +24,7 @@ from relay_tune.schedule.constant_stages import fold_constant_stages
 from relay_tune.schedule.cycle_bound import least_cycles
 from relay_tune.schedule.default_choice import default_choices
 from relay_tune.schedule.inline import inline_stages
-from relay_tune.schedule.machine import Machine
-from relay_tune.schedule.matrix_tiles.nest_product import with_long_rows
+from relay_tune.schedule.intrinsics.match import with_long_rows
 from relay_tune.schedule.matrix_tiles.stages import multiplications
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.nominal_nest import nominal_nest

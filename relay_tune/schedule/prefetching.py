@@ -19,9 +19,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from relay_tune.machine.machine import LINE_ELEMENTS
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.fetch_limits import MOST_PANEL_LINES
-from relay_tune.schedule.machine import LINE_ELEMENTS
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
 from relay_tune.schedule.packed_loads import PackedLoad

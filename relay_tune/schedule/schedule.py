@@ -12,8 +12,8 @@ from dataclasses import dataclass, fields
 
 from relay_tune.errors import InputError
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.matrix_tiles.choices import matrix_misfit
-from relay_tune.schedule.matrix_tiles.nest_product import nest_product
+from relay_tune.schedule.intrinsics.choices import matrix_misfit
+from relay_tune.schedule.intrinsics.match import nest_product
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import outer_loops
 

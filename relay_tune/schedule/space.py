@@ -11,15 +11,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 
+from relay_tune.machine.machine import Machine
 from relay_tune.schedule.alternatives import alternatives
 from relay_tune.schedule.analysis import NestAnalysis, analyse
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.estimate import Estimate, compute_cycles, estimate
 from relay_tune.schedule.estimates.fetched_operands import fetched_ahead
 from relay_tune.schedule.estimates.register_use import accumulators, register_use
-from relay_tune.schedule.machine import Machine
-from relay_tune.schedule.matrix_tiles.choices import matrix_misfit
-from relay_tune.schedule.matrix_tiles.nest_product import nest_product
+from relay_tune.schedule.intrinsics.choices import matrix_misfit
+from relay_tune.schedule.intrinsics.match import nest_product
 from relay_tune.schedule.near import NOTHING_NEAR, Near
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.parallel_loops import with_parallel

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.intrinsics.match import nest_product
+from relay_tune.schedule.intrinsics.tile import MatrixTile
 from relay_tune.schedule.loop_shapes import loop_over, parallel_loop
-from relay_tune.schedule.matrix_tiles.nest_product import nest_product
-from relay_tune.schedule.matrix_tiles.tile import MatrixTile
 from relay_tune.schedule.neighbour_prefetch import TouchedRows
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.next_block import ReadAhead

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from relay_tune.machine.machine import Machine
 from relay_tune.schedule.analysis import NestAnalysis, element_bytes
-from relay_tune.schedule.machine import Machine
 from relay_tune.tensor.expression import Axis
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from relay_tune.schedule.machine import Machine
+from relay_tune.machine.machine import Machine
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from relay_tune.machine.machine import Machine
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.default_choice import default_choices, with_joined
 from relay_tune.schedule.estimates.estimate import Estimate
 from relay_tune.schedule.features.program_features import features
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.schedule.space import NestSpace

@@ -8,7 +8,7 @@ change of the algorithm alone leads to the default schedule under the new one.
 from __future__ import annotations
 
 from relay_tune.building.work import work_of
-from relay_tune.schedule.machine import Machine
+from relay_tune.machine.machine import Machine
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.plan_space import Genes, PlanSpace

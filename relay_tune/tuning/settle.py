@@ -9,8 +9,8 @@ from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.target import Target
 from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
+from relay_tune.machine.machine import Machine
 from relay_tune.runtime.threads import available_processors
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.time_limit import TimeIsOver
 from relay_tune.tuning.budget import Budget

@@ -20,12 +20,12 @@ from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.ending_signals import ending_signals
 from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
+from relay_tune.machine.machine import Machine
 from relay_tune.remembered import results_for_one_build
 from relay_tune.runtime.measure_limits import machine_limits
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import thread_count
 from relay_tune.schedule.accuracy import Accuracy, parse_accuracy
-from relay_tune.schedule.machine import Machine
 from relay_tune.time_limit import TimeIsOver
 from relay_tune.tuning.budget import Budget, make_budget
 from relay_tune.tuning.default_schedules import remember

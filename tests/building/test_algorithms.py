@@ -7,10 +7,10 @@ from relay_tune.building.build import build
 from relay_tune.ir.expr import Call, Expr, Function, Var, constant
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
+from relay_tune.machine.machine import Machine
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.schedule.algorithms import algorithms
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
 

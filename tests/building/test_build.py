@@ -11,10 +11,10 @@ from relay_tune.ir.expr import Call, Expr, Function, Tuple, Var, constant
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import FusionKind, Operator
 from relay_tune.ir.types import TensorType
+from relay_tune.machine.machine import Machine
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.model import Model
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.tensor import compute

@@ -6,9 +6,9 @@ import pytest
 
 from relay_tune.codegen.kernel_work import MATRICES
 from relay_tune.codegen.target import native_target, parse_target
+from relay_tune.machine.machine import Machine
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.runtime.target_machine import TILE_CYCLES, machine_of, measured_machine
-from relay_tune.schedule.machine import Machine
 
 HASWELL = parse_target("x86_64-linux-gnu:haswell")
 

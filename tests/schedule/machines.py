@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from relay_tune.schedule.machine import Machine
+from relay_tune.machine.machine import Machine
 
 SERVER = Machine(vector_bytes=64, registers=32)
 """A core with AVX-512 and the general figures for caches."""

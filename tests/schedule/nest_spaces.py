@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from relay_tune.machine.machine import Machine
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.analysis import Access
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.space import NestSpace, nest_space

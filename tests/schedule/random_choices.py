@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.matrix_tiles.nest_product import NestProduct, nest_product
+from relay_tune.schedule.intrinsics.match import NestProduct, nest_product
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.schedule.schedule import misfit

@@ -6,9 +6,9 @@ import pytest
 
 from relay_tune.codegen.compiler import compile_text, module_text
 from relay_tune.codegen.target import parse_target
+from relay_tune.machine.machine import Machine
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import apply_schedule
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.rewrites.rows import rows_algorithm, rows_of
 from relay_tune.schedule.schedule import Schedule, misfit

@@ -3,8 +3,8 @@
 import pytest
 
 from relay_tune.ir.dim import Symbol
+from relay_tune.machine.machine import Machine
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.open_strides import MOST_ADDRESSES
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.expression import Axis, reduce

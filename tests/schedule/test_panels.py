@@ -7,8 +7,8 @@ import pytest
 
 from relay_tune.codegen.target import native_target
 from relay_tune.ir.dim import Symbol
+from relay_tune.machine.machine import Machine
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.evaluate import evaluate

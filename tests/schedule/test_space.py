@@ -5,10 +5,10 @@ from math import prod
 import numpy as np
 import pytest
 
+from relay_tune.machine.machine import Machine
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.default_choice import default_choice
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.schedule import misfit

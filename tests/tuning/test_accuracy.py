@@ -12,8 +12,8 @@ from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.errors import InputError
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.module import Module
+from relay_tune.machine.machine import Machine
 from relay_tune.schedule.accuracy import Accuracy
-from relay_tune.schedule.machine import Machine
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.tasks import Task, extract_tasks

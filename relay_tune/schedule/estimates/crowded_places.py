@@ -16,12 +16,12 @@ from collections.abc import Mapping
 from itertools import product
 from math import prod
 
+from relay_tune.machine.machine import LINE_BYTES, Machine
 from relay_tune.remembered import remembered
 from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.estimates.line_conflicts import PAGE_BYTES
 from relay_tune.schedule.estimates.load_count import distinct_places
-from relay_tune.schedule.machine import LINE_BYTES, Machine
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
+from relay_tune.machine.machine import Machine
 from relay_tune.schedule.analysis import NestAnalysis
 from relay_tune.schedule.estimates.load_count import distinct_places
-from relay_tune.schedule.machine import Machine
 from relay_tune.tensor.expression import Axis
 
 FOLLOWED_STREAMS = 32

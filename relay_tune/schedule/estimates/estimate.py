@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import inf, prod
 
+from relay_tune.machine.machine import Machine
 from relay_tune.remembered import remembered
 from relay_tune.schedule.analysis import NestAnalysis
 from relay_tune.schedule.choice import TileChoice, innermost, unrolled_extents
@@ -25,9 +26,8 @@ from relay_tune.schedule.estimates.load_count import (
 )
 from relay_tune.schedule.estimates.memory_traffic import memory_cycles
 from relay_tune.schedule.estimates.register_use import operands_in_use, register_use, with_shuffles
-from relay_tune.schedule.machine import Machine
-from relay_tune.schedule.matrix_tiles.cost import matrix_tile_cycles
-from relay_tune.schedule.matrix_tiles.nest_product import nest_product
+from relay_tune.schedule.intrinsics.cost import matrix_tile_cycles
+from relay_tune.schedule.intrinsics.match import nest_product
 from relay_tune.schedule.nest import Nest
 from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.lane_rows import store_cycles

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from math import prod
 
+from relay_tune.machine.machine import PRIVATE_CACHES, Machine
 from relay_tune.schedule.analysis import NestAnalysis
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.machine import PRIVATE_CACHES, Machine
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.tensor.expression import Axis
 

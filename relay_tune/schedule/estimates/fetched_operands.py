@@ -8,8 +8,8 @@ from math import prod
 from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.load_count import distinct_places, tiled_axes
-from relay_tune.schedule.matrix_tiles.fetching import sharing_tiles
-from relay_tune.schedule.matrix_tiles.nest_product import NestProduct, nest_product
+from relay_tune.schedule.intrinsics.fetching import sharing_tiles
+from relay_tune.schedule.intrinsics.match import NestProduct, nest_product
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.schedule.prefetching import MOST_ELEMENTS, has_whole_groups, pieces_of
 from relay_tune.tensor.expression import Axis

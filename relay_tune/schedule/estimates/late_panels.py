@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from math import prod
 
+from relay_tune.machine.machine import LINE_BYTES, Machine
 from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.load_count import tile_variants, tiled_axes, vector_count
-from relay_tune.schedule.machine import LINE_BYTES, Machine
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
 from relay_tune.tensor.affine import Affine

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from math import gcd, prod
 
+from relay_tune.machine.machine import LINE_BYTES
 from relay_tune.schedule.analysis import NestAnalysis
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.estimates.load_count import (
@@ -23,7 +24,6 @@ from relay_tune.schedule.estimates.load_count import (
     vector_count,
 )
 from relay_tune.schedule.estimates.shuffled_operands import whole_vectors
-from relay_tune.schedule.machine import LINE_BYTES
 
 PAGE_BYTES = 4096
 """What the ways of a first cache are as large as, so that addresses need no translation."""

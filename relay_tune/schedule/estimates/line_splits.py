@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import gcd
 
-from relay_tune.schedule.machine import LINE_BYTES
+from relay_tune.machine.machine import LINE_BYTES
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
 

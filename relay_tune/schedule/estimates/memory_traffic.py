@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import prod
 from operator import mul
 
+from relay_tune.machine.machine import Machine
 from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.estimates.crowded_places import crowded_bytes
@@ -27,8 +28,7 @@ from relay_tune.schedule.estimates.waiting_weights import (
     is_far,
     waiting_cycles,
 )
-from relay_tune.schedule.machine import Machine
-from relay_tune.schedule.matrix_tiles.nest_product import nest_product
+from relay_tune.schedule.intrinsics.match import nest_product
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.tensor.expression import Axis

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from math import log2
 
-from relay_tune.schedule.machine import Machine
+from relay_tune.machine.machine import Machine
 
 OUTGROWN_SHARE = 0.5
 """Of the first cache; runs that touch more are slower."""

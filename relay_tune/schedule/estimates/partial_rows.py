@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
+from relay_tune.machine.machine import LINE_BYTES, Machine
 from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.fetched_operands import may_lie_in_pieces
 from relay_tune.schedule.estimates.load_count import tiled_axes, vector_axis
-from relay_tune.schedule.machine import LINE_BYTES, Machine
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from relay_tune.machine.machine import Machine
 from relay_tune.remembered import remembered
 from relay_tune.schedule.analysis import NestAnalysis
 from relay_tune.schedule.choice import TileChoice, innermost
@@ -15,9 +16,8 @@ from relay_tune.schedule.estimates.load_count import (
     tiled_axes,
     vector_count,
 )
-from relay_tune.schedule.machine import Machine
-from relay_tune.schedule.matrix_tiles.choices import tile_registers
-from relay_tune.schedule.matrix_tiles.nest_product import nest_product, operand_loads, registers
+from relay_tune.schedule.intrinsics.choices import tile_registers
+from relay_tune.schedule.intrinsics.match import nest_product, operand_loads, registers
 
 REMEMBERED = 1 << 12
 

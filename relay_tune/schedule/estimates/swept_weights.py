@@ -11,7 +11,7 @@ of second cache each, microseconds of the network: tiles of 128 columns (1.6 MB)
 
 from __future__ import annotations
 
-from relay_tune.schedule.machine import Machine
+from relay_tune.machine.machine import Machine
 from relay_tune.tensor.streamed import is_streamed
 
 LARGE = 4

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from math import prod
 
+from relay_tune.machine.machine import Machine
 from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.late_panels import late_cycles
-from relay_tune.schedule.machine import Machine
-from relay_tune.schedule.matrix_tiles.nest_product import nest_product
+from relay_tune.schedule.intrinsics.match import nest_product
 from relay_tune.tensor.streamed import is_streamed
 
 EXPOSED_SHARE = 0.5

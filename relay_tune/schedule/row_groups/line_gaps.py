@@ -17,8 +17,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import gcd, prod
 
+from relay_tune.machine.machine import LINE_BYTES
 from relay_tune.schedule.analysis import element_bytes
-from relay_tune.schedule.machine import LINE_BYTES
 from relay_tune.schedule.nest import Nest, with_roots
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import INDEX, Axis, Load, Scalar, literal

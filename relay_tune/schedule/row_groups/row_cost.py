@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+from relay_tune.machine.machine import Machine
 from relay_tune.schedule.analysis import element_bytes
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.near import Near
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.next_block import tensors_ahead

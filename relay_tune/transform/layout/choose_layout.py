@@ -21,8 +21,8 @@ from relay_tune.ir.expr import Call, Expr, Tuple
 from relay_tune.ir.module import Module
 from relay_tune.ir.provenance import made_for
 from relay_tune.ir.traversal import children, post_order, rebuild
+from relay_tune.machine.machine import Machine
 from relay_tune.schedule.accuracy import Accuracy
-from relay_tune.schedule.machine import Machine
 from relay_tune.transform.layout import (
     convolution_rule,
     movement_rules,

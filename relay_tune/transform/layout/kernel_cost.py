@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from relay_tune.ir.expr import Expr, Function, Var
+from relay_tune.machine.machine import Machine
 from relay_tune.op.lower import lower_function
 from relay_tune.schedule.accuracy import Accuracy, is_allowed
 from relay_tune.schedule.algorithms import algorithm_named, algorithms, can_run
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import cheapest_schedule, plan_program
 
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from relay_tune.ir.expr import Constant, Expr, Tuple
 from relay_tune.ir.provenance import made_as
+from relay_tune.machine.machine import Machine
 from relay_tune.op.logical_shape import result_shape
 from relay_tune.schedule.accuracy import Accuracy
-from relay_tune.schedule.machine import Machine
 from relay_tune.transform.matching import rank, shape_code, static_shape
 from relay_tune.transform.typed import call, constant_of, reshape, tuple_of
 

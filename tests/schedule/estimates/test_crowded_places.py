@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
+from relay_tune.machine.machine import Machine
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.crowded_places import crowded_bytes
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.space import NestSpace
 from tests.schedule.grouped_convolutions import Grouped

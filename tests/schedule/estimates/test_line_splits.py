@@ -2,8 +2,8 @@
 
 import pytest
 
+from relay_tune.machine.machine import LINE_BYTES
 from relay_tune.schedule.estimates.line_splits import split_share
-from relay_tune.schedule.machine import LINE_BYTES
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
 

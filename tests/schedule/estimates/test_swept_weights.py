@@ -4,9 +4,9 @@ from math import prod
 
 import numpy as np
 
+from relay_tune.machine.machine import Machine
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.estimates.swept_weights import LARGE, swept_cycles
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.expression import Axis, reduce
 from relay_tune.tensor.streamed import MOST_USES

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from relay_tune.machine.machine import Machine
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.default_choice import default_choice
 from relay_tune.schedule.features.names import FEATURE_NAMES
 from relay_tune.schedule.features.program_features import features
-from relay_tune.schedule.machine import Machine
-from relay_tune.schedule.matrix_tiles.nest_product import nest_product
+from relay_tune.schedule.intrinsics.match import nest_product
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.tensor.expression import Axis, Tensor, reduce, unary
 from relay_tune.tensor.matrix_registers import REGISTERS

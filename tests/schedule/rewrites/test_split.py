@@ -5,8 +5,8 @@ import random
 import numpy as np
 import pytest
 
+from relay_tune.machine.machine import Machine
 from relay_tune.schedule.algorithms import SPLITS, algorithms
-from relay_tune.schedule.machine import Machine
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.rewrites.split import split_program
 from relay_tune.schedule.schedule import Schedule

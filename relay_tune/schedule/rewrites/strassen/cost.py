@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
+from relay_tune.machine.machine import Machine
 from relay_tune.schedule.analysis import element_bytes
-from relay_tune.schedule.machine import Machine
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.size import nominal
 

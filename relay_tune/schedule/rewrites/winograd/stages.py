@@ -24,8 +24,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
+from relay_tune.machine.machine import LINE_ELEMENTS
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.machine import LINE_ELEMENTS
 from relay_tune.schedule.rewrites.winograd.blocks import TileBlocks, tile_bands
 from relay_tune.schedule.rewrites.winograd.match import Convolution, match_convolution
 from relay_tune.schedule.rewrites.winograd.tile_elements import tile_of, two_passes, window_of

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.matrix_tiles.nest_product import NestProduct, fits
+from relay_tune.schedule.intrinsics.match import NestProduct, fits
 from relay_tune.schedule.nest import Nest
 from relay_tune.tensor.matrix_registers import COLUMNS
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.matrix_tiles.nest_product import (
+from relay_tune.schedule.intrinsics.match import (
     FEW_ROWS,
     NestProduct,
     balanced_rows,

@@ -7,8 +7,8 @@ from math import inf
 import pytest
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.matrix_tiles.cost import least_product_cycles, matrix_tile_cycles
-from relay_tune.schedule.matrix_tiles.nest_product import NestProduct, nest_product
+from relay_tune.schedule.intrinsics.cost import least_product_cycles, matrix_tile_cycles
+from relay_tune.schedule.intrinsics.match import NestProduct, nest_product
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.plan import plan_program
 from tests.schedule.convolutions import convolution_program

@@ -14,7 +14,7 @@ from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.algorithms import MATRIX_PRODUCTS, algorithms
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.matrix_tiles.nest_product import nest_product
+from relay_tune.schedule.intrinsics.match import nest_product
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.schedule import Schedule, misfit
 from relay_tune.tensor.dependencies import tensors_in_order

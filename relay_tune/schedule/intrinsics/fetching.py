@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from relay_tune.machine.machine import LINE_BYTES
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.machine import LINE_BYTES
-from relay_tune.schedule.matrix_tiles.nest_product import NestProduct, offset_of
+from relay_tune.schedule.intrinsics.match import NestProduct, offset_of
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, literal

@@ -11,12 +11,12 @@ import pytest
 
 from relay_tune.errors import InputError
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.matrix_tiles.choices import (
+from relay_tune.schedule.intrinsics.choices import (
     matrix_alternatives,
     matrix_misfit,
     tile_registers,
 )
-from relay_tune.schedule.matrix_tiles.nest_product import NestProduct, fits, nest_product
+from relay_tune.schedule.intrinsics.match import NestProduct, fits, nest_product
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.plan import Plan, plan_program, read_schedule
 from tests.schedule.convolutions import convolution_program

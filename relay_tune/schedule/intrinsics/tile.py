@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.intrinsics.fetching import fetches, sharing_tiles
+from relay_tune.schedule.intrinsics.match import NestProduct, holds_right, registers
 from relay_tune.schedule.loop_shapes import loop_over
-from relay_tune.schedule.matrix_tiles.fetching import fetches, sharing_tiles
-from relay_tune.schedule.matrix_tiles.nest_product import NestProduct, holds_right, registers
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.packed_loads import PackedLoad
 from relay_tune.schedule.tile_points import Binding

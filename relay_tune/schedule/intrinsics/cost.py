@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import inf, prod
 
-from relay_tune.schedule.machine import LINE_ELEMENTS
-from relay_tune.schedule.matrix_tiles.nest_product import NestProduct
+from relay_tune.machine.machine import LINE_ELEMENTS
+from relay_tune.schedule.intrinsics.match import NestProduct
 from relay_tune.schedule.nest import Nest
 from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.matrix_registers import COLUMNS, ROWS, STEPS
