@@ -16,7 +16,7 @@ from relay_tune.errors import InputError
 from relay_tune.ir.expr import Expr, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import rewrite
-from relay_tune.transform.typed import constant_of
+from relay_tune.op_rules.typed import constant_of
 from relay_tune.typing.type_text import type_text
 
 

@@ -25,12 +25,12 @@ from relay_tune.ir.traversal import post_order, rewrite_with_original
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op.index_check import extents, require_indices
 from relay_tune.op.index_uses import IndexUse, Path, index_subject, index_uses, sizes_in
+from relay_tune.op_rules.matching import attribute, operator_name, static_shape, tensor_type
+from relay_tune.op_rules.typed import call, constant_of, recall, tuple_of
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.transform.branches.activation import has_branches
 from relay_tune.transform.integer_ranges import Range, integer_ranges
-from relay_tune.transform.matching import attribute, operator_name, static_shape, tensor_type
 from relay_tune.transform.module_pass import map_scopes, same_scope
-from relay_tune.transform.typed import call, constant_of, recall, tuple_of
 
 _ZERO = np.zeros((), np.int64)
 _MOVING = frozenset({"cast", "reshape", "expand_dims", "squeeze", "transpose", "copy"})

@@ -17,15 +17,15 @@ import numpy as np
 from relay_tune.ir.expr import Call, Constant, Expr, Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import rewrite_with_original, use_counts
-from relay_tune.transform.matching import (
+from relay_tune.op_rules.matching import (
     attribute,
     is_opaque_function,
     operator_call,
     operator_name,
     rank,
 )
+from relay_tune.op_rules.typed import constant_of, recall
 from relay_tune.transform.module_pass import map_functions, with_body
-from relay_tune.transform.typed import constant_of, recall
 from relay_tune.transform.weighted import (
     CONVOLUTIONS,
     DENSE,

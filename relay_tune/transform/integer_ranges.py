@@ -16,7 +16,7 @@ import numpy as np
 
 from relay_tune.ir.expr import Call, Constant, Expr, Let, Tuple, TupleGetItem, Var
 from relay_tune.ir.traversal import post_order
-from relay_tune.transform.matching import attribute, operator_name, static_shape, tensor_type
+from relay_tune.op_rules.matching import attribute, operator_name, static_shape, tensor_type
 from relay_tune.transform.module_pass import same_scope
 
 Range = tuple[int, int]

@@ -25,15 +25,15 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.operator import find_operator
 from relay_tune.ir.provenance import made_as, made_for
 from relay_tune.ir.traversal import children, post_order, rebuild
-from relay_tune.transform.matching import (
+from relay_tune.op_rules.matching import (
     attribute,
     operator_call,
     operator_name,
     tensor_type,
 )
+from relay_tune.op_rules.simplify.shape import slice_of
+from relay_tune.op_rules.typed import call, constant_of, recall
 from relay_tune.transform.module_pass import map_scopes, same_scope
-from relay_tune.transform.rules.shapes import slice_of
-from relay_tune.transform.typed import call, constant_of, recall
 from relay_tune.transform.weighted import CONVOLUTIONS
 from relay_tune.typing.windows import pad_pairs
 

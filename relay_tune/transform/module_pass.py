@@ -9,7 +9,7 @@ from typing import Protocol
 from relay_tune.ir.expr import Expr, Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order, rewrite
-from relay_tune.transform.matching import is_opaque_function
+from relay_tune.op_rules.matching import is_opaque_function
 
 
 class ModulePass(Protocol):

@@ -3,7 +3,7 @@
 before: reshape(transpose(transpose(%x, axes=[1, 0]), axes=[1, 0]) * 1f, newshape=[6])
 after:  reshape(%x, newshape=[6])
 
-The rewrites are in `relay_tune.transform.rules`, one small function each.
+The rewrites are in `relay_tune.op_rules.simplify`, one small function each.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from typing import ClassVar
 
 from relay_tune.ir.expr import Call, Expr, TupleGetItem
 from relay_tune.ir.module import Module
-from relay_tune.transform.matching import operator_name
+from relay_tune.op_rules.matching import operator_name
+from relay_tune.op_rules.simplify import arithmetic, shape
+from relay_tune.op_rules.simplify.nn import matmul
+from relay_tune.op_rules.simplify.rule import RuleTable
+from relay_tune.op_rules.typed import resolved_item
 from relay_tune.transform.module_pass import rewrite_calls
-from relay_tune.transform.rules import arithmetic, products, shapes
-from relay_tune.transform.rules.rule import RuleTable
-from relay_tune.transform.typed import resolved_item
 
-RULES: RuleTable = {**arithmetic.RULES, **shapes.RULES, **products.RULES}
+RULES: RuleTable = {**arithmetic.RULES, **shape.RULES, **matmul.RULES}
 
 MAXIMUM_REWRITES = 64
 """How many rules may apply to one call after each other."""

@@ -13,8 +13,8 @@ from typing import ClassVar
 from relay_tune.ir.expr import Call, Expr, TupleGetItem
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
+from relay_tune.op_rules.typed import resolved_item, with_types
 from relay_tune.transform.module_pass import rewrite_calls
-from relay_tune.transform.typed import resolved_item, with_types
 
 MAXIMUM_NESTING = 16
 """How many levels of compositions may stand on each other."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from relay_tune.ir.expr import Call, Constant, Expr
-from relay_tune.transform.matching import attribute, operator_call, rank, static_shape
-from relay_tune.transform.typed import constant_of, recall
+from relay_tune.op_rules.matching import attribute, operator_call, rank, static_shape
+from relay_tune.op_rules.typed import constant_of, recall
 
 CONVOLUTIONS = ("nn.conv1d", "nn.conv2d", "nn.conv3d")
 TRANSPOSED_CONVOLUTIONS = ("nn.conv1d_transpose", "nn.conv2d_transpose", "nn.conv3d_transpose")

@@ -6,8 +6,8 @@ from relay_tune.building.build import build
 from relay_tune.building.program_form import fused_module
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.traversal import post_order
+from relay_tune.op_rules.matching import operator_call, static_shape
 from relay_tune.transform.bind_parameters import BindParameters
-from relay_tune.transform.matching import operator_call, static_shape
 from relay_tune.typing.infer import infer_types
 from tests.building.open_programs import check, floats
 

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from relay_tune.ir.expr import Expr, Function, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
+from relay_tune.op_rules.matching import static_shape
+from relay_tune.op_rules.typed import call, constant_of, tuple_of
 from relay_tune.runtime.interpreter.interpret import interpret
-from relay_tune.transform.matching import static_shape
 from relay_tune.transform.module_pass import ModulePass
 from relay_tune.transform.pipeline import PipelineOptions, default_pipeline
-from relay_tune.transform.typed import call, constant_of, tuple_of
 from relay_tune.typing.infer import infer_types
 
 IMAGE = TensorType((1, 4, 6, 6), "float32")

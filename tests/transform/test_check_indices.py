@@ -6,8 +6,8 @@ import relay_tune as rt
 from relay_tune.errors import IndexRangeError
 from relay_tune.ir.expr import Call
 from relay_tune.ir.traversal import post_order
+from relay_tune.op_rules.matching import operator_name
 from relay_tune.transform.check_indices import CheckIndices
-from relay_tune.transform.matching import operator_name
 from relay_tune.typing.infer import infer_types
 
 INPUTS = (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from relay_tune.ir.traversal import post_order
-from relay_tune.transform.matching import attribute, constant_data, operator_name
+from relay_tune.op_rules.matching import attribute, constant_data, operator_name
 from relay_tune.transform.materialize_padding import MaterializePadding
 
 X = "%x: Tensor[(1, 6, 6, 4), float32]"

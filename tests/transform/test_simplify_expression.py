@@ -5,9 +5,9 @@ from relay_tune.ir.expr import Call, Tuple
 from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.structural import structural_equal
 from relay_tune.ir.traversal import post_order
+from relay_tune.op_rules.matching import constant_data, operator_name
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.transform.eliminate_dead_code import EliminateDeadCode
-from relay_tune.transform.matching import constant_data, operator_name
 from relay_tune.transform.simplify_expression import SimplifyExpression
 from relay_tune.typing.infer import infer_types
 

@@ -26,10 +26,10 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.operator import FusionKind, Operator
 from relay_tune.ir.traversal import children, post_order, rewrite_with_original
 from relay_tune.op.slicing import slice_positions
+from relay_tune.op_rules.matching import attribute, operator_call, static_shape
+from relay_tune.op_rules.typed import call, constant_of, recall
 from relay_tune.transform.branches.activation import branch_plan, has_branches
-from relay_tune.transform.matching import attribute, operator_call, static_shape
 from relay_tune.transform.module_pass import map_scopes, same_scope
-from relay_tune.transform.typed import call, constant_of, recall
 
 SMALLEST_PART = 1 << 14
 """Multiplications of a part; a smaller one takes no longer than to call its kernel."""

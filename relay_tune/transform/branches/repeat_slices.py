@@ -21,8 +21,8 @@ from relay_tune.ir.expr import Call, Expr
 from relay_tune.ir.expression_scopes import Scope, ScopePlan
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, post_order, rebuild
+from relay_tune.op_rules.matching import operator_name
 from relay_tune.transform.branches.activation import branch_plan, has_branches
-from relay_tune.transform.matching import operator_name
 from relay_tune.transform.module_pass import map_scopes, same_scope
 
 SLICES = ("strided_slice",)

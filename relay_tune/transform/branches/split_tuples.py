@@ -14,9 +14,9 @@ from typing import ClassVar
 from relay_tune.ir.expr import Expr, Let, Tuple, TupleGetItem, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import is_leaf, post_order, rewrite_with_original
-from relay_tune.transform.matching import is_opaque_function
+from relay_tune.op_rules.matching import is_opaque_function
+from relay_tune.op_rules.typed import resolved_item, tuple_of
 from relay_tune.transform.module_pass import map_functions, with_body
-from relay_tune.transform.typed import resolved_item, tuple_of
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from math import prod
 
 from relay_tune.ir.expr import Call, Tuple
 from relay_tune.op.slicing import slice_positions
-from relay_tune.transform.matching import attribute, operator_name, static_shape
+from relay_tune.op_rules.matching import attribute, operator_name, static_shape
 
 
 def slice_offset(call: Call) -> int | None:

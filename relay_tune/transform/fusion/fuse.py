@@ -20,6 +20,8 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, post_order, rebuild
 from relay_tune.ir.types import FuncType, Type
 from relay_tune.op.primitive_views import INDEX_CHECK, JOIN_ONLY, RESHAPE_ONLY, VIEW_OFFSET
+from relay_tune.op_rules.matching import operator_name
+from relay_tune.op_rules.simplify.shape import RESHAPES
 from relay_tune.transform.effects import module_has_effects
 from relay_tune.transform.fusion.call_graph import (
     CallNode,
@@ -30,9 +32,7 @@ from relay_tune.transform.fusion.call_graph import (
 from relay_tune.transform.fusion.contiguous import is_join, slice_offset
 from relay_tune.transform.fusion.partition import partition
 from relay_tune.transform.fusion.views import separate_views
-from relay_tune.transform.matching import operator_name
 from relay_tune.transform.module_pass import map_scopes, same_scope
-from relay_tune.transform.rules.shapes import RESHAPES
 
 
 @dataclass(frozen=True)

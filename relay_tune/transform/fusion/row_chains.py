@@ -19,9 +19,9 @@ from math import prod
 
 from relay_tune.ir.expr import Call
 from relay_tune.op.nn.pool import pool_windows
+from relay_tune.op_rules.matching import attribute, operator_name, rank, static_shape
 from relay_tune.transform.fusion.call_graph import CallNode
 from relay_tune.transform.fusion.groups import Groups
-from relay_tune.transform.matching import attribute, operator_name, rank, static_shape
 
 SOFTMAX = frozenset({"nn.softmax", "nn.fast_softmax", "nn.log_softmax"})
 NORMALIZATIONS = frozenset({*SOFTMAX, "nn.layer_norm"})

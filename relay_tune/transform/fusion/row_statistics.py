@@ -17,9 +17,9 @@ from collections.abc import Iterable
 
 from relay_tune.ir.operator import FusionKind
 from relay_tune.op.reduction_axes import ReduceAttributes, axes_of
+from relay_tune.op_rules.matching import static_shape
 from relay_tune.transform.fusion.call_graph import CallNode
 from relay_tune.transform.fusion.groups import Groups
-from relay_tune.transform.matching import static_shape
 
 Shape = tuple[int, ...]
 

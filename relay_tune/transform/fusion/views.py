@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from relay_tune.ir.expr import Constant
+from relay_tune.op_rules.matching import operator_name
+from relay_tune.op_rules.simplify.shape import RESHAPES
 from relay_tune.transform.fusion.call_graph import CallNode, argument_leaves
 from relay_tune.transform.fusion.contiguous import slice_offset
-from relay_tune.transform.matching import operator_name
-from relay_tune.transform.rules.shapes import RESHAPES
 
 
 def separate_views(kernels: Iterable[list[CallNode]], *, slices: bool) -> Iterator[list[CallNode]]:

@@ -36,8 +36,8 @@ from relay_tune.ir.expr import Expr, Function, If, Let, Match
 from relay_tune.ir.expression_scopes import opens_block, plan_scopes
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, post_order
+from relay_tune.op_rules.matching import is_opaque_function
 from relay_tune.transform.language.let_blocks import LetBlocks, is_atom
-from relay_tune.transform.matching import is_opaque_function
 from relay_tune.transform.module_pass import map_functions, with_body
 
 

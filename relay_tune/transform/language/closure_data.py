@@ -26,8 +26,8 @@ from relay_tune.ir.trampoline import Recursive, run
 from relay_tune.ir.traversal import children, free_vars, map_pattern_vars, rebuild
 from relay_tune.ir.type_data import TypeData
 from relay_tune.ir.types import UNIT, FuncType, GlobalTypeVar, Type, TypeCall
+from relay_tune.op_rules.matching import is_opaque_function
 from relay_tune.transform.language.let_blocks import is_atom
-from relay_tune.transform.matching import is_opaque_function
 from relay_tune.typing.type_terms import parts, with_parts
 
 Converting = Recursive[Expr]

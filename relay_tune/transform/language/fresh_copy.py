@@ -16,7 +16,7 @@ from relay_tune.ir.expr import (
 )
 from relay_tune.ir.traversal import bound_vars, children, map_pattern_vars, post_order, rebuild
 from relay_tune.ir.types import Type, TypeVar
-from relay_tune.transform.matching import is_opaque_function
+from relay_tune.op_rules.matching import is_opaque_function
 from relay_tune.typing.type_terms import substitute_vars
 
 NOTHING: Mapping[Var, Expr] = {}

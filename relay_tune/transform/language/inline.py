@@ -31,10 +31,10 @@ from relay_tune.ir.expr import NO_ATTRIBUTES, Call, Expr, Function, GlobalVar, L
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order, rewrite
 from relay_tune.ir.types import Type
+from relay_tune.op_rules.matching import is_opaque_function
 from relay_tune.transform.language.fresh_copy import fresh_copy
 from relay_tune.transform.language.let_blocks import is_atom
 from relay_tune.transform.language.operands import rewrite_operands
-from relay_tune.transform.matching import is_opaque_function
 from relay_tune.transform.module_pass import with_body
 from relay_tune.typing.call_graph import recursive_groups, used_globals
 from relay_tune.typing.infer import infer_types

@@ -34,10 +34,10 @@ from relay_tune.ir.expr import Call, Expr, Function, Let, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, free_vars, post_order, rewrite_with_original
 from relay_tune.ir.types import FuncType
+from relay_tune.op_rules.matching import is_opaque_function
 from relay_tune.transform.language.basic_block_normal_form import ToBasicBlockNormalForm
 from relay_tune.transform.language.fresh_copy import fresh_copy
 from relay_tune.transform.language.inline import inlined_call
-from relay_tune.transform.matching import is_opaque_function
 from relay_tune.transform.module_pass import map_functions
 from relay_tune.typing.infer import infer_types
 

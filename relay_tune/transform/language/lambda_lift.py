@@ -36,10 +36,10 @@ from relay_tune.ir.expr import Call, Expr, Function, GlobalVar, Let, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import free_vars, post_order, rewrite
 from relay_tune.ir.types import Type, TypeVar
+from relay_tune.op_rules.matching import is_opaque_function
 from relay_tune.transform.language.fresh_copy import fresh_copy
 from relay_tune.transform.language.polymorphism import is_polymorphic
 from relay_tune.transform.language.type_variables import free_type_variables
-from relay_tune.transform.matching import is_opaque_function
 from relay_tune.transform.module_pass import same_scope, with_body
 from relay_tune.typing.infer import infer_types
 from relay_tune.typing.type_terms import substitute_vars

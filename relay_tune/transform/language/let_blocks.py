@@ -14,7 +14,7 @@ from relay_tune.ir.expression_scopes import Scope, ScopePlan
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.trampoline import Recursive, run
 from relay_tune.ir.traversal import children, rebuild
-from relay_tune.transform.matching import is_opaque_function
+from relay_tune.op_rules.matching import is_opaque_function
 
 Visit = Recursive[Expr]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from relay_tune.ir.expr import Call, Expr, Function
 from relay_tune.ir.traversal import children, rebuild, rewrite
-from relay_tune.transform.matching import is_opaque_function
+from relay_tune.op_rules.matching import is_opaque_function
 
 
 def rewrite_operands(function: Function, change: Callable[[Expr], Expr]) -> Function:

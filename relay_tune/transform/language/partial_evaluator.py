@@ -30,6 +30,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import map_pattern_vars
 from relay_tune.ir.types import FuncType
+from relay_tune.op_rules.matching import is_opaque_function
 from relay_tune.transform.fold_constants import FoldConstants
 from relay_tune.transform.language.partial_values import (
     Binding,
@@ -48,7 +49,6 @@ from relay_tune.transform.language.partial_values import (
     size_of,
 )
 from relay_tune.transform.language.unfolding import UnfoldedCall, Unfolding, uncertain_call
-from relay_tune.transform.matching import is_opaque_function
 
 Step = Generator[Any, Any, Any]
 """A step of evaluation, for `relay_tune.ir.trampoline`: yields steps, and is sent their results,

@@ -52,11 +52,11 @@ from relay_tune.ir.operator import Operator
 from relay_tune.ir.trampoline import Recursive, run
 from relay_tune.ir.traversal import children, map_pattern_vars, rebuild
 from relay_tune.ir.types import UNIT, FuncType, Type, TypeVar
+from relay_tune.op_rules.matching import is_opaque_function
 from relay_tune.transform.language.a_normal_form import ToANormalForm
 from relay_tune.transform.language.eta_expand import EtaExpand
 from relay_tune.transform.language.let_blocks import is_atom
 from relay_tune.transform.language.polymorphism import refuse_data_with_functions
-from relay_tune.transform.matching import is_opaque_function
 from relay_tune.typing.infer import infer_types
 from relay_tune.typing.type_terms import parts, with_parts
 

@@ -22,6 +22,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.provenance import made_for
 from relay_tune.ir.traversal import children, post_order, rebuild
 from relay_tune.machine.machine import Machine
+from relay_tune.op_rules.matching import operator_name
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.layout import (
     convolution_rule,
@@ -30,7 +31,6 @@ from relay_tune.transform.layout import (
     window_rules,
 )
 from relay_tune.transform.layout.versions import Version, Versions
-from relay_tune.transform.matching import operator_name
 from relay_tune.transform.module_pass import map_scopes, same_scope
 
 Rule = Callable[[Call, Versions], dict[Version, Expr] | None]

@@ -18,6 +18,15 @@ from collections.abc import Callable, Iterable, Sequence
 
 from relay_tune.ir.expr import Call, Constant, Expr, Tuple, Var
 from relay_tune.ir.types import TensorType, Type
+from relay_tune.op_rules.matching import (
+    attribute,
+    example_type,
+    operator_name,
+    rank,
+    static_shape,
+    tensor_type,
+)
+from relay_tune.op_rules.typed import recall
 from relay_tune.transform.layout.kernel_cost import kernel_cycles
 from relay_tune.transform.layout.movement_rules import REDUCTIONS, is_to_channels_last
 from relay_tune.transform.layout.versions import (
@@ -30,15 +39,6 @@ from relay_tune.transform.layout.versions import (
     to_channels_last,
 )
 from relay_tune.transform.layout.window_rules import LAYOUT_OPERATORS
-from relay_tune.transform.matching import (
-    attribute,
-    example_type,
-    operator_name,
-    rank,
-    static_shape,
-    tensor_type,
-)
-from relay_tune.transform.typed import recall
 from relay_tune.transform.weighted import CONVOLUTIONS, TRANSPOSED_CONVOLUTIONS
 from relay_tune.typing.relations.support import as_tuple
 

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from relay_tune.ir.expr import Call, Constant, Expr
+from relay_tune.op_rules.matching import attribute, operator_name, rank, shape_code, tensor_type
+from relay_tune.op_rules.simplify.shape import transpose_axes
+from relay_tune.op_rules.typed import call, constant_of, recall, reshape
 from relay_tune.transform.layout.versions import (
     CHANNELS_FIRST,
     Version,
@@ -18,9 +21,6 @@ from relay_tune.transform.layout.versions import (
     last_order,
     last_position,
 )
-from relay_tune.transform.matching import attribute, operator_name, rank, shape_code, tensor_type
-from relay_tune.transform.rules.shapes import transpose_axes
-from relay_tune.transform.typed import call, constant_of, recall, reshape
 
 REDUCTIONS = ("sum", "mean", "max", "min", "prod", "all", "any", "variance", "argmax", "argmin")
 

@@ -7,14 +7,14 @@ from math import prod
 
 from relay_tune.ir.expr import Call, Expr, Tuple
 from relay_tune.ir.operator import FusionKind, Operator
+from relay_tune.op_rules.matching import attribute, example_shape, rank, tensor_type
+from relay_tune.op_rules.typed import recall, tuple_of
 from relay_tune.transform.layout.versions import (
     CHANNELS_FIRST,
     Version,
     Versions,
     last_position,
 )
-from relay_tune.transform.matching import attribute, example_shape, rank, tensor_type
-from relay_tune.transform.typed import recall, tuple_of
 
 POSITIONAL_ATTRIBUTES = frozenset(
     {"axis", "axes", "shape", "newshape", "reps", "repeats", "k", "num_newaxis", "layout"}

@@ -15,9 +15,9 @@ from relay_tune.ir.expr import Constant, Expr, Tuple
 from relay_tune.ir.provenance import made_as
 from relay_tune.machine.machine import Machine
 from relay_tune.op.logical_shape import result_shape
+from relay_tune.op_rules.matching import rank, shape_code, static_shape
+from relay_tune.op_rules.typed import call, constant_of, reshape, tuple_of
 from relay_tune.schedule.accuracy import Accuracy
-from relay_tune.transform.matching import rank, shape_code, static_shape
-from relay_tune.transform.typed import call, constant_of, reshape, tuple_of
 
 CHANNELS_FIRST = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
 CHANNELS_LAST = {3: "NWC", 4: "NHWC", 5: "NDHWC"}

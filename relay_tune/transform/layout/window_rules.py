@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from relay_tune.ir.expr import Call, Expr
+from relay_tune.op_rules.matching import attribute, rank
+from relay_tune.op_rules.typed import recall
 from relay_tune.transform.layout.versions import (
     CHANNELS_FIRST,
     CHANNELS_LAST,
     Version,
     Versions,
 )
-from relay_tune.transform.matching import attribute, rank
-from relay_tune.transform.typed import recall
 
 LAYOUT_OPERATORS = (
     *(

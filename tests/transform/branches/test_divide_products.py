@@ -6,10 +6,10 @@ import pytest
 import relay_tune as rt
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
+from relay_tune.op_rules.matching import operator_call, static_shape
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.transform.branches.divide_products import DivideProducts
 from relay_tune.transform.fold_constants import FoldConstants
-from relay_tune.transform.matching import operator_call, static_shape
 from relay_tune.typing.infer import infer_types
 
 ROWS, FEATURES = 48, 2048

@@ -7,8 +7,8 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator, find_operator
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType
+from relay_tune.op_rules.typed import call
 from relay_tune.transform.fusion.fuse import Fuse
-from relay_tune.transform.typed import call
 
 X = "%x: Tensor[(1, 8, 8, 4), float32]"
 W = "%w: Tensor[(3, 3, 4, 4), float32]"

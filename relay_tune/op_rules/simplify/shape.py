@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from relay_tune.ir.dim import UNKNOWN, Dim
 from relay_tune.ir.expr import Call, Expr, Tuple
 from relay_tune.ir.types import TensorType, TupleType
-from relay_tune.transform.matching import (
+from relay_tune.op_rules.matching import (
     attribute,
     operator_call,
     rank,
     static_shape,
     tensor_type,
 )
-from relay_tune.transform.rules.rule import RuleTable
-from relay_tune.transform.typed import call, recall, reshape, with_types
+from relay_tune.op_rules.simplify.rule import RuleTable
+from relay_tune.op_rules.typed import call, recall, reshape, with_types
 
 RESHAPES = (
     "reshape",

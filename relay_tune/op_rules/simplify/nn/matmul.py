@@ -5,16 +5,16 @@ from __future__ import annotations
 from math import prod
 
 from relay_tune.ir.expr import Call, Expr
-from relay_tune.transform.matching import (
+from relay_tune.op_rules.matching import (
     attribute,
     example_shape,
     operator_call,
     rank,
     tensor_type,
 )
-from relay_tune.transform.rules.rule import RuleTable
-from relay_tune.transform.rules.shapes import transpose_axes
-from relay_tune.transform.typed import call, recall
+from relay_tune.op_rules.simplify.rule import RuleTable
+from relay_tune.op_rules.simplify.shape import transpose_axes
+from relay_tune.op_rules.typed import call, recall
 
 PRODUCT = "nn.batch_matmul"
 

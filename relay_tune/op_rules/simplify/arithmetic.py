@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 
 from relay_tune.ir.expr import Call, Expr
-from relay_tune.transform.matching import (
+from relay_tune.op_rules.matching import (
     attribute,
     constant_data,
     is_float,
@@ -14,8 +14,8 @@ from relay_tune.transform.matching import (
     rank,
     uniform_value,
 )
-from relay_tune.transform.rules.rule import RuleTable
-from relay_tune.transform.typed import call, constant_of, recall
+from relay_tune.op_rules.simplify.rule import RuleTable
+from relay_tune.op_rules.typed import call, constant_of, recall
 
 
 def drop_neutral(call_: Call) -> Expr | None:

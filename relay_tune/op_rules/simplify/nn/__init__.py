@@ -1,0 +1,1 @@
+"""Simplifications of calls of neural-network operators."""
