@@ -67,7 +67,7 @@ def measure(length: int, by_pass: bool) -> None:
     network = timed("steps", lambda: network_of(fused))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"  {'all':14} {process_time() - start:8.2f} s", flush=True)
-    print(f"  {peak:.0f} MB, {len(network.steps)} kernels")
+    print(f"  {peak:.0f} MB, {len(network.region.runs)} kernels")
 
 
 def main() -> int:

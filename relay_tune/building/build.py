@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from relay_tune.arguments import function_argument
 from relay_tune.building.assemble import assemble
 from relay_tune.building.fixed_sizes import with_fixed_sizes
-from relay_tune.building.memory_limit import check_storages
+from relay_tune.building.memory_limit import check_buffers
 from relay_tune.building.named_sizes import with_named_sizes
 from relay_tune.building.network import input_type, is_static, network_of, output_types
 from relay_tune.building.primitive import Primitive
@@ -164,9 +164,9 @@ def compile_fused(
     several times.
     """
     network = with_extents_first(network_of(module))
-    check_storages(network)
+    check_buffers(network.region)
     if primitives is None:
-        primitives = primitives_of(step.function for step in network.steps)
+        primitives = primitives_of(run.function for run in network.region.runs)
     distinct = {primitive.key.digest: primitive for primitive in primitives.values()}
     codes, objects = compile_primitives(
         distinct, target, threads, schedules, report if report is not None else _silent, pool

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 
-from relay_tune.building.network import Network, Storage
 from relay_tune.errors import BuildError
+from relay_tune.first_order.region import Region
 from relay_tune.typing.type_text import type_text
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB")
@@ -19,27 +18,29 @@ def physical_memory() -> int | None:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def check_storages(network: Network) -> None:
-    """Raise BuildError if what a step touches is more than the machine's memory.
+def check_buffers(region: Region) -> None:
+    """Raise BuildError if what a kernel touches is more than the machine's memory.
 
     Inputs and outputs of the program exist all the time. This is a lower bound, known before
     there is any code; `check_total` has the exact figure.
     """
-    always = {*network.inputs.values(), *network.outputs.values()}
-    held = sum(storage.size for storage in always)
-    check_total(held, always)
-    for step in network.steps:
-        touched = {network.located(storage).whole for storage in (*step.inputs, *step.outputs)}
-        others = touched - always
-        check_total(held + sum(storage.size for storage in others), always | others)
+    always = {*region.inputs, *region.outputs}
+    most = 0
+    for run in region.runs:
+        touched = {region.located(buffer).whole for buffer in (*run.inputs, *run.outputs)}
+        most = max(most, sum(buffer.size for buffer in touched - always))
+    check_total(most, region)
 
 
-def check_total(needed: int, storages: Iterable[Storage]) -> None:
-    """Raise BuildError if `needed` bytes, of `storages` above all, are more than there are."""
+def check_total(others: int, region: Region) -> None:
+    """Raise BuildError if inputs, outputs and `others` bytes are more than there are."""
+    always = {*region.inputs, *region.outputs}
+    needed = others + sum(buffer.size for buffer in always)
     available = physical_memory()
     if available is None or needed <= available:
         return
-    largest = max(storages, key=lambda storage: storage.size)
+    computed = (buffer for run in region.runs for buffer in run.outputs)
+    largest = max((*always, *computed), key=lambda buffer: buffer.size)
     raise BuildError(
         f"The program needs {_amount(needed)} of memory; this machine has {_amount(available)}.",
         notes=(f"Its largest tensor is {type_text(largest.type)}: {_amount(largest.size)}.",),

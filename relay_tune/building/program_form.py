@@ -53,7 +53,7 @@ def kernel_functions(fused: Module) -> list[Function]:
     Raises NoNativeCodeError where the module has no native form.
     """
     if is_network(fused):
-        return list(dict.fromkeys(step.function for step in network_of(fused).steps))
+        return list(dict.fromkeys(run.function for run in network_of(fused).region.runs))
     return list(dict.fromkeys(program_kernels(lower_program(fused))))
 
 

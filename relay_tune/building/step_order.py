@@ -12,16 +12,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from relay_tune.building.network import Network, Origin, Step
+from relay_tune.building.network import Network
+from relay_tune.first_order.region import KernelRun, Origin
 
 
 def with_extents_first(network: Network) -> Network:
-    """The network with the extents of its inputs before all other steps, which keep their order."""
+    """The network with the extents of its inputs before all other kernels, in the same order."""
     extents = {check.extent for check in network.checks}
+    region = network.region
 
-    def is_late(step: Step) -> bool:
-        sources = (network.located(storage).whole for storage in step.inputs)
+    def is_late(run: KernelRun) -> bool:
+        sources = (region.located(buffer).whole for buffer in run.inputs)
         known = all(source.origin is not Origin.COMPUTED for source in sources)
-        return not (known and extents.issuperset(step.outputs))
+        return not (known and extents.issuperset(run.outputs))
 
-    return replace(network, steps=tuple(sorted(network.steps, key=is_late)))
+    runs = tuple(sorted(region.runs, key=is_late))
+    return replace(network, region=replace(region, runs=runs))

@@ -21,7 +21,7 @@ def kernel_count(typed: Module) -> int | None:
     output_types(typed)
     if not all(is_static(input_type(param)) for param in typed.main.params):
         return None
-    return len(network_of(default_pipeline()(typed)).steps)
+    return len(network_of(default_pipeline()(typed)).region.runs)
 
 
 def require_fixed_kernels(module: Module, what: str) -> None:

@@ -82,7 +82,7 @@ def runs_as_network(module: Module) -> bool:
 def network_primitives(module: Module, tasks: Sequence[Task]) -> dict[Function, Primitive]:
     """The primitives of a fused module, for any number of checks, with the plans of its tasks."""
     plans: dict[str, Plan | None] = {task.key.digest: task.plan for task in tasks}
-    found = primitives_of(step.function for step in network_of(module).steps)
+    found = primitives_of(run.function for run in network_of(module).region.runs)
     for primitive in found.values():
         if primitive.key.digest not in plans:
             plans[primitive.key.digest] = planned(primitive).plan

@@ -27,7 +27,7 @@ def rows() -> np.ndarray:
 
 def step_count(body: Expr, *params: Var) -> int:
     module = default_pipeline()(Module.from_function(Function(params, body)))
-    return len(network_of(module).steps)
+    return len(network_of(module).region.runs)
 
 
 def cut(op: Op, data: Expr, begin: int, end: int, axis: int = 0) -> Call:
