@@ -199,6 +199,26 @@ CASES: dict[str, tuple[str, int, dict[str, Any], dict[str, tuple[Any, ...]]]] = 
         {},
         {"x": ((3, "n"),)},
     ),
+    "slices without repetition": (
+        """g (float[2, n] x) => (float y, int64 f, int64 i, int64 c) { r = Round(x)
+          y, f, i, c = Unique<axis=1>(r) }""",
+        17,
+        {},
+        {"x": ((2, "n"),)},
+    ),
+    "rows written by vectors of any length": (
+        "g (float[n, m] x, int64[2, c] i, float[2] u) => (float y) { y = ScatterND(x, i, u) }",
+        17,
+        {},
+        {"x": ((3, "m"),), "i": (np.array([[2, 0], [1, 0]]),), "u": (floats(2),)},
+    ),
+    "a window of a cache": (
+        """g (float[b, s, 3] c, float[b, n, 3] x, int64[b] i) => (float y)
+          { y = TensorScatter<mode="circular">(c, x, i) }""",
+        24,
+        {},
+        {"c": ((2, 9, 3),), "x": ((2, "n", 3),), "i": (ints(8, 2),)},
+    ),
     "regions": (
         """g (float[b, 2, h, w] x, float[r, 4] boxes, int64[r] i) => (float y) { y = RoiAlign
           <output_height=2, output_width=3, sampling_ratio=2>(x, boxes, i) }""",

@@ -19,6 +19,7 @@ from relay_tune.frontend.onnx_import.build import (
     static_dim,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.open_sizes import axis_size, positions
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.open_slice import (
     open_slice,
@@ -186,18 +187,23 @@ def translate_gather_elements(node: OnnxNode, build: Builder) -> Expr:
 def _coordinates_first(build: Builder, indices: Expr) -> Expr:
     """Index vectors along the first axis instead of the last."""
     rank = rank_of(indices)
-    if rank < 1:
-        raise ModelError("the indices have no axis.")
     order = (rank - 1, *range(rank - 1))
     return build.call("transpose", indices, axes=order) if rank > 1 else indices
 
 
-def _coordinate_count(indices: Expr, rank: int) -> int:
-    """How many coordinates index vectors have; ModelError if the data has fewer axes."""
-    count = static_dim(shape_of(indices)[-1]) if rank_of(indices) else 0
-    if not 1 <= count <= rank:
-        raise ModelError(f"index vectors of {count} elements do not fit {rank} axes.")
-    return count
+def _index_vectors(build: Builder, indices: Expr, axes: int, count: int | None = None) -> Expr:
+    """Index vectors of as many coordinates as `count` says; those of a run are checked there.
+
+    Without `count` their type has to tell. ModelError if the data has fewer axes.
+    """
+    if rank_of(indices) < 1:
+        raise ModelError("the indices have no axis.")
+    last = shape_of(indices)[-1]
+    if isinstance(last, int) or count is None:
+        count = static_dim(last)
+    if not 1 <= count <= axes:
+        raise ModelError(f"index vectors of {count} elements do not fit {axes} axes.")
+    return build.with_shape(indices, (*shape_of(indices)[:-1], count))
 
 
 def translate_gather_nd(node: OnnxNode, build: Builder) -> Expr:
@@ -206,7 +212,9 @@ def translate_gather_nd(node: OnnxNode, build: Builder) -> Expr:
     batch = node.integer("batch_dims", 0)
     if not 0 <= batch < min(rank_of(data), rank_of(indices)):
         raise ModelError(f"batch_dims {batch} does not fit the inputs.")
-    count = _coordinate_count(indices, rank_of(data) - batch)
+    axes = rank_of(data) - batch
+    indices = _index_vectors(build, indices, axes, count=1 if axes == 1 else None)
+    count = static_dim(shape_of(indices)[-1])
     coordinates = _coordinates_first(build, indices)
     return build.call("gather_nd", data, coordinates, batch_dims=batch, index_rank=count)
 
@@ -231,10 +239,11 @@ def translate_scatter_elements(node: OnnxNode, build: Builder) -> Expr:
 
 
 def translate_scatter_nd(node: OnnxNode, build: Builder) -> Expr:
-    """Slices written, by vectors of indices."""
+    """Slices written, by vectors of indices; the axes of the updates tell how long these are."""
     data, indices, updates = node.input(0), node.input(1), node.input(2)
-    _coordinate_count(indices, rank_of(data))
-    coordinates = _coordinates_first(build, indices)
+    axes = rank_of(data)
+    count = rank_of(indices) - 1 + axes - rank_of(updates)
+    coordinates = _coordinates_first(build, _index_vectors(build, indices, axes, count))
     return build.call("scatter_nd", data, coordinates, updates, mode=_scatter_mode(node))
 
 
@@ -250,7 +259,7 @@ def translate_tensor_scatter(node: OnnxNode, build: Builder) -> Expr:
     mode = node.text("mode", "linear")
     if mode not in ("linear", "circular"):
         raise ModelError(f"attribute mode must be linear or circular, not {mode!r}.")
-    indices: Expr = build.constant(np.arange(static_dim(shape_of(update)[axis])))
+    indices = positions(build, update, axis)
     if rank - axis > 1:
         indices = build.call("expand_dims", indices, axis=1, num_newaxis=rank - axis - 1)
     if first is not None:
@@ -259,9 +268,7 @@ def translate_tensor_scatter(node: OnnxNode, build: Builder) -> Expr:
             "add", indices, build.call("expand_dims", start, axis=1, num_newaxis=rank - 1)
         )
     if mode == "circular":
-        indices = build.call(
-            "floor_mod", indices, build.constant(static_dim(shape_of(cache)[axis]))
-        )
+        indices = build.call("floor_mod", indices, axis_size(build, cache, axis))
     indices = build.call("broadcast_to_like", indices, update)
     return build.call("scatter_elements", cache, indices, update, axis=axis, reduction="update")
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from relay_tune.errors import UnsupportedOperatorError
-from relay_tune.frontend.onnx_import.build import Builder, checked_axis, rank_of, static_shape
+from relay_tune.frontend.onnx_import.build import Builder, checked_axis, rank_of, shape_of
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
+from relay_tune.frontend.onnx_import.operators.reshape import flatten_to_matrix
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.ir.expr import Expr
 
@@ -35,22 +36,27 @@ def translate_unique(node: OnnxNode, build: Builder) -> list[Expr | None]:
 def _ranks(build: Builder, data: Expr, axis: int) -> Expr:
     """For each slice along an axis, how many are before it in lexicographic order."""
     order = (axis, *(other for other in range(rank_of(data)) if other != axis))
-    rows = build.call("transpose", data, axes=order)
-    count = static_shape(rows)[0]
-    rows = build.call("reshape", rows, newshape=(count, -1), allowzero=count == 0)
-    size = static_shape(rows)[1]
+    rows = flatten_to_matrix(build, build.call("transpose", data, axes=order), 1)
+    count, size = shape_of(rows)
+    if size == 0:
+        return build.call("sum", cast_to(build, rows, "int64"), axis=(1,))
+    if isinstance(count, int) and isinstance(size, int):
+        _check_comparison(count, size)
+    left = build.call("expand_dims", rows, axis=1)
+    right = build.call("expand_dims", rows, axis=0)
+    differs = cast_to(build, build.call("not_equal", left, right), "int32")
+    first = cast_to(build, build.call("argmax", differs, axis=(2,)), "int64")
+    left = build.call("gather", rows, first, axis=1)
+    right = build.call("transpose", left)  # the first difference of two is the same both ways
+    before = cast_to(build, build.call("less", left, right), "int64")
+    return build.call("sum", before, axis=(0,))
+
+
+def _check_comparison(count: int, size: int) -> None:
     if count * count * size > LARGEST_COMPARISON:
         raise UnsupportedOperatorError(
             f"{count} slices of {size} elements are too many to compare."
         )
-    left = build.call("expand_dims", rows, axis=1)
-    right = build.call("expand_dims", rows, axis=0)
-    differs = cast_to(build, build.call("not_equal", left, right), "int64")
-    seen = build.call("cumsum", differs, axis=2)
-    is_first = build.call("equal", build.call("multiply", seen, differs), build.like(1, seen))
-    is_less = build.call("logical_and", is_first, build.call("less", left, right))
-    before = cast_to(build, build.call("any", is_less, axis=(2,)), "int64")
-    return build.call("sum", before, axis=(0,))
 
 
 UNIQUES: Mapping[str, Translator] = {"Unique": translate_unique}
