@@ -199,6 +199,15 @@ CASES: dict[str, tuple[str, int, dict[str, Any], dict[str, tuple[Any, ...]]]] = 
         {},
         {"x": ((3, "n"),)},
     ),
+    "the first largest of all rows": (
+        "g (float[n, 3] x) => (float y) {"
+        + ROWS
+        + """
+          y = Hardmax<axis=0>(k) }""",
+        11,
+        LIMIT,
+        {"x": (("n", 3),)},
+    ),
     "slices without repetition": (
         """g (float[2, n] x) => (float y, int64 f, int64 i, int64 c) { r = Round(x)
           y, f, i, c = Unique<axis=1>(r) }""",

@@ -166,6 +166,9 @@ def reshape_like_source(build: Builder, data: Expr, source: Expr) -> Expr:
     shape = shape_of(source)
     if all(isinstance(dim, int) for dim in shape):
         return reshape_to(build, data, shape)
+    if not are_known(shape):
+        sizes = [known_size(build, source, axis) for axis in range(len(shape))]
+        return reshape_to_sizes(build, data, sizes)
     return build.call("reshape_like", data, source)
 
 
