@@ -11,6 +11,7 @@ import numpy as np
 from relay_tune.runtime.aligned_memory import aligned_bytes, rounded_up
 from relay_tune.runtime.freed_memory import give_back_memory
 from relay_tune.schedule.packing import PackRecipe
+from relay_tune.tensor.deferred_array import ConstantData, array_of
 
 GIVEN_BACK_BYTES = 32 << 20
 """So much of freed constants is kept from the system at most, while others wait."""
@@ -18,7 +19,7 @@ GIVEN_BACK_BYTES = 32 << 20
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Entry:
-    data: np.ndarray
+    data: ConstantData
     recipe: PackRecipe | None
     offset: int
 
@@ -29,9 +30,8 @@ class _Entry:
 
     def content(self) -> np.ndarray:
         """The bytes; a copy only where they are packed or not contiguous."""
-        if self.recipe is not None:
-            return _bytes_of(self.recipe.pack(self.data))
-        return _bytes_of(self.data)
+        data = array_of(self.data)
+        return _bytes_of(data if self.recipe is None else self.recipe.pack(data))
 
 
 class ConstantBlock:
@@ -47,7 +47,7 @@ class ConstantBlock:
         self._block: np.ndarray | None = None
         self._lock = threading.Lock()
 
-    def add(self, data: np.ndarray, recipe: PackRecipe | None = None) -> int:
+    def add(self, data: ConstantData, recipe: PackRecipe | None = None) -> int:
         """The offset in bytes of a constant, packed by `recipe`; equal requests share it."""
         key = (id(data), recipe)
         known = self._entries.get(key)
@@ -88,13 +88,14 @@ class ConstantBlock:
         while self._entries:
             key, entry = next(iter(self._entries.items()))
             room = block[entry.offset : entry.offset + entry.size]
+            data = array_of(entry.data)
             if entry.recipe is None:
-                room[:] = _bytes_of(entry.data)
+                room[:] = _bytes_of(data)
             else:
-                packed = room.view(entry.data.dtype).reshape(entry.recipe.shape)
-                entry.recipe.pack_into(packed, entry.data)
+                packed = room.view(data.dtype).reshape(entry.recipe.shape)
+                entry.recipe.pack_into(packed, data)
             freed += entry.size
-            del self._entries[key], entry
+            del self._entries[key], entry, data
             if freed >= GIVEN_BACK_BYTES or not self._entries:
                 give_back_memory()
                 freed = 0

@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
-import numpy as np
-
 from relay_tune.building.constant_block import ConstantBlock
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import PrimitiveCode
@@ -22,6 +20,7 @@ from relay_tune.ir.expr import Function
 from relay_tune.op.lower import TensorProgram
 from relay_tune.runtime.memory_plan import Lifetime, plan_memory
 from relay_tune.schedule.algorithms import prepared_program
+from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.expression import Tensor
 
 
@@ -131,7 +130,7 @@ class _RunPlaces:
         self._buffers: dict[Tensor, Buffer] = {}
         self._buffers.update(zip(written.inputs, run.inputs, strict=True))
         self._buffers.update(zip(written.outputs, run.outputs, strict=True))
-        self._constants: dict[Tensor, np.ndarray] = {}
+        self._constants: dict[Tensor, ConstantData] = {}
         own = prepared_program(program, scheduled.algorithm).constants
         for (tensor, _), (_, data) in zip(written.constants, own, strict=True):
             self._constants[tensor] = data

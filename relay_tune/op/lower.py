@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-import numpy as np
-
 from relay_tune.errors import FIX_SIZES, BuildError, NoNativeCodeError
 from relay_tune.ir.dim import Dim, UnknownDim, shape_text
 from relay_tune.ir.dim_arithmetic import symbol_names
@@ -30,7 +28,9 @@ from relay_tune.ir.known_type import known_type
 from relay_tune.ir.operator import Composition, Operator
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.tensor.deferred_array import ConstantData, array_of
 from relay_tune.tensor.expression import Scalar, Tensor, binary, literal, select
+from relay_tune.tensor.scalar_semantics import Array
 from relay_tune.tensor.size import UndecidedSizeError, size_value
 from relay_tune.tensor.tensor import Input, compute, input_tensor
 from relay_tune.typing.infer import infer_expr
@@ -53,7 +53,11 @@ class TensorProgram:
 
     inputs: tuple[Input, ...]
     outputs: tuple[Tensor, ...]
-    constants: tuple[tuple[Input, np.ndarray], ...]
+    constants: tuple[tuple[Input, ConstantData], ...]
+
+    def constant_arrays(self) -> dict[Tensor, Array]:
+        """The elements of each constant."""
+        return {tensor: array_of(data) for tensor, data in self.constants}
 
 
 def lower_function(
@@ -145,7 +149,7 @@ class _Lowering:
         self.bindings: dict[Var, Expr] = {}
         self.values: dict[Expr, Value] = {}
         self.inputs: list[Input] = []
-        self.constants: list[tuple[Input, np.ndarray]] = []
+        self.constants: list[tuple[Input, ConstantData]] = []
 
     def add_parameter(self, param: Var) -> None:
         """Make inputs of a parameter."""

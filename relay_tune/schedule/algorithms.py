@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-import numpy as np
-
 from relay_tune.errors import InputError
 from relay_tune.machine.machine import Machine
 from relay_tune.op.lower import TensorProgram
@@ -25,6 +23,7 @@ from relay_tune.schedule.rewrites.winograd.transforms import PlaneFiltering, pla
 from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.schedule.row_groups.row_blocks import MAXIMUM_LOCAL_BYTES, RowBlocks
 from relay_tune.schedule.schedule import DIRECT
+from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Tensor
 
@@ -142,7 +141,7 @@ def algorithms(program: TensorProgram) -> tuple[str, ...]:
     products = [name for name, (_, gathers) in MATRIX_PRODUCTS.items() if gathers in ways]
     splits = [name for name, parts in SPLITS.items() if can_split(program, parts)]
     splits += [STRASSEN] if can_be_halved(program) else []
-    known: dict[Tensor, np.ndarray] = dict(program.constants)
+    known = dict[Tensor, ConstantData](program.constants)
     stages = tensors_in_order(program.outputs)
     found = [match_convolution(stage, known) for stage in stages]
     convolutions = [convolution for convolution in found if convolution is not None]

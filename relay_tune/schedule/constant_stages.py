@@ -6,6 +6,7 @@ after:   y[..] = sum(x[..] * constant[..])
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 
 from relay_tune.op.lower import TensorProgram
@@ -13,7 +14,8 @@ from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stage
 from relay_tune.tensor.dependencies import dependencies
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Tensor
-from relay_tune.tensor.tensor import Computed, Input
+from relay_tune.tensor.scalar_semantics import Array
+from relay_tune.tensor.tensor import Computed, Input, input_tensor
 
 MAXIMUM_GROWTH = 4
 """A stage is not computed ahead if it is so many times larger than the constants it reads."""
@@ -32,10 +34,13 @@ def _folded(stage: Computed, rewriting: Rewriting) -> Tensor:
     """The constant that a stage is; what it is now, if it is none or too large."""
     now = rewriting.rebuilt(stage)
     read, known = dependencies(now), rewriting.constants
-    values = {t: known[t] for t in read if isinstance(t, Input) and t in known}
-    if not values or len(values) < len(read):
+    sources = [tensor for tensor in read if isinstance(tensor, Input) and tensor in known]
+    if not sources or len(sources) < len(read):
         return now
-    if prod(stage.shape) > MAXIMUM_GROWTH * sum(array.size for array in values.values()):
+    if prod(stage.shape) > MAXIMUM_GROWTH * sum(known[source].size for source in sources):
         return now
-    (folded,) = evaluate([now], values)
-    return rewriting.constant(stage.name, folded)
+
+    def folded(arrays: Mapping[Tensor, Array]) -> Array:
+        return evaluate([now], {source: arrays[source] for source in sources})[0]
+
+    return rewriting.constant(input_tensor(stage.name, stage.shape, stage.dtype), sources, folded)

@@ -8,14 +8,13 @@ of whose weights another form is worth storing, as parts for matrix registers or
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
-import numpy as np
-
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Binary, Load, Reduce, Scalar, Tensor, reduce
+from relay_tune.tensor.scalar_semantics import Array
 from relay_tune.tensor.scalar_value import values_over
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Computed
@@ -75,12 +74,17 @@ class Product:
         part = Computed(name=stage.name, shape=shape, dtype=stage.dtype, axes=axes, body=total)
         return Product(part, data, weight, tuple(own[axis] for axis in self.steps))
 
-    def weights(self, constants: Mapping[Tensor, np.ndarray]) -> np.ndarray:
+    @property
+    def weights_shape(self) -> tuple[int, ...]:
+        """The extents of `steps` and o."""
+        return tuple(axis.extent for axis in (*self.steps, self.stage.axes[-1]))
+
+    def weights(self, constants: Mapping[Tensor, Array]) -> Array:
         """Constant weights as an array over `steps` and o."""
         return values_over(self.weight, (*self.steps, self.stage.axes[-1]), constants)
 
 
-def match_product(stage: Tensor, constants: Mapping[Tensor, np.ndarray]) -> Product | None:
+def match_product(stage: Tensor, constants: Container[Tensor]) -> Product | None:
     """The product that a stage computes, or None if it is none whose weights are used enough.
 
     All of its sizes are numbers, all of its elements float32. Constant weights depend on no rows.

@@ -6,16 +6,19 @@ leaves read what stands for their operands now; constants that nothing reads any
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from relay_tune.op.lower import TensorProgram
+from relay_tune.tensor.deferred_array import ConstantData, array_of, deferred
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Load, Scalar, Tensor
-from relay_tune.tensor.tensor import Computed, Input, input_tensor
+from relay_tune.tensor.scalar_semantics import Array
+from relay_tune.tensor.tensor import Computed, Input
 from relay_tune.tensor.walk import transform
+
+FromSources = Callable[[Mapping[Tensor, Array]], Array]
+"""Computes the elements of a constant from those of others."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -23,14 +26,14 @@ class Rewriting:
     """What has become of a program before the stage that is looked at.
 
     Attributes:
-        constants: the values of the program's constants, and of those that were added.
+        constants: what is known of the program's constants, and of those that were added.
         new: for stages that are no longer as they were written, the tensors that stand for them.
         added: the constants that new stages read.
     """
 
-    constants: dict[Tensor, np.ndarray]
+    constants: dict[Tensor, ConstantData]
     new: dict[Tensor, Tensor] = field(default_factory=dict)
-    added: list[tuple[Input, np.ndarray]] = field(default_factory=list)
+    added: list[tuple[Input, ConstantData]] = field(default_factory=list)
 
     def now(self, tensor: Tensor) -> Tensor:
         """The tensor that stands for one of the program; itself where it is as it was."""
@@ -47,11 +50,16 @@ class Rewriting:
         body = transform(stage.body, visit)
         return stage if body is stage.body else replace(stage, body=body)
 
-    def constant(self, name: str, values: np.ndarray) -> Input:
-        """A new constant, for new stages to read."""
-        tensor = input_tensor(name, values.shape, values.dtype.name)
-        self.constants[tensor] = values
-        self.added.append((tensor, values))
+    def constant(self, tensor: Input, sources: Sequence[Tensor], compute: FromSources) -> Input:
+        """A new constant for new stages to read: what `compute` makes of the arrays of others."""
+        known = {source: self.constants[source] for source in sources}
+
+        def elements() -> Array:
+            return compute({source: array_of(data) for source, data in known.items()})
+
+        data = deferred(tensor.shape, tensor.dtype, elements)
+        self.constants[tensor] = data
+        self.added.append((tensor, data))
         return tensor
 
 

@@ -61,10 +61,34 @@ def scalar_value(root: Scalar, axes: Mapping[Axis, Array], arrays: Mapping[Tenso
 
 
 def values_over(root: Scalar, axes: Sequence[Axis], arrays: Mapping[Tensor, Array]) -> Array:
-    """The value of `root` at all places of `axes`, of the shape of their extents."""
+    """The value of `root` at all places of `axes`, of the shape of their extents.
+
+    It may be a view of one of the arrays.
+    """
+    view = _view(root, axes, arrays)
+    if view is not None:
+        return view
     shape = tuple(axis.extent for axis in axes)
     grid = dict(zip(axes, np.indices(shape, sparse=True), strict=True))
     return np.broadcast_to(scalar_value(root, grid, arrays), shape)
+
+
+def _view(root: Scalar, axes: Sequence[Axis], arrays: Mapping[Tensor, Array]) -> Array | None:
+    """The array that a load reads, its dimensions in the order of `axes`, where it reads all."""
+    if not isinstance(root, Load) or any(not isinstance(index, Axis) for index in root.indices):
+        return None
+    places = {index: place for place, index in enumerate(root.indices)}
+    extents = tuple(index.extent for index in root.indices if isinstance(index, Axis))
+    array = arrays[root.tensor]
+    reads_all = len(places) == array.ndim and extents == array.shape
+    used = [places[axis] for axis in axes if axis in places]
+    if not reads_all or len(used) < array.ndim:
+        return None
+    ordered = array.transpose(used)
+    for place, axis in enumerate(axes):
+        if axis not in places:
+            ordered = np.expand_dims(ordered, place)
+    return np.broadcast_to(ordered, tuple(axis.extent for axis in axes))
 
 
 def _visit(

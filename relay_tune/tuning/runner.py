@@ -211,7 +211,8 @@ class NativeRunner:
         if digest not in self._data:
             data = measure_inputs(task.function, (), self._seed)
             plans = task.plans_for(self._target)
-            constants = tuple(data for plan in plans for _, data in plan.program.constants)
+            known = [plan.program.constant_arrays() for plan in plans]
+            constants = tuple(array for arrays in known for array in arrays.values())
             others = max(0, self._network_bytes() - task.bytes)
             self._data[digest] = replace(data, constants=constants, other_bytes=others)
         return self._data[digest]

@@ -27,7 +27,7 @@ def lowered(params: tuple[Var, ...], body: Expr) -> TensorProgram:
 
 
 def run(program: TensorProgram, *arrays: np.ndarray) -> list[np.ndarray]:
-    feeds = dict(zip(program.inputs, arrays, strict=True)) | dict(program.constants)
+    feeds = dict(zip(program.inputs, arrays, strict=True)) | program.constant_arrays()
     return evaluate(program.outputs, feeds)
 
 

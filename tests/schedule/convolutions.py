@@ -136,10 +136,10 @@ def feeds_of(program: TensorProgram, seed: int = 0) -> dict[Tensor, np.ndarray]:
 def relative_error(program: TensorProgram, algorithm: str, target: object, threads: int) -> float:
     """The largest difference between an algorithm's code and numpy, relative to the largest."""
     feeds = feeds_of(program)
-    (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
+    (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})
     plan = plan_program(program, algorithm)
     schedule = plan_schedule(plan)
-    constants = dict(plan.program.constants)
+    constants = plan.program.constant_arrays()
     (found,) = run_schedule(plan, schedule, target, {**feeds, **constants}, threads=threads)
     return float(np.abs(found - expected).max() / np.abs(expected).max())
 
@@ -148,8 +148,8 @@ def error_of_any_schedule(program: TensorProgram, algorithm: str, rng: random.Ra
     """The same of a random schedule, on a random target."""
     plan = plan_program(program, algorithm)
     schedule = Schedule(tuple(any_choice(rng, nest) for nest in plan.nests), plan.algorithm)
-    feeds, constants = feeds_of(program), dict(plan.program.constants)
-    (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
+    feeds, constants = feeds_of(program), plan.program.constant_arrays()
+    (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})
     target = rng.choice(runnable_targets())
     (found,) = run_schedule(plan, schedule, target, {**feeds, **constants}, threads=2)
     return float(np.abs(found - expected).max() / np.abs(expected).max())

@@ -31,7 +31,9 @@ def stages(program: TensorProgram) -> list[str]:
 def test_stages_of_folded_stages_are_folded() -> None:
     folded = fold_constant_stages(reading(2))
     assert stages(folded) == ["result", "offset"]
-    constants = {tensor.name: values.tolist() for tensor, values in folded.constants}
+    constants = {
+        tensor.name: values.tolist() for tensor, values in folded.constant_arrays().items()
+    }
     assert constants == {"w": [1, 2, 3, 4], "repeated": [1, 4, 9, 16] * 2}
 
 

@@ -103,7 +103,7 @@ def test_results_are_right(size, tile):
     assert fetches(plan, choice)
     rng = np.random.default_rng(0)
     feeds = {x: rng.standard_normal(x.shape).astype(np.float32) for x in plan.program.inputs}
-    feeds |= dict(plan.program.constants)
+    feeds |= plan.program.constant_arrays()
     (found,) = run_schedule(plan, Schedule((choice,)), native_target(), feeds)
     (expected,) = evaluate(plan.program.outputs, feeds)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)

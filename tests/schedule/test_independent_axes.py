@@ -43,7 +43,7 @@ def test_every_schedule_is_right(shape, number):
     """The default on each target, beside it a point of the space or any schedule, in turns."""
     target, program = runnable_targets()[number], shape.program()
     feeds = feeds_of(program)
-    (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
+    (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})
     plan = plan_program(program)
     rng = random.Random(repr(shape))
     (found,) = plan.spaces(SERVER, 2)
@@ -54,7 +54,7 @@ def test_every_schedule_is_right(shape, number):
 
 
 def assert_right(plan: Plan, schedule: Schedule, feeds: dict, expected: np.ndarray, target) -> None:
-    constants = dict(plan.program.constants)
+    constants = plan.program.constant_arrays()
     (found,) = run_schedule(plan, schedule, target, {**feeds, **constants}, threads=2)
     np.testing.assert_allclose(found, expected, rtol=0, atol=2e-4, err_msg=schedule.to_json())
 

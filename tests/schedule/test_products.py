@@ -19,7 +19,7 @@ from tests.schedule.products import NO_PRODUCTS, PRODUCTS, SHAPE, batched, dense
 
 def products_of(program: TensorProgram) -> list[Product]:
     """The stages that match."""
-    known: dict[Any, np.ndarray] = dict(program.constants)
+    known: dict[Any, np.ndarray] = program.constant_arrays()
     found = (match_product(t, known) for t in tensors_in_order(program.outputs))
     return [product for product in found if product is not None]
 
@@ -89,6 +89,6 @@ def test_a_part_is_the_product_of_some_columns() -> None:
     part = found.part(2, 4)
     assert (part.stage.shape, part.uses) == ((5, 4), 5)
     assert set(part.stage.axes).isdisjoint(found.stage.axes)
-    feeds = {**feeds_of(program), **dict(program.constants)}
+    feeds = {**feeds_of(program), **program.constant_arrays()}
     whole, columns = evaluate([found.stage, part.stage], feeds)
     np.testing.assert_array_equal(columns, whole[:, 2:6])

@@ -30,7 +30,8 @@ def by_half_weights(stage: Computed, rewriting: Rewriting) -> Computed | None:
         return None
     x, w = dependencies(stage)
     data = rewriting.now(x)
-    half = rewriting.constant("half", rewriting.constants[w] / 2)
+    halved = input_tensor("half", (4,), "float32")
+    half = rewriting.constant(halved, (w,), lambda arrays: arrays[w] / 2)
     part = compute("part", (4,), lambda i: data[i] * half[i])
     return compute("scaled", (4,), lambda i: part[i] + part[i])
 
@@ -52,8 +53,8 @@ def test_what_reads_a_new_stage_is_rebuilt() -> None:
     assert names(program) == ["x", "w", "scaled", "relu", "double", "other"]
     assert names(new) == ["x", "half", "part", "scaled", "relu", "double", "other"]
     x = np.array([-1, 0.5, 2, 3], np.float32)
-    before = evaluate(program.outputs, {program.inputs[0]: x, **dict(program.constants)})
-    after = evaluate(new.outputs, {new.inputs[0]: x, **dict(new.constants)})
+    before = evaluate(program.outputs, {program.inputs[0]: x, **program.constant_arrays()})
+    after = evaluate(new.outputs, {new.inputs[0]: x, **new.constant_arrays()})
     assert [array.tolist() for array in after] == [array.tolist() for array in before]
 
 
@@ -69,7 +70,7 @@ def test_what_reads_none_stays_itself() -> None:
 
 def test_only_constants_that_are_read_are_kept() -> None:
     _, new = rewritten()
-    ((half, values),) = new.constants
+    ((half, values),) = new.constant_arrays().items()
     assert (half.name, half.shape, half.dtype) == ("half", (4,), "float32")
     assert values.tolist() == [0.5, 1, 1.5, 2]
 
@@ -105,11 +106,12 @@ def test_a_stage_can_become_a_constant() -> None:
     program = TensorProgram((), (square,), ((w, WEIGHTS),))
 
     def rewrite(stage: Computed, rewriting: Rewriting) -> Input:
-        return rewriting.constant(stage.name, rewriting.constants[w] ** 2)
+        square = input_tensor(stage.name, stage.shape, stage.dtype)
+        return rewriting.constant(square, (w,), lambda arrays: arrays[w] ** 2)
 
     new = with_rewritten_stages(program, rewrite)
     assert new is not None
-    ((constant, values),) = new.constants
+    ((constant, values),) = new.constant_arrays().items()
     assert new.outputs == (constant,)
     assert values.tolist() == [1, 4, 9, 16]
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container
 from math import prod
-
-import numpy as np
 
 from relay_tune.schedule.products import Product, match_product
 from relay_tune.tensor.expression import Tensor
@@ -15,7 +13,7 @@ LEAST_STEPS = 16
 """Shorter sums leave half of a register empty."""
 
 
-def match_matrix_product(stage: Tensor, constants: Mapping[Tensor, np.ndarray]) -> Product | None:
+def match_matrix_product(stage: Tensor, constants: Container[Tensor]) -> Product | None:
     """The product that a stage computes, or None if it is none that fills registers."""
     product = match_product(stage, constants)
     if product is None or product.stage.shape[-1] < COLUMNS:

@@ -110,6 +110,14 @@ def rows_gathered(product: Product, data: Tensor, parts: int) -> LeftOperand:
     return LeftOperand(stored, steps, at)
 
 
+def pairs_shape(weights: tuple[int, ...], inner: int, parts: int) -> tuple[int, ...]:
+    """The shape of `pairs_of` weights of a shape."""
+    *steps, columns = weights
+    outer, fused = steps[: len(steps) - inner], steps[len(steps) - inner :]
+    blocks = _rounded(prod(fused)) // STEPS
+    return (columns // COLUMNS, *outer, blocks, parts, STEPS // PAIR, COLUMNS, PAIR)
+
+
 def pairs_of(weights: np.ndarray, inner: int, parts: int) -> np.ndarray:
     """The parts of weights (outer steps .., inner steps .., columns), the last `inner` fused."""
     columns = weights.shape[-1]

@@ -15,6 +15,7 @@ Matrix registers multiply bfloat16 some fifteen times as fast as vector register
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce as fold
 from math import prod
@@ -28,6 +29,7 @@ from relay_tune.schedule.matrix_tiles.operands import (
     PAIR,
     LeftOperand,
     pairs_of,
+    pairs_shape,
     rows_gathered,
     rows_in_place,
     steps_in_place,
@@ -35,10 +37,12 @@ from relay_tune.schedule.matrix_tiles.operands import (
 )
 from relay_tune.schedule.products import Product
 from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
+from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, binary, cast, reduce, select
 from relay_tune.tensor.matrix_registers import COLUMNS, STEPS
-from relay_tune.tensor.tensor import Computed, compute
+from relay_tune.tensor.scalar_semantics import Array
+from relay_tune.tensor.tensor import Computed, compute, input_tensor
 
 TERMS = {
     2: ((1, 0), (0, 0), (0, 1)),
@@ -77,7 +81,7 @@ def _gathering_differs(product: Product) -> bool:
 
 
 def _products(program: TensorProgram) -> list[Product]:
-    known: dict[Tensor, np.ndarray] = dict(program.constants)
+    known = dict[Tensor, ConstantData](program.constants)
     found = (match_matrix_product(t, known) for t in tensors_in_order(program.outputs))
     return [product for product in found if product is not None]
 
@@ -111,9 +115,14 @@ def _stages(product: Product, rewriting: Rewriting, parts: int, gathers: bool) -
     if weight not in rewriting.constants:
         pairs = stored_pairs(product, rewriting.now(weight), len(left.inner), parts)
         return _summed(product, left, pairs, parts)
-    packed = pairs_of(product.weights(rewriting.constants), len(left.inner), parts)
-    constant = rewriting.constant(f"{weight.name}_pairs", packed)
-    return _summed(product, left, constant, parts)
+    inner = len(left.inner)
+    shape = pairs_shape(product.weights_shape, inner, parts)
+    pairs = input_tensor(f"{weight.name}_pairs", shape, "bfloat16")
+
+    def packed(arrays: Mapping[Tensor, Array]) -> Array:
+        return pairs_of(product.weights(arrays), inner, parts)
+
+    return _summed(product, left, rewriting.constant(pairs, (weight,), packed), parts)
 
 
 def _direct(product: Product, rewriting: Rewriting) -> Computed:
@@ -121,8 +130,10 @@ def _direct(product: Product, rewriting: Rewriting) -> Computed:
     stage, weight = product.stage, product.weight.tensor
     if weight not in rewriting.constants:
         return rewriting.rebuilt(stage)
-    weights = np.ascontiguousarray(product.weights(rewriting.constants))
-    constant = rewriting.constant(f"{weight.name}_rest", weights)
+    rest = input_tensor(f"{weight.name}_rest", product.weights_shape, weight.dtype)
+    constant = rewriting.constant(
+        rest, (weight,), lambda arrays: np.ascontiguousarray(product.weights(arrays))
+    )
     data = product.data
     moved = replace(data, tensor=rewriting.now(data.tensor))
     product_of_both = moved * constant[(*product.steps, stage.axes[-1])]

@@ -18,10 +18,9 @@ from functools import reduce as fold
 from math import prod
 from operator import add
 
-import numpy as np
-
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
+from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Axis, Reduce, Scalar, Tensor
 from relay_tune.tensor.size import is_symbolic
@@ -40,7 +39,7 @@ LEAST_PART = 32
 
 def can_split(program: TensorProgram, parts: int) -> bool:
     """Whether a sum of a program is worth splitting into so many parts."""
-    known: dict[Tensor, np.ndarray] = dict(program.constants)
+    known = dict[Tensor, ConstantData](program.constants)
     return any(_split_axis(t, parts, known) for t in tensors_in_order(program.outputs))
 
 
@@ -54,7 +53,7 @@ def split_program(program: TensorProgram, parts: int) -> TensorProgram | None:
     return with_rewritten_stages(program, rewrite)
 
 
-def _split_axis(tensor: Tensor, parts: int, known: Mapping[Tensor, np.ndarray]) -> Axis | None:
+def _split_axis(tensor: Tensor, parts: int, known: Mapping[Tensor, ConstantData]) -> Axis | None:
     """The axis of a long sum to split, its longest; its parts must be fewer than its weights.
 
     So no sum whose extents are open has one.

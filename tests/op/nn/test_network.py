@@ -57,6 +57,6 @@ def test_a_network_lowers_to_what_the_references_say(random_array):
     typed = infer_expr(Function((data,), body))
     assert isinstance(typed, Function)
     program = lower_function(typed)
-    feeds = {program.inputs[0]: array, **dict(program.constants)}
+    feeds = {program.inputs[0]: array, **program.constant_arrays()}
     (found,) = evaluate(program.outputs, feeds)
     np.testing.assert_allclose(found, _value(body, data, array), 1e-3, 1e-5)

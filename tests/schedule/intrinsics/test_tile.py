@@ -61,14 +61,14 @@ def point(rng: random.Random, plan: Plan, threads: int) -> Schedule:
 def inputs_and_result(program: TensorProgram) -> tuple[dict[Tensor, Any], Any]:
     """Random inputs, and the program's result as it is written."""
     feeds = feeds_of(program)
-    (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
+    (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})
     return feeds, expected
 
 
 def interpreted(plan: Plan, schedule: Schedule, feeds: dict[Tensor, Any]) -> Any:
     """The result of the kernels of a schedule, run statement by statement."""
     scheduled = apply_schedule(plan, schedule)
-    arrays = {**feeds, **dict(plan.program.constants)}
+    arrays = {**feeds, **plan.program.constant_arrays()}
     for tensor in (*scheduled.workspace, *scheduled.program.outputs):
         arrays[tensor] = np.full(tensor.shape, np.nan, numpy_dtype(tensor.dtype))
     for kernel in scheduled.kernels:
@@ -81,7 +81,7 @@ def native(
     plan: Plan, schedule: Schedule, feeds: dict[Tensor, Any], threads: int, at_end: bool = True
 ) -> Any:
     """The result of compiled code between guarded pages."""
-    known = {**feeds, **dict(plan.program.constants)}
+    known = {**feeds, **plan.program.constant_arrays()}
     (found,) = run_schedule(plan, schedule, native_target(), known, threads=threads, at_end=at_end)
     return found
 

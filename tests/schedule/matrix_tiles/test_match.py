@@ -42,7 +42,7 @@ DIFFERS = {
 
 def products_of(program: TensorProgram) -> list[Product]:
     """The stages that match."""
-    known: dict[Any, np.ndarray] = dict(program.constants)
+    known: dict[Any, np.ndarray] = program.constant_arrays()
     found = (match_matrix_product(t, known) for t in tensors_in_order(program.outputs))
     return [product for product in found if product is not None]
 

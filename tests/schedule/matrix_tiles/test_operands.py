@@ -30,7 +30,7 @@ from tests.schedule.products import dense
 
 
 def product_of(program: TensorProgram) -> Product:
-    known: dict[Any, np.ndarray] = dict(program.constants)
+    known: dict[Any, np.ndarray] = program.constant_arrays()
     stage = program.outputs[0]
     found = match_matrix_product(stage, known)
     assert found is not None
@@ -172,7 +172,7 @@ def _columns_first() -> tuple[Any, Any, Any]:
 
 def test_rows_of_a_dense_product_are_as_they_lie() -> None:
     program = dense(5, 40, 16)
-    known: dict[Any, np.ndarray] = dict(program.constants)
+    known: dict[Any, np.ndarray] = program.constant_arrays()
     stages = tensors_in_order(program.outputs)
     (product,) = filter(None, (match_matrix_product(stage, known) for stage in stages))
     operand = rows_in_place(product, program.inputs[0], 2)

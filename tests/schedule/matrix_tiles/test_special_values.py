@@ -30,7 +30,7 @@ WAYS = (
 def result(program: TensorProgram, algorithm: str, feeds: dict[Any, Any], way: str) -> Any:
     """The result under an algorithm, as expressions say or as compiled code has it."""
     plan = plan_program(program, algorithm)
-    known = {**feeds, **dict(plan.program.constants)}
+    known = {**feeds, **plan.program.constant_arrays()}
     with np.errstate(all="ignore"):
         if way == "expressions":
             return evaluate(plan.program.outputs, known)[0]
@@ -50,7 +50,7 @@ def test_a_row_that_reads_no_such_number_is_not_touched(
     (x,) = program.inputs
     feeds[x][10, 5] = value
     found = result(program, algorithm, feeds, way)
-    (direct,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
+    (direct,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})
     np.testing.assert_allclose(found[10], direct[10], 2e-5)
     others = np.arange(21) != 10
     np.testing.assert_array_equal(found[others], expected[others])
@@ -97,7 +97,7 @@ def test_numbers_within_these_ends_are_as_exact_as_any(
     (x,) = program.inputs
     feeds[x] *= np.float32(scale)
     found = result(program, algorithm, feeds, way)
-    (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
+    (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})
     assert np.abs(found - expected).max() <= bound * np.abs(expected).max()
 
 
@@ -109,5 +109,5 @@ def test_parts_that_are_subnormal_count_as_zero_at_most(way: str) -> None:
     (x,) = program.inputs
     feeds[x] *= np.float32(2.0**-112)
     found = result(program, "bf16x6", feeds, way)
-    (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
+    (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})
     assert np.abs(found - expected).max() <= 1e-4 * np.abs(expected).max()

@@ -21,8 +21,8 @@ TOLERANCE = 1e-5
 
 
 def error(plan: Plan, schedule: Schedule, threads: int = 2) -> float:
-    feeds = {**feeds_of(plan.source), **dict(plan.program.constants)}
-    (expected,) = evaluate(plan.source.outputs, {**feeds, **dict(plan.source.constants)})
+    feeds = {**feeds_of(plan.source), **plan.program.constant_arrays()}
+    (expected,) = evaluate(plan.source.outputs, {**feeds, **plan.source.constant_arrays()})
     target = runnable_targets()[0]
     (found,) = run_schedule(plan, schedule, target, feeds, threads=threads)
     return float(np.abs(found - expected).max() / np.abs(expected).max())

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container
 from dataclasses import dataclass
 from math import prod
-
-import numpy as np
 
 from relay_tune.schedule.products import Product, match_product
 from relay_tune.tensor.affine import axis_affine
@@ -65,7 +63,7 @@ class HalvedProduct:
         return _coefficient(self.product.data, self.row_place, self.row)
 
 
-def match_halves(stage: Tensor, constants: Mapping[Tensor, np.ndarray]) -> HalvedProduct | None:
+def match_halves(stage: Tensor, constants: Container[Tensor]) -> HalvedProduct | None:
     """The halves of the product that a stage computes, or None if that is none or not worth it.
 
     A dimension of the data must go along a row axis of even extent that the weight does not depend

@@ -29,16 +29,18 @@ from relay_tune.schedule.rewrites.strassen.combinations import (
 )
 from relay_tune.schedule.rewrites.strassen.match import HalvedProduct, match_halves
 from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
+from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.element_at import element_at
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, reduce
-from relay_tune.tensor.tensor import Computed, compute
+from relay_tune.tensor.scalar_semantics import Array
+from relay_tune.tensor.tensor import Computed, compute, input_tensor
 from relay_tune.tensor.walk import substitute
 
 
 def can_be_halved(program: TensorProgram) -> bool:
     """Whether a program has products to which Strassen's algorithm applies."""
-    known: dict[Tensor, np.ndarray] = dict(program.constants)
+    known = dict[Tensor, ConstantData](program.constants)
     return any(match_halves(t, known) is not None for t in tensors_in_order(program.outputs))
 
 
@@ -58,8 +60,14 @@ def _from_halves(stage: Computed, rewriting: Rewriting) -> Computed | None:
         return None
     weight = halves.product.weight.tensor
     if weight in rewriting.constants:
-        sums = _constant_sums(halves, rewriting.constants)
-        right = _from_constant(halves, rewriting.constant(f"{weight.name}_sums", sums))
+        outer = halves.product.weights_shape[:-2]
+        shape = (PRODUCTS, *outer, halves.steps, halves.columns)
+        sums = input_tensor(f"{weight.name}_sums", shape, weight.dtype)
+
+        def summed(arrays: Mapping[Tensor, Array]) -> Array:
+            return _constant_sums(halves, arrays)
+
+        right = _from_constant(halves, rewriting.constant(sums, (weight,), summed))
     else:
         right = _from_sums(halves, rewriting.now(weight))
     return _stages(halves, rewriting.now(halves.product.data.tensor), right)
@@ -111,15 +119,16 @@ def _read(sums: Tensor, cuts: tuple[_Cut, _Cut], p: Scalar, indices: Sequence[Sc
     return sums[tuple(place)]
 
 
-def _constant_sums(halves: HalvedProduct, known: Mapping[Tensor, np.ndarray]) -> np.ndarray:
+def _constant_sums(halves: HalvedProduct, known: Mapping[Tensor, Array]) -> Array:
     """The right factors of all products, (7, steps, columns) of halves."""
     weights = halves.product.weights(known)
     steps, columns = halves.steps, halves.columns
 
-    def half(i: int, j: int) -> np.ndarray:
+    def half(i: int, j: int) -> Array:
         return weights[..., i * steps : (i + 1) * steps, j * columns : (j + 1) * columns]
 
-    return np.stack([sum(sign * half(*at) for at, sign in terms) for terms in RIGHT])
+    sums: Array = np.stack([sum(sign * half(*at) for at, sign in terms) for terms in RIGHT])
+    return sums
 
 
 def _from_constant(halves: HalvedProduct, sums: Tensor) -> Right:

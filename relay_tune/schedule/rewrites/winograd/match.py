@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-
-import numpy as np
 
 from relay_tune.schedule.products import factors
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Axis, Load, Reduce, Scalar, Tensor
+from relay_tune.tensor.scalar_semantics import Array
 from relay_tune.tensor.scalar_value import values_over
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Computed
@@ -70,8 +69,13 @@ class Convolution:
         """The extents between the batch and the rows: of the data, and of the result."""
         return self.data.shape[1:-3], self.stage.shape[1:-3]
 
-    def taps(self, constants: Mapping[Tensor, np.ndarray]) -> np.ndarray:
-        """The taps as an array (rows, columns, .., channels, outputs)."""
+    @property
+    def taps_shape(self) -> tuple[int, ...]:
+        """The extents of (rows, columns, .., channels, outputs)."""
+        return tuple(axis.extent for axis in (*self.tap_axes, self.stage.axes[-1]))
+
+    def taps(self, constants: Mapping[Tensor, Array]) -> Array:
+        """The taps as an array of `taps_shape`."""
         return values_over(self.weight, (*self.tap_axes, self.stage.axes[-1]), constants)
 
 
@@ -84,8 +88,8 @@ class Window:
     dilation: int = 1
 
 
-def match_convolution(stage: Tensor, constants: Mapping[Tensor, np.ndarray]) -> Convolution | None:
-    """The convolution that a stage computes, or None if it is none that can be replaced.
+def match_convolution(stage: Tensor, constants: Container[Tensor]) -> Convolution | None:
+    """The convolution by constants that a stage computes; None if none that can be replaced.
 
     Of its sizes only the batch may be open.
     """

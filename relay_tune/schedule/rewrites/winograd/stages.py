@@ -21,7 +21,7 @@ image is filtered in d phases.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
 from relay_tune.machine.machine import LINE_ELEMENTS
@@ -47,7 +47,8 @@ from relay_tune.tensor.expression import (
     reduce,
     select,
 )
-from relay_tune.tensor.tensor import Computed, compute
+from relay_tune.tensor.scalar_semantics import Array
+from relay_tune.tensor.tensor import Computed, compute, input_tensor
 from relay_tune.tensor.walk import substitute
 
 ALIASED_BYTES = 2048
@@ -86,8 +87,13 @@ def _filtered(
     filtering = plane_filtering(outputs, found.stride, found.tap_counts)
     if filtering is None:
         return None
-    taps = transformed_taps(filtering, found.taps(rewriting.constants))
-    constant = rewriting.constant(f"{found.weight.tensor.name}_taps", taps)
+    shape = (filtering.products, *found.taps_shape[2:])
+    taps = input_tensor(f"{found.weight.tensor.name}_taps", shape, "float32")
+
+    def transformed(arrays: Mapping[Tensor, Array]) -> Array:
+        return transformed_taps(filtering, found.taps(arrays))
+
+    constant = rewriting.constant(taps, (found.weight.tensor,), transformed)
     return _stages(found, rewriting.now(found.data), constant, filtering, tiles)
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -133,6 +134,9 @@ F(4 x 4) with stride 2 took as long as F(2 x 2) for 128 channels of 28 x 28 and 
 images: its taps are 81 for each 9."""
 
 
+CACHED_TAPS = 1 << 14
+"""So many taps are transformed at a time."""
+
 UNFILTERED = Filtering(1, 1, np.eye(1), list, list)
 """A dimension without taps."""
 
@@ -165,8 +169,15 @@ def plane_filtering(outputs: int, stride: int, taps: tuple[int, int]) -> PlaneFi
 def transformed_taps(filtering: PlaneFiltering, taps: np.ndarray) -> np.ndarray:
     """G g G^T of `taps` (rows, columns, .., inputs, outputs): (products, .., inputs, outputs).
 
-    Rounded once, from float64.
+    Rounded once, from float64; a few inputs at a time, so that these stay in a cache.
     """
-    rows = np.tensordot(filtering.rows.taps, taps.astype(np.float64), (1, 0))
-    both = np.tensordot(filtering.columns.taps, rows, (1, 1)).astype(taps.dtype)
-    return np.ascontiguousarray(both.swapaxes(0, 1)).reshape(-1, *taps.shape[2:])
+    down, across = filtering.rows.taps, filtering.columns.taps
+    inputs = taps.shape[-2]
+    result = np.empty((len(down), len(across), *taps.shape[2:]), taps.dtype)
+    step = max(1, CACHED_TAPS // max(1, prod(taps.shape) // inputs))
+    for begin in range(0, inputs, step):
+        some = taps[..., begin : begin + step, :].astype(np.float64)
+        rows = np.tensordot(down, some, (1, 0))
+        both = np.tensordot(across, rows, (1, 1))
+        result[..., begin : begin + step, :] = both.swapaxes(0, 1)
+    return result.reshape(-1, *taps.shape[2:])

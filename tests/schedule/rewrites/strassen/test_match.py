@@ -21,7 +21,7 @@ from tests.schedule.products import batched, dense
 
 def halves_of(program: TensorProgram) -> HalvedProduct | None:
     """The halves of the only product of a program."""
-    known = dict(program.constants)
+    known = program.constant_arrays()
     found = [match_halves(tensor, known) for tensor in tensors_in_order(program.outputs)]
     return next((halves for halves in found if halves is not None), None)
 

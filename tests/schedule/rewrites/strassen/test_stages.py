@@ -44,8 +44,8 @@ def test_stages_compute_the_product(case: str) -> None:
     program = PROGRAMS[case]()
     changed = prepared_program(program, STRASSEN)
     feeds = feeds_of(program)
-    (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
-    (found,) = evaluate(changed.outputs, {**feeds, **dict(changed.constants)})
+    (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})
+    (found,) = evaluate(changed.outputs, {**feeds, **changed.constant_arrays()})
     assert np.abs(found - expected).max() <= BOUND * np.abs(expected).max()
 
 
@@ -56,7 +56,7 @@ def test_native_code_agrees(case: str) -> None:
 
 def test_constant_weights_are_added_up_beforehand():
     program = prepared_program(dense(64, 256, 300), STRASSEN)
-    ((stored, data),) = program.constants
+    ((stored, data),) = program.constant_arrays().items()
     assert stored.shape == (7, 128, 150)
     ((_, weights),) = dense(64, 256, 300).constants
     assert np.array_equal(data[1], weights[:128, :150])
@@ -80,7 +80,7 @@ def test_every_schedule_is_right(seed: int) -> None:
     schedule = Schedule(tuple(any_choice(rng, nest) for nest in plan.nests), STRASSEN)
     assert read_schedule(schedule.to_json(), plan) == schedule
     feeds = feeds_of(program)
-    (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
-    target, constants = rng.choice(runnable_targets()), dict(plan.program.constants)
+    (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})
+    target, constants = rng.choice(runnable_targets()), plan.program.constant_arrays()
     (found,) = run_schedule(plan, schedule, target, {**feeds, **constants}, threads=2)
     assert np.abs(found - expected).max() <= BOUND * np.abs(expected).max()

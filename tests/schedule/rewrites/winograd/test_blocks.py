@@ -30,7 +30,7 @@ from tests.schedule.running import run_schedule, runnable_targets
 
 def convolution_of(*shape):
     program = convolution_program(shape)
-    return match_convolution(program.outputs[0], dict(program.constants))
+    return match_convolution(program.outputs[0], program.constant_arrays())
 
 
 @pytest.mark.parametrize(
@@ -131,8 +131,8 @@ def test_every_schedule_is_right(seed):
     schedule = Schedule(tuple(any_choice(rng, nest) for nest in plan.nests), plan.algorithm)
     assert read_schedule(schedule.to_json(), plan) == schedule
     feeds = feeds_of(program)
-    (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
-    target, constants = rng.choice(runnable_targets()), dict(plan.program.constants)
+    (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})
+    target, constants = rng.choice(runnable_targets()), plan.program.constant_arrays()
     (found,) = run_schedule(plan, schedule, target, {**feeds, **constants}, threads=2)
     assert np.abs(found - expected).max() <= 2e-5 * np.abs(expected).max()
 

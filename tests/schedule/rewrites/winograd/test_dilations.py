@@ -27,7 +27,7 @@ from tests.schedule.running import runnable_targets
 
 def matched(shape, dilation):
     program = convolution_program(shape, dilation=dilation)
-    found = match_convolution(program.outputs[0], dict(program.constants))
+    found = match_convolution(program.outputs[0], program.constant_arrays())
     assert found is not None
     return found
 
@@ -57,11 +57,11 @@ def test_the_last_period_is_a_band():
 def test_the_interpreter_agrees(dilation, size):
     program = convolution_program((2, *size, 16, 3), dilation=dilation)
     feeds = feeds_of(program)
-    (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
+    (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})
     for algorithm, outputs in WINOGRAD.items():
         changed = winograd_program(program, outputs)
         assert changed is not None
-        (found,) = evaluate(changed.outputs, {**feeds, **dict(changed.constants)})
+        (found,) = evaluate(changed.outputs, {**feeds, **changed.constant_arrays()})
         assert np.abs(found - expected).max() <= TOLERANCES[algorithm] * np.abs(expected).max()
 
 

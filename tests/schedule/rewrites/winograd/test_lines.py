@@ -60,7 +60,7 @@ def line_program(
 def test_a_line_is_an_image_of_one_column():
     program = line_program((2, 30, 16, 24), dilation=4)
     stages = tensors_in_order(program.outputs)
-    (found,) = filter(None, (match_convolution(s, dict(program.constants)) for s in stages))
+    (found,) = filter(None, (match_convolution(s, program.constant_arrays()) for s in stages))
     assert (found.dilations, found.stride, found.tap_counts) == ((4, 1), 1, (3, 1))
     assert found.image == (2, 30, 1)
 
@@ -68,7 +68,7 @@ def test_a_line_is_an_image_of_one_column():
 @pytest.mark.parametrize(("kernel", "counts"), [((1, 3), (1, 3)), ((3, 1), (3, 1))])
 def test_one_dimension_of_an_image_may_have_no_taps(kernel, counts):
     program = convolution_program((1, 8, 8, 16, 16), kernel=kernel)
-    found = match_convolution(program.outputs[0], dict(program.constants))
+    found = match_convolution(program.outputs[0], program.constant_arrays())
     assert found is not None
     assert found.tap_counts == counts
 
@@ -109,11 +109,11 @@ LINES = {
 def test_the_interpreter_agrees(line, places):
     program = line_program((2, places, 16, 3), **LINES[line])
     feeds = feeds_of(program)
-    (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
+    (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})
     for algorithm, outputs in WINOGRAD.items():
         changed = winograd_program(program, outputs)
         if changed is not None:
-            (found,) = evaluate(changed.outputs, {**feeds, **dict(changed.constants)})
+            (found,) = evaluate(changed.outputs, {**feeds, **changed.constant_arrays()})
             assert np.abs(found - expected).max() <= TOLERANCES[algorithm] * np.abs(expected).max()
 
 

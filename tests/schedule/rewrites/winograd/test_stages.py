@@ -20,6 +20,7 @@ from relay_tune.schedule.rewrites.winograd.transforms import (
     transformed_taps,
 )
 from relay_tune.schedule.schedule import DIRECT
+from relay_tune.tensor.deferred_array import array_of, deferred
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, literal, reduce
 from relay_tune.tensor.scalar_value import scalar_value
@@ -90,8 +91,8 @@ def test_applies(case):
     assert set(WINOGRAD) < set(algorithms(program))
     changed = winograd_program(program, 4)
     feeds = feeds_of(program)
-    (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
-    (found,) = evaluate(changed.outputs, {**feeds, **dict(changed.constants)})
+    (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})
+    (found,) = evaluate(changed.outputs, {**feeds, **changed.constant_arrays()})
     assert np.abs(found - expected).max() <= 2e-5 * np.abs(expected).max()
 
 
@@ -132,7 +133,24 @@ def test_constants_correspond_whatever_their_values():
     for algorithm in WINOGRAD:
         first, second = (prepared_program(p, algorithm).constants for p in (program, zeros))
         assert [d.shape for _, d in first] == [d.shape for _, d in second]
-        assert not second[0][1].any()
+        assert not array_of(second[0][1]).any()
+
+
+def test_planning_computes_no_taps():
+    program = convolution_program(SHAPE)
+    ((tensor, data),) = program.constants
+    wanted = []
+
+    def taps():
+        wanted.append(True)
+        return data
+
+    unknown = deferred(tensor.shape, tensor.dtype, taps)
+    (constant,) = plan_program(
+        replace(program, constants=((tensor, unknown),)), "winograd4"
+    ).program.constants
+    assert not wanted
+    assert array_of(constant[1]).shape == (36, 16, 16) and wanted
 
 
 # Generated code ----------------------------------------------------------------------------------
@@ -163,7 +181,7 @@ def test_errors_are_small_beside_the_largest_result_of_their_tile(algorithm):
     taps = np.random.default_rng(1).standard_normal(weight.shape).astype("float32")
     plan = plan_program(replace(program, constants=((weight, taps),)), algorithm)
     feeds = feeds_of(program)
-    known = {**feeds, **dict(plan.program.constants)}
+    known = {**feeds, **plan.program.constant_arrays()}
     (found,) = run_schedule(plan, plan_schedule(plan), runnable_targets()[0], known)
     (data,) = (array.astype("float64") for array in feeds.values())
     windows = np.lib.stride_tricks.sliding_window_view(data, (3, 3), axis=(1, 2))

@@ -43,8 +43,8 @@ def test_the_depth_may_have_any_window(window):
     program = volume((3, 6, 5, 4), **WINDOWS[window])
     changed = winograd_program(program, 4)
     feeds = feeds_of(program)
-    (expected,) = evaluate(program.outputs, {**feeds, **dict(program.constants)})
-    (found,) = evaluate(changed.outputs, {**feeds, **dict(changed.constants)})
+    (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})
+    (found,) = evaluate(changed.outputs, {**feeds, **changed.constant_arrays()})
     assert np.abs(found - expected).max() <= 2e-5 * np.abs(expected).max()
 
 
