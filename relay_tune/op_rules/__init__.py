@@ -1,1 +1,11 @@
-"""What passes know of operators: a table a concern, from operators to rules."""
+"""What passes know of operators: a table a concern, from operators to rules.
+table          what a table of rules is
+layout         how an operator runs on tensors whose axes have another order in memory
+simplify       which calls mean the same as fewer or cheaper ones
+fold           what can be computed before a program runs
+
+Passes ask these tables and decide by no operator's name. A rule may use any operator, which the
+file of an operator in `relay_tune.op` may not. Files in the folders are named as those of `op`.
+"""
+
+import relay_tune.op  # noqa: F401  # registers the operators that rules name

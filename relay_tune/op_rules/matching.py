@@ -81,6 +81,13 @@ def rank(expr: Expr) -> int | None:
     return None if type_ is None else len(type_.shape)
 
 
+def transpose_axes(call_: Call) -> tuple[int, ...]:
+    """The axes of a transpose, counted from the front."""
+    dims = rank(call_.arguments[0]) or 0
+    axes = attribute(call_, "axes")
+    return tuple(reversed(range(dims))) if axes is None else tuple(axis % dims for axis in axes)
+
+
 def uniform_value(expr: Expr) -> float | None:
     """The number that all elements of a real constant are equal to, or None."""
     data = constant_data(expr)

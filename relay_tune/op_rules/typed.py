@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-import relay_tune.op  # noqa: F401  # registers the operators that passes ask for by name
 from relay_tune.errors import BuildError
 from relay_tune.ir.expr import Attributes, Call, Constant, Expr, Tuple, TupleGetItem, Var
 from relay_tune.ir.operator import Operator, find_operator

@@ -17,6 +17,14 @@ import numpy as np
 from relay_tune.ir.expr import Call, Constant, Expr, Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import rewrite_with_original, use_counts
+from relay_tune.op_rules.fold.weighted import (
+    CONVOLUTIONS,
+    DENSE,
+    TRANSPOSED_CONVOLUTIONS,
+    channel_vector,
+    fits_channels,
+    weighted_layer,
+)
 from relay_tune.op_rules.matching import (
     attribute,
     is_opaque_function,
@@ -26,14 +34,6 @@ from relay_tune.op_rules.matching import (
 )
 from relay_tune.op_rules.typed import constant_of, recall
 from relay_tune.transform.module_pass import map_functions, with_body
-from relay_tune.transform.weighted import (
-    CONVOLUTIONS,
-    DENSE,
-    TRANSPOSED_CONVOLUTIONS,
-    channel_vector,
-    fits_channels,
-    weighted_layer,
-)
 
 MAXIMUM_CHAIN = 8
 """How many calls may stand between the layer and its scale."""

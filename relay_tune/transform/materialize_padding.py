@@ -25,6 +25,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.operator import find_operator
 from relay_tune.ir.provenance import made_as, made_for
 from relay_tune.ir.traversal import children, post_order, rebuild
+from relay_tune.op_rules.fold.weighted import CONVOLUTIONS
 from relay_tune.op_rules.matching import (
     attribute,
     operator_call,
@@ -34,7 +35,6 @@ from relay_tune.op_rules.matching import (
 from relay_tune.op_rules.simplify.shape import slice_of
 from relay_tune.op_rules.typed import call, constant_of, recall
 from relay_tune.transform.module_pass import map_scopes, same_scope
-from relay_tune.transform.weighted import CONVOLUTIONS
 from relay_tune.typing.windows import pad_pairs
 
 Widths = tuple[tuple[int, int], ...]

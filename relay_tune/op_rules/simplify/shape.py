@@ -13,6 +13,7 @@ from relay_tune.op_rules.matching import (
     rank,
     static_shape,
     tensor_type,
+    transpose_axes,
 )
 from relay_tune.op_rules.simplify.rule import RuleTable
 from relay_tune.op_rules.typed import call, recall, reshape, with_types
@@ -218,13 +219,6 @@ def split_to_slices(call_: Call) -> Expr | None:
         fields.append(slice_of(call_.arguments[0], low, high))
         begin += size
     return with_types(Tuple(tuple(fields)))
-
-
-def transpose_axes(call_: Call) -> tuple[int, ...]:
-    """The axes of a transpose, counted from the front."""
-    dims = rank(call_.arguments[0]) or 0
-    axes = attribute(call_, "axes")
-    return tuple(reversed(range(dims))) if axes is None else tuple(axis % dims for axis in axes)
 
 
 def _same_constant_pad(first: Call, second: Call) -> bool:

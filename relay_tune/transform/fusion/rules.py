@@ -28,6 +28,7 @@ from collections.abc import Sequence
 
 from relay_tune.ir.dim import UNKNOWN
 from relay_tune.ir.operator import FusionKind
+from relay_tune.op_rules.fold.weighted import TRANSPOSED_CONVOLUTIONS
 from relay_tune.op_rules.matching import attribute, tensor_type
 from relay_tune.op_rules.simplify.shape import RESHAPES
 from relay_tune.transform.fusion.call_graph import CallNode
@@ -35,7 +36,6 @@ from relay_tune.transform.fusion.contiguous import is_join
 from relay_tune.transform.fusion.groups import Group, Groups
 from relay_tune.transform.fusion.row_chains import normalizes_rows
 from relay_tune.transform.fusion.row_statistics import reduced_rows
-from relay_tune.transform.weighted import TRANSPOSED_CONVOLUTIONS
 
 TAILS = frozenset({*RESHAPES, "transpose", "layout_transform"})
 """Operators that may permute what a kernel stores."""

@@ -6,13 +6,14 @@ after:  layout_transform(nn.relu(nn.conv2d(layout_transform(%x, NCHW -> NHWC), W
 
 Kernels vectorise over channels, which are then next to each other in memory. Convolutions start a
 channels-last region, where the estimated cost of a conversion is not more than it saves (see
-`convolution_rule`); pooling, arithmetic, concatenation and the like carry it on; any operator
-without a rule gets its arguments in the original order.
+`relay_tune.op_rules.layout.nn.convolution`); pooling, arithmetic, concatenation and the like carry
+it on. What an operator does is its rule in `relay_tune.op_rules.layout`; one without a rule that is
+not element by element gets its arguments in the original order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -20,37 +21,14 @@ from relay_tune.errors import InputError
 from relay_tune.ir.expr import Call, Expr, Tuple
 from relay_tune.ir.module import Module
 from relay_tune.ir.provenance import made_for
-from relay_tune.ir.traversal import children, post_order, rebuild
+from relay_tune.ir.traversal import children, free_vars, post_order, rebuild
 from relay_tune.machine.machine import Machine
-from relay_tune.op_rules.matching import operator_name
+from relay_tune.op_rules.layout.pointwise import is_pointwise, pointwise
+from relay_tune.op_rules.layout.table import LAYOUT
+from relay_tune.op_rules.layout.versions import Version, Versions
 from relay_tune.schedule.accuracy import Accuracy
-from relay_tune.transform.layout import (
-    convolution_rule,
-    movement_rules,
-    pointwise_rules,
-    window_rules,
-)
-from relay_tune.transform.layout.versions import Version, Versions
+from relay_tune.transform.layout.kernel_cost import kernel_cycles
 from relay_tune.transform.module_pass import map_scopes, same_scope
-
-Rule = Callable[[Call, Versions], dict[Version, Expr] | None]
-
-RULES: dict[str, Rule] = {
-    **dict.fromkeys(convolution_rule.CONVOLUTION_OPERATORS, convolution_rule.convolution),
-    **dict.fromkeys(window_rules.LAYOUT_OPERATORS, window_rules.layout_operator),
-    **dict.fromkeys(pointwise_rules.AXIS_OPERATORS, pointwise_rules.along_axis),
-    **dict.fromkeys(movement_rules.REDUCTIONS, movement_rules.reduction),
-    "concatenate": pointwise_rules.concatenate,
-    "nn.pad": movement_rules.pad,
-    "strided_slice": movement_rules.strided_slice,
-    "take": movement_rules.take,
-    "transpose": movement_rules.transpose,
-    "reshape": movement_rules.flatten,
-    "nn.batch_flatten": movement_rules.flatten,
-    "nn.dense": movement_rules.dense,
-    "nn.matmul": movement_rules.dense,
-}
-
 
 ROUNDED_MACHINE = Machine(vector_bytes=64, registers=32)
 """A processor that nothing is known of."""
@@ -85,31 +63,57 @@ class ChooseLayout:
 
     def _channels_last(self, body: Expr) -> Expr:
         nodes = list(post_order(body, enter=same_scope))
-        wanted = convolution_rule.read_by_convolutions(nodes, _follows)
-        if not any(_is_convolution(node) for node in nodes):
+        if not any(_starts_region(node) for node in nodes):
             return body
-        machine = self.machine if self.layout == "cost" else None
-        versions = Versions(machine, self.accuracy, wanted)
+        cost = self._cost if self.layout == "cost" else None
+        versions = Versions(cost, _wanted_channels_last(nodes))
         for node in nodes:
             with made_for(node.span):
                 versions.existing[node] = _versions_of(node, versions)
         with made_for(body.span):
             return versions.original(body)
 
+    def _cost(self, body: Expr) -> float:
+        return kernel_cycles(tuple(free_vars(body)), body, self.machine, self.accuracy)
 
-def _is_convolution(node: Expr) -> bool:
-    return operator_name(node) in convolution_rule.CONVOLUTION_OPERATORS
+
+def _starts_region(node: Expr) -> bool:
+    rule = LAYOUT.rule_of(node)
+    return rule is not None and rule.starts_region
+
+
+def _wanted_channels_last(nodes: Sequence[Expr]) -> frozenset[Expr]:
+    """The values of `nodes`, producers first, that reach a convolution as its data, or a pool.
+
+    So do those that the program itself makes channels last. What is behind a pool is too small to
+    matter. On the way are operators that work in either layout.
+    """
+    wanted: set[Expr] = set()
+    for node in reversed(nodes):
+        rule = LAYOUT.rule_of(node)
+        if isinstance(node, Call) and rule is not None and rule.reads_channels_last(node):
+            wanted.add(node.arguments[0])
+        elif node in wanted:
+            wanted.update(_passed_on(node))
+    return frozenset(wanted)
+
+
+def _passed_on(node: Expr) -> Iterable[Expr]:
+    if isinstance(node, Tuple):
+        return node.fields
+    return node.arguments if isinstance(node, Call) and _follows(node) else ()
 
 
 def _follows(call: Call) -> bool:
     """Whether an operator may work in the layout that its data has."""
-    return operator_name(call) in RULES or pointwise_rules.is_pointwise(call)
+    return LAYOUT.rule_of(call) is not None or is_pointwise(call)
 
 
 def _versions_of(node: Expr, versions: Versions) -> dict[Version, Expr]:
     if isinstance(node, Call):
-        rule = RULES.get(operator_name(node) or "", pointwise_rules.pointwise)
-        converted = rule(node, versions)
+        rule = LAYOUT.rule_of(node)
+        convert = pointwise if rule is None else rule.convert
+        converted = convert(node, versions)
         if converted is not None:
             return converted
     if isinstance(node, Tuple) and not any(isinstance(part, Tuple) for part in node.fields):

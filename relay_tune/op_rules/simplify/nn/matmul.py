@@ -11,9 +11,9 @@ from relay_tune.op_rules.matching import (
     operator_call,
     rank,
     tensor_type,
+    transpose_axes,
 )
 from relay_tune.op_rules.simplify.rule import RuleTable
-from relay_tune.op_rules.simplify.shape import transpose_axes
 from relay_tune.op_rules.typed import call, recall
 
 PRODUCT = "nn.batch_matmul"

@@ -6,21 +6,26 @@ once, so transforms appear only at the borders between operators of different la
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from math import prod
+from typing import TypeAlias
 
 import numpy as np
 
-from relay_tune.ir.expr import Constant, Expr, Tuple
+from relay_tune.ir.expr import Call, Constant, Expr, Tuple
 from relay_tune.ir.provenance import made_as
-from relay_tune.machine.machine import Machine
 from relay_tune.op.logical_shape import result_shape
-from relay_tune.op_rules.matching import rank, shape_code, static_shape
+from relay_tune.op_rules.matching import example_shape, rank, shape_code, static_shape
 from relay_tune.op_rules.typed import call, constant_of, reshape, tuple_of
-from relay_tune.schedule.accuracy import Accuracy
 
 CHANNELS_FIRST = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
 CHANNELS_LAST = {3: "NWC", 4: "NHWC", 5: "NDHWC"}
+
+
+Cost: TypeAlias = Callable[[Expr], float]
+"""cost(typed expression over variables) -> how long its kernel takes, in any unit."""
 
 
 class Version(Enum):
@@ -36,15 +41,13 @@ class Versions:
     """The versions that exist of each value of the original program.
 
     Attributes:
-        machine: that costs are estimated for; None where everything goes channels last.
-        accuracy: of the algorithms whose costs are estimated.
+        cost: estimates a kernel; None where everything goes channels last.
         wanted_channels_last: original nodes that a convolution reads, perhaps by way of others.
         existing: by original node.
         unflattened: the channels-last shape that a flattened value came from, as reshape takes it.
     """
 
-    machine: Machine | None = None
-    accuracy: Accuracy = Accuracy.FAST
+    cost: Cost | None = None
     wanted_channels_last: frozenset[Expr] = frozenset()
     existing: dict[Expr, dict[Version, Expr]] = field(default_factory=dict)
     unflattened: dict[Expr, tuple[int, ...]] = field(default_factory=dict)
@@ -92,6 +95,28 @@ class Versions:
         flat = found[Version.FLAT_CHANNELS_LAST]
         restored = to_channels_first(_reshaped(flat, self.unflattened[node]))
         return _reshaped(restored, shape_code(node) or ())
+
+
+def channels_last_rank(call_: Call, versions: Versions) -> int | None:
+    """The rank of the first argument if it is channels last already."""
+    data = call_.arguments[0]
+    dims = rank(data)
+    if dims not in CHANNELS_FIRST or Version.CHANNELS_LAST not in versions.existing[data]:
+        return None
+    return dims
+
+
+def channels_last_is_cheaper(arguments: tuple[Expr, ...], versions: Versions) -> bool:
+    """Whether fewer elements have to be moved for channels last than for the original order."""
+    if not any(Version.CHANNELS_LAST in versions.existing[a] for a in arguments):
+        return False
+    to_last = _moved_elements(arguments, versions, Version.CHANNELS_LAST)
+    return to_last <= _moved_elements(arguments, versions, Version.ORIGINAL)
+
+
+def _moved_elements(arguments: tuple[Expr, ...], versions: Versions, wanted: Version) -> int:
+    missing = {a for a in arguments if not versions.has(a, wanted)}
+    return sum(prod(example_shape(a)) for a in missing if rank(a))
 
 
 def last_position(axis: int, dims: int) -> int:

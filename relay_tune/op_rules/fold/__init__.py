@@ -1,0 +1,1 @@
+"""What can be computed before a program runs."""

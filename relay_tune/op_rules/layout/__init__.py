@@ -1,0 +1,1 @@
+"""How operators run on tensors whose axes have another order in memory."""

@@ -1,0 +1,29 @@
+"""Rows and columns that are taken by their positions, as an image is resized."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from relay_tune.ir.expr import Call, Expr
+from relay_tune.op_rules.layout.rule import LayoutRule
+from relay_tune.op_rules.layout.versions import (
+    Version,
+    Versions,
+    channels_last_rank,
+    last_position,
+)
+from relay_tune.op_rules.matching import attribute, rank
+from relay_tune.op_rules.typed import recall
+
+
+def take(call_: Call, versions: Versions) -> dict[Version, Expr] | None:
+    """Rows and columns that are taken follow their data; channels are taken channels first."""
+    dims = channels_last_rank(call_, versions)
+    axis, places = attribute(call_, "axis"), call_.arguments[1]
+    if dims is None or axis is None or rank(places) != 1 or axis % dims == 1:
+        return None
+    arguments = versions.channels_last(call_.arguments[0]), versions.original(places)
+    return {Version.CHANNELS_LAST: recall(call_, arguments, axis=last_position(axis, dims))}
+
+
+RULES: Mapping[str, LayoutRule] = {"take": LayoutRule(take)}

@@ -1,0 +1,1 @@
+"""Layouts of operators of neural networks."""
