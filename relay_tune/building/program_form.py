@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from relay_tune.building.network import network_of
-from relay_tune.first_order.instructions import ComputeScalars, RunKernel
+from relay_tune.first_order.instructions import ComputeScalars, Instruction, RunKernel, RunRegion
 from relay_tune.first_order.kinds import component_types, is_open_type
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.first_order.region import Region
 from relay_tune.ir.expr import Call, Constant, Expr, Function, Let, Tuple, TupleGetItem, Var
 from relay_tune.ir.known_type import known_type
 from relay_tune.ir.module import Module
@@ -59,16 +60,33 @@ def kernel_functions(fused: Module) -> list[Function]:
 
 def program_kernels(program: FirstOrderProgram) -> Iterator[Function]:
     """The primitive function of each kernel that a program runs, for joined calls as well."""
-    for function in program.functions.values():
-        for block in function.blocks:
-            for instruction in block.instructions:
-                if not isinstance(instruction, RunKernel):
-                    continue
-                is_scalar = isinstance(instruction, ComputeScalars)
-                if not is_scalar and instruction.primitive not in program.batches:
-                    yield instruction.primitive
+    yield from lone_kernels(program)
+    for region in program_regions(program):
+        yield from (run.function for run in region.runs)
+
+
+def lone_kernels(program: FirstOrderProgram) -> Iterator[Function]:
+    """The primitive function of each kernel that is in no region."""
+    for instruction in _instructions(program):
+        if not isinstance(instruction, RunKernel):
+            continue
+        is_scalar = isinstance(instruction, ComputeScalars)
+        if not is_scalar and instruction.primitive not in program.batches:
+            yield instruction.primitive
     for batches in program.batches.values():
         yield from batches.values()
+
+
+def program_regions(program: FirstOrderProgram) -> Iterator[Region]:
+    """The regions of a program."""
+    runs = (each for each in _instructions(program) if isinstance(each, RunRegion))
+    return (run.region for run in runs)
+
+
+def _instructions(program: FirstOrderProgram) -> Iterator[Instruction]:
+    for function in program.functions.values():
+        for block in function.blocks:
+            yield from block.instructions
 
 
 def program_module(typed: Module, accuracy: Accuracy = Accuracy.FAST) -> Module:

@@ -1,4 +1,4 @@
-"""What a program does to run a primitive: kernels, one after the other or on several threads."""
+"""What a program does to run primitives: kernels, one after the other or on several threads."""
 
 from __future__ import annotations
 
@@ -11,19 +11,23 @@ from relay_tune.building.kernel_arguments import KernelArguments
 from relay_tune.building.open_primitives import example_sizes
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import PrimitiveCode
+from relay_tune.building.region_layout import RegionLayout
 from relay_tune.codegen.main_function import KernelCall, Place, call_of, main_text
 from relay_tune.codegen.programs.kernel_step import (
     SMALLEST_SHARED_WORK,
     FoundSizes,
     KernelStep,
     OpenSizes,
+    RegionStep,
     SizeCase,
     StepCall,
     StretchedStep,
 )
 from relay_tune.codegen.target import Target
 from relay_tune.first_order.open_primitive import OpenPrimitive
+from relay_tune.first_order.region import Region
 from relay_tune.ir.dtypes import DTYPES
+from relay_tune.ir.expr import Function
 from relay_tune.tensor.size import is_symbolic, nominal, size_value
 
 
@@ -36,19 +40,34 @@ class StepWriter:
 
     def __init__(
         self,
+        primitives: Mapping[Function, Primitive],
         codes: Mapping[str, PrimitiveCode],
         constants: ConstantBlock,
         target: Target,
         threads: int,
     ) -> None:
         self.jobs: dict[str, str] = {}
+        self._primitives = primitives
         self._codes = codes
         self._constants = constants
         self._target = target
         self._threads = threads
 
-    def step(self, primitive: Primitive) -> KernelStep:
-        """The step of a primitive; its constants enter the block."""
+    def region(self, region: Region) -> RegionStep:
+        """The step of a region; its constants enter the block."""
+        layout = RegionLayout(region, self._primitives, self._codes, self._constants)
+        calls = [call for number in range(len(region.runs)) for call in layout.calls(number)]
+        name = f"region_{len(self.jobs)}"
+        self.jobs[name] = main_text(name, calls, self._target.triple)
+        points = sum(kernel.points for code in layout.codes for kernel in code.scheduled.kernels)
+        is_shared = self._threads > 1 and points >= SMALLEST_SHARED_WORK
+        return RegionStep(name, layout.workspace_bytes, is_shared)
+
+    def step(self, function: Function) -> KernelStep:
+        """The step of a primitive function; its constants enter the block."""
+        return self._step(self._primitives[function])
+
+    def _step(self, primitive: Primitive) -> KernelStep:
         code = self._codes[primitive.key.digest]
         scheduled = code.scheduled
         places = KernelArguments(primitive.program, scheduled, self._constants)
@@ -70,18 +89,18 @@ class StepWriter:
             sizes=None if primitive.open is None else _open_sizes(primitive.open),
             found=None if primitive.sizes is None else self._found(primitive.sizes),
             cases=tuple(
-                SizeCase(case.symbol, case.least, case.most, self.step(case.primitive))
+                SizeCase(case.symbol, case.least, case.most, self._step(case.primitive))
                 for case in primitive.cases
             ),
             stretched=tuple(
-                StretchedStep((each.place.input, each.place.axis), self.step(each.primitive))
+                StretchedStep((each.place.input, each.place.axis), self._step(each.primitive))
                 for each in primitive.stretched
             ),
         )
 
     def _found(self, primitive: Primitive) -> FoundSizes:
         assert primitive.open is not None  # it has names for what it finds
-        return FoundSizes(primitive.open.found, self.step(primitive))
+        return FoundSizes(primitive.open.found, self._step(primitive))
 
     def _job(self, code: PrimitiveCode, calls: list[KernelCall]) -> str | None:
         if not _is_worth_a_job(code, calls, self._threads):

@@ -16,7 +16,7 @@ from relay_tune.building.primitives import (
     compile_primitives,
     primitives_of,
 )
-from relay_tune.building.program_form import program_kernels
+from relay_tune.building.program_form import lone_kernels, program_kernels, program_regions
 from relay_tune.building.program_steps import StepWriter
 from relay_tune.building.size_cases import USUAL_SIZES
 from relay_tune.codegen.compiler import compile_optimized, compile_text
@@ -55,9 +55,10 @@ def compile_program(
     distinct = {primitive.key.digest: primitive for primitive in every}
     codes, objects = compile_primitives(distinct, target, threads, schedules, report)
     constants = ProgramConstants()
-    writer = StepWriter(codes, constants.block, target, threads)
-    steps = {function: writer.step(primitive) for function, primitive in primitives.items()}
-    text = program_text(program, steps, constants.tensor_object, target.triple)
+    writer = StepWriter(primitives, codes, constants.block, target, threads)
+    steps = {function: writer.step(function) for function in lone_kernels(program)}
+    regions = {region: writer.region(region) for region in program_regions(program)}
+    text = program_text(program, steps, regions, constants.tensor_object, target.triple)
     report("compile the program")
     main = compile_optimized(text.text, target)
     return CompiledFunctions(

@@ -110,9 +110,12 @@ def main_text(name: str, calls: Sequence[KernelCall], triple: str) -> str:
         "  %single = icmp ult i64 %threads, 2",
         "  br i1 %single, label %alone, label %together",
         "alone:",
-        "  %runs = atomicrmw add ptr @turn_alone, i64 1 monotonic",
-        "  %odd = and i64 %runs, 1",
     ]
+    if any(way is not None for way in ways):
+        lines += [
+            "  %runs = atomicrmw add ptr @turn_alone, i64 1 monotonic",
+            "  %odd = and i64 %runs, 1",
+        ]
     previous = "alone"
     for number, (call, way) in enumerate(zip(calls, ways, strict=True)):
         if number % LONGEST_BLOCK == LONGEST_BLOCK - 1:

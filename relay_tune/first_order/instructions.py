@@ -22,6 +22,7 @@ import numpy as np
 from relay_tune.first_order.kinds import Kind, ScalarKind
 from relay_tune.first_order.layouts import ObjectLayout
 from relay_tune.first_order.open_primitive import OpenPrimitive
+from relay_tune.first_order.region import Region
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.expr import Function as RelayFunction
 
@@ -46,6 +47,11 @@ class Operation:
     def borrowed(self) -> tuple[Register, ...]:
         """Operands that are only looked at."""
         return ()
+
+    @property
+    def operands(self) -> tuple[Register, ...]:
+        """All that is read, some perhaps several times."""
+        return (*self.consumed, *self.borrowed)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -97,6 +103,28 @@ class ComputeScalars(RunKernel):
 @dataclass(frozen=True, eq=False, slots=True)
 class DeferKernel(RunKernel):
     """Note that a primitive function is to be run before elements of its outputs are needed."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RunRegion(Instruction):
+    """Run kernels one after the other in memory that is planned ahead.
+
+    Inputs and outputs are those of the region, in its order.
+    """
+
+    region: Region
+    inputs: tuple[Register, ...]
+    outputs: tuple[Register, ...]
+
+    @property
+    def results(self) -> tuple[Register, ...]:
+        """The outputs, new objects."""
+        return self.outputs
+
+    @property
+    def borrowed(self) -> tuple[Register, ...]:
+        """The inputs."""
+        return self.inputs
 
 
 @dataclass(frozen=True, eq=False, slots=True)

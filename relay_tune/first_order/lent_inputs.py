@@ -20,12 +20,13 @@ from relay_tune.first_order.instructions import (
     Register,
     Release,
     RunKernel,
+    RunRegion,
 )
 from relay_tune.first_order.kinds import TensorKind
 from relay_tune.first_order.program import Block, FirstOrderFunction, FirstOrderProgram
 from relay_tune.first_order.terminators import TailCall
 
-_READS = (RunKernel, CheckIndices, CheckRoom, CheckSize, Release)
+_READS = (RunKernel, RunRegion, CheckIndices, CheckRoom, CheckSize, Release)
 
 
 def with_lent_inputs(program: FirstOrderProgram) -> FirstOrderProgram:

@@ -16,11 +16,12 @@ first needed, starting with the entry.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from relay_tune.errors import NoNativeCodeError
 from relay_tune.first_order.block_builder import BlockBuilder
 from relay_tune.first_order.defer_kernels import with_deferred_kernels
+from relay_tune.first_order.form_regions import with_regions
 from relay_tune.first_order.function_table import FunctionTable
 from relay_tune.first_order.instructions import ReadField, Register
 from relay_tune.first_order.kinds import (
@@ -64,7 +65,7 @@ def lower_program(module: Module, entry: str = "main") -> FirstOrderProgram:
     has_cells = any(isinstance(node, RefCreate) for node in post_order(*module.functions.values()))
     result = type_.result
     program = FirstOrderProgram(
-        functions=lowering.functions,
+        functions={name: with_reference_counts(f) for name, f in lowering.functions.items()},
         layouts=tuple(lowering.layouts.all),
         data_types=data_types,
         cells=cells,
@@ -76,7 +77,12 @@ def lower_program(module: Module, entry: str = "main") -> FirstOrderProgram:
         has_cells=has_cells,
         is_open=_is_open(lowering),
     )
-    return with_lent_inputs(with_deferred_kernels(program))
+    deferred = with_deferred_kernels(program)
+    if deferred.batches:  # kernels run one by one, as soon as enough of them wait
+        return deferred
+    regions = {name: with_regions(function) for name, function in lowering.functions.items()}
+    counted = {name: with_reference_counts(function) for name, function in regions.items()}
+    return with_lent_inputs(replace(program, functions=counted))
 
 
 def described_program(module: Module, type_: FuncType, inputs: Sequence[str]) -> FirstOrderProgram:
@@ -202,7 +208,5 @@ class ProgramLowering(FunctionTable):
         return code
 
     def _add(self, name: str, parameters: tuple[Register, ...], builder: BlockBuilder) -> None:
-        function = FirstOrderFunction(
-            name, parameters, kinds_of(self._types[name].result), tuple(builder.blocks)
-        )
-        self.functions[name] = with_reference_counts(function)
+        results = kinds_of(self._types[name].result)
+        self.functions[name] = FirstOrderFunction(name, parameters, results, tuple(builder.blocks))

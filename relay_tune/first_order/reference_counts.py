@@ -27,13 +27,14 @@ from relay_tune.first_order.instructions import (
     Reshape,
     Retain,
     RunKernel,
+    RunRegion,
     Unpack,
 )
 from relay_tune.first_order.kinds import is_counted
 from relay_tune.first_order.program import Block, FirstOrderFunction
-from relay_tune.first_order.terminators import Branch, Jump, Terminator
+from relay_tune.first_order.terminators import Jump, Terminator
 
-_WITHOUT_EFFECT = (RunKernel, LoadConstant, Reshape, MakeObject, ReadField)
+_WITHOUT_EFFECT = (RunKernel, RunRegion, LoadConstant, Reshape, MakeObject, ReadField)
 
 
 def with_reference_counts(function: FirstOrderFunction) -> FirstOrderFunction:
@@ -65,7 +66,7 @@ class _Sweep:
         live = self._live_after(end)
         reversed_body: list[Instruction] = []
         reversed_body += _retains(end.consumed, live)
-        live.update(end.consumed, _condition(end))
+        live.update(end.operands)
         for instruction in reversed(block.instructions):
             if isinstance(instruction, _WITHOUT_EFFECT) and live.isdisjoint(instruction.results):
                 continue
@@ -93,10 +94,6 @@ class _Sweep:
         releases = [Release(register) for register in unused if is_counted(register.kind)]
         self._bodies[label][:0] = releases
         self._live_in[label].update(unused)
-
-
-def _condition(end: Terminator) -> tuple[Register, ...]:
-    return (end.condition,) if isinstance(end, Branch) else ()
 
 
 def _retains(consumed: tuple[Register, ...], live: set[Register]) -> Iterator[Instruction]:

@@ -45,6 +45,11 @@ class Branch(Terminator):
     if_false: int
 
     @property
+    def operands(self) -> tuple[Register, ...]:
+        """The condition, a number."""
+        return (self.condition,)
+
+    @property
     def targets(self) -> tuple[int, ...]:
         """The blocks."""
         return (self.if_true, self.if_false)

@@ -4,7 +4,7 @@ import numpy as np
 
 from relay_tune.building.program_form import program_kernels, program_module
 from relay_tune.first_order.defer_kernels import BATCH_ROWS
-from relay_tune.first_order.instructions import DeferKernel, RunKernel
+from relay_tune.first_order.instructions import DeferKernel, Instruction, RunKernel, RunRegion
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.parser.parse import parse
@@ -30,7 +30,7 @@ def lowered(text: str, size: int = 96) -> FirstOrderProgram:
     return lower_program(program_module(typed))
 
 
-def kernels(program: FirstOrderProgram, kind: type[RunKernel]) -> list[str]:
+def kernels(program: FirstOrderProgram, kind: type[Instruction]) -> list[str]:
     """The functions that have kernels of exactly this kind, once for each."""
     return sorted(
         name
@@ -73,7 +73,7 @@ def @main(%x: {ROW}, %w: Tensor[(96, 96), float32]) {{
 """
     program = lowered(text)
     assert program.batches == {}
-    assert "@main/loop" in kernels(program, RunKernel)
+    assert "@main/loop" in kernels(program, RunRegion)
 
 
 def test_only_the_recursion_that_looks_does_not_wait() -> None:

@@ -12,6 +12,7 @@ from relay_tune.codegen.programs.index_check_writer import write_index_check
 from relay_tune.codegen.programs.kernel_writer import write_kernel_step
 from relay_tune.codegen.programs.module_writer import ModuleWriter
 from relay_tune.codegen.programs.object_writer import ObjectWriter
+from relay_tune.codegen.programs.region_writer import write_region
 from relay_tune.codegen.programs.scalar_writer import write_scalars
 from relay_tune.codegen.programs.session import PASSED
 from relay_tune.codegen.programs.values import llvm_type, result_type
@@ -33,6 +34,7 @@ from relay_tune.first_order.instructions import (
     Reshape,
     Retain,
     RunKernel,
+    RunRegion,
     Unpack,
     WriteField,
 )
@@ -68,6 +70,8 @@ class InstructionWriter:
             case RunKernel():
                 self._run_queue()
                 write_kernel_step(instruction, self._module.steps[instruction.primitive], objects)
+            case RunRegion():
+                write_region(instruction, self._module.regions[instruction.region], objects)
             case LoadConstant():
                 names[instruction.result] = self._constant(instruction)
             case Reshape():

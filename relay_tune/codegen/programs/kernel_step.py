@@ -1,4 +1,4 @@
-"""The kernels of a primitive, and where their arguments come from, as a program calls them."""
+"""Kernels, and where their arguments come from, as a program calls them."""
 
 from __future__ import annotations
 
@@ -119,3 +119,19 @@ class KernelStep:
             yield from stretched.step.with_parts()
         if self.found is not None:
             yield from self.found.step.with_parts()
+
+
+@dataclass(frozen=True, slots=True)
+class RegionStep:
+    """All that one run of a region does.
+
+    Attributes:
+        job: the function that runs its kernels, on the threads there are, given a table of the
+            addresses of its inputs, its outputs, its workspace and the program's constants.
+        workspace: the bytes of its workspace.
+        is_shared: whether there is so much to do that several threads are worth it.
+    """
+
+    job: str
+    workspace: int
+    is_shared: bool

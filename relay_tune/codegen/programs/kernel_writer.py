@@ -65,7 +65,7 @@ class _StepWriter:
     def _write_all(self, outputs: Sequence[Register]) -> None:
         """The step for inputs that passed the checks of sizes."""
         objects = self._objects
-        self._place(Source.INPUT, [self._input_address(register) for register in self._inputs])
+        self._place(Source.INPUT, [objects.elements_of(register) for register in self._inputs])
         if self._step.found is not None:
             self._find_sizes(self._step.found)
         slots = [self._output_address(place, output) for place, output in enumerate(outputs)]
@@ -196,15 +196,6 @@ class _StepWriter:
 
     def _input_size(self, place: int, axis: int) -> str:
         return self._objects.size(self._objects.names[self._inputs[place]], axis)
-
-    def _input_address(self, register: Register) -> str:
-        objects = self._objects
-        name = objects.names[register]
-        if not isinstance(register.kind, ScalarKind):
-            return objects.data(name)
-        slot = objects.stack_slot(field_bytes(register.kind))
-        objects.store_value(register.kind, name, slot, 0)
-        return slot
 
     def _output_address(self, place: int, register: Register) -> str:
         objects, kind = self._objects, register.kind

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from relay_tune.codegen.programs.kernel_step import KernelStep
+from relay_tune.codegen.programs.kernel_step import KernelStep, RegionStep
 from relay_tune.codegen.programs.session import FIRST_MESSAGE
 from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.first_order.region import Region
 from relay_tune.ir.expr import Function
 
 
@@ -20,6 +21,7 @@ class ModuleWriter:
     Attributes:
         program: the program.
         steps: the kernels of its primitives.
+        regions: those of its regions.
         constant_object: the offset of the static tensor object with some content.
         declarations: LLVM declarations that functions need.
         messages: the program's own errors.
@@ -29,6 +31,7 @@ class ModuleWriter:
 
     program: FirstOrderProgram
     steps: Mapping[Function, KernelStep]
+    regions: Mapping[Region, RegionStep]
     constant_object: Callable[[np.ndarray], int]
     declarations: set[str] = field(default_factory=set)
     messages: list[str] = field(default_factory=list)

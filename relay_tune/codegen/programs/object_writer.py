@@ -95,6 +95,15 @@ class ObjectWriter:
             self.store_shape(object_, [str(extent) for extent in kind.shape[:MAXIMUM_OPEN_RANK]])
         return object_
 
+    def elements_of(self, register: Register) -> str:
+        """The address of the elements of a tensor or, in memory of its own, of a number."""
+        name = self.names[register]
+        if not isinstance(register.kind, ScalarKind):
+            return self.data(name)
+        slot = self.stack_slot(field_bytes(register.kind))
+        self.store_value(register.kind, name, slot, 0)
+        return slot
+
     def new_open_tensor(self, shape: Sequence[str], dtype: str) -> str:
         """A tensor object of a shape that is given by values of type i64."""
         object_ = self.new_open_block(self.product([*shape, str(BYTES[dtype])]))

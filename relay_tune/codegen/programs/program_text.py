@@ -12,7 +12,7 @@ from relay_tune.codegen.programs.build_text import build_text
 from relay_tune.codegen.programs.entry_text import entry_text
 from relay_tune.codegen.programs.function_text import function_text
 from relay_tune.codegen.programs.heap_text import heap_text
-from relay_tune.codegen.programs.kernel_step import KernelStep
+from relay_tune.codegen.programs.kernel_step import KernelStep, RegionStep
 from relay_tune.codegen.programs.module_writer import ModuleWriter
 from relay_tune.codegen.programs.open_tensor_text import open_tensor_text
 from relay_tune.codegen.programs.queue_steps import (
@@ -27,6 +27,7 @@ from relay_tune.codegen.programs.session_text import session_text
 from relay_tune.codegen.programs.stack_switch import stack_switch_text
 from relay_tune.codegen.subnormals import subnormals_text
 from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.first_order.region import Region
 from relay_tune.ir.expr import Function
 
 
@@ -46,15 +47,16 @@ def entry_symbol(name: str) -> str:
 def program_text(
     program: FirstOrderProgram,
     steps: Mapping[Function, KernelStep],
+    regions: Mapping[Region, RegionStep],
     constant_object: Callable[[np.ndarray], int],
     triple: str,
 ) -> ProgramText:
     """The module of a program.
 
-    `steps` has the kernels of each primitive that runs as kernels; `constant_object` gives the
-    offset of a static tensor object in the block of constants.
+    `steps` has the kernels of each primitive that runs by itself, `regions` those of each region;
+    `constant_object` gives the offset of a static tensor object in the block of constants.
     """
-    module = ModuleWriter(program, steps, constant_object)
+    module = ModuleWriter(program, steps, regions, constant_object)
     for primitive in program.batches:
         module.queue_number(primitive)
     functions = [function_text(function, module) for function in program.functions.values()]
@@ -67,6 +69,7 @@ def program_text(
         "declare void @relay_tune_run(ptr, ptr, i64)",
         *sorted(module.declarations),
         *_kernel_declarations(steps),
+        *(f"declare void @{step.job}(ptr, i64, i64)" for step in regions.values()),
         _closure_table(program),
         stack_switch_text(triple),
         subnormals_text(triple),
