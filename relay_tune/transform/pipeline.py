@@ -23,6 +23,7 @@ from relay_tune.transform.eliminate_dead_code import EliminateDeadCode
 from relay_tune.transform.fold_constants import FoldConstants
 from relay_tune.transform.fold_scale_axis import FoldScaleAxis
 from relay_tune.transform.fusion.fuse import Fuse
+from relay_tune.transform.hoist_invariants import HoistInvariants
 from relay_tune.transform.infer import InferTypes
 from relay_tune.transform.instruments import Instrument
 from relay_tune.transform.language.catalogue import LANGUAGE_PASSES
@@ -109,6 +110,8 @@ def default_pipeline(options: PipelineOptions | None = None) -> Pipeline:
             SimplifyExpression(),
             EliminateCommonSubexpressions(),
             SplitTuples(),
+            ToGraphNormalForm(),
+            HoistInvariants(),
             ToGraphNormalForm(),
             SinkBindings(),
             DivideProducts(),

@@ -15,12 +15,12 @@ from relay_tune.ir.expr import Call, Expr, TupleGetItem
 from relay_tune.ir.module import Module
 from relay_tune.op_rules.matching import operator_name
 from relay_tune.op_rules.simplify import arithmetic, shape
-from relay_tune.op_rules.simplify.nn import matmul
+from relay_tune.op_rules.simplify.nn import lookups, matmul
 from relay_tune.op_rules.simplify.rule import RuleTable
 from relay_tune.op_rules.typed import resolved_item
 from relay_tune.transform.module_pass import rewrite_calls
 
-RULES: RuleTable = {**arithmetic.RULES, **shape.RULES, **matmul.RULES}
+RULES: RuleTable = {**arithmetic.RULES, **shape.RULES, **matmul.RULES, **lookups.RULES}
 
 MAXIMUM_REWRITES = 64
 """How many rules may apply to one call after each other."""

@@ -11,6 +11,7 @@ from relay_tune.ir.types import FuncType
 from relay_tune.transform.eliminate_common_subexpressions import EliminateCommonSubexpressions
 from relay_tune.transform.eliminate_dead_code import EliminateDeadCode
 from relay_tune.transform.fold_constants import FoldConstants
+from relay_tune.transform.hoist_invariants import HoistInvariants
 from relay_tune.transform.language.a_normal_form import is_a_normal_form
 from relay_tune.transform.language.basic_block_normal_form import is_basic_block_normal_form
 from relay_tune.transform.language.catalogue import LANGUAGE_PASSES
@@ -28,6 +29,7 @@ PASSES: dict[str, Callable[[Module], Module]] = {
     "eliminate_common_subexpressions": EliminateCommonSubexpressions(),
     "fold_constants": FoldConstants(),
     "simplify_expression": SimplifyExpression(),
+    "hoist_invariants": HoistInvariants(),
     "inline": Inline(maximum_size=60),
 }
 """Where options make a pass do more, it has them; continuation passing is there and back."""
