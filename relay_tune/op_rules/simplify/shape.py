@@ -15,19 +15,9 @@ from relay_tune.op_rules.matching import (
     tensor_type,
     transpose_axes,
 )
+from relay_tune.op_rules.reshapes import RESHAPES
 from relay_tune.op_rules.simplify.rule import RuleTable
 from relay_tune.op_rules.typed import call, recall, reshape, with_types
-
-RESHAPES = (
-    "reshape",
-    "squeeze",
-    "expand_dims",
-    "nn.batch_flatten",
-    "reshape_like",
-    "contrib_reverse_reshape",
-)
-"""The operators that keep the order of elements and change the shape only."""
-
 
 MAXIMUM_MERGED_PARTS = 64
 """Concatenations of concatenations are merged up to so many parts: x, (x, x), ((x, x), (x, x)) ..

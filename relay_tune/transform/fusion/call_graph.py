@@ -14,6 +14,8 @@ from relay_tune.ir.expr import Call, Expr, Tuple
 from relay_tune.ir.operator import FusionKind, Operator
 from relay_tune.ir.traversal import children, post_order
 from relay_tune.ir.types import TensorType
+from relay_tune.op_rules.fusion.rule import FusionRule
+from relay_tune.op_rules.fusion.table import fusion_rule
 from relay_tune.transform.module_pass import same_scope
 
 FURTHEST_SEARCH = 256
@@ -46,6 +48,11 @@ class CallNode:
         callee = self.call.callee
         assert isinstance(callee, Operator)  # made by `call_graph` only
         return callee
+
+    @property
+    def rule(self) -> FusionRule:
+        """What fusion knows of the operator."""
+        return fusion_rule(self.call)
 
     @property
     def kind(self) -> FusionKind:

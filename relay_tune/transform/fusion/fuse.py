@@ -19,9 +19,8 @@ from relay_tune.ir.expr import Call, Constant, Expr, Function, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, post_order, rebuild
 from relay_tune.ir.types import FuncType, Type
-from relay_tune.op.primitive_views import INDEX_CHECK, JOIN_ONLY, RESHAPE_ONLY, VIEW_OFFSET
-from relay_tune.op_rules.matching import operator_name
-from relay_tune.op_rules.simplify.shape import RESHAPES
+from relay_tune.op.primitive_views import RESHAPE_ONLY
+from relay_tune.op_rules.fusion.table import fusion_rule
 from relay_tune.transform.effects import module_has_effects
 from relay_tune.transform.fusion.call_graph import (
     CallNode,
@@ -29,7 +28,6 @@ from relay_tune.transform.fusion.call_graph import (
     call_graph,
     is_operator_call,
 )
-from relay_tune.transform.fusion.contiguous import is_join, slice_offset
 from relay_tune.transform.fusion.partition import partition
 from relay_tune.transform.fusion.views import separate_views
 from relay_tune.transform.module_pass import map_scopes, same_scope
@@ -115,16 +113,12 @@ def _body_over(result: Call, calls: list[Call], params: dict[Expr, Var]) -> Expr
 
 
 def _attributes(calls: list[Call]) -> dict[str, int]:
-    if all(operator_name(call) in RESHAPES for call in calls):
+    """What marks a primitive, and one that computes nothing."""
+    if len(calls) == 1:
+        return {"Primitive": 1, **fusion_rule(calls[0]).primitive_attributes(calls[0])}
+    if all(fusion_rule(call).keeps_order for call in calls):
         return {"Primitive": 1, RESHAPE_ONLY: 1}
-    if len(calls) > 1:
-        return {"Primitive": 1}
-    if operator_name(calls[0]) == "check_indices":
-        return {"Primitive": 1, INDEX_CHECK: 1}
-    offset = slice_offset(calls[0])
-    if offset is not None:
-        return {"Primitive": 1, VIEW_OFFSET: offset}
-    return {"Primitive": 1, JOIN_ONLY: 1} if is_join(calls[0]) else {"Primitive": 1}
+    return {"Primitive": 1}
 
 
 def _function_type(params: list[Expr], result: Call) -> Type | None:

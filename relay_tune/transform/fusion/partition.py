@@ -24,7 +24,7 @@ def partition(nodes: list[CallNode], maximum_size: int) -> Groups:
         if _is_anchor(node):
             _grow_epilogue(node, groups, maximum_size)
     for node in nodes:
-        if node.operator.name == "concatenate" and may_fuse(node):
+        if node.rule.joins and may_fuse(node):
             _join_branches(node, groups, maximum_size)
     for node in nodes:
         if groups.is_result(node) and groups.of(node).anchor is not None:

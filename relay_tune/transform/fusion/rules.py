@@ -5,7 +5,7 @@
     branches   any                 a concatenation that is  at least one of them has an anchor
                                    its only consumer
     tail       any tensor kernel   its only consumer         a constant pad, reshape or transpose
-                                                             (but see `writes_with_gaps`)
+                                                             (but see `Stored`)
     producer   element by element  its post-dominator        at most injective, or the anchor is a
                                                              reduction or normalises rows, or
                                                              element by element in any
@@ -19,7 +19,8 @@
 A kernel has at most one anchor, or one in each branch of a concatenation, or reductions of the same
 rows (`relay_tune.transform.fusion.row_statistics`), or a chain of anchors
 (`relay_tune.transform.fusion.row_chains`); see `relay_tune.transform.fusion.groups`. A join along
-the outermost axis is in no kernel with others: its fields are computed in their places.
+the outermost axis is in no kernel with others: its fields are computed in their places. What is
+special of an operator is its rule in `relay_tune.op_rules.fusion`.
 """
 
 from __future__ import annotations
@@ -28,38 +29,25 @@ from collections.abc import Sequence
 
 from relay_tune.ir.dim import UNKNOWN
 from relay_tune.ir.operator import FusionKind
-from relay_tune.op_rules.fold.weighted import TRANSPOSED_CONVOLUTIONS
-from relay_tune.op_rules.matching import attribute, tensor_type
-from relay_tune.op_rules.simplify.shape import RESHAPES
+from relay_tune.op.primitive_views import JOIN_ONLY
+from relay_tune.op_rules.fusion.rule import Stored
+from relay_tune.op_rules.matching import tensor_type
 from relay_tune.transform.fusion.call_graph import CallNode
-from relay_tune.transform.fusion.contiguous import is_join
 from relay_tune.transform.fusion.groups import Group, Groups
-from relay_tune.transform.fusion.row_chains import normalizes_rows
 from relay_tune.transform.fusion.row_statistics import reduced_rows
-
-TAILS = frozenset({*RESHAPES, "transpose", "layout_transform"})
-"""Operators that may permute what a kernel stores."""
-
-CHEAP = frozenset({*TAILS, "strided_slice", "broadcast_to", "broadcast_to_like"})
-"""Injective operators that cost no more than other index arithmetic."""
-
-AFFINE = frozenset({"strided_slice"})
-"""Producers that any kernel may read through: its index stays affine."""
-
-NEVER_FUSED = frozenset({"debug", "on_device", "device_copy", "annotation.stop_fusion", "copy"})
 
 
 def is_pointwise(node: CallNode) -> bool:
     """Whether the call computes element by element."""
-    return node.kind <= FusionKind.BROADCAST and node.operator.name not in CHEAP
+    return node.kind <= FusionKind.BROADCAST and not node.rule.is_cheap
 
 
 def may_fuse(node: CallNode) -> bool:
     """Whether the call may be in a kernel with others at all."""
     fusable = node.kind <= FusionKind.OUTPUT_FUSABLE and not node.operator.stateful
-    if not fusable or node.operator.name in NEVER_FUSED or not node.call.arguments:
+    if not fusable or node.rule.is_alone or not node.call.arguments:
         return False
-    return not is_join(node.call)
+    return not node.rule.joins or JOIN_ONLY not in node.rule.primitive_attributes(node.call)
 
 
 def is_epilogue(producer: CallNode, between: Sequence[CallNode], sink: CallNode) -> bool:
@@ -69,23 +57,9 @@ def is_epilogue(producer: CallNode, between: Sequence[CallNode], sink: CallNode)
 
 def is_tail(group: Group, sink: CallNode) -> bool:
     """Whether `sink` only says where the group's result is stored."""
-    if sink.operator.name == "nn.pad":
-        return not group.closed and attribute(sink.call, "pad_mode", "constant") == "constant"
-    if sink.operator.name not in TAILS:
-        return False
-    return sink.operator.name in RESHAPES or not writes_with_gaps(group)
-
-
-def writes_with_gaps(group: Group) -> bool:
-    """Whether the kernel's tiles leave out elements that others write: neighbours in an image.
-
-    That is a transposed convolution with a stride. Its tiles cannot be transposed in registers to
-    rows of neighbours: element by element, 64 channels of 32x32 take 560 us on one core, and with a
-    transpose of their own 415.
-    """
-    if group.anchor is None or group.anchor.operator.name not in TRANSPOSED_CONVOLUTIONS:
-        return False
-    return any(stride > 1 for stride in attribute(group.anchor.call, "strides", (1,)))
+    anchor = group.anchor
+    with_gaps = anchor is not None and anchor.rule.leaves_gaps(anchor.call)
+    return sink.rule.is_tail(sink.call, Stored(moved=group.closed, with_gaps=with_gaps))
 
 
 def is_branch(node: CallNode, sink: CallNode, groups: Groups) -> bool:
@@ -113,9 +87,9 @@ def is_producer(
     if target.anchor is None:
         return sink.kind <= FusionKind.INJECTIVE
     if target.anchor is sink or sink.kind > FusionKind.BROADCAST:
-        reduces = sink.kind == FusionKind.REDUCTION or normalizes_rows(sink)
+        reduces = sink.kind == FusionKind.REDUCTION or sink.rule.normalizes_rows(sink.call)
         return reduces and is_pointwise(node)
-    return is_pointwise(node) or node.operator.name in CHEAP
+    return is_pointwise(node) or node.rule.is_cheap
 
 
 def is_row_step(node: CallNode) -> bool:
@@ -125,7 +99,7 @@ def is_row_step(node: CallNode) -> bool:
 
 def is_lone_slice(node: CallNode, groups: Groups) -> bool:
     """Whether the call is a slice of something that exists in memory."""
-    return node.operator.name in AFFINE and groups.of(node).size == 1
+    return node.rule.is_slice and groups.of(node).size == 1
 
 
 def same_shape(first: CallNode, second: CallNode) -> bool:

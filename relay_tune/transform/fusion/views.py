@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from relay_tune.ir.expr import Constant
-from relay_tune.op_rules.matching import operator_name
-from relay_tune.op_rules.simplify.shape import RESHAPES
+from relay_tune.op.primitive_views import VIEW_OFFSET
 from relay_tune.transform.fusion.call_graph import CallNode, argument_leaves
-from relay_tune.transform.fusion.contiguous import slice_offset
 
 
 def separate_views(kernels: Iterable[list[CallNode]], *, slices: bool) -> Iterator[list[CallNode]]:
@@ -48,7 +46,7 @@ def _without_first_views(
     for node in kernel[:-1]:
         leaves = argument_leaves(node.call)
         from_outside = not any(leaf in inside or isinstance(leaf, Constant) for leaf in leaves)
-        is_slice = slices and slice_offset(node.call) is not None
+        is_slice = slices and VIEW_OFFSET in node.rule.primitive_attributes(node.call)
         if from_outside and (is_slice or _is_reshape(node)):
             first.append(node)
             inside.discard(node.call)
@@ -60,4 +58,4 @@ def _reads_only(reshape: CallNode, previous: CallNode) -> bool:
 
 
 def _is_reshape(node: CallNode) -> bool:
-    return operator_name(node.call) in RESHAPES and len(node.call.arguments) == 1
+    return node.rule.keeps_order and len(node.call.arguments) == 1

@@ -1,0 +1,1 @@
+"""How operators take part in kernels."""

@@ -1,0 +1,1 @@
+"""Kernels of operators of neural networks."""
