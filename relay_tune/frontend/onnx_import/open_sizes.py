@@ -97,6 +97,12 @@ def are_known(dims: Sequence[Dim]) -> bool:
     return not any(isinstance(dim, UnknownDim) for dim in dims)
 
 
+def have_equally_many(left: Sequence[Dim], right: Sequence[Dim]) -> bool:
+    """Whether tensors of two shapes have equally many elements for all values of their symbols."""
+    count = product(left)
+    return not isinstance(count, UnknownDim) and count == product(right)
+
+
 def numbers_below(build: Builder, size: Dim) -> Expr:
     """0, 1, 2 ... as int64, as many as `size` says, which has a name or is a number."""
     zero, one = build.constant(0, "int64"), build.constant(1, "int64")
@@ -131,10 +137,13 @@ def broadcast_to_sizes(build: Builder, data: Expr, sizes: Sequence[Dim]) -> Expr
 
 
 def reshape_to_sizes(build: Builder, data: Expr, sizes: Sequence[Size]) -> Expr:
-    """The elements of `data` in sizes that may be symbols, of which none is left to be found."""
+    """The elements of `data` in sizes that may be symbols, of which none is left to be found.
+
+    Where the types do not tell that they are equally many, it is checked when the program runs.
+    """
     dims = dims_of(sizes)
     like = build.shaped.get(dims)
-    if like is not None:
+    if like is not None and have_equally_many(shape_of(data), dims):
         return build.call("reshape_like", data, like)
     vector = size_vector(build, sizes)
     return build.with_shape(build.call("dyn.reshape", data, vector, allowzero=True), dims)

@@ -199,6 +199,19 @@ CASES: dict[str, tuple[str, int, dict[str, Any], dict[str, tuple[Any, ...]]]] = 
         {},
         {"x": ((3, "n"),)},
     ),
+    "heads of a width that four divide": (
+        """g (float[n, m] x, float[n, m] z) => (float y) { rows = Shape<start=0, end=1>(x)
+          columns = Shape<start=1, end=2>(x)
+          width = Div(columns, four)
+          more = Mul(rows, four)
+          shape = Concat<axis=0>(more, width)
+          p = Reshape(x, shape)
+          q = Reshape(z, shape)
+          y = Add(p, q) }""",
+        17,
+        {"four": ints(4)},
+        {"x": (("n", 12),), "z": (("n", 12),)},
+    ),
     "the first largest of all rows": (
         "g (float[n, 3] x) => (float y) {"
         + ROWS

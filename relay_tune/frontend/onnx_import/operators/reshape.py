@@ -11,6 +11,7 @@ from relay_tune.frontend.onnx_import.open_sizes import (
     Size,
     are_known,
     axis_size,
+    have_equally_many,
     known_size,
     reshape_to_sizes,
     size_product,
@@ -166,10 +167,10 @@ def reshape_like_source(build: Builder, data: Expr, source: Expr) -> Expr:
     shape = shape_of(source)
     if all(isinstance(dim, int) for dim in shape):
         return reshape_to(build, data, shape)
-    if not are_known(shape):
-        sizes = [known_size(build, source, axis) for axis in range(len(shape))]
-        return reshape_to_sizes(build, data, sizes)
-    return build.call("reshape_like", data, source)
+    if have_equally_many(shape_of(data), shape):
+        return build.call("reshape_like", data, source)
+    sizes = [known_size(build, source, axis) for axis in range(len(shape))]
+    return reshape_to_sizes(build, data, sizes)
 
 
 def _product(dims: Sequence[Dim]) -> int | None:
