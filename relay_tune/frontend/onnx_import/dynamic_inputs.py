@@ -126,9 +126,12 @@ def _required_axes(
     None where the weight has too few axes for the operator: its import says what is wrong with it.
     """
     match operator:
-        case "Conv" if len(shape) > 1:
-            yield 1, shape[1] * integers.get("group", 1)
+        case "Conv" | "ConvTranspose" if len(shape) > 1:
+            all_groups = shape[1] * integers.get("group", 1)
+            yield 1, all_groups if operator == "Conv" else shape[0]
             yield from ((axis, 0) for axis in range(2, len(shape)))
+        case "BatchNormalization" | "InstanceNormalization" if shape:
+            yield 1, shape[0]
         case "MatMul" if shape:
             yield -1, shape[-2] if len(shape) > 1 else shape[-1]
         case "Gemm" if len(shape) > 1:

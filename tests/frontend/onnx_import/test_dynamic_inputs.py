@@ -117,6 +117,8 @@ def test_masks_of_a_decoder_count_cached_and_new_steps(total: str | None) -> Non
     [
         ("Conv", {"group": 2}, (8, 3, 3, 3), [None, None, None, None], (1, 6, 224, 224)),
         ("Conv", {}, (8, 5, 3), None, (1, 5, 128)),
+        ("ConvTranspose", {"group": 2}, (6, 5, 3), [None, None, None], (1, 6, 128)),
+        ("BatchNormalization", {}, (6,), ["b", "c", "t"], (1, 6, 128)),
         ("MatMul", {}, (48, 8), ["b", "t", "f"], (1, 128, 48)),
         ("Gemm", {"transB": 1}, (8, 48), ["b", "f"], (1, 48)),
         ("LSTM", {}, (1, 32, 48), ["t", "b", None], (1, 1, 48)),
@@ -133,7 +135,7 @@ def test_weights_say_how_many_channels_there_are(
     assert likely(info("x", FLOAT, declared), nodes=(node,), weights={"w": weight})["x"] == expected
 
 
-@pytest.mark.parametrize("operator", ["Conv", "MatMul", "Gemm", "LSTM"])
+@pytest.mark.parametrize("operator", ["Conv", "ConvTranspose", "MatMul", "Gemm", "LSTM"])
 def test_a_weight_with_too_few_axes_says_nothing(operator: str) -> None:
     node = helper.make_node(operator, ["x", "w"], ["y"])
     value = info("x", FLOAT, ["n", "c"])
