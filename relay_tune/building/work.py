@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from math import prod
 
-from relay_tune.codegen.kernel_work import MATRICES, KernelWork
+from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.ir.dtypes import DTYPES
-from relay_tune.schedule.intrinsics.match import nest_product
+from relay_tune.schedule.intrinsics.match import intrinsic_match
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import DIRECT
@@ -37,9 +37,9 @@ def plan_operations(plan: Plan) -> int:
 
 def nest_operations(nest: Nest) -> int:
     """Arithmetic operations: one for each point, two for each product that is summed."""
-    product = nest_product(nest)
-    if product is not None:
-        return nest.points * 2 * len(product.terms)
+    match = intrinsic_match(nest)
+    if match is not None:
+        return nest.points * match.operations
     is_product = isinstance(nest.body, Binary) and nest.body.operation == "mul"
     return nest.points * (2 if nest.operation == "sum" and is_product else 1)
 
@@ -93,13 +93,14 @@ def _operations_by_unit(plan: Plan) -> dict[str, int]:
 
 
 def _unit(nest: Nest) -> str:
-    """What computes a nest: matrix registers, or the instructions for its type.
+    """What computes a nest: an intrinsic, or the instructions for its type.
 
     Products of bytes count as `int8`. Of an elementwise nest it is the widest type that it reads or
     stores: what it makes of an int8 or a bfloat16 it computes in float32.
     """
-    if nest_product(nest) is not None:
-        return MATRICES
+    match = intrinsic_match(nest)
+    if match is not None:
+        return match.unit
     if nest.body is None:
         types = [nest.target.dtype, *(load.dtype for load in loads(nest.result))]
         return max(types, key=lambda dtype: DTYPES[dtype].itemsize)

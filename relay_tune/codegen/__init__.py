@@ -1,7 +1,6 @@
 """Loop nest to LLVM IR to machine code; targets; the native runtime.
 
 target                         the machine that code is made for; processor_features, target_check
-matrix_permission              asking the operating system for the matrix registers of x86-64
 kernels, vector_math           a loop nest as an LLVM function
 arithmetic, llvm_types         what all writers of LLVM IR share; function_writer, size_writer
 main_function, sweeps          a network as one function that calls its kernels
@@ -12,5 +11,5 @@ compiler, compiler_pool        text to machine code, here or in worker processes
 compiled_code                  what every compiled program has
 export, linking                a network as a shared library; library_header, library_text
 machine_code, compiler_runtime functions of a library that no IR of ours or no system has
-limit_loops, arithmetic_loops  loops that measure the machine; matrix_loop
+limit_loops, arithmetic_loops  loops that measure the machine
 """

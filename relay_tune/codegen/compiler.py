@@ -15,7 +15,6 @@ import llvmlite.binding as llvm
 
 from relay_tune.codegen.kernels.kernel_writer import write_kernel
 from relay_tune.codegen.llvm_modules import parsed_module, run_passes
-from relay_tune.codegen.processor_features import uses_matrix_registers
 from relay_tune.codegen.target import Target, initialize_llvm
 from relay_tune.errors import BuildError
 from relay_tune.tensor.loops import Kernel
@@ -26,17 +25,13 @@ _library_numbers = itertools.count()
 def module_text(kernels: Sequence[Kernel], target: Target) -> str:
     """The LLVM module of some kernels.
 
-    Raises BuildError if they use matrix registers and the target has none.
+    Raises BuildError if they use an intrinsic that the target does not have.
     """
     functions = [
-        write_kernel(kernel, target.scales_powers, target.rounds_bfloats) for kernel in kernels
+        write_kernel(kernel, target.scales_powers, target.rounds_bfloats, target.intrinsics)
+        for kernel in kernels
     ]
     declarations = sorted({line for function in functions for line in function.declarations})
-    if uses_matrix_registers(declarations) and not target.has_matrix_tiles:
-        raise BuildError(  # LLVM would end the process
-            f"The schedule uses matrix registers, which {target} does not have.",
-            remedy="Use a schedule that was found for this target, or none.",
-        )
     head = f'target triple = "{target.triple}"'
     return "\n".join([head, *declarations, *(function.text for function in functions)])
 

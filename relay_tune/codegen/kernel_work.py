@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-MATRICES = "bfloat16 matrices"
-"""What matrix registers compute, beside what the instructions for element types do."""
-
 
 @dataclass(frozen=True, slots=True)
 class KernelWork:
@@ -16,7 +13,7 @@ class KernelWork:
     Attributes:
         written: arithmetic operations as the program is written; a product that is summed is two.
         operations: those of the algorithm that was chosen, Winograd's are fewer; by what computes
-            them: instructions for an element type, or matrix registers (`MATRICES`).
+            them: instructions for an element type, or an intrinsic, by the name of its pattern.
         bytes: what is read or written at least once.
         algorithm: its name.
     """

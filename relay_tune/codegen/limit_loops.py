@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 
 from relay_tune.codegen.target import Target
+from relay_tune.machine.intrinsic import PeakLoop
 
 CHAINS = 12
 """Independent chains of operations: latency times throughput of current cores, and some more."""
@@ -111,6 +112,12 @@ def flushing_text(target: Target) -> str:
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def peak_text(peak: PeakLoop, target: Target) -> str:
+    """The LLVM module of the loop that measures an intrinsic."""
+    head = f'target triple = "{target.triple}"'
+    return "\n".join([head, *peak.declarations, *loop_entry(peak.symbol), *peak.body, "}", ""])
 
 
 def loop_entry(symbol: str) -> list[str]:

@@ -7,11 +7,13 @@ code, not an illegal instruction.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from relay_tune.codegen.implied_features import implied_features
-from relay_tune.codegen.matrix_permission import ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA
-from relay_tune.codegen.target import MATRIX_FEATURES, MATRIX_PREFIX, Target
+from relay_tune.codegen.target import Target
+from relay_tune.machine.intrinsic import permissions, used_in
+from relay_tune.machine.permission import Permission
+from relay_tune.targets.x86.intrinsics import INTRINSICS
 
 # Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2A, CPUID; AMD64
 # Architecture Programmer's Manual, volume 3, appendix E.
@@ -88,12 +90,9 @@ HARDWARE_BITS = {
 
 _REGISTERS = ("eax", "ebx", "ecx", "edx")
 _SAVES_STATE = 27
-_AVX_STATE, _AVX512_STATE, _MATRIX_STATE, _EGPR_STATE = 0x06, 0xE6, 0x60000, 0x80000
+_AVX_STATE, _AVX512_STATE, _EGPR_STATE = 0x06, 0xE6, 0x80000
 _VECTOR_FEATURES = ("avx", "f16c", "fma", "xop")
 """Beginnings of the names of features on the 256-bit registers."""
-
-_MATRIX_INSTRUCTION = "@llvm.x86.ldtilecfg"
-"""What code that uses matrix registers cannot do without."""
 
 
 def architecture(triple: str) -> str:
@@ -105,17 +104,18 @@ def architecture(triple: str) -> str:
 def required_features(target: Target, texts: Iterable[str]) -> tuple[str, ...]:
     """The features that kernels for a target, modules of LLVM IR, may use.
 
-    Those of matrix registers are required only if a text has such instructions: LLVM makes no other
-    code into them.
+    Those that need a permission are required only if a text has such instructions: LLVM makes no
+    other code into them.
     """
+    asked = permissions(INTRINSICS)
     candidates = tuple(
         name
         for name in known_features(architecture(target.triple))
-        if not name.startswith(MATRIX_PREFIX)
+        if not any(permission.covers(name) for permission in asked)
     )
     found = set(implied_features(target.triple, target.cpu, target.features, candidates))
-    if uses_matrix_registers(texts):
-        found.update(MATRIX_FEATURES)
+    for intrinsic in used_in(target.intrinsics, texts):
+        found.update(intrinsic.requirement.features)
     return tuple(sorted(found))
 
 
@@ -125,15 +125,10 @@ def known_features(family: str) -> Collection[str]:
     return tables.get(family, ())
 
 
-def uses_matrix_registers(texts: Iterable[str]) -> bool:
-    """Whether IR texts or their declarations name instructions on matrix registers."""
-    return any(_MATRIX_INSTRUCTION in text for text in texts)
-
-
 def support_text(name: str, triple: str, features: Collection[str]) -> str:
     """The LLVM function `i1 NAME()`: whether the processor has the features.
 
-    On x86-64 it asks CPUID, and Linux for matrix registers; on AArch64 it asks Linux. Of features
+    On x86-64 it asks CPUID, and Linux for permissions; on AArch64 it asks Linux. Of features
     and processors that it does not know it says yes.
     """
     family = architecture(triple)
@@ -142,14 +137,19 @@ def support_text(name: str, triple: str, features: Collection[str]) -> str:
     wanted = [_BITS[feature] for feature in features if feature in _BITS]
     if family != "x86_64" or not wanted:
         return f"define internal i1 @{name}() nounwind {{\n  ret i1 true\n}}\n"
-    state = _saved_state(features)
+    asked = [
+        permission
+        for permission in permissions(INTRINSICS)
+        if any(permission.covers(feature) for feature in features)
+    ]
+    state = _saved_state(features, asked)
     masks: dict[tuple[int, int], dict[str, int]] = {(1, 0): {}}
     if state:
         masks[1, 0]["ecx"] = 1 << _SAVES_STATE
     for leaf, subleaf, register, bit in wanted:
         of_leaf = masks.setdefault((leaf, subleaf), {})
         of_leaf[register] = of_leaf.get(register, 0) | 1 << bit
-    return _support_function(name, masks, state, "linux" in triple)
+    return _support_function(name, masks, state, asked if "linux" in triple else [])
 
 
 def _hardware_function(name: str, features: Collection[str]) -> str:
@@ -169,20 +169,23 @@ def _hardware_function(name: str, features: Collection[str]) -> str:
     return "\n".join([*lines, "  %all = and i1 %has0, %has1", "  ret i1 %all", "}", ""])
 
 
-def _saved_state(features: Collection[str]) -> int:
+def _saved_state(features: Collection[str], asked: Iterable[Permission]) -> int:
     """The bits of what the operating system must save (XCR0); 0 where that goes without saying."""
     state = _AVX_STATE if any(each.startswith(_VECTOR_FEATURES) for each in features) else 0
     if any(each.startswith("avx512") for each in features):
         state |= _AVX512_STATE
-    if any(each.startswith(MATRIX_PREFIX) for each in features):
-        state |= _MATRIX_STATE
+    for permission in asked:
+        state |= permission.state
     return state | (_EGPR_STATE if "egpr" in features else 0)
 
 
 def _support_function(
-    name: str, masks: dict[tuple[int, int], dict[str, int]], state: int, is_linux: bool
+    name: str,
+    masks: dict[tuple[int, int], dict[str, int]],
+    state: int,
+    asked: Sequence[Permission],
 ) -> str:
-    last = "permission" if is_linux and state & _MATRIX_STATE else "yes"
+    last = "permission0" if asked else "yes"
     deepest = max(leaf for leaf, _ in masks if leaf < 0x80000000)
     lines = [
         "declare void @relay_tune_cpuid(i32, i32, ptr)",
@@ -207,7 +210,9 @@ def _support_function(
             continue
         lines += _check_registers("l0", registers, "state")
         lines += _check_state(state, following)
-    lines += _ask_permission() if last == "permission" else []
+    for number, permission in enumerate(asked):
+        following = f"permission{number + 1}" if number + 1 < len(asked) else "yes"
+        lines += _ask_permission(permission, number, following)
     lines += ["yes:", "  ret i1 true", "no:", "  ret i1 false", "}"]
     return "\n".join(lines) + "\n"
 
@@ -241,12 +246,11 @@ def _check_state(state: int, following: str) -> list[str]:
     ]
 
 
-def _ask_permission() -> list[str]:
-    """Linux saves matrix registers only for processes that asked for them."""
+def _ask_permission(permission: Permission, number: int, following: str) -> list[str]:
+    """Linux saves some registers only for processes that asked for them."""
     return [
-        "permission:",
-        "  %status = call i64 (i64, ...) @syscall("
-        f"i64 {ARCH_PRCTL}, i64 {REQUEST_PERMISSION}, i64 {TILE_DATA})",
-        "  %granted = icmp eq i64 %status, 0",
-        "  br i1 %granted, label %yes, label %no",
+        f"permission{number}:",
+        f"  %status{number} = call i64 (i64, ...) @syscall({permission.operands})",
+        f"  %granted{number} = icmp eq i64 %status{number}, 0",
+        f"  br i1 %granted{number}, label %{following}, label %no",
     ]

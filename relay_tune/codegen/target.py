@@ -13,20 +13,29 @@ import llvmlite.binding as llvm
 
 from relay_tune.arguments import instance_of
 from relay_tune.codegen.llvm_types import BYTES
-from relay_tune.codegen.matrix_permission import matrix_registers_permitted
 from relay_tune.codegen.target_check import unknown_parts
 from relay_tune.errors import InputError
+from relay_tune.machine.intrinsic import Intrinsic, permissions
+from relay_tune.targets.x86.intrinsics import INTRINSICS
 
-MATRIX_CPUS = ("sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids")
-"""Beginnings of the names of processors that multiply matrices of bfloat16 (Intel AMX)."""
+BFLOAT16_CPUS = (
+    "cooperlake",
+    "sapphirerapids",
+    "emeraldrapids",
+    "graniterapids",
+    "diamondrapids",
+    "znver4",
+    "znver5",
+)
+"""Beginnings of the names of processors that round vectors to bfloat16 (AVX-512BF16)."""
 
-MATRIX_FEATURES = ("amx-tile", "amx-bf16")
-"""The matrix registers, and the multiplication."""
-
-MATRIX_PREFIX = "amx-"
-"""Of the names of all features of matrix registers."""
-
-WIDE_VECTOR_CPUS = ("skylake-avx512", "cascadelake", "cooperlake", "icelake", *MATRIX_CPUS)
+WIDE_VECTOR_CPUS = (
+    "skylake-avx512",
+    "cascadelake",
+    "icelake",
+    "x86-64-v4",
+    *BFLOAT16_CPUS,
+)
 
 CPUS_OF_32_BITS = tuple(
     """
@@ -68,22 +77,12 @@ class Target:
     def key(self) -> str:
         """What tells this target's kernels from others in a tuning log."""
         vectors = f"{self.triple}:{self.cpu}:v{self.vector_bits}"
-        return f"{vectors}:tiles" if self.has_matrix_tiles else vectors
+        return ":".join((vectors, *(each.key for each in self.intrinsics)))
 
     @property
-    def has_matrix_tiles(self) -> bool:
-        """Whether kernels may multiply matrices of bfloat16 in registers of their own (AMX).
-
-        They ask Linux for these registers; other systems do not have them.
-        """
-        is_linux = self.triple.startswith("x86_64") and "linux" in self.triple
-        if not is_linux or self.vector_bits < 512:
-            return False
-        given = self.features.split(",")
-        if any(f"-{name}" in given for name in MATRIX_FEATURES):
-            return False
-        named = self.cpu.startswith(MATRIX_CPUS)
-        return named or all(f"+{name}" in given for name in MATRIX_FEATURES)
+    def intrinsics(self) -> tuple[Intrinsic, ...]:
+        """The instructions on tiles that kernels may use."""
+        return _intrinsics(self)
 
     @property
     def scales_powers(self) -> bool:
@@ -99,11 +98,19 @@ class Target:
         given = self.features.split(",")
         if self.vector_bits < 512 or "-avx512bf16" in given:
             return False
-        return "+avx512bf16" in given or self.has_matrix_tiles
+        return "+avx512bf16" in given or self.cpu.startswith(BFLOAT16_CPUS)
 
     def lanes(self, dtype: str) -> int:
         """Elements of a type in one vector register."""
         return max(1, self.vector_bits // (8 * BYTES[dtype]))
+
+
+@cache
+def _intrinsics(target: Target) -> tuple[Intrinsic, ...]:
+    if not target.triple.startswith("x86_64"):
+        return ()
+    about = target.triple, target.cpu, target.features, target.vector_bits
+    return tuple(each for each in INTRINSICS if each.requirement.is_met(*about))
 
 
 @cache
@@ -127,14 +134,16 @@ def native_target() -> Target:
 
 
 def permitted_features(features: Mapping[str, bool]) -> dict[str, bool]:
-    """A processor's features, those of the matrix registers only if this process may use them.
+    """A processor's features, those that need a permission only if this process gets it.
 
     The system is asked for them where the processor has them, and nowhere else.
     """
-    of_matrices = {name for name in features if name.startswith(MATRIX_PREFIX)}
-    if not any(features[name] for name in of_matrices) or matrix_registers_permitted():
-        return dict(features)
-    return {name: on and name not in of_matrices for name, on in features.items()}
+    found = dict(features)
+    for permission in permissions(INTRINSICS):
+        wanted = [name for name, on in features.items() if on and permission.covers(name)]
+        if wanted and not permission.ask():
+            found |= dict.fromkeys(wanted, False)
+    return found
 
 
 def target_argument(target: object) -> Target:
@@ -194,4 +203,4 @@ def _named_vector_shape(triple: str, cpu: str, features: str) -> tuple[int, int]
 
 def _is_wide(cpu: str) -> bool:
     """Whether a processor is known by name to have vectors of 512 bits."""
-    return cpu in ("znver4", "znver5", "x86-64-v4") or cpu.startswith(WIDE_VECTOR_CPUS)
+    return cpu.startswith(WIDE_VECTOR_CPUS)

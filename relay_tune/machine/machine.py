@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from relay_tune.machine.intrinsic import Intrinsic
+from relay_tune.machine.pattern import TilePattern
+
 LINE_BYTES = 64
 """Of a line in the caches of all processors that code is generated for."""
 
@@ -30,8 +33,7 @@ class Machine:
         latency: cycles from a fused multiply-add to its result.
         cache_bytes: how much of each cache a kernel's data can fill, the nearest cache first.
         cache_bandwidth: bytes read in a cycle from each cache, and last from memory.
-        tile_cycles: cycles of one multiplication of matrix registers, 16 rows of 32 bfloat16 by 32
-            rows of 16, summed in float32; None where there are no such registers.
+        intrinsics: its instructions on tiles, with the cycles that they take.
     """
 
     vector_bytes: int
@@ -41,4 +43,8 @@ class Machine:
     latency: float = 4.0
     cache_bytes: tuple[int, ...] = (32 << 10, 768 << 10, 16 << 20)
     cache_bandwidth: tuple[float, ...] = (110.0, 48.0, 24.0, 8.0)
-    tile_cycles: float | None = None
+    intrinsics: tuple[Intrinsic, ...] = ()
+
+    def intrinsic(self, pattern: TilePattern) -> Intrinsic | None:
+        """What computes the products of a pattern here, if anything does."""
+        return next((each for each in self.intrinsics if each.pattern == pattern), None)

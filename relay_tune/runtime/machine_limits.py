@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from itertools import starmap
 from math import inf
 
-from relay_tune.codegen.kernel_work import MATRICES, KernelWork
+from relay_tune.codegen.kernel_work import KernelWork
+from relay_tune.ir.dtypes import DTYPES
 from relay_tune.runtime.describe import counted
 
 COMPUTE = "compute"
@@ -54,8 +55,8 @@ class MachineLimits:
     Attributes:
         threads: how many there are.
         operations: arithmetic operations a second by element type; a fused multiply-add is two.
-            Those of matrix registers are called `MATRICES`; they are measured between loads of the
-            operands from the first cache.
+            Those of an intrinsic are called as its pattern is; they are measured between loads of
+            the operands from the first cache.
         caches: the caches, the nearest first.
         memory: bytes read a second from memory.
         disturbed: how many of these rates did not repeat when they were measured; they may be too
@@ -82,8 +83,8 @@ class MachineLimits:
     def bound(self, work: KernelWork) -> Bound:
         """The least time for the operations and the bytes of some work.
 
-        Stages run one after the other, each at the rate of what computes it. Work for matrix
-        registers takes forever where there are none.
+        Stages run one after the other, each at the rate of what computes it. Work for
+        an intrinsic takes forever where there is none.
         """
         compute = Bound(sum(starmap(self._computing, work.operations.items())), COMPUTE)
         reading = self.reading(work.bytes)
@@ -96,7 +97,7 @@ class MachineLimits:
     def _computing(self, unit: str, count: float) -> float:
         """The seconds of operations; what is computed faster in float32 is computed so."""
         own = self.operations.get(unit, 0.0)
-        if unit == MATRICES:
+        if unit not in DTYPES:  # an intrinsic, which nothing else stands in for
             return count / own if own else inf
         return count / max(own, self.operations["float32"])
 

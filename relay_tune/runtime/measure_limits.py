@@ -17,7 +17,6 @@ import numpy as np
 
 from relay_tune.codegen.arithmetic_loops import ArithmeticLoop, arithmetic_loops, arithmetic_text
 from relay_tune.codegen.compiler import LoadedCode, compile_text
-from relay_tune.codegen.kernel_work import MATRICES
 from relay_tune.codegen.limit_loops import (
     CHAINS,
     FLUSHING_SYMBOL,
@@ -25,26 +24,22 @@ from relay_tune.codegen.limit_loops import (
     LoopContext,
     can_flush,
     flushing_text,
+    peak_text,
     reading_text,
     step_bytes,
 )
-from relay_tune.codegen.matrix_loop import (
-    MATRIX_SYMBOL,
-    MULTIPLICATION_OPERATIONS,
-    MULTIPLICATIONS,
-    OPERAND_BYTES,
-    matrix_text,
-)
 from relay_tune.codegen.target import Target, native_target
+from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.machine.machine import PRIVATE_CACHES
 from relay_tune.runtime.aligned_memory import aligned_bytes
 from relay_tune.runtime.cache_sizes import LARGEST_SHARE, cache_sizes
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.runtime.repeated_times import repeated_times
 from relay_tune.runtime.threads import thread_pool
+from relay_tune.tensor.scalar_semantics import numpy_dtype
 
 ARITHMETIC_STEPS = 100_000
-MATRIX_STEPS = 5_000
+INTRINSIC_STEPS = 5_000
 
 READ_BYTES = 64 << 20
 """How much a loop reads from a core's own caches."""
@@ -86,7 +81,8 @@ def measure_limits(target: Target, threads: int) -> MachineLimits:
     first, *reads, memory = _rates([float32, *cached, flushed], run)
     rest = _rates(others, run)  # by themselves: these instructions may lower the clock
     peaks = {loop.dtype: rate for loop, rate in zip(arithmetic, [first, *rest], strict=True)}
-    peaks |= _matrix_peak(target, run, threads)
+    for intrinsic in target.intrinsics:
+        peaks[intrinsic.pattern.name] = _peak_of(intrinsic, run, threads)
     return MachineLimits(
         threads,
         {name: peak.amount for name, peak in peaks.items()},
@@ -124,8 +120,7 @@ class _Loop:
 def _run_function(target: Target, loops: Sequence[ArithmeticLoop], threads: int) -> Run:
     pool = thread_pool()
     texts = {loop.symbol: arithmetic_text(loop, target) for loop in loops}
-    if target.has_matrix_tiles:
-        texts[MATRIX_SYMBOL] = matrix_text(target)
+    texts |= {each.peak.symbol: peak_text(each.peak, target) for each in target.intrinsics}
     texts[READING_SYMBOL] = reading_text(target)
     if can_flush(target):
         texts[FLUSHING_SYMBOL] = flushing_text(target)
@@ -155,22 +150,24 @@ def _arithmetic(loop: ArithmeticLoop, buffer: int, threads: int) -> _Loop:
     return _Loop(loop.symbol, LoopContext(buffer, SMALL_PAGE, ARITHMETIC_STEPS), amount)
 
 
-def _matrix_peak(target: Target, run: Run, threads: int) -> dict[str, _Rate]:
-    """What matrix registers compute in a second, where there are any."""
-    if not target.has_matrix_tiles:
-        return {}
-    operands = _matrix_operands(threads)
-    context = LoopContext(operands.ctypes.data, OPERAND_BYTES, MATRIX_STEPS)
-    amount = MULTIPLICATION_OPERATIONS * MULTIPLICATIONS * MATRIX_STEPS * threads
-    (rate,) = _rates([_Loop(MATRIX_SYMBOL, context, amount)], run)
-    return {MATRICES: rate}
+def _peak_of(intrinsic: Intrinsic, run: Run, threads: int) -> _Rate:
+    """What an intrinsic computes in a second."""
+    peak, pattern = intrinsic.peak, intrinsic.pattern
+    operands = _operands(pattern.left, peak.operand_bytes * threads)
+    context = LoopContext(operands.ctypes.data, peak.operand_bytes, INTRINSIC_STEPS)
+    amount = pattern.operations * peak.calls * INTRINSIC_STEPS * threads
+    (rate,) = _rates([_Loop(peak.symbol, context, amount)], run)
+    return rate
 
 
-def _matrix_operands(threads: int) -> np.ndarray:
-    """bfloat16 between -1 and 1, OPERAND_BYTES for each thread: the clock is higher for zeros."""
-    operands = aligned_bytes(OPERAND_BYTES * threads)
-    drawn = np.random.default_rng(0).uniform(-1, 1, operands.size // 2).astype(np.float32)
-    operands.view(np.uint16)[:] = drawn.view(np.uint32) >> 16
+def _operands(dtype: str, count: int) -> np.ndarray:
+    """So many bytes of random elements, floats between -1 and 1: the clock is higher for zeros."""
+    operands, rng = aligned_bytes(count), np.random.default_rng(0)
+    elements = operands.view(numpy_dtype(dtype))
+    if np.issubdtype(elements.dtype, np.integer):
+        operands[:] = rng.integers(0, 256, count, np.uint8)
+    else:
+        elements[:] = rng.uniform(-1, 1, elements.size).astype(elements.dtype)
     return operands
 
 

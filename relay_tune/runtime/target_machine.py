@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from math import log
 
-from relay_tune.codegen.kernel_work import MATRICES
-from relay_tune.codegen.matrix_loop import MULTIPLICATION_OPERATIONS
 from relay_tune.codegen.target import Target, native_target
+from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.machine.machine import PRIVATE_CACHES, Machine
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.measure_limits import machine_limits
@@ -24,9 +23,6 @@ SHARED_FILLED_SHARE = 1 / 2
 STEP, SHARED_STEP = 2**0.5, 2.0
 """Rates are rounded to powers of these, so that the same machine gives the same schedules each
 time; those of shared caches and of memory depend on neighbours and on the place in memory."""
-
-TILE_CYCLES = 20.0
-"""Of matrix registers that were not measured: what their multiplications take between loads."""
 
 
 def machine_of(target: Target, limits: MachineLimits | None = None) -> Machine:
@@ -48,7 +44,7 @@ def general_machine(target: Target) -> Machine:
     return Machine(
         target.vector_bits // 8,
         target.vector_registers,
-        tile_cycles=TILE_CYCLES if target.has_matrix_tiles else None,
+        intrinsics=target.intrinsics,
     )
 
 
@@ -67,18 +63,18 @@ def measured_machine(target: Target, limits: MachineLimits) -> Machine:
     rates += [_rounded(cache.rate * cycle, SHARED_STEP) for cache in shared]
     return replace(
         general,
-        tile_cycles=_tile_cycles(general, limits, cycle),
+        intrinsics=tuple(_measured(each, limits, cycle) for each in general.intrinsics),
         cache_bytes=tuple(map(int, sizes)),
         cache_bandwidth=(*rates, _rounded(limits.memory * cycle, SHARED_STEP)),
     )
 
 
-def _tile_cycles(general: Machine, limits: MachineLimits, cycle: float) -> float | None:
-    """The general figure where the limits do not tell what matrix registers compute."""
-    rate = limits.operations.get(MATRICES)
-    if general.tile_cycles is None or rate is None:
-        return general.tile_cycles
-    return _rounded(MULTIPLICATION_OPERATIONS / rate / cycle, STEP)
+def _measured(intrinsic: Intrinsic, limits: MachineLimits, cycle: float) -> Intrinsic:
+    """An intrinsic with its own cycles; as it is where the limits do not tell of it."""
+    rate = limits.operations.get(intrinsic.pattern.name)
+    if rate is None:
+        return intrinsic
+    return replace(intrinsic, cycles=_rounded(intrinsic.pattern.operations / rate / cycle, STEP))
 
 
 def _rounded(figure: float, step: float) -> float:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from relay_tune.errors import InputError
 from relay_tune.machine.machine import Machine
+from relay_tune.machine.pattern import BFLOAT16_PAIRS, TilePattern
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.accuracy import Accuracy, Exactness, Mixing, is_allowed
 from relay_tune.schedule.constant_stages import fold_constant_stages
@@ -161,9 +162,15 @@ def _filterings(
     return [(convolution, filtering) for convolution, filtering in found if filtering is not None]
 
 
+def pattern_of(algorithm: str) -> TilePattern | None:
+    """The pattern of the intrinsic that an algorithm has its products run on, if it has one."""
+    return BFLOAT16_PAIRS if algorithm in MATRIX_PRODUCTS else None
+
+
 def can_run(algorithm: str, machine: Machine) -> bool:
     """Whether a machine has what an algorithm needs."""
-    return algorithm not in MATRIX_PRODUCTS or machine.tile_cycles is not None
+    pattern = pattern_of(algorithm)
+    return pattern is None or machine.intrinsic(pattern) is not None
 
 
 def prepared_program(program: TensorProgram, algorithm: str) -> TensorProgram:

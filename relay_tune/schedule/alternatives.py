@@ -9,8 +9,7 @@ from math import prod
 from relay_tune.machine.machine import Machine
 from relay_tune.schedule.analysis import NestAnalysis
 from relay_tune.schedule.estimates.fetched_operands import may_be_fetched
-from relay_tune.schedule.intrinsics.choices import matrix_alternatives
-from relay_tune.schedule.intrinsics.match import nest_product
+from relay_tune.schedule.intrinsics.choices import tile_alternatives
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.vector_axes import vector_choices
 
@@ -33,9 +32,8 @@ MAXIMUM_WINDOW, MAXIMUM_GROUPED_WINDOW = 49, 72
 def alternatives(analysis: NestAnalysis, machine: Machine) -> dict[str, tuple[object, ...]]:
     """The values of each choice of a nest, in an order in which neighbours are similar."""
     nest = analysis.nest
-    product = nest_product(nest)
-    if product is not None:
-        return matrix_alternatives(nest, product)
+    if analysis.match is not None:
+        return tile_alternatives(analysis.match)
     vectors = vector_choices(analysis, machine)
     choices: dict[str, tuple[object, ...]] = {"vector": tuple(vectors)}
     longest = max((_vector_extent(nest, v) // v[1] for v in vectors if v[0] >= 0), default=1)

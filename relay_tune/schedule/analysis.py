@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from relay_tune.remembered import remembered
-from relay_tune.schedule.intrinsics.match import nest_product
+from relay_tune.schedule.intrinsics.match import IntrinsicMatch, intrinsic_match
 from relay_tune.schedule.near import NOTHING_NEAR, Near
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.nest_structure import nest_structure
@@ -63,6 +63,7 @@ class NestAnalysis:
 
     Attributes:
         nest: the nest.
+        match: what stands where in it for the intrinsic that computes it, if one does.
         body_accesses: the loads of one reduction step.
         result_accesses: the loads of the result.
         body_operations: vector instructions of one reduction step.
@@ -80,6 +81,7 @@ class NestAnalysis:
     """
 
     nest: Nest
+    match: IntrinsicMatch | None
     body_accesses: tuple[Access, ...]
     result_accesses: tuple[Access, ...]
     body_operations: float
@@ -121,13 +123,15 @@ def analyse(nest: Nest, constants: frozenset[Tensor], near: Near = NOTHING_NEAR)
 def _analysis(subject: _Subject) -> NestAnalysis:
     nest, constants, near = subject.nest, subject.constants, subject.near
     body = () if nest.body is None else tuple(_accesses(nest.body, constants, near))
-    if nest_product(nest) is not None:
+    match = intrinsic_match(nest)
+    if match is not None:
         body = _parts_alone(body)
     store_bytes = element_bytes(nest.target.dtype)
     around = prod(nest.target.shape) * store_bytes
     written_out = written_out_axes(nest)
     return NestAnalysis(
         nest=nest,
+        match=match,
         body_accesses=body,
         result_accesses=_with_siblings(nest, constants, near),
         body_operations=0.0 if nest.body is None else operation_count(nest.body, reduced=True),

@@ -8,11 +8,9 @@ from math import prod
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.exchange import exchange_cycles
 from relay_tune.schedule.estimates.register_use import accumulators, register_use
-from relay_tune.schedule.intrinsics.match import nest_product
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.schedule.space import MAXIMUM_BODY, NestSpace
-from relay_tune.tensor.matrix_registers import REGISTERS
 
 
 class ChoiceCost:
@@ -51,7 +49,8 @@ class ChoiceCost:
 def _penalty(space: NestSpace, choice: TileChoice) -> float:
     """How much longer a nest takes for want of registers and of room for code, at a guess."""
     use = register_use(space.analysis, choice, space.machine)
-    if nest_product(space.analysis.nest) is not None and use.registers > REGISTERS:
+    match = space.analysis.match
+    if match is not None and use.registers > match.pattern.registers:
         return math.inf
     penalty = 1.0
     if use.registers > space.machine.registers:

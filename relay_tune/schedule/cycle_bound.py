@@ -13,8 +13,7 @@ from relay_tune.machine.machine import Machine
 from relay_tune.schedule.analysis import NestAnalysis
 from relay_tune.schedule.estimates.estimate import overlapped
 from relay_tune.schedule.estimates.memory_traffic import stored_cycles
-from relay_tune.schedule.intrinsics.cost import least_product_cycles
-from relay_tune.schedule.intrinsics.match import nest_product
+from relay_tune.schedule.intrinsics.cost import least_tile_cycles
 from relay_tune.schedule.space import NestSpace
 
 
@@ -29,9 +28,8 @@ def _least_of_nest(analysis: NestAnalysis, machine: Machine) -> float:
     outputs = prod(axis.extent for axis in nest.axes)
     operations = outputs * analysis.result_operations
     if nest.body is not None:
-        product = nest_product(nest)
-        if product is not None:
-            return least_product_cycles(nest, product, machine.tile_cycles)
+        if analysis.match is not None:
+            return least_tile_cycles(analysis.match, machine)
         operations += nest.points * analysis.body_operations
     lanes = max(machine.vector_bytes // analysis.store_bytes, 1)
     arithmetic = operations / lanes / machine.fused_per_cycle

@@ -8,7 +8,6 @@ from itertools import product
 
 from relay_tune.schedule.alternatives import is_small_window
 from relay_tune.schedule.choice_cost import ChoiceCost
-from relay_tune.schedule.intrinsics.match import nest_product
 from relay_tune.schedule.space import NestSpace, integer, pair
 
 ENOUGH_ACCUMULATORS = 8
@@ -90,8 +89,8 @@ class Descent:
     def _combined(self, group: tuple[str, ...]) -> Sequence[tuple[object, ...]]:
         """All combinations of a group's values, of those that shape a tile the ones worth a try."""
         values = [self._values[name] for name in group]
-        is_matrix = nest_product(self._space.analysis.nest) is not None
-        if "vectors" not in group or is_matrix:
+        has_few_tiles = self._space.analysis.match is not None
+        if "vectors" not in group or has_few_tiles:
             return list(product(*values))
         shaping = len(group) - ("unroll" in group)  # which is the last one
         sizes = [[integer(size) for size in each] for each in values[:shaping]]

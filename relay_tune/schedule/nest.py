@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from relay_tune.machine.pattern import TilePattern
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, index_value
 from relay_tune.tensor.index import can_fuse, simplify
 
@@ -30,7 +31,7 @@ class Nest:
         result: the value to store.
         target: the flat view of the stored tensor.
         index: where in it the value goes.
-        has_matrix_registers: whether its algorithm runs sums on matrix registers.
+        pattern: of the intrinsic that its algorithm has sums run on, if it has one.
     """
 
     name: str
@@ -42,7 +43,7 @@ class Nest:
     result: Scalar
     target: Tensor
     index: Scalar
-    has_matrix_registers: bool = False
+    pattern: TilePattern | None = None
 
     @property
     def roots(self) -> tuple[Scalar, ...]:

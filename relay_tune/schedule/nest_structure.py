@@ -38,7 +38,7 @@ def nest_structure(nest: Nest, constants: frozenset[Tensor], near: Near) -> byte
     structure = (
         tuple(axis.extent for axis in nest.axes),
         tuple(axis.extent for axis in nest.reduction),
-        (nest.operation, nest.has_matrix_registers, tensors[nest.target]),
+        (nest.operation, nest.pattern and nest.pattern.name, tensors[nest.target]),
         tuple(numbers[root] for root in nest.roots),
         tuple(nodes),
         tuple(_described(tensor, constants, near) for tensor in tensors),

@@ -10,13 +10,13 @@ from relay_tune.machine.machine import Machine
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.accuracy import Accuracy, is_allowed, least_accuracy
 from relay_tune.schedule.algorithms import (
-    MATRIX_PRODUCTS,
     STRASSEN,
     algorithm_named,
     algorithms,
     can_run,
     in_steps,
     is_offered,
+    pattern_of,
     prepared_program,
 )
 from relay_tune.schedule.build_nests import build_nests
@@ -238,9 +238,9 @@ def plan_program(program: TensorProgram, algorithm: str = DIRECT) -> Plan:
     constants = frozenset(tensor for tensor, _ in program.constants)
     stages = with_panels(inline_stages(program.outputs), constants, program.outputs)
     steps = build_nests(stages, program.outputs)
-    has_registers = algorithm in MATRIX_PRODUCTS
+    pattern = pattern_of(algorithm)
     nests = [
-        with_long_rows(replace(fuse_repeated(step), has_matrix_registers=has_registers))
+        with_long_rows(replace(fuse_repeated(step), pattern=pattern))
         if isinstance(step, Nest)
         else step
         for step in steps

@@ -12,8 +12,8 @@ from dataclasses import dataclass, fields
 
 from relay_tune.errors import InputError
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.intrinsics.choices import matrix_misfit
-from relay_tune.schedule.intrinsics.match import nest_product
+from relay_tune.schedule.intrinsics.choices import tile_misfit
+from relay_tune.schedule.intrinsics.match import intrinsic_match
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import outer_loops
 
@@ -127,8 +127,8 @@ def misfit(choice: TileChoice, nest: Nest) -> str | None:
     loops = len(outer_loops(nest.axes, choice))
     if not 0 <= choice.parallel <= loops:
         return f"{choice.parallel} parallel loops of {loops}"
-    product = nest_product(nest)
-    return None if product is None else matrix_misfit(choice, nest, product)
+    match = intrinsic_match(nest)
+    return None if match is None else tile_misfit(choice, match)
 
 
 def _choice(item: object) -> TileChoice:

@@ -18,13 +18,11 @@ from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.estimate import Estimate, compute_cycles, estimate
 from relay_tune.schedule.estimates.fetched_operands import fetched_ahead
 from relay_tune.schedule.estimates.register_use import accumulators, register_use
-from relay_tune.schedule.intrinsics.choices import matrix_misfit
-from relay_tune.schedule.intrinsics.match import nest_product
+from relay_tune.schedule.intrinsics.choices import tile_misfit
 from relay_tune.schedule.near import NOTHING_NEAR, Near
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.parallel_loops import with_parallel
 from relay_tune.tensor.expression import Tensor
-from relay_tune.tensor.matrix_registers import REGISTERS
 
 MAXIMUM_BODY = 640
 """Instructions in the body of the innermost loop; more do not fit the nearest code cache."""
@@ -84,8 +82,8 @@ class NestSpace:
     @property
     def registers(self) -> int:
         """How many registers there are of the kind that results are summed in."""
-        is_matrix = nest_product(self.analysis.nest) is not None
-        return REGISTERS if is_matrix else self.machine.registers
+        match = self.analysis.match
+        return self.machine.registers if match is None else match.pattern.registers
 
     def estimate(self, choice: TileChoice) -> Estimate:
         """The estimate of a choice of this space, for all times that the nest runs."""
@@ -97,9 +95,9 @@ class NestSpace:
 
     def is_sensible(self, choice: TileChoice) -> bool:
         """Whether a choice can be fast at all."""
-        product = nest_product(self.analysis.nest)
-        if product is not None:
-            return matrix_misfit(choice, self.analysis.nest, product) is None
+        match = self.analysis.match
+        if match is not None:
+            return tile_misfit(choice, match) is None
         registers = self.machine.registers
         if accumulators(self.analysis, choice) > registers:
             return False

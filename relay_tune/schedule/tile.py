@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.intrinsics.match import nest_product
-from relay_tune.schedule.intrinsics.tile import MatrixTile
+from relay_tune.schedule.intrinsics.match import intrinsic_match
+from relay_tune.schedule.intrinsics.tile import IntrinsicTile
 from relay_tune.schedule.loop_shapes import loop_over, parallel_loop
 from relay_tune.schedule.neighbour_prefetch import TouchedRows
 from relay_tune.schedule.nest import Nest
@@ -65,11 +65,10 @@ def tile_nest(
 
     It also fetches what it reads `ahead` itself.
     """
-    product = nest_product(nest)
-    if product is not None:
-        matrix_tile = MatrixTile(nest, choice, product)
-        tiled = _Tiler(nest, choice, matrix_tile).run()
-        return TiledNest(matrix_tile.configured(tiled.body))
+    match = intrinsic_match(nest)
+    if match is not None:
+        tile = IntrinsicTile(match, choice)
+        return TiledNest(tile.configured(_Tiler(nest, choice, tile).run().body))
     choice = open_choice(choice, nest.axes, nest.reduction)
     return _Tiler(nest, choice, RegisterTile(nest, choice, constants, beside, ahead)).run()
 
@@ -77,7 +76,7 @@ def tile_nest(
 class _Tiler:
     """Writes the outer loops of a nest, down to its register tiles."""
 
-    def __init__(self, nest: Nest, choice: TileChoice, tile: RegisterTile | MatrixTile) -> None:
+    def __init__(self, nest: Nest, choice: TileChoice, tile: RegisterTile | IntrinsicTile) -> None:
         self.nest = nest
         self.choice = choice
         self.tile = tile

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from relay_tune.machine.pattern import TilePattern
 from relay_tune.tensor.expression import Axis, Scalar, Tensor
 from relay_tune.tensor.loops import Allocate, Block, Branch, Let, Loop, Statement, Store, While
 from relay_tune.tensor.matrix_registers import (
-    ROW_BYTES,
     MatrixClear,
     MatrixLoad,
     MatrixMultiply,
@@ -31,6 +31,8 @@ def run_loops(statement: Statement, buffers: dict[Tensor, Array]) -> None:
 
 class _Machine:
     """The state of a run: the current value of each loop axis, the content of each buffer."""
+
+    _pattern: TilePattern
 
     def __init__(self, buffers: dict[Tensor, Array]) -> None:
         self._buffers = buffers
@@ -63,11 +65,12 @@ class _Machine:
                 self._buffers[buffer] = np.zeros(buffer.shape, numpy_dtype(buffer.dtype))
                 self.run(statement.body)
             case MatrixRegisters():
-                self._rows = statement.rows
+                self._pattern, self._rows = statement.pattern, statement.rows
                 self.run(statement.body)
             case MatrixClear():
-                rows = self._rows[statement.register]
-                self._registers[statement.register] = np.zeros((rows, ROW_BYTES // 4), np.float32)
+                shape = self._rows[statement.register], self._pattern.columns
+                dtype = numpy_dtype(self._pattern.result)
+                self._registers[statement.register] = np.zeros(shape, dtype)
             case MatrixLoad():
                 places = self._row_places(statement)
                 self._registers[statement.register] = self._flat(statement)[places]
@@ -85,9 +88,10 @@ class _Machine:
         """The flat places of a register's elements, (rows, elements of a row)."""
         array = self._buffers[node.buffer]
         use = "written" if isinstance(node, MatrixStore) else "read"
+        width = self._pattern.row_elements(node.side if isinstance(node, MatrixLoad) else None)
         start = int(np.ravel_multi_index(self._place(node, use), array.shape))
         rows = np.arange(self._rows[node.register])[:, None] * node.stride
-        found: Array = start + rows + np.arange(ROW_BYTES // array.itemsize)
+        found: Array = start + rows + np.arange(width)
         if found.min() < 0 or found.max() >= array.size:
             raise IndexError(
                 f"{node.buffer.name} is {use} in rows from {found.min()} to {found.max()}, but has "
@@ -96,10 +100,12 @@ class _Machine:
         return found
 
     def _multiply(self, node: MatrixMultiply) -> None:
-        left, right = (self._registers[n].astype(np.float32) for n in (node.left, node.right))
-        rows, columns = right.shape[0], right.shape[1] // 2
-        pairs = right.reshape(rows, columns, 2).transpose(0, 2, 1).reshape(2 * rows, columns)
-        self._registers[node.into] = self._registers[node.into] + left @ pairs
+        pattern = self._pattern
+        dtype = numpy_dtype(pattern.result)
+        left, right = (self._registers[n].astype(dtype) for n in (node.left, node.right))
+        groups = right.reshape(-1, pattern.columns, pattern.group).transpose(0, 2, 1)
+        product = left @ groups.reshape(-1, pattern.columns)
+        self._registers[node.into] = self._registers[node.into] + product
 
     def _run_loop(self, loop: Loop) -> None:
         for value in range(int(self._value(loop.begin)), int(self._value(loop.end))):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from relay_tune.building.work import work_of
-from relay_tune.codegen.kernel_work import MATRICES
+from relay_tune.machine.pattern import BFLOAT16_PAIRS
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.expression import Axis, cast, reduce
@@ -37,7 +37,7 @@ def test_products_on_matrix_registers_are_counted_one_by_one(algorithm: str, pro
     written = 2 * 8 * 8 * 32 * 32
     work = work_of(direct.with_algorithm(algorithm))
     assert work.written == written
-    assert work.operations[MATRICES] == products * written
+    assert work.operations[BFLOAT16_PAIRS.name] == products * written
     assert work.own - products * written == work.operations["float32"]  # the parts of the data
     assert 0 < work.operations["float32"] < written / 8
 

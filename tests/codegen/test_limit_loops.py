@@ -4,10 +4,10 @@ import pytest
 
 from relay_tune.codegen.arithmetic_loops import arithmetic_loops, arithmetic_text
 from relay_tune.codegen.compiler import compile_text
-from relay_tune.codegen.limit_loops import can_flush, flushing_text, reading_text
-from relay_tune.codegen.matrix_loop import MULTIPLICATIONS, OPERAND_BYTES, matrix_text
+from relay_tune.codegen.limit_loops import can_flush, flushing_text, peak_text, reading_text
 from relay_tune.codegen.target import parse_target
-from relay_tune.tensor.matrix_registers import ROW_BYTES
+from relay_tune.targets.x86.amx.description import ROW_BYTES
+from relay_tune.targets.x86.amx.peak import PEAK
 
 TARGETS = [
     "aarch64-linux-gnu:neoverse-n1:+dotprod",
@@ -23,7 +23,7 @@ def test_the_loops_compile(name: str) -> None:
     target = parse_target(name)
     texts = [arithmetic_text(loop, target) for loop in arithmetic_loops(target)]
     texts += [flushing_text(target)] if can_flush(target) else []
-    texts += [matrix_text(target)] if target.has_matrix_tiles else []
+    texts += [peak_text(each.peak, target) for each in target.intrinsics]
     for text in (*texts, reading_text(target)):
         assert compile_text(text, target)
 
@@ -44,6 +44,6 @@ def test_loops_are_those_that_the_processor_has_instructions_for(
 
 
 def test_a_step_of_matrix_registers_reads_all_operands() -> None:
-    text = matrix_text(parse_target(TARGETS[3]))
-    assert text.count("call void @llvm.x86.tdpbf16ps") == MULTIPLICATIONS
-    assert text.count("call void @llvm.x86.tileloadd64") * 16 * ROW_BYTES == OPERAND_BYTES
+    text = peak_text(PEAK, parse_target(TARGETS[3]))
+    assert text.count("call void @llvm.x86.tdpbf16ps") == PEAK.calls
+    assert text.count("call void @llvm.x86.tileloadd64") * 16 * ROW_BYTES == PEAK.operand_bytes

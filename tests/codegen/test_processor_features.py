@@ -1,5 +1,6 @@
 import ctypes
 import tempfile
+from dataclasses import replace
 
 import llvmlite.binding as llvm
 import pytest
@@ -16,6 +17,8 @@ from relay_tune.codegen.processor_features import (
     support_text,
 )
 from relay_tune.codegen.target import native_target, parse_target, permitted_features
+from relay_tune.targets.x86.amx.emission import PERMISSION
+from relay_tune.targets.x86.intrinsics import INTRINSICS
 
 TARGET = native_target()
 USES_TILES = ["declare void @llvm.x86.ldtilecfg(ptr)"]
@@ -50,7 +53,7 @@ def test_the_native_check_agrees_with_llvm(feature: str) -> None:
 
 
 def test_native_code_is_supported_here() -> None:
-    assert supported(*required_features(TARGET, USES_TILES if TARGET.has_matrix_tiles else ()))
+    assert supported(*required_features(TARGET, USES_TILES if TARGET.intrinsics else ()))
 
 
 def test_nothing_is_asked_of_unknown_processors() -> None:
@@ -102,10 +105,15 @@ def test_matrix_registers_are_required_only_where_they_are_used(cpu: str) -> Non
     assert set(required_features(target, USES_TILES)) == {*without, "amx-tile", "amx-bf16"}
 
 
-@pytest.mark.skipif(not TARGET.has_matrix_tiles, reason="needs matrix registers")
+@pytest.mark.skipif(not TARGET.intrinsics, reason="needs matrix registers")
 def test_a_system_that_does_not_give_matrix_registers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert supported("amx-tile")
-    monkeypatch.setattr(processor_features, "TILE_DATA", 63)  # no such part of the state
+    (intrinsic,) = INTRINSICS
+    permission = replace(PERMISSION, arguments=(*PERMISSION.arguments[:1], 63))  # no such part
+    unknown = replace(intrinsic.requirement, permission=permission)
+    monkeypatch.setattr(
+        processor_features, "INTRINSICS", (replace(intrinsic, requirement=unknown),)
+    )
     assert not supported("amx-tile")
     assert supported("avx512f")
 

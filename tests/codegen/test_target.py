@@ -4,10 +4,10 @@ import os
 
 import pytest
 
-from relay_tune.codegen import target as target_module
 from relay_tune.codegen import target_check
 from relay_tune.codegen.target import native_target, parse_target, permitted_features
 from relay_tune.errors import InputError
+from relay_tune.machine.permission import Permission
 
 
 @pytest.mark.parametrize(
@@ -96,23 +96,23 @@ def test_machines_that_scale_by_powers_of_two(name, scales):
 )
 def test_machines_that_multiply_matrices_in_registers(name: str, has_tiles: bool) -> None:
     target = parse_target(name)
-    assert target.has_matrix_tiles == has_tiles
+    assert bool(target.intrinsics) == has_tiles
     assert target.key.endswith(":v512:tiles") == has_tiles
 
 
 @pytest.mark.parametrize("permitted", [True, False])
 def test_features_that_need_permission(monkeypatch: pytest.MonkeyPatch, permitted: bool) -> None:
-    monkeypatch.setattr(target_module, "matrix_registers_permitted", lambda: permitted)
+    monkeypatch.setattr(Permission, "ask", lambda _: permitted)
     features = {"amx-bf16": True, "amx-fp16": False, "amx-tile": True, "avx2": True, "sse4a": False}
     expected = {**features, "amx-bf16": permitted, "amx-tile": permitted}
     assert permitted_features(features) == expected
 
 
 def test_permission_is_asked_only_where_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def asked() -> bool:
+    def asked(_: Permission) -> bool:
         raise AssertionError
 
-    monkeypatch.setattr(target_module, "matrix_registers_permitted", asked)
+    monkeypatch.setattr(Permission, "ask", asked)
     for features in ({"amx-tile": False, "avx2": True}, {"neon": True}, {}):
         assert permitted_features(features) == features
 

@@ -27,9 +27,7 @@ from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.tasks import extract_tasks
 from relay_tune.tuning.tuned_build import Coverage
 
-pytestmark = pytest.mark.skipif(
-    not native_target().has_matrix_tiles, reason="needs matrix registers"
-)
+pytestmark = pytest.mark.skipif(not native_target().intrinsics, reason="needs matrix registers")
 
 PAGE = Path(__file__).parents[2] / "docs" / "c_api.md"
 RNG = np.random.default_rng(17)

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from relay_tune.codegen.kernel_work import MATRICES, KernelWork
+from relay_tune.codegen.kernel_work import KernelWork
+from relay_tune.machine.pattern import BFLOAT16_PAIRS
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 
 LIMITS = MachineLimits(
@@ -13,7 +14,7 @@ LIMITS = MachineLimits(
     caches=(CacheLimit(100.0, 50.0), CacheLimit(1000.0, 20.0)),
     memory=10.0,
 )
-WITH_MATRICES = replace(LIMITS, operations={**LIMITS.operations, MATRICES: 900.0})
+WITH_MATRICES = replace(LIMITS, operations={**LIMITS.operations, BFLOAT16_PAIRS.name: 900.0})
 
 
 def work(moved: int = 0, **operations: int) -> KernelWork:
@@ -37,12 +38,12 @@ def test_types_that_are_slower_than_float32_are_computed_in_float32() -> None:
 
 
 def test_stages_follow_each_other_each_at_its_own_rate() -> None:
-    several = work(float32=100, **{MATRICES: 1800})
+    several = work(float32=100, **{BFLOAT16_PAIRS.name: 1800})
     assert WITH_MATRICES.bound(several).seconds == pytest.approx(1.0 + 2.0)
 
 
 def test_the_limit_is_that_of_the_quickest_way_that_the_machine_has() -> None:
-    direct, matrices = work(float32=400), work(float32=10, **{MATRICES: 900})
+    direct, matrices = work(float32=400), work(float32=10, **{BFLOAT16_PAIRS.name: 900})
     assert WITH_MATRICES.least_bound([direct, matrices]) == WITH_MATRICES.bound(matrices)
     assert LIMITS.least_bound([direct, matrices]) == LIMITS.bound(direct)
 

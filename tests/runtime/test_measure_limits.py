@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from relay_tune.codegen.kernel_work import MATRICES
 from relay_tune.codegen.target import native_target
+from relay_tune.machine.pattern import BFLOAT16_PAIRS
 from relay_tune.runtime.cache_sizes import cache_sizes, read_cache_sizes
 from relay_tune.runtime.measure_limits import machine_limits, measure_limits
 
@@ -13,7 +13,7 @@ def test_the_loops_run_here() -> None:
     rates = [*limits.operations.values(), *(cache.rate for cache in limits.caches), limits.memory]
     assert all(1e8 < rate < 1e15 for rate in rates)
     assert len(limits.caches) == len(cache_sizes())
-    assert (MATRICES in limits.operations) == native_target().has_matrix_tiles
+    assert (BFLOAT16_PAIRS.name in limits.operations) == bool(native_target().intrinsics)
 
 
 def test_a_process_measures_once() -> None:

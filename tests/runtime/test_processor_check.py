@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from relay_tune.codegen import target as target_module
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import InputError
+from relay_tune.machine.permission import Permission
 from relay_tune.runtime import processor_check
 from relay_tune.runtime.processor_check import check_features
 
@@ -34,7 +34,7 @@ def test_features_that_the_processor_lacks(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("permitted", [True, False])
 def test_matrix_registers_need_permission(monkeypatch: pytest.MonkeyPatch, permitted: bool) -> None:
     _set_features(monkeypatch, {"avx2": True, "amx-tile": True})
-    monkeypatch.setattr(target_module, "matrix_registers_permitted", lambda: permitted)
+    monkeypatch.setattr(Permission, "ask", lambda _: permitted)
     check_features(TRIPLE, ["avx2"], "it")
     if permitted:
         check_features(TRIPLE, ["amx-tile"], "it")

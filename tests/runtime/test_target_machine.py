@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from relay_tune.codegen.kernel_work import MATRICES
 from relay_tune.codegen.target import native_target, parse_target
 from relay_tune.machine.machine import Machine
+from relay_tune.machine.pattern import BFLOAT16_PAIRS
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
-from relay_tune.runtime.target_machine import TILE_CYCLES, machine_of, measured_machine
+from relay_tune.runtime.target_machine import machine_of, measured_machine
 
 HASWELL = parse_target("x86_64-linux-gnu:haswell")
 
@@ -46,23 +46,23 @@ def test_targets_that_are_named_have_general_figures() -> None:
     assert machine_of(HASWELL) == machine_of(HASWELL, limits()) == Machine(32, 16)
 
 
-@pytest.mark.parametrize(
-    ("cpu", "cycles"), [("sapphirerapids", TILE_CYCLES), ("icelake-server", None)]
-)
-def test_only_matrix_registers_have_a_rate(cpu: str, cycles: float | None) -> None:
-    assert machine_of(parse_target(f"x86_64-linux-gnu:{cpu}")).tile_cycles == cycles
+@pytest.mark.parametrize(("cpu", "cycles"), [("sapphirerapids", (20.0,)), ("icelake-server", ())])
+def test_only_matrix_registers_have_a_rate(cpu: str, cycles: tuple[float, ...]) -> None:
+    machine = machine_of(parse_target(f"x86_64-linux-gnu:{cpu}"))
+    assert tuple(each.cycles for each in machine.intrinsics) == cycles
 
 
 @pytest.mark.parametrize(
-    ("matrices", "cycles"), [(2048e9, 16.0), (2200e9, 16.0), (1024e9, 32.0), (None, TILE_CYCLES)]
+    ("matrices", "cycles"), [(2048e9, 16.0), (2200e9, 16.0), (1024e9, 32.0), (None, 20.0)]
 )
 def test_the_rate_of_matrix_registers_is_measured(matrices: float | None, cycles: float) -> None:
     target = parse_target("x86_64-linux-gnu:sapphirerapids")
     known = limits(peak=128e9)  # 2e9 cycles a second
     if matrices is not None:
-        known = replace(known, operations={**known.operations, MATRICES: matrices})
-    assert measured_machine(target, known).tile_cycles == pytest.approx(cycles)
-    assert measured_machine(HASWELL, known).tile_cycles is None
+        known = replace(known, operations={**known.operations, BFLOAT16_PAIRS.name: matrices})
+    (intrinsic,) = measured_machine(target, known).intrinsics
+    assert intrinsic.cycles == pytest.approx(cycles)
+    assert not measured_machine(HASWELL, known).intrinsics
 
 
 def test_this_machine_is_measured_or_remembered() -> None:

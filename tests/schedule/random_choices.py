@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.intrinsics.match import NestProduct, nest_product
+from relay_tune.schedule.intrinsics.match import IntrinsicMatch, intrinsic_match
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.schedule.schedule import misfit
@@ -21,7 +21,7 @@ def point_of_space(rng: random.Random, space: NestSpace) -> TileChoice:
 
 def any_choice(rng: random.Random, nest: Nest, most_points: int = 48) -> TileChoice:
     """A choice that fits the nest, however odd; its tile has about `most_points` at most."""
-    product = nest_product(nest)
+    product = intrinsic_match(nest)
     if product is None:
         return _any_tile(rng, nest, most_points)
     choice = _any_matrix_tile(rng, nest, product)
@@ -30,7 +30,7 @@ def any_choice(rng: random.Random, nest: Nest, most_points: int = 48) -> TileCho
     return choice
 
 
-def _any_matrix_tile(rng: random.Random, nest: Nest, product: NestProduct) -> TileChoice:
+def _any_matrix_tile(rng: random.Random, nest: Nest, product: IntrinsicMatch) -> TileChoice:
     """A tile of any rows, those between registers too, in any order and blocks."""
     extents = dict.fromkeys(nest.axes, 1) | {product.column: product.column.extent}
     extents[product.row] = rng.randint(product.register_rows, product.row.extent)

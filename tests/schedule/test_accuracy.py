@@ -9,6 +9,7 @@ from relay_tune.schedule.accuracy import Accuracy, is_allowed, least_accuracy, p
 from relay_tune.schedule.algorithms import ALGORITHMS, STRASSEN, algorithm_named
 from relay_tune.schedule.plan import Plan, plan_program, read_schedule
 from relay_tune.schedule.schedule import DIRECT
+from relay_tune.targets.x86.intrinsics import INTRINSICS
 from tests.schedule.convolutions import convolution_program
 from tests.schedule.machines import SERVER
 from tests.schedule.products import dense
@@ -54,7 +55,7 @@ def test_names_with_blocks_are_those_of_their_algorithm() -> None:
 
 
 def test_matrix_registers_add_products_of_the_accuracy(plan: Plan) -> None:
-    machine = replace(SERVER, tile_cycles=20.0)
+    machine = replace(SERVER, intrinsics=INTRINSICS)
     six = ("bf16x6", "bf16x6_gathered")
     assert plan.algorithms_on(machine) == ("direct", *six, "winograd2", "winograd4")
     exact = plan.with_accuracy(Accuracy.EXACT).algorithms_on(machine)
@@ -63,7 +64,7 @@ def test_matrix_registers_add_products_of_the_accuracy(plan: Plan) -> None:
 
 def test_large_products_may_be_inexact():
     plan = plan_program(convolution_program((1, 60, 60, 32, 32)))
-    machine = replace(SERVER, tile_cycles=20.0)
+    machine = replace(SERVER, intrinsics=INTRINSICS)
     names = plan.algorithms_on(machine)
     assert "bf16x3" in names and "bf16x6" not in names
     exact = plan.with_accuracy(Accuracy.EXACT).algorithms_on(machine)

@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from relay_tune.machine.pattern import BFLOAT16_PAIRS, Side
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, literal
 from relay_tune.tensor.loops import Block, Buffer, Kernel, Loop, Scope
 from relay_tune.tensor.loops_text import kernel_text
@@ -43,8 +44,8 @@ def product() -> MatrixRegisters:
                 number(2),
                 Block(
                     (
-                        MatrixLoad(1, LEFT, (number(1), STEP * 4), 40),
-                        MatrixLoad(2, RIGHT, (STEP, zero, zero), 32),
+                        MatrixLoad(Side.LEFT, 1, LEFT, (number(1), STEP * 4), 40),
+                        MatrixLoad(Side.RIGHT, 2, RIGHT, (STEP, zero, zero), 32),
                         MatrixMultiply(0, 1, 2),
                     )
                 ),
@@ -52,7 +53,7 @@ def product() -> MatrixRegisters:
             MatrixStore(0, RESULT, (number(1), number(3)), 20),
         )
     )
-    return MatrixRegisters((4, 4, 16, 0, 0, 0, 0, 0), body)
+    return MatrixRegisters(BFLOAT16_PAIRS, (4, 4, 16, 0, 0, 0, 0, 0), body)
 
 
 def test_statements_compute_a_product() -> None:
@@ -89,7 +90,9 @@ def test_statements_as_text() -> None:
 
 
 def test_axes_of_their_places_can_be_replaced() -> None:
-    body = MatrixRegisters((1,) * 8, MatrixLoad(1, LEFT, (STEP, number(0)), 40))
+    body = MatrixRegisters(
+        BFLOAT16_PAIRS, (1,) * 8, MatrixLoad(Side.LEFT, 1, LEFT, (STEP, number(0)), 40)
+    )
     changed = with_axes(body, {STEP: number(3)})
     assert isinstance(changed, MatrixRegisters)
     assert kernel_text(Kernel("k", (LEFT,), (LEFT,), changed)).splitlines()[-1] == (
@@ -101,10 +104,10 @@ def test_axes_of_their_places_can_be_replaced() -> None:
 @pytest.mark.parametrize(("row", "column"), [(2, 4), (1, 41), (-1, 0), (5, 0)])
 def test_rows_outside_of_a_buffer_are_found(row: int, column: int) -> None:
     left = np.zeros(LEFT.shape, ml_dtypes.bfloat16)
-    run_loops(MatrixRegisters((4,) * 8, _at(1, 8)), {LEFT: left})
+    run_loops(MatrixRegisters(BFLOAT16_PAIRS, (4,) * 8, _at(1, 8)), {LEFT: left})
     with pytest.raises(IndexError, match="left"):
-        run_loops(MatrixRegisters((4,) * 8, _at(row, column)), {LEFT: left})
+        run_loops(MatrixRegisters(BFLOAT16_PAIRS, (4,) * 8, _at(row, column)), {LEFT: left})
 
 
 def _at(row: int, column: int) -> MatrixLoad:
-    return MatrixLoad(0, LEFT, (number(row), number(column)), 40)
+    return MatrixLoad(Side.LEFT, 0, LEFT, (number(row), number(column)), 40)

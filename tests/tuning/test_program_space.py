@@ -6,25 +6,26 @@ from random import Random
 
 import pytest
 
-from relay_tune.codegen.kernel_work import MATRICES
 from relay_tune.codegen.target import Target
+from relay_tune.machine.pattern import BFLOAT16_PAIRS
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.features.names import FEATURE_NAMES
 from relay_tune.schedule.plan import read_schedule
 from relay_tune.schedule.schedule import Schedule
+from relay_tune.targets.x86.intrinsics import INTRINSICS
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.tasks import Task
 
 
 @pytest.fixture
 def convolution(convolution_task: Task, target: Target) -> ProgramSpace:
-    machine = replace(machine_of(target), tile_cycles=None)
+    machine = replace(machine_of(target), intrinsics=())
     return ProgramSpace(convolution_task.plan, machine, 2)
 
 
 @pytest.fixture
 def space(tasks: list[Task], target: Target) -> ProgramSpace:
-    return ProgramSpace(tasks[0].plan, replace(machine_of(target), tile_cycles=None), 2)
+    return ProgramSpace(tasks[0].plan, replace(machine_of(target), intrinsics=()), 2)
 
 
 def test_the_default_schedule_is_in_the_space(space: ProgramSpace) -> None:
@@ -102,13 +103,13 @@ def test_the_work_is_that_of_the_algorithms_that_the_machine_can_run(
 ) -> None:
     offered = {schedule.algorithm for schedule in convolution.defaults}
     assert {work.algorithm for work in convolution.works} == offered
-    assert all(MATRICES not in work.operations for work in convolution.works)
+    assert all(BFLOAT16_PAIRS.name not in work.operations for work in convolution.works)
 
 
 def test_schedules_on_matrix_registers_have_finite_features_that_tell_them_apart(
     convolution_task: Task, target: Target
 ) -> None:
-    machine = replace(machine_of(target), tile_cycles=20.0)
+    machine = replace(machine_of(target), intrinsics=INTRINSICS)
     space = ProgramSpace(convolution_task.plan, machine, 1)
     random = Random(5)
     drawn = {space.schedule(space.space.random(random)) for _ in range(400)}
@@ -117,7 +118,7 @@ def test_schedules_on_matrix_registers_have_finite_features_that_tell_them_apart
     assert len(tiled) > 20
     assert len(set(described)) >= 0.9 * len(tiled)
     assert all(isfinite(value) for values in described for value in values)
-    assert sum(MATRICES in work.operations for work in space.works) == 2
+    assert sum(BFLOAT16_PAIRS.name in work.operations for work in space.works) == 2
     for schedule in tiled:
         assert read_schedule(schedule.to_json(), convolution_task.plan) == schedule
         genome = space.genome(schedule)

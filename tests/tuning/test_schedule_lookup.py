@@ -22,6 +22,7 @@ from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.schedule import Schedule
+from relay_tune.targets.x86.intrinsics import INTRINSICS
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.log_keeper import LogKeeper
 from relay_tune.tuning.program_space import ProgramSpace
@@ -178,7 +179,7 @@ def test_where_what_held_is_ruled_out_the_best_of_the_others_is_taken(
 def matrix_schedule(task: Task) -> str:
     """A schedule of the first algorithm on matrix registers."""
     plan = task.plan.with_algorithm("bf16x6")
-    machine = replace(machine_of(parse_target("x86_64-linux-gnu:x86-64-v4")), tile_cycles=20.0)
+    machine = replace(machine_of(parse_target("x86_64-linux-gnu:x86-64-v4")), intrinsics=INTRINSICS)
     return plan.default_under_algorithm(machine, 2)[1].to_json()
 
 

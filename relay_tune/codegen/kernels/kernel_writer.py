@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from relay_tune.codegen.function_writer import FunctionWriter
 from relay_tune.codegen.kernels.statement_writer import StatementWriter
 from relay_tune.codegen.kernels.value_writer import ValueWriter
+from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.remembered import remembered
 from relay_tune.tensor.loops import Allocate, Block, Kernel, Statement
 from relay_tune.tensor.matrix_registers import MatrixRegisters
@@ -29,27 +30,36 @@ class FunctionText:
 
 @remembered(512, is_code=True)
 def write_kernel(
-    kernel: Kernel, scales_powers: bool = False, rounds_bfloats: bool = False
+    kernel: Kernel,
+    scales_powers: bool = False,
+    rounds_bfloats: bool = False,
+    intrinsics: tuple[Intrinsic, ...] = (),
 ) -> FunctionText:
     """The LLVM function of a kernel.
 
     `scales_powers` and `rounds_bfloats` say that the machine has the instructions of the properties
-    of `Target` with these names.
+    of `Target` with these names; `intrinsics` are those that it has.
     """
-    return KernelWriter(kernel, scales_powers, rounds_bfloats).write()
+    return KernelWriter(kernel, scales_powers, rounds_bfloats, intrinsics).write()
 
 
 class KernelWriter:
     """Writes the function of one kernel."""
 
-    def __init__(self, kernel: Kernel, scales_powers: bool, rounds_bfloats: bool) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        scales_powers: bool,
+        rounds_bfloats: bool,
+        intrinsics: tuple[Intrinsic, ...],
+    ) -> None:
         self.kernel = kernel
         sizes = {name: f"%n{n}" for n, name in enumerate(kernel.sizes)}
         self.writer = FunctionWriter(
             sizes, scales_powers=scales_powers, rounds_bfloats=rounds_bfloats
         )
         pointers = {tensor: f"%arg{n}" for n, tensor in enumerate(kernel.parameters)}
-        self.statements = StatementWriter(ValueWriter(self.writer, pointers))
+        self.statements = StatementWriter(ValueWriter(self.writer, pointers), intrinsics)
 
     def write(self) -> FunctionText:
         """The whole function."""

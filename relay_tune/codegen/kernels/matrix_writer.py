@@ -1,18 +1,14 @@
-"""Statements on matrix registers as LLVM intrinsics of x86 (AMX).
-
-Each thread describes the registers before it uses them and releases them afterwards, so that the
-operating system need not save them. Linux wants a process to ask for them once; a library may run
-where nobody else does, so each module's kernels do.
-"""
+"""Statements on registers of intrinsics, each written as the record of the intrinsic says."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from relay_tune.codegen.kernels.value_writer import ValueWriter
 from relay_tune.codegen.llvm_types import BYTES
-from relay_tune.codegen.matrix_description import matrix_description
-from relay_tune.codegen.matrix_permission import ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA
+from relay_tune.errors import BuildError
+from relay_tune.machine.intrinsic import Emission, Intrinsic
+from relay_tune.machine.pattern import TilePattern
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.matrix_registers import (
     MatrixClear,
@@ -22,74 +18,58 @@ from relay_tune.tensor.matrix_registers import (
     MatrixStore,
 )
 
-PERMISSION = "matrix_permission"
-"""Whether a module's kernels have asked for the registers."""
 
-
-@dataclass(frozen=True, slots=True)
 class MatrixWriter:
-    """Writes such statements with the addresses of a ValueWriter."""
+    """Writes such statements with the addresses of a ValueWriter.
 
-    values: ValueWriter
+    Raises BuildError where the target has no intrinsic of a pattern.
+    """
+
+    def __init__(self, values: ValueWriter, intrinsics: Sequence[Intrinsic]) -> None:
+        self._values = values
+        self._emissions = {each.pattern: each.emission for each in intrinsics}
+        self._emission: Emission
 
     def begin(self, node: MatrixRegisters) -> None:
-        """Describe the registers."""
-        self._ask()
-        name = f"matrix_rows_{'_'.join(map(str, node.rows))}"
-        writer = self.values.writer
-        description = matrix_description(node.rows)
-        writer.declarations.add(f"@{name} = private unnamed_addr constant {description}, align 64")
-        self._instruction("ldtilecfg", f"ptr @{name}", "ptr")
+        """Write what comes before the first use of the registers."""
+        self._emission = self._of_pattern(node.pattern)
+        self._emission.begin(self._values.writer, node.rows)
 
     def end(self) -> None:
-        """Release the registers."""
-        self._instruction("tilerelease", "", "")
+        """Write what comes after the last use."""
+        self._emission.end(self._values.writer)
 
     def clear(self, node: MatrixClear) -> None:
         """Write zeros."""
-        self._instruction("tilezero", f"i8 {node.register}", "i8 immarg")
+        self._emission.clear(self._values.writer, node.register)
 
     def load(self, node: MatrixLoad) -> None:
         """Write a load."""
-        self._move("tileloadd64", node)
+        pointer, stride = self._rows(node)
+        self._emission.load(self._values.writer, node.side, node.register, pointer, stride)
 
     def store(self, node: MatrixStore) -> None:
         """Write a store."""
-        self._move("tilestored64", node)
+        pointer, stride = self._rows(node)
+        self._emission.store(self._values.writer, node.register, pointer, stride)
 
     def multiply(self, node: MatrixMultiply) -> None:
-        """Write a multiplication of bfloat16."""
-        operands = ", ".join(f"i8 {n}" for n in (node.into, node.left, node.right))
-        self._instruction("tdpbf16ps", operands, "i8 immarg, i8 immarg, i8 immarg")
+        """Write a product."""
+        self._emission.multiply(self._values.writer, node.into, node.left, node.right)
 
-    def _move(self, name: str, node: MatrixLoad | MatrixStore) -> None:
-        values, element = self.values, BYTES[node.buffer.dtype]
+    def _rows(self, node: MatrixLoad | MatrixStore) -> tuple[str, int]:
+        """The address of the first row, and the bytes from one to the next."""
+        values, element = self._values, BYTES[node.buffer.dtype]
         offset = values.indices.flat_offset(node.buffer, node.indices)
         assert isinstance(offset, Affine)
         pointer = values.writer.address(values.loads.pointers[node.buffer], offset, element)
-        operands = f"i8 {node.register}, ptr {pointer}, i64 {node.stride * element}"
-        self._instruction(name, operands, "i8 immarg, ptr, i64")
+        return pointer, node.stride * element
 
-    def _instruction(self, name: str, operands: str, types: str) -> None:
-        writer = self.values.writer
-        writer.declarations.add(f"declare void @llvm.x86.{name}({types})")
-        writer.line(f"call void @llvm.x86.{name}({operands})")
-
-    def _ask(self) -> None:
-        """Ask for the registers once; where that was refused, no such kernel is built or loaded."""
-        writer = self.values.writer
-        writer.declarations |= {
-            f"@{PERMISSION} = internal global i8 0",
-            "declare i64 @syscall(i64, ...)",
-        }
-        label = writer.fresh("matrix").removeprefix("%")
-        known, missing = writer.fresh("known"), writer.fresh("missing")
-        writer.line(f"{known} = load atomic i8, ptr @{PERMISSION} monotonic, align 1")
-        writer.line(f"{missing} = icmp eq i8 {known}, 0")
-        writer.line(f"br i1 {missing}, label %{label}.ask, label %{label}.granted")
-        writer.start_block(f"{label}.ask")
-        operands = ", ".join(f"i64 {n}" for n in (ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA))
-        writer.line(f"{writer.fresh('answer')} = call i64 (i64, ...) @syscall({operands})")
-        writer.line(f"store atomic i8 1, ptr @{PERMISSION} monotonic, align 1")
-        writer.line(f"br label %{label}.granted")
-        writer.start_block(f"{label}.granted")
+    def _of_pattern(self, pattern: TilePattern) -> Emission:
+        found = self._emissions.get(pattern)
+        if found is None:  # LLVM would end the process
+            raise BuildError(
+                f"The schedule uses {pattern.title}, which the target does not have.",
+                remedy="Use a schedule that was found for this target, or none.",
+            )
+        return found

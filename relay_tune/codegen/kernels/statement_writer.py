@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from relay_tune.codegen.kernels.block_edges import BlockEdges
 from relay_tune.codegen.kernels.branch_writer import BranchWriter
 from relay_tune.codegen.kernels.carried_registers import CarriedRegisters
@@ -11,6 +13,7 @@ from relay_tune.codegen.kernels.matrix_writer import MatrixWriter
 from relay_tune.codegen.kernels.store_writer import StoreWriter
 from relay_tune.codegen.kernels.value_writer import ValueWriter
 from relay_tune.codegen.llvm_types import memory_type
+from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.tensor.loops import (
     Allocate,
     Block,
@@ -37,10 +40,10 @@ from relay_tune.tensor.size import UndecidedSizeError, is_symbolic
 class StatementWriter:
     """Writes statements with the values of a ValueWriter."""
 
-    def __init__(self, values: ValueWriter) -> None:
+    def __init__(self, values: ValueWriter, intrinsics: Sequence[Intrinsic]) -> None:
         self.values = values
         self.stores = StoreWriter(values)
-        self.matrices = MatrixWriter(values)
+        self.matrices = MatrixWriter(values, intrinsics)
         self.edges = BlockEdges(values)
         carried = CarriedRegisters(values.writer, values.loads)
         self.loops = LoopWriter(values, carried, self.edges, self.write)

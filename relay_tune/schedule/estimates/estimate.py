@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import inf, prod
+from math import prod
 
 from relay_tune.machine.machine import Machine
 from relay_tune.remembered import remembered
@@ -26,8 +26,7 @@ from relay_tune.schedule.estimates.load_count import (
 )
 from relay_tune.schedule.estimates.memory_traffic import memory_cycles
 from relay_tune.schedule.estimates.register_use import operands_in_use, register_use, with_shuffles
-from relay_tune.schedule.intrinsics.cost import matrix_tile_cycles
-from relay_tune.schedule.intrinsics.match import nest_product
+from relay_tune.schedule.intrinsics.cost import tile_cycles
 from relay_tune.schedule.nest import Nest
 from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.lane_rows import store_cycles
@@ -68,8 +67,8 @@ class Estimate:
         registers: accumulators and operands together.
         wanted: registers that would hold all that the written-out steps of a tile share, too.
         code: instructions of the innermost loop body.
-        waste: computed points over needed points (vector tails count as full, and so do rows of
-            matrix registers).
+        waste: computed points over needed points (vector tails count as full, and so do rows of an
+            intrinsic's registers).
         loads_per_operation: loads of the innermost body for each arithmetic instruction.
         tiles: the number of register tiles.
     """
@@ -136,7 +135,7 @@ def _all_tiles(
         sizes = tuple(extents.values())
         compute += count * _tile_cycles(analysis, innermost(choice, sizes), machine)
         tiles += count
-        points += count * _computed_points(nest, choice, extents)
+        points += count * _computed_points(analysis, choice, extents)
     return compute, tiles, points
 
 
@@ -145,15 +144,14 @@ def overlapped(compute: float, memory: float) -> float:
     return max(compute, memory) + 0.15 * min(compute, memory)
 
 
-def _computed_points(nest: Nest, choice: TileChoice, extents: dict[Axis, int]) -> int:
-    """The points of a tile with all of its lanes, and all rows of matrix registers."""
-    product = nest_product(nest)
-    points = vector_count(nest, choice, extents) * choice.lanes
-    if product is None:
+def _computed_points(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, int]) -> int:
+    """The points of a tile with all of its lanes, and all rows of an intrinsic's registers."""
+    points = vector_count(analysis.nest, choice, extents) * choice.lanes
+    match = analysis.match
+    if match is None:
         return points
-    rows = extents[product.row]
-    registers = -(-rows // product.register_rows)
-    return points // rows * registers * product.register_rows
+    rows = extents[match.row]
+    return points // rows * match.computed_rows(rows)
 
 
 @remembered(REMEMBERED)
@@ -175,13 +173,8 @@ def _tile_cycles(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -
     if choice.vector == -2:
         steps = -(-steps // (choice.lanes * choice.unroll))
         epilogue += results * _lane_reduction_cycles(analysis, choice, extents)
-    product = nest_product(nest)
-    if product is not None:
-        multiply = machine.tile_cycles
-        if multiply is None:
-            return inf
-        each = epilogue / max(results, 1)
-        return matrix_tile_cycles(nest, product, extents, multiply, each)
+    if analysis.match is not None:
+        return tile_cycles(analysis.match, extents, machine, epilogue / max(results, 1))
     body = body_loads(analysis, choice, extents)
     loaded = body.shared / body.together * (choice.unroll if choice.vector == -2 else 1)
     operands, reloaded, spilled = operands_in_use(body, vectors, machine)

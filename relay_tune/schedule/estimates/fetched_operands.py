@@ -9,7 +9,7 @@ from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.load_count import distinct_places, tiled_axes
 from relay_tune.schedule.intrinsics.fetching import sharing_tiles
-from relay_tune.schedule.intrinsics.match import NestProduct, nest_product
+from relay_tune.schedule.intrinsics.match import IntrinsicMatch
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.schedule.prefetching import MOST_ELEMENTS, has_whole_groups, pieces_of
 from relay_tune.tensor.expression import Axis
@@ -48,9 +48,8 @@ def fetched_ahead(analysis: NestAnalysis, choice: TileChoice) -> Access | None:
     Several tiles in a row share it, or it is a constant that is read once, by tiles that use it
     often enough. What is read again, as for each block of a group of nests, is near by then.
     """
-    product = nest_product(analysis.nest)
-    if product is not None:
-        return _fetched_blocks(analysis, choice, product)
+    if analysis.match is not None:
+        return _fetched_blocks(analysis, choice, analysis.match)
     nest = analysis.nest
     order = [nest.reduction[place] for place in choice.reduction_order]
     if not has_whole_groups(order, choice.unroll):
@@ -66,12 +65,12 @@ def fetched_ahead(analysis: NestAnalysis, choice: TileChoice) -> Access | None:
 
 
 def _fetched_blocks(
-    analysis: NestAnalysis, choice: TileChoice, product: NestProduct
+    analysis: NestAnalysis, choice: TileChoice, match: IntrinsicMatch
 ) -> Access | None:
-    """A part of what tiles on matrix registers fetch of constants; they fetch all parts."""
+    """A part of what tiles on an intrinsic fetch of constants; they fetch all parts."""
     parts = [access for access in analysis.body_accesses if access.constant]
     fetched = sum(access.elements * access.bytes for access in parts)
-    if fetched < LEAST_FETCHED or sharing_tiles(analysis.nest, product, choice) is None:
+    if fetched < LEAST_FETCHED or sharing_tiles(match, choice) is None:
         return None
     return parts[0]
 

@@ -28,7 +28,6 @@ from relay_tune.schedule.estimates.waiting_weights import (
     is_far,
     waiting_cycles,
 )
-from relay_tune.schedule.intrinsics.match import nest_product
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.tensor.expression import Axis
@@ -45,12 +44,6 @@ EXPOSED_PARTS = 0.4
 
 Measured with products of 512 and 1024 rows: tiles of 12x32 in panels of 64 columns, or of four
 times 16, take 1.09 to 1.13 times as long as tiles of 6x64.
-"""
-
-MATRIX_FILLED = 2
-"""How much more of the second cache the operands of matrix registers can fill than others.
-
-Measured with 512 channels on 7x7: 0.9 MB of data beside panels of 0.6 MB are read from there.
 """
 
 EXPOSED_REREADS = 0.25
@@ -73,13 +66,12 @@ def memory_cycles(
     holds that serves the load.
     """
     nest = analysis.nest
-    if nest_product(nest) is not None:
-        machine = _with_more_filled(machine)
+    machine = _as_filled(machine, analysis)
     accesses = [*analysis.body_accesses, *analysis.result_accesses]
     tile = {axis: min(extent, axis.extent) for axis, extent in tiled_axes(nest, choice)}
     loops, boxes = _touched_by_loops(nest, choice, accesses, tile)
     fetched = _fetched(analysis, choice)
-    awaited = fetched if nest_product(nest) is None else frozenset()
+    awaited = fetched if analysis.match is None else frozenset()
     places = [2 if access in fetched else 1 for access in accesses]  # the next comes meanwhile
     working_sets = [sum(map(mul, box, places)) for box in boxes]
     crowded = crowding(analysis, tile, machine)
@@ -143,18 +135,21 @@ def _body_bytes(access: Access, nest: Nest, choice: TileChoice, tile: Mapping[Ax
     return access.bytes * distinct_places(access.form, tile, written_out, None, 1)
 
 
-def _with_more_filled(machine: Machine) -> Machine:
-    """The machine as matrix registers see it: they read few long rows, which stay near."""
+def _as_filled(machine: Machine, analysis: NestAnalysis) -> Machine:
+    """The machine as an intrinsic sees it that reads few long rows, which stay near."""
+    costs = None if analysis.match is None else analysis.match.costs(machine)
+    if costs is None:
+        return machine
     first, second, *others = machine.cache_bytes
-    return replace(machine, cache_bytes=(first, MATRIX_FILLED * second, *others))
+    return replace(machine, cache_bytes=(first, costs.filled * second, *others))
 
 
 def _fetched(analysis: NestAnalysis, choice: TileChoice) -> frozenset[Access]:
-    """What a tile fetches before it is wanted: an operand, of matrix registers all of its parts."""
+    """What a tile fetches before it is wanted: an operand, of an intrinsic's all of its parts."""
     found = fetched_ahead(analysis, choice) if choice.prefetch else None
     if found is None:
         return frozenset()
-    if nest_product(analysis.nest) is None:
+    if analysis.match is None:
         return frozenset((found,))
     return frozenset(access for access in analysis.body_accesses if access.constant)
 

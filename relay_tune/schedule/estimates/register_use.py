@@ -16,8 +16,7 @@ from relay_tune.schedule.estimates.load_count import (
     tiled_axes,
     vector_count,
 )
-from relay_tune.schedule.intrinsics.choices import tile_registers
-from relay_tune.schedule.intrinsics.match import nest_product, operand_loads, registers
+from relay_tune.schedule.intrinsics.match import IntrinsicMatch
 
 REMEMBERED = 1 << 12
 
@@ -58,10 +57,6 @@ Measured with 3x3 convolutions in groups of 2, 4 and 8 channels, 40 to 70 schedu
 """
 
 
-MATRIX_CODE = 8
-"""Instructions of a step for each result that stands in matrix registers."""
-
-
 @dataclass(frozen=True, slots=True)
 class RegisterUse:
     """What the innermost loop body of a choice takes; see the attributes of `Estimate`."""
@@ -81,13 +76,8 @@ def register_use(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -
 @remembered(REMEMBERED)
 def _innermost_use(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> RegisterUse:
     nest = analysis.nest
-    product = nest_product(nest)
-    if product is not None:
-        rows, blocks = tile_registers(choice, nest, product)
-        held, code = rows * blocks, MATRIX_CODE * rows * blocks
-        in_use = registers(rows, blocks, product.right_parts)
-        loaded = operand_loads(product, rows, blocks) / (held * len(product.terms))
-        return RegisterUse(held, in_use, in_use, code, loaded)
+    if analysis.match is not None:
+        return _tile_use(analysis.match, choice, machine)
     full = dict(tiled_axes(nest, choice))
     written = vector_count(nest, choice, full)
     held = accumulators(analysis, choice)
@@ -101,14 +91,23 @@ def _innermost_use(analysis: NestAnalysis, choice: TileChoice, machine: Machine)
     return RegisterUse(held, held + in_use + 1, wanted, code, loaded / operations)
 
 
+def _tile_use(match: IntrinsicMatch, choice: TileChoice, machine: Machine) -> RegisterUse:
+    """The same of a tile on an intrinsic."""
+    rows, blocks = match.tile_registers(choice)
+    costs = match.costs(machine)
+    held, in_use = rows * blocks, match.registers(rows, blocks)
+    code = 0 if costs is None else costs.code * held
+    loaded = match.operand_loads(rows, blocks) / (held * len(match.terms))
+    return RegisterUse(held, in_use, in_use, code, loaded)
+
+
 def accumulators(analysis: NestAnalysis, choice: TileChoice) -> int:
     """Registers that hold the points of a full tile, and of those that run in the same loops.
 
     Places written out are stored at once.
     """
-    product = nest_product(analysis.nest)
-    if product is not None:
-        return prod(tile_registers(choice, analysis.nest, product))
+    if analysis.match is not None:
+        return prod(analysis.match.tile_registers(choice))
     extents = {
         axis: 1 if axis in analysis.written_out else extent
         for axis, extent in tiled_axes(analysis.nest, choice)

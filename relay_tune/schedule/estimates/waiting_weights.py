@@ -11,7 +11,6 @@ from relay_tune.machine.machine import Machine
 from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.late_panels import late_cycles
-from relay_tune.schedule.intrinsics.match import nest_product
 from relay_tune.tensor.streamed import is_streamed
 
 EXPOSED_SHARE = 0.5
@@ -53,8 +52,9 @@ def waiting_cycles(
     """
     arrival = access.elements * access.bytes / machine.cache_bandwidth[-1] / analysis.near.repeats
     if is_fetched:
-        if nest_product(analysis.nest) is not None:
-            late = UNFETCHED_SHARE * arrival
+        costs = None if analysis.match is None else analysis.match.costs(machine)
+        if costs is not None:
+            late = costs.unfetched * arrival
         else:
             late = late_cycles(analysis, choice, access, machine) / analysis.near.repeats
         return PREFETCH_COST * transfer + late

@@ -17,18 +17,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from relay_tune.ir.dtypes import DTYPES
 from relay_tune.machine.machine import LINE_BYTES
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.intrinsics.match import NestProduct, offset_of
-from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.intrinsics.match import IntrinsicMatch, offset_of
 from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, literal
 from relay_tune.tensor.loops import Prefetch, Statement
-from relay_tune.tensor.matrix_registers import ROWS
 from relay_tune.tensor.walk import substitute
-
-LINE = LINE_BYTES // 2
-"""Elements of a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,45 +45,51 @@ class Sharing:
         return prod(self.counts)
 
 
-def sharing_tiles(nest: Nest, product: NestProduct, choice: TileChoice) -> Sharing | None:
+def sharing_tiles(match: IntrinsicMatch, choice: TileChoice) -> Sharing | None:
     """The tiles that read what one block of columns needs; None if nothing can be fetched for them.
 
     That is where the next tile is of another block only after all that share this one.
     """
-    loops = outer_loops(nest.axes, choice)
-    over_blocks = [n for n, loop in enumerate(loops) if _is_block(nest, product, loop)]
+    loops = outer_loops(match.nest.axes, choice)
+    over_blocks = [n for n, loop in enumerate(loops) if _is_block(match, loop)]
     if len(over_blocks) != 1 or loops[over_blocks[0]].tiles > 1:
         return None
     inside = [n for n in range(over_blocks[0] + 1, len(loops)) if loops[n].count > 1]
     found = Sharing(tuple(inside), tuple(loops[n].count for n in inside))
-    return found if found.tiles <= lines_of_step(product) else None
+    return found if found.tiles <= lines_of_step(match) else None
 
 
-def lines_of_step(product: NestProduct) -> int:
+def lines_of_step(match: IntrinsicMatch) -> int:
     """Lines of the right operands of one block in a step."""
-    return ROWS * product.right_parts
+    pattern = match.pattern
+    return pattern.steps * pattern.columns // _line(match) * match.right_parts
 
 
 def fetches(
-    product: NestProduct,
+    match: IntrinsicMatch,
     sharing: Sharing,
     at: Mapping[Axis, Scalar],
     outer: Sequence[Axis],
     columns: int,
 ) -> Iterator[Statement]:
     """What a step fetches for the next `columns` blocks; `at` is where it stands itself."""
-    assert product.block is not None
+    assert match.block is not None
     number: Scalar = literal(0, INDEX)
     for place, count in zip(sharing.loops, sharing.counts, strict=True):
         number = number * count + outer[place]
-    share = -(-lines_of_step(product) // sharing.tiles)
-    right = min((right for _, right in product.terms), key=offset_of)
+    share = -(-lines_of_step(match) // sharing.tiles)
+    right = min((right for _, right in match.terms), key=offset_of)
     for column in range(columns):
-        block = at[product.block] + columns + column
-        start = substitute(right.indices[0], {**at, product.block: block})
+        block = at[match.block] + columns + column
+        start = substitute(right.indices[0], {**at, match.block: block})
         for line in range(share):
-            yield Prefetch(right.tensor, (start + (number * share + line) * LINE,))
+            yield Prefetch(right.tensor, (start + (number * share + line) * _line(match),))
 
 
-def _is_block(nest: Nest, product: NestProduct, loop: OuterLoop) -> bool:
-    return nest.axes[loop.place] is product.block and loop.count > 1
+def _is_block(match: IntrinsicMatch, loop: OuterLoop) -> bool:
+    return match.nest.axes[loop.place] is match.block and loop.count > 1
+
+
+def _line(match: IntrinsicMatch) -> int:
+    """Elements of the right operand in a line."""
+    return LINE_BYTES // DTYPES[match.pattern.right].itemsize

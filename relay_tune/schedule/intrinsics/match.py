@@ -1,10 +1,11 @@
-"""Nests that run on matrix registers: sums of products of bfloat16 with weights in pairs of rows.
+"""Nests that an intrinsic computes: sums of products whose operands lie as its pattern wants.
 
-    axes (.., row .., block, column), reduction (.., half, pair):
-    left[.. + row * stride + 2 * half + pair]
-      * right[.. + block * size + 32 * half + 2 * column + pair]
+    axes (.., row .., block, column), reduction (.., steps, group):
+    left[.. + row * stride + group_size * steps + group]
+      * right[.. + block * size + row_size * steps + group_size * column + group]
 
-`block` counts the registers along the columns of the result; it is missing where there is one.
+`block` counts the registers along the columns of the result; it is missing where there is one. With
+pairs of bfloat16, `group_size` is 2 and `row_size` 32.
 """
 
 from __future__ import annotations
@@ -13,39 +14,46 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from relay_tune.machine.intrinsic import TileCosts
+from relay_tune.machine.machine import Machine
+from relay_tune.machine.pattern import TilePattern
 from relay_tune.remembered import remembered
+from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.nest import Nest, with_roots
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Axis, Binary, Cast, Load, Scalar
 from relay_tune.tensor.index import simplify
-from relay_tune.tensor.matrix_registers import COLUMNS, REGISTERS, ROWS, STEPS
 from relay_tune.tensor.walk import substitute
 
-FEW_ROWS = 13
-"""Where fewer rows of a register are used, those of several lines are taken together."""
+FEW_ROWS = 13 / 16
+"""Where a smaller part of a register's rows is used, those of several lines are taken together."""
 
 REMEMBERED = 1 << 12
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class NestProduct:
+class IntrinsicMatch:
     """What stands where in such a nest.
 
     Attributes:
+        nest: the nest.
+        pattern: of the intrinsic.
         terms: the left and the right operand of each product.
         row: the axis along the rows of registers.
         block: the innermost axis that counts registers along the columns, if there are several.
         column: the axis along the columns of a register.
-        half: the reduction axis along the rows of the right operand.
-        pair: the reduction axis of two.
+        steps: the reduction axis along the rows of the right operand, if it has several.
+        group: the reduction axis of steps that lie beside each other.
     """
 
+    nest: Nest
+    pattern: TilePattern
     terms: tuple[tuple[Load, Load], ...]
     row: Axis
     block: Axis | None
     column: Axis
-    half: Axis
-    pair: Axis
+    steps: Axis | None
+    group: Axis
 
     @property
     def stride(self) -> int:
@@ -60,12 +68,69 @@ class NestProduct:
     @property
     def register_rows(self) -> int:
         """The rows of a register, so that the last one is nearly as full as the others."""
-        return balanced_rows(self.row.extent)
+        return balanced_rows(self.row.extent, self.pattern.rows)
+
+    @property
+    def unit(self) -> str:
+        """What computes the nest, as rates of machines are called."""
+        return self.pattern.name
+
+    @property
+    def operations(self) -> int:
+        """The arithmetic operations of a point."""
+        return 2 * len(self.terms)
+
+    @property
+    def outer_reduction(self) -> list[Axis]:
+        """The reduction axes beside those of one instruction."""
+        return [axis for axis in self.nest.reduction if axis not in (self.steps, self.group)]
+
+    def costs(self, machine: Machine) -> TileCosts | None:
+        """What estimates know of the intrinsic on a machine; None where that has none."""
+        found = machine.intrinsic(self.pattern)
+        return None if found is None else found.costs
+
+    def computed_rows(self, rows: int) -> int:
+        """The rows that are computed for so many of a tile: all those of its registers."""
+        return -(-rows // self.register_rows) * self.register_rows
+
+    def tile_registers(self, choice: TileChoice) -> tuple[int, int]:
+        """The registers of a tile along rows and columns."""
+        sized = dict(zip(self.nest.axes, choice.tile, strict=True))
+        blocks = 1 if self.block is None else sized[self.block]
+        return -(-sized[self.row] // self.register_rows), blocks
+
+    def holds_right(self, rows: int, blocks: int) -> bool:
+        """Whether a tile of so many registers has room for all parts of its right operands.
+
+        Its left operands then pass by, each loaded once into the registers that are left.
+        """
+        return rows * blocks + self.right_parts * blocks < self.pattern.registers
+
+    def registers(self, rows: int, blocks: int) -> int:
+        """The registers of a tile: results, left and right operands."""
+        if self.holds_right(rows, blocks):
+            return min(rows * blocks + self.right_parts * blocks + rows, self.pattern.registers)
+        return rows * blocks + rows + blocks
+
+    def fits(self, rows: int, blocks: int) -> bool:
+        """Whether such a tile has room."""
+        return self.registers(rows, blocks) <= self.pattern.registers
+
+    def operand_loads(self, rows: int, blocks: int) -> int:
+        """The operands that a step of such a tile loads: each once, or where it changes."""
+        if self.holds_right(rows, blocks):
+            return rows * len({left for left, _ in self.terms}) + blocks * self.right_parts
+        changes = [
+            1 + sum(before[side] is not after[side] for before, after in pairwise(self.terms))
+            for side in (0, 1)
+        ]
+        return changes[0] * rows + changes[1] * blocks
 
 
-def balanced_rows(extent: int) -> int:
+def balanced_rows(extent: int, most: int) -> int:
     """The rows of a register where so many rows are divided among as few as possible."""
-    return -(-extent // -(-extent // ROWS))
+    return -(-extent // -(-extent // most))
 
 
 def offset_of(load: Load) -> int:
@@ -73,63 +138,37 @@ def offset_of(load: Load) -> int:
     return _form(load).constant
 
 
-def holds_right(rows: int, blocks: int, parts: int) -> bool:
-    """Whether a tile of so many registers has place for all parts of its right operands.
-
-    Its left operands then pass by, each loaded once into the registers that are left.
-    """
-    return rows * blocks + parts * blocks < REGISTERS
-
-
-def registers(rows: int, blocks: int, parts: int) -> int:
-    """The registers of a tile: results, left and right operands, of which the right has `parts`."""
-    if holds_right(rows, blocks, parts):
-        return min(rows * blocks + parts * blocks + rows, REGISTERS)
-    return rows * blocks + rows + blocks
-
-
-def fits(rows: int, blocks: int, parts: int) -> bool:
-    """Whether such a tile has place."""
-    return registers(rows, blocks, parts) <= REGISTERS
-
-
-def operand_loads(product: NestProduct, rows: int, blocks: int) -> int:
-    """The operands that a step of such a tile loads: each once, or where it changes."""
-    if holds_right(rows, blocks, product.right_parts):
-        return rows * len({left for left, _ in product.terms}) + blocks * product.right_parts
-    changes = [
-        1 + sum(before[side] is not after[side] for before, after in pairwise(product.terms))
-        for side in (0, 1)
-    ]
-    return changes[0] * rows + changes[1] * blocks
-
-
 @remembered(REMEMBERED)
-def nest_product(nest: Nest) -> NestProduct | None:
-    """What stands where in a nest on matrix registers; None for all others.
+def intrinsic_match(nest: Nest) -> IntrinsicMatch | None:
+    """What stands where in a nest that its algorithm has run on an intrinsic; None for all others.
 
     A sum of a user's own bfloat16 may look the same, but is for any machine.
     """
-    if not nest.has_matrix_registers or nest.operation != "sum":
+    pattern = nest.pattern
+    if pattern is None or nest.operation != "sum":
         return None
-    if nest.body is None or nest.body.dtype != "float32":
+    if nest.body is None or nest.body.dtype != pattern.result:
         return None
-    terms = tuple(_terms(nest.body))
+    terms = tuple(_terms(nest.body, pattern))
     if not terms or any(term is None for term in terms):
         return None
     known = tuple(term for term in terms if term is not None)
     left, right = (axis_affine(load.indices[0]) for load in known[0])
     if left is None or right is None or not _agree(known):
         return None
-    column = _axis(nest.axes, COLUMNS, left, 0, right, 2)
-    half = _axis(nest.reduction, STEPS // 2, left, 2, right, STEPS)
-    pair = _axis(nest.reduction, 2, left, 1, right, 1)
+    size, line = pattern.group, pattern.columns * pattern.group
+    column = _axis(nest.axes, pattern.columns, left, 0, right, size)
+    steps = _axis(nest.reduction, pattern.right_rows, left, size, right, line)
+    group = _axis(nest.reduction, size, left, 1, right, 1)
     moving = [axis for axis in nest.axes if axis is not column]
     rows = [axis for axis in moving if left.coefficient(axis) and not right.coefficient(axis)]
     blocks = [axis for axis in moving if right.coefficient(axis) and not left.coefficient(axis)]
-    if column is None or half is None or pair is None or not rows:
+    if column is None or group is None or not rows:
         return None
-    return NestProduct(known, rows[-1], blocks[-1] if blocks else None, column, half, pair)
+    if steps is None and pattern.right_rows > 1:
+        return None
+    block = blocks[-1] if blocks else None
+    return IntrinsicMatch(nest, pattern, known, rows[-1], block, column, steps, group)
 
 
 def with_long_rows(nest: Nest) -> Nest:
@@ -138,37 +177,38 @@ def with_long_rows(nest: Nest) -> Nest:
     before:  axes (y, x, ..): y[49] stored at y * 9 + x
     after:   axes (yx, ..): stored at (yx // 7) * 9 + yx % 7
     """
-    product = nest_product(nest)
-    if product is None or product.register_rows >= FEW_ROWS:
+    match = intrinsic_match(nest)
+    if match is None or match.register_rows >= FEW_ROWS * match.pattern.rows:
         return nest
-    place = nest.axes.index(product.row)
+    place = nest.axes.index(match.row)
     if not place:
         return nest
-    line, (left, right) = nest.axes[place - 1], map(_form, product.terms[0])
-    extent = product.row.extent
-    if left.coefficient(line) != left.coefficient(product.row) * extent:
+    line, (left, right) = nest.axes[place - 1], map(_form, match.terms[0])
+    extent = match.row.extent
+    if left.coefficient(line) != left.coefficient(match.row) * extent:
         return nest
     if right.coefficient(line):  # each line has weights of its own
         return nest
-    fused = Axis(f"{line.name}{product.row.name}"[:12], line.extent * extent)
-    parts: dict[Axis, Scalar] = {line: fused // extent, product.row: fused % extent}
-    whole: dict[Axis, Scalar] = {line: fused * 0, product.row: fused}
+    fused = Axis(f"{line.name}{match.row.name}"[:12], line.extent * extent)
+    parts: dict[Axis, Scalar] = {line: fused // extent, match.row: fused % extent}
+    whole: dict[Axis, Scalar] = {line: fused * 0, match.row: fused}
     body, *others = nest.roots
     roots = [simplify(body, whole), *(substitute(root, parts) for root in others)]
     axes = (*nest.axes[: place - 1], fused, *nest.axes[place + 1 :])
     return with_long_rows(with_roots(nest, roots, axes, nest.reduction))
 
 
-def _terms(body: Scalar) -> Iterator[tuple[Load, Load] | None]:
-    """The products that a body adds up; None for what is none of bfloat16."""
+def _terms(body: Scalar, pattern: TilePattern) -> Iterator[tuple[Load, Load] | None]:
+    """The products that a body adds up; None for what is none of the pattern's operands."""
     match body:
         case Binary(operation="add"):
-            yield from _terms(body.left)
-            yield from _terms(body.right)
+            yield from _terms(body.left, pattern)
+            yield from _terms(body.right, pattern)
         case Binary(
             operation="mul", left=Cast(operand=Load() as a), right=Cast(operand=Load() as b)
         ):
-            both = a.dtype == b.dtype == "bfloat16" and len(a.indices) == len(b.indices) == 1
+            both = (a.dtype, b.dtype) == (pattern.left, pattern.right)
+            both = both and len(a.indices) == len(b.indices) == 1
             yield (a, b) if both else None
         case _:
             yield None

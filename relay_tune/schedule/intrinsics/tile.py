@@ -1,6 +1,6 @@
-"""A tile of a product on matrix registers.
+"""A tile of a product on the registers of an intrinsic.
 
-results = 0                                        registers of rows x 16 columns
+results = 0                                        registers of rows x columns
 for reduction axes in order
   right operands                                   all parts, if registers hold them
   for rows of registers
@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from relay_tune.machine.pattern import Side
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.intrinsics.fetching import fetches, sharing_tiles
-from relay_tune.schedule.intrinsics.match import NestProduct, holds_right, registers
+from relay_tune.schedule.intrinsics.match import IntrinsicMatch
 from relay_tune.schedule.loop_shapes import loop_over
-from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.packed_loads import PackedLoad
 from relay_tune.schedule.tile_points import Binding
 from relay_tune.tensor.expression import INDEX, Axis, Binary, Load, Scalar, literal
@@ -34,10 +34,6 @@ from relay_tune.tensor.loops import (
     Store,
 )
 from relay_tune.tensor.matrix_registers import (
-    COLUMNS,
-    REGISTERS,
-    ROWS,
-    STEPS,
     MatrixClear,
     MatrixLoad,
     MatrixMultiply,
@@ -47,51 +43,53 @@ from relay_tune.tensor.matrix_registers import (
 from relay_tune.tensor.walk import loads, replace_nodes, sub_expressions, substitute
 
 
-class MatrixTile:
-    """Writes the tiles of a nest on matrix registers under a choice."""
+class IntrinsicTile:
+    """Writes the tiles of a nest on an intrinsic under a choice."""
 
-    def __init__(self, nest: Nest, choice: TileChoice, product: NestProduct) -> None:
+    def __init__(self, match: IntrinsicMatch, choice: TileChoice) -> None:
+        nest = match.nest
         self.nest = nest
-        self.product = product
-        self.vector_axis = product.column
+        self.match = match
+        self.pattern = match.pattern
+        self.vector_axis = match.column
         self.packed: dict[Load, PackedLoad] = {}
         extents = dict(zip(nest.axes, choice.tile, strict=True))
-        self.rows = -(-extents[product.row] // product.register_rows)
-        self.blocks = extents[product.block] if product.block is not None else 1
-        self.holds_right = holds_right(self.rows, self.blocks, product.right_parts)
-        self.sharing = sharing_tiles(nest, product, choice) if choice.prefetch else None
-        self.steps = [
-            axis
-            for axis in (nest.reduction[place] for place in choice.reduction_order)
-            if axis not in (product.half, product.pair)
-        ]
+        self.rows = -(-extents[match.row] // match.register_rows)
+        self.blocks = extents[match.block] if match.block is not None else 1
+        self.holds_right = match.holds_right(self.rows, self.blocks)
+        self.sharing = sharing_tiles(match, choice) if choice.prefetch else None
+        outer = match.outer_reduction
+        order = (nest.reduction[place] for place in choice.reduction_order)
+        self.steps = [axis for axis in order if axis in outer]
 
     def configured(self, body: Statement) -> Statement:
         """`body` with the registers that its tiles use."""
-        counts = [0] * REGISTERS
-        for register in range(registers(self.rows, self.blocks, self.product.right_parts)):
+        counts = [0] * self.pattern.registers
+        for register in range(self.match.registers(self.rows, self.blocks)):
             is_right = self._right(0, 0) <= register < self._left(0)
-            counts[register] = ROWS if is_right else self.product.register_rows
-        return MatrixRegisters(tuple(counts), body)
+            own_rows = self.match.register_rows
+            counts[register] = self.pattern.right_rows if is_right else own_rows
+        return MatrixRegisters(self.pattern, tuple(counts), body)
 
     def statement(self, bindings: dict[Axis, Binding], outer: Sequence[Axis]) -> Statement:
         """The tile at these places."""
-        product = self.product
-        block = product.block
+        match = self.match
+        block = match.block
         columns = bindings[block].extent if block is not None else 1
-        starts = _starts(bindings[product.row].extent, product.register_rows)
+        starts = _starts(bindings[match.row].extent, match.register_rows)
         at = {axis: binding.base for axis, binding in bindings.items()}
-        at |= {axis: literal(0, INDEX) for axis in (product.column, product.half, product.pair)}
+        inside = (match.column, match.steps, match.group)
+        at |= {axis: literal(0, INDEX) for axis in inside if axis is not None}
         results = Buffer(
             name="products",
-            shape=(self.rows * product.register_rows, self.blocks * COLUMNS),
-            dtype="float32",
+            shape=(self.rows * match.register_rows, self.blocks * self.pattern.columns),
+            dtype=self.pattern.result,
             scope=Scope.LOCAL,
         )
         cells = [(row, column) for row in range(len(starts)) for column in range(columns)]
         step = list(self._step(at, starts, columns))
         if self.sharing is not None:
-            step = _interleaved(step, list(fetches(product, self.sharing, at, outer, columns)))
+            step = _interleaved(step, list(fetches(match, self.sharing, at, outer, columns)))
         body: Statement = Block(tuple(step))
         for axis in reversed(self.steps):
             body = loop_over(axis, body)
@@ -117,8 +115,8 @@ class MatrixTile:
 
     def _left(self, number: int) -> int:
         """The register of a left operand; they take turns in what is left."""
-        first = (self.rows + (self.product.right_parts if self.holds_right else 1)) * self.blocks
-        return first + number % min(self.rows, REGISTERS - first)
+        first = (self.rows + (self.match.right_parts if self.holds_right else 1)) * self.blocks
+        return first + number % min(self.rows, self.pattern.registers - first)
 
     def _step(
         self, at: Mapping[Axis, Scalar], starts: Sequence[int], columns: int
@@ -130,7 +128,7 @@ class MatrixTile:
         self, at: Mapping[Axis, Scalar], starts: Sequence[int], columns: int
     ) -> Iterator[Statement]:
         """All right operands first; each left one is loaded once and multiplied by these."""
-        terms = self.product.terms
+        terms = self.match.terms
         rights = list(dict.fromkeys(right for _, right in terms))
         for part, right in enumerate(rights):
             for column in range(columns):
@@ -151,7 +149,7 @@ class MatrixTile:
     ) -> Iterator[Statement]:
         """Product after product; an operand is loaded where it changes."""
         held: tuple[Load | None, Load | None] = (None, None)
-        for left, right in self.product.terms:
+        for left, right in self.match.terms:
             if left is not held[0]:
                 yield from (
                     self._load_left(left, at, row, start) for row, start in enumerate(starts)
@@ -168,39 +166,41 @@ class MatrixTile:
     def _load_left(
         self, load: Load, at: Mapping[Axis, Scalar], number: int, start: int
     ) -> Statement:
-        axis = self.product.row
+        axis = self.match.row
         index = substitute(load.indices[0], {**at, axis: at[axis] + start})
-        return MatrixLoad(self._left(number), load.tensor, (index,), self.product.stride)
+        register = self._left(number)
+        return MatrixLoad(Side.LEFT, register, load.tensor, (index,), self.match.stride)
 
     def _load_right(
         self, load: Load, at: Mapping[Axis, Scalar], part: int, column: int
     ) -> Statement:
-        block = self.product.block
+        block = self.match.block
         own = at if block is None else {**at, block: at[block] + column}
         index = substitute(load.indices[0], own)
-        return MatrixLoad(self._right(part, column), load.tensor, (index,), STEPS)
+        stride = self.pattern.row_elements(Side.RIGHT)
+        return MatrixLoad(Side.RIGHT, self._right(part, column), load.tensor, (index,), stride)
 
     def _kept(self, results: Buffer, starts: Sequence[int], cell: tuple[int, int]) -> Statement:
         row, column = cell
         place = starts[row] - min(starts[0], 0)
-        indices = (literal(place, INDEX), literal(column * COLUMNS, INDEX))
+        indices = (literal(place, INDEX), literal(column * self.pattern.columns, INDEX))
         return MatrixStore(self._result(row, column), results, indices, results.shape[-1])
 
     def _finish(
         self, results: Buffer, bindings: Mapping[Axis, Binding], first: int, columns: int
     ) -> Statement:
         """Store what becomes of the products; those of the tile begin in row `first`."""
-        product = self.product
-        row = Axis(f"{product.row.name}_i", bindings[product.row].extent)
+        match = self.match
+        row = Axis(f"{match.row.name}_i", bindings[match.row].extent)
         parts: list[Statement] = []
         for column in range(columns):
-            lane = Axis(f"{product.column.name}_l", COLUMNS)
+            lane = Axis(f"{match.column.name}_l", self.pattern.columns)
             values = {axis: binding.base for axis, binding in bindings.items()}
-            values[product.row] = values[product.row] + row
-            values[product.column] = lane
-            if product.block is not None:
-                values[product.block] = values[product.block] + column
-            reduced = results[(row + first, lane + column * COLUMNS)]
+            values[match.row] = values[match.row] + row
+            values[match.column] = lane
+            if match.block is not None:
+                values[match.block] = values[match.block] + column
+            reduced = results[(row + first, lane + column * self.pattern.columns)]
             parts.append(loop_over(lane, self._stored(values, reduced), LoopKind.VECTOR))
         return loop_over(row, parts[0] if len(parts) == 1 else Block(tuple(parts)))
 
@@ -212,9 +212,9 @@ class MatrixTile:
             if load.tensor is self.nest.accumulator
         }
         roots = (replace_nodes(self.nest.result, own), self.nest.index)
-        quotients = _quotients(roots, self.product.row)
+        quotients = _quotients(roots, self.match.row)
         named: dict[Scalar, Axis] = {
-            node: Axis("line", self.product.row.extent) for node in quotients
+            node: Axis("line", self.match.row.extent) for node in quotients
         }
         renamed = [replace_nodes(root, {**named}) for root in roots]
         value, index = (substitute(root, values) for root in renamed)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Container
 from math import prod
 
+from relay_tune.machine.pattern import BFLOAT16_PAIRS
 from relay_tune.schedule.products import Product, match_product
 from relay_tune.tensor.expression import Tensor
-from relay_tune.tensor.matrix_registers import COLUMNS
 
 LEAST_STEPS = 16
 """Shorter sums leave half of a register empty."""
@@ -16,7 +16,7 @@ LEAST_STEPS = 16
 def match_matrix_product(stage: Tensor, constants: Container[Tensor]) -> Product | None:
     """The product that a stage computes, or None if it is none that fills registers."""
     product = match_product(stage, constants)
-    if product is None or product.stage.shape[-1] < COLUMNS:
+    if product is None or product.stage.shape[-1] < BFLOAT16_PAIRS.columns:
         return None
     if prod(axis.extent for axis in product.steps) < LEAST_STEPS:
         return None
@@ -25,4 +25,4 @@ def match_matrix_product(stage: Tensor, constants: Container[Tensor]) -> Product
 
 def whole_columns(product: Product) -> int:
     """The columns that fill registers."""
-    return product.stage.shape[-1] // COLUMNS * COLUMNS
+    return product.stage.shape[-1] // BFLOAT16_PAIRS.columns * BFLOAT16_PAIRS.columns

@@ -21,14 +21,14 @@ from math import prod
 import ml_dtypes
 import numpy as np
 
+from relay_tune.machine.pattern import BFLOAT16_PAIRS
 from relay_tune.schedule.products import Product
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, binary, cast, literal, select, unary
-from relay_tune.tensor.matrix_registers import COLUMNS, STEPS
 from relay_tune.tensor.tensor import compute
 from relay_tune.tensor.walk import substitute
 
-PAIR = 2
+COLUMNS, STEPS, PAIR = BFLOAT16_PAIRS.columns, BFLOAT16_PAIRS.steps, BFLOAT16_PAIRS.group
 
 LARGEST = np.float32(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
 """The largest bfloat16; somewhat larger float32 round to an infinity."""

@@ -13,10 +13,11 @@ import pytest
 
 from relay_tune.codegen.compiler import compile_text, module_text
 from relay_tune.codegen.kernels.kernel_writer import write_kernel
-from relay_tune.codegen.kernels.matrix_writer import PERMISSION
-from relay_tune.codegen.matrix_description import matrix_description
 from relay_tune.codegen.target import native_target, parse_target
 from relay_tune.errors import BuildError
+from relay_tune.machine.pattern import BFLOAT16_PAIRS, Side
+from relay_tune.targets.x86.amx.description import matrix_description
+from relay_tune.targets.x86.amx.emission import ASKED
 from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.loops import Block, Kernel, LoopKind, Statement
 from relay_tune.tensor.matrix_registers import (
@@ -33,7 +34,7 @@ SERVER = parse_target("x86_64-linux-gnu:sapphirerapids")
 PARTS, STEPS, ROWS = 3, 2, 13
 
 needs_registers = pytest.mark.skipif(
-    not native_target().has_matrix_tiles, reason="needs matrix registers"
+    not native_target().intrinsics, reason="needs matrix registers"
 )
 
 LEFT = argument("left", (PARTS, ROWS, 32 * STEPS), "bfloat16")
@@ -47,13 +48,13 @@ def products(kind: LoopKind = LoopKind.PARALLEL) -> Statement:
     zero = number(0)
     step = loop(
         k,
-        MatrixLoad(4, LEFT, (p, zero, k * 32), 32 * STEPS),
-        MatrixLoad(5, RIGHT, (k, zero, zero), 32),
+        MatrixLoad(Side.LEFT, 4, LEFT, (p, zero, k * 32), 32 * STEPS),
+        MatrixLoad(Side.RIGHT, 5, RIGHT, (k, zero, zero), 32),
         MatrixMultiply(0, 4, 5),
     )
     tile = Block((MatrixClear(0), step, MatrixStore(0, RESULT, (p, zero, zero), 16)))
     rows = (ROWS, 0, 0, 0, ROWS, 16, 0, 0)
-    return MatrixRegisters(rows, loop(p, tile, kind=kind))
+    return MatrixRegisters(BFLOAT16_PAIRS, rows, loop(p, tile, kind=kind))
 
 
 def kernel(name: str = "kernel") -> Kernel:
@@ -64,7 +65,7 @@ def kernel(name: str = "kernel") -> Kernel:
 
 
 def test_the_instructions_of_a_kernel() -> None:
-    text = write_kernel(kernel()).text
+    text = write_kernel(kernel(), intrinsics=SERVER.intrinsics).text
     calls = [line.split("@llvm.x86.")[1] for line in text.splitlines() if "@llvm.x86." in line]
     names = [call.split("(")[0] for call in calls]
     assert names == [
@@ -86,7 +87,7 @@ def test_the_instructions_of_a_kernel() -> None:
 
 def test_permission_is_asked_for_once_a_module() -> None:
     text = module_text([kernel("first"), kernel("second")], SERVER)
-    assert text.count(f"@{PERMISSION} = internal global i8 0") == 1
+    assert text.count(f"@{ASKED} = internal global i8 0") == 1
     assert text.count("declare i64 @syscall(i64, ...)") == 1
     for function in text.split("define ")[1:]:
         # ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILE_DATA

@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 
 from relay_tune.machine.machine import Machine
+from relay_tune.machine.pattern import BFLOAT16_PAIRS
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.default_choice import default_choice
 from relay_tune.schedule.features.names import FEATURE_NAMES
 from relay_tune.schedule.features.program_features import features
-from relay_tune.schedule.intrinsics.match import nest_product
 from relay_tune.schedule.plan import Plan, plan_program
+from relay_tune.targets.x86.intrinsics import INTRINSICS
 from relay_tune.tensor.expression import Axis, Tensor, reduce, unary
-from relay_tune.tensor.matrix_registers import REGISTERS
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program
 from tests.schedule.machines import SERVER
@@ -133,8 +133,8 @@ def test_matrix_registers_are_counted_by_what_there_is_of_them(
 ) -> None:
     """Both parts of one right operand are held beside the left one, of three only one part."""
     found = described_product((1, 1, 49, 64, 64), tile=(13, blocks, 16))
-    assert found["accumulators_by_registers"] == blocks / REGISTERS
-    assert found["operands_by_registers"] == operands / REGISTERS
+    assert found["accumulators_by_registers"] == blocks / BFLOAT16_PAIRS.registers
+    assert found["operands_by_registers"] == operands / BFLOAT16_PAIRS.registers
     assert found["registers_over"] == 0
     assert found["loads_per_operation"] == pytest.approx(loads)
     assert all(math.isfinite(value) for value in found.values())
@@ -152,10 +152,10 @@ def described_product(
     """A convolution of 1x1 on matrix registers."""
     program = convolution_program(shape, kernel=(1, 1))
     plan = plan_program(program).with_algorithm("bf16x3")
-    spaces = plan.spaces(replace(SERVER, tile_cycles=20.0), 1)
+    spaces = plan.spaces(replace(SERVER, intrinsics=INTRINSICS), 1)
     choices = [
         default_choice(space)
-        if nest_product(space.analysis.nest) is None
+        if space.analysis.match is None
         else replace(default_choice(space), tile=tile)
         for space in spaces
     ]

@@ -12,11 +12,10 @@ import pytest
 from relay_tune.errors import InputError
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.intrinsics.choices import (
-    matrix_alternatives,
-    matrix_misfit,
-    tile_registers,
+    tile_alternatives,
+    tile_misfit,
 )
-from relay_tune.schedule.intrinsics.match import NestProduct, fits, nest_product
+from relay_tune.schedule.intrinsics.match import IntrinsicMatch, intrinsic_match
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.plan import Plan, plan_program, read_schedule
 from tests.schedule.convolutions import convolution_program
@@ -24,10 +23,10 @@ from tests.schedule.machines import TILES
 from tests.schedule.products import dense
 
 
-def matrix_nest(plan: Plan) -> tuple[int, Nest, NestProduct]:
+def matrix_nest(plan: Plan) -> tuple[int, Nest, IntrinsicMatch]:
     """The place of the nest on matrix registers, itself, and what stands where in it."""
     for place, nest in enumerate(plan.nests):
-        product = nest_product(nest)
+        product = intrinsic_match(nest)
         if product is not None:
             return place, nest, product
     raise AssertionError("no nest runs on matrix registers")
@@ -48,7 +47,7 @@ def default_of(plan: Plan) -> TileChoice:
 
 def test_the_tiles_of_a_dense_product(plan: Plan) -> None:
     _, nest, product = matrix_nest(plan)
-    found = matrix_alternatives(nest, product)
+    found = tile_alternatives(product)
     assert found["vector"] == ((2, 16),)
     assert found["tile0"] == (14, 28, 40)
     assert found["tile1"] == (1, 2, 3)
@@ -68,7 +67,7 @@ def test_the_tiles_of_a_dense_product(plan: Plan) -> None:
 def test_orders_permute_the_inner_loops_but_the_columns(program: Any) -> None:
     _, nest, product = matrix_nest(plan_program(program, "bf16x3"))
     column = nest.axes.index(product.column)
-    orders = matrix_alternatives(nest, product)["order"]
+    orders = tile_alternatives(product)["order"]
     others = [place for place in range(len(nest.axes)) if place != column]
     moved = others[-3:]
     assert len(set(orders)) == len(orders) == len(list(permutations(moved)))
@@ -81,19 +80,17 @@ def test_orders_permute_the_inner_loops_but_the_columns(program: Any) -> None:
 
 def test_many_rows_may_be_blocked() -> None:
     _, nest, product = matrix_nest(plan_program(dense(16 * 16, 32, 16), "bf16x3"))
-    assert matrix_alternatives(nest, product)["blocks0"] == (1, 2, 4)
+    assert tile_alternatives(product)["blocks0"] == (1, 2, 4)
 
 
 def test_a_space_holds_what_fits(plan: Plan) -> None:
-    place, nest, product = matrix_nest(plan)
+    place, _, product = matrix_nest(plan)
     space = plan.spaces(TILES, 2)[place]
     choices = [space.decode(chosen) for chosen in space.combinations()]
     sensible = [choice for choice in choices if space.is_sensible(choice)]
     assert 0 < len(sensible) < len(choices)
     for choice in choices:
-        assert space.is_sensible(choice) == fits(
-            *tile_registers(choice, nest, product), product.right_parts
-        )
+        assert space.is_sensible(choice) == product.fits(*product.tile_registers(choice))
 
 
 @pytest.mark.parametrize("algorithm", ["bf16x3", "bf16x6", "bf16x3_gathered"])
@@ -111,7 +108,7 @@ MISFITS: dict[str, tuple[dict[str, Any], str]] = {
     "few lanes": ({"lanes": 8}, "vectors along another axis"),
     "no lanes": ({"vector": -1, "lanes": 1}, "vectors along another axis"),
     "half of the columns": ({"tile": [14, 1, 8]}, "a tile along axes that matrix registers"),
-    "few rows": ({"tile": [13, 1, 16]}, "a tile of 13 rows of a matrix register"),
+    "few rows": ({"tile": [13, 1, 16]}, "a tile of 13 rows of matrix registers"),
     "written out": ({"unroll": 2}, "steps that are written out"),
     "an odd order": ({"order": [0, 1, 1]}, "a tile or order of another rank"),
 }
@@ -133,14 +130,14 @@ def test_lines_of_an_image_are_no_part_of_a_tile() -> None:
     plan = plan_program(convolution_program((1, 5, 20, 32, 32)), "bf16x3")
     _, nest, product = matrix_nest(plan)
     choice = default_of(plan)
-    assert matrix_misfit(choice, nest, product) is None
+    assert tile_misfit(choice, product) is None
     line = next(
         place
         for place, axis in enumerate(nest.axes)
         if axis not in (product.row, product.block, product.column)
     )
     tile = [2 if place == line else extent for place, extent in enumerate(choice.tile)]
-    reason = matrix_misfit(replace(choice, tile=tuple(tile)), nest, product)
+    reason = tile_misfit(replace(choice, tile=tuple(tile)), product)
     assert reason == "a tile along axes that matrix registers do not have"
 
 
@@ -148,5 +145,5 @@ def test_odd_tiles_of_rows_fit(plan: Plan) -> None:
     """Registers of a tile may share rows: 20 rows are two registers of 14."""
     _, nest, product = matrix_nest(plan)
     choice = replace(default_of(plan), tile=(20, 1, 16))
-    assert matrix_misfit(choice, nest, product) is None
-    assert tile_registers(choice, nest, product) == (2, 1)
+    assert tile_misfit(choice, product) is None
+    assert product.tile_registers(choice) == (2, 1)

@@ -2,60 +2,64 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 
 import pytest
 
+from relay_tune.machine.machine import Machine
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.intrinsics.cost import least_product_cycles, matrix_tile_cycles
-from relay_tune.schedule.intrinsics.match import NestProduct, nest_product
+from relay_tune.schedule.intrinsics.cost import least_tile_cycles, tile_cycles
+from relay_tune.schedule.intrinsics.match import IntrinsicMatch, intrinsic_match
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.plan import plan_program
 from tests.schedule.convolutions import convolution_program
 from tests.schedule.machines import SERVER, TILES
 from tests.schedule.products import dense
 
+SLOW = replace(TILES, intrinsics=tuple(replace(each, cycles=40.0) for each in TILES.intrinsics))
 
-def matrix_nest(program: TensorProgram, algorithm: str = "bf16x3") -> tuple[Nest, NestProduct]:
+
+def matrix_nest(program: TensorProgram, algorithm: str = "bf16x3") -> tuple[Nest, IntrinsicMatch]:
     for nest in plan_program(program, algorithm).nests:
-        product = nest_product(nest)
+        product = intrinsic_match(nest)
         if product is not None:
             return nest, product
     raise AssertionError("no nest runs on matrix registers")
 
 
-def tile_cycles(
-    nest: Nest, product: NestProduct, rows: int, blocks: int, multiply: float = 20.0
+def cycles_of(
+    nest: Nest, product: IntrinsicMatch, rows: int, blocks: int, machine: Machine = TILES
 ) -> float:
     extents = dict.fromkeys(nest.axes, 1) | {product.row: rows, product.column: 16}
     if product.block is not None:
         extents[product.block] = blocks
-    return matrix_tile_cycles(nest, product, extents, multiply, row_cycles=2.0)
+    return tile_cycles(product, extents, machine, row_cycles=2.0)
 
 
 def test_a_machine_without_registers_takes_for_ever() -> None:
-    nest, product = matrix_nest(dense(32, 64, 32))
-    assert least_product_cycles(nest, product, None) == inf
-    assert 0 < least_product_cycles(nest, product, 20.0) < inf
+    _, product = matrix_nest(dense(32, 64, 32))
+    assert least_tile_cycles(product, SERVER) == inf
+    assert 0 < least_tile_cycles(product, TILES) < inf
 
 
 def test_more_of_anything_takes_longer() -> None:
     nest, product = matrix_nest(dense(64, 512, 64))
-    one = tile_cycles(nest, product, 16, 1)
-    assert one < tile_cycles(nest, product, 32, 1) < tile_cycles(nest, product, 32, 2)
-    assert one < tile_cycles(nest, product, 16, 1, multiply=40.0)
+    one = cycles_of(nest, product, 16, 1)
+    assert one < cycles_of(nest, product, 32, 1) < cycles_of(nest, product, 32, 2)
+    assert one < cycles_of(nest, product, 16, 1, SLOW)
     longer, long_product = matrix_nest(dense(64, 1024, 64))
-    assert one < tile_cycles(longer, long_product, 16, 1)
+    assert one < cycles_of(longer, long_product, 16, 1)
     six, six_product = matrix_nest(dense(64, 512, 64), "bf16x6")
-    assert one < tile_cycles(six, six_product, 16, 1)
+    assert one < cycles_of(six, six_product, 16, 1)
 
 
 def test_rows_that_begin_within_a_line_take_longer() -> None:
     aligned, aligned_product = matrix_nest(convolution_program((1, 16, 16, 32, 16), kernel=(3, 1)))
     torn, torn_product = matrix_nest(convolution_program((1, 16, 16, 8, 16), kernel=(3, 4)))
     assert len(aligned.reduction) == len(torn.reduction)
-    whole = tile_cycles(aligned, aligned_product, 16, 1)
-    assert whole < tile_cycles(torn, torn_product, 16, 1)
+    whole = cycles_of(aligned, aligned_product, 16, 1)
+    assert whole < cycles_of(torn, torn_product, 16, 1)
 
 
 @pytest.mark.parametrize("algorithm", ["bf16x3", "bf16x6"])

@@ -8,30 +8,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from relay_tune.machine.pattern import BFLOAT16_PAIRS
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.intrinsics.match import (
     FEW_ROWS,
-    NestProduct,
+    IntrinsicMatch,
     balanced_rows,
-    fits,
-    holds_right,
-    nest_product,
-    registers,
+    intrinsic_match,
     with_long_rows,
 )
 from relay_tune.schedule.matrix_tiles.stages import TERMS
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.expression import Axis, Scalar, cast, reduce
-from relay_tune.tensor.matrix_registers import ROWS
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program
 from tests.schedule.products import batched, dense
 
+ROWS = BFLOAT16_PAIRS.rows
 
-def product_nest(program: TensorProgram, algorithm: str = "bf16x3") -> tuple[Nest, NestProduct]:
+
+def product_nest(program: TensorProgram, algorithm: str = "bf16x3") -> tuple[Nest, IntrinsicMatch]:
     """The nest of a program's only product, and what stands where in it."""
-    found = [(nest, nest_product(nest)) for nest in plan_program(program, algorithm).nests]
+    found = [(nest, intrinsic_match(nest)) for nest in plan_program(program, algorithm).nests]
     ((nest, product),) = [(nest, product) for nest, product in found if product is not None]
     return nest, product
 
@@ -41,7 +40,8 @@ def test_what_stands_where_in_a_dense_product(algorithm: str, parts: int) -> Non
     nest, product = product_nest(dense(40, 100, 48), algorithm)
     assert product.row.extent == 40
     assert product.block is not None and product.block.extent == 3
-    assert (product.column.extent, product.half.extent, product.pair.extent) == (16, 16, 2)
+    assert product.steps is not None
+    assert (product.column.extent, product.steps.extent, product.group.extent) == (16, 16, 2)
     assert product.stride == 128  # 100 steps, up to a multiple of 32
     assert product.register_rows == 14
     assert len(product.terms) == len(TERMS[parts])
@@ -61,9 +61,9 @@ def test_rows_of_a_window_overlap() -> None:
 def test_other_nests_are_none() -> None:
     plan = plan_program(dense(40, 100, 48), "bf16x3")
     *parts, products = plan.nests
-    assert [nest_product(nest) for nest in parts] == [None] * len(parts)
-    assert nest_product(products) is not None
-    assert all(nest_product(nest) is None for nest in plan.with_algorithm("direct").nests)
+    assert [intrinsic_match(nest) for nest in parts] == [None] * len(parts)
+    assert intrinsic_match(products) is not None
+    assert all(intrinsic_match(nest) is None for nest in plan.with_algorithm("direct").nests)
 
 
 def test_a_users_own_product_of_bfloat16_is_none() -> None:
@@ -76,14 +76,14 @@ def test_a_users_own_product_of_bfloat16_is_none() -> None:
 
     y = compute("y", (8, 16), element)
     (nest,) = plan_program(TensorProgram((x, w), (y,), ())).nests
-    assert nest_product(nest) is None
-    assert nest_product(replace(nest, has_matrix_registers=True)) is not None
+    assert intrinsic_match(nest) is None
+    assert intrinsic_match(replace(nest, pattern=BFLOAT16_PAIRS)) is not None
 
 
 @given(st.integers(1, 3000))
 @settings(deadline=None)
 def test_registers_are_nearly_equally_full(extent: int) -> None:
-    rows = balanced_rows(extent)
+    rows = balanced_rows(extent, ROWS)
     count = -(-extent // rows)
     assert 1 <= rows <= ROWS
     assert count == -(-extent // ROWS)  # no more registers than there have to be
@@ -91,7 +91,7 @@ def test_registers_are_nearly_equally_full(extent: int) -> None:
 
 
 def test_balanced_rows_by_hand() -> None:
-    assert [balanced_rows(n) for n in (1, 7, 16, 17, 21, 49, 56, 57)] == [
+    assert [balanced_rows(n, ROWS) for n in (1, 7, 16, 17, 21, 49, 56, 57)] == [
         1,
         7,
         16,
@@ -105,11 +105,13 @@ def test_balanced_rows_by_hand() -> None:
 
 def test_registers_of_a_tile() -> None:
     """Two parts of the right operand stay in registers where there is room, three more rarely."""
-    assert registers(2, 2, 2) == 8 and fits(2, 2, 2) and not holds_right(2, 2, 2)
-    assert registers(1, 3, 2) == 7 and fits(1, 3, 2) and not holds_right(1, 3, 2)
-    assert registers(5, 1, 2) == 8 and fits(5, 1, 2) and holds_right(5, 1, 2)
-    assert fits(4, 1, 3) and holds_right(4, 1, 3)
-    assert not fits(2, 3, 2) and not fits(1, 4, 2) and not fits(5, 1, 3)
+    _, two = product_nest(dense(40, 100, 48))
+    assert two.registers(2, 2) == 8 and two.fits(2, 2) and not two.holds_right(2, 2)
+    assert two.registers(1, 3) == 7 and two.fits(1, 3) and not two.holds_right(1, 3)
+    assert two.registers(5, 1) == 8 and two.fits(5, 1) and two.holds_right(5, 1)
+    _, three = product_nest(dense(40, 100, 48), "bf16x6")
+    assert three.fits(4, 1) and three.holds_right(4, 1)
+    assert not two.fits(2, 3) and not two.fits(1, 4) and not three.fits(5, 1)
 
 
 # Long rows ---------------------------------------------------------------------------------------
@@ -136,9 +138,9 @@ def test_batches_of_lines_become_one_row() -> None:
 
 
 def test_long_lines_stay() -> None:
-    program = convolution_program((1, 14, FEW_ROWS, 32, 16), kernel=(1, 1), stride=2)
+    program = convolution_program((1, 14, 13, 32, 16), kernel=(1, 1), stride=2)
     nest, product = product_nest(program)
-    assert product.row.extent == FEW_ROWS
+    assert product.row.extent == 13 == FEW_ROWS * ROWS
     assert with_long_rows(nest) is nest
 
 
@@ -150,4 +152,4 @@ def test_lines_that_do_not_follow_each_other_stay() -> None:
 def test_batches_with_weights_of_their_own_stay() -> None:
     _, product = product_nest(batched(35, 40, 32))
     assert product.row.extent == 35
-    assert product.register_rows < FEW_ROWS
+    assert product.register_rows < FEW_ROWS * ROWS

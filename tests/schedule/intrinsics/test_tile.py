@@ -14,7 +14,7 @@ from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.algorithms import MATRIX_PRODUCTS, algorithms
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.intrinsics.match import nest_product
+from relay_tune.schedule.intrinsics.match import intrinsic_match
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.schedule import Schedule, misfit
 from relay_tune.tensor.dependencies import tensors_in_order
@@ -37,13 +37,13 @@ TOLERANCES = {2: 1e-5, 3: 1e-6}
 """By the parts of each factor, as a share of the largest result."""
 
 needs_registers = pytest.mark.skipif(
-    not native_target().has_matrix_tiles, reason="needs matrix registers"
+    not native_target().intrinsics, reason="needs matrix registers"
 )
 
 
 def matrix_place(plan: Plan) -> int:
     """The place of the only nest on matrix registers."""
-    (place,) = (n for n, nest in enumerate(plan.nests) if nest_product(nest) is not None)
+    (place,) = (n for n, nest in enumerate(plan.nests) if intrinsic_match(nest) is not None)
     return place
 
 

@@ -20,9 +20,7 @@ WAYS = (
     "expressions",
     pytest.param(
         "native",
-        marks=pytest.mark.skipif(
-            not native_target().has_matrix_tiles, reason="needs matrix registers"
-        ),
+        marks=pytest.mark.skipif(not native_target().intrinsics, reason="needs matrix registers"),
     ),
 )
 

@@ -1,4 +1,4 @@
-"""What LDTILECFG reads: how many rows and bytes each matrix register has (Intel AMX).
+"""What LDTILECFG reads: how many rows and bytes each matrix register has.
 
 Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2A, LDTILECFG.
 """
@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relay_tune.tensor.matrix_registers import ROW_BYTES
-
+ROW_BYTES = 64
 _PALETTE = 1
 
 

@@ -1,0 +1,1 @@
+"""Processors with the instructions of x86-64."""

@@ -1,0 +1,45 @@
+"""Products of bfloat16 on matrix registers (TDPBF16PS).
+
+Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18.
+"""
+
+from __future__ import annotations
+
+from relay_tune.machine.intrinsic import Intrinsic, Requirement, TileCosts
+from relay_tune.machine.pattern import BFLOAT16_PAIRS
+from relay_tune.targets.x86.amx.emission import EMISSION, PERMISSION
+from relay_tune.targets.x86.amx.peak import PEAK
+
+COSTS = TileCosts(
+    latency=52 / 16,
+    # 64 channels on 56x56: tiles of one register, 54 instructions each, are as quick as of four.
+    seen_ahead=120,
+    # The operands of networks change more bits than those of the measured loop, for which
+    # processors slow their clock, and come from farther away.
+    operands=1.5,
+    # 7x7 taps on 3 channels: rows 12 bytes apart 1190 us, rows of whole lines 811.
+    torn_rows=1.5,
+    # Registers are stored and read again.
+    tile_cycles=60.0,
+    code=8,
+    # 512 channels on 7x7: 0.9 MB of data beside panels of 0.6 MB are read from the second cache.
+    filled=2,
+    unfetched=0.3,
+)
+
+AMX_BF16 = Intrinsic(
+    key="tiles",
+    pattern=BFLOAT16_PAIRS,
+    exactness="sums in float32; operands and results below 2^-126 are zero",
+    requirement=Requirement(
+        features=("amx-tile", "amx-bf16"),
+        cpus=("sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids"),
+        system="linux",
+        vector_bits=512,
+        permission=PERMISSION,
+    ),
+    cycles=20.0,
+    costs=COSTS,
+    emission=EMISSION,
+    peak=PEAK,
+)
