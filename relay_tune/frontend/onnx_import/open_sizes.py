@@ -65,6 +65,18 @@ def axis_size(build: Builder, data: Expr, axis: int) -> Expr:
     return build.call("take", sizes_of(build, data), build.constant(axis, "int64"), axis=0)
 
 
+def with_size(build: Builder, data: Expr, axis: int, size: int) -> Expr:
+    """`data` with a size that an operator asks for, such as that of its weights.
+
+    Where the type does not tell the size, it is checked when the program runs.
+    """
+    shape = list(shape_of(data))
+    if isinstance(shape[axis], int):
+        return data
+    shape[axis] = size
+    return build.with_shape(data, shape)
+
+
 def known_size(build: Builder, data: Expr, axis: int) -> Size:
     """The size of an axis of a tensor: its dimension, or what the program computes for a `?`."""
     size = shape_of(data)[axis]

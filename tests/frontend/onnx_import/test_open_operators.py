@@ -199,6 +199,24 @@ CASES: dict[str, tuple[str, int, dict[str, Any], dict[str, tuple[Any, ...]]]] = 
         {},
         {"x": ((3, "n"),)},
     ),
+    "features that only the weights tell": (
+        "g (float[t, b, f] x) => (float y) { y = RNN<hidden_size=4>(x, w, r) }",
+        17,
+        {"w": floats(1, 4, 3), "r": floats(1, 4, 4)},
+        {"x": (("n", 2, 3),)},
+    ),
+    "coordinates of which there must be two": (
+        "g (float[b, c, h, w] x, float[b, p, q, d] at) => (float y) { y = GridSample(x, at) }",
+        17,
+        {},
+        {"x": ((2, 2, "n", 5),), "at": ((2, "m", 4, 2),)},
+    ),
+    "windows added to an image": (
+        "g (float[b, c, l] x) => (float y) { y = Col2Im<strides=[2, 2]>(x, image, block) }",
+        18,
+        {"image": ints(4, 6), "block": ints(2, 2)},
+        {"x": (("n", 12, 6),)},
+    ),
     "heads of a width that four divide": (
         """g (float[n, m] x, float[n, m] z) => (float y) { rows = Shape<start=0, end=1>(x)
           columns = Shape<start=1, end=2>(x)

@@ -14,6 +14,7 @@ from relay_tune.frontend.onnx_import.build import (
     static_shape,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.open_sizes import with_size
 from relay_tune.frontend.onnx_import.operators.same_padding import with_same_padding
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.operators.windows import (
@@ -33,7 +34,7 @@ def convolution(node: OnnxNode, build: Builder, data: Expr, weight: Expr) -> Exp
     data = node.input(0)
     windows = windows_of(node, shape_of(data)[2:], kernel)
     groups = _checked_groups(node, shape_of(data)[1], static_shape(weight))
-    data = _with_channels(build, data, static_shape(weight)[1] * groups)
+    data = with_size(build, data, 1, static_shape(weight)[1] * groups)
     return build.call(
         f"nn.conv{rank}d",
         data,
@@ -64,12 +65,6 @@ def _checked_groups(node: OnnxNode, channels: object, weight: Sequence[int]) -> 
     return groups
 
 
-def _with_channels(build: Builder, data: Expr, channels: int) -> Expr:
-    """The data with the channels that a weight decides, where its type does not tell them."""
-    batch, found, *sizes = shape_of(data)
-    return data if isinstance(found, int) else build.with_shape(data, (batch, channels, *sizes))
-
-
 def translate_conv(node: OnnxNode, build: Builder) -> Expr:
     """A convolution with an optional bias."""
     result = convolution(node, build, node.input(0), node.input(1))
@@ -97,7 +92,7 @@ def translate_conv_transpose(node: OnnxNode, build: Builder) -> Expr:
         cut = padding[axis] + padding[axis + rank]
         if isinstance(dim, int) and (dim - 1) * strides[axis] + reached < cut:
             raise ModelError(f"the padding of axis {axis + 2} cuts off more than there is.")
-    data = _with_channels(build, data, static_shape(weight)[0])
+    data = with_size(build, data, 1, static_shape(weight)[0])
     result = build.call(
         f"nn.conv{rank}d_transpose",
         data,

@@ -17,6 +17,7 @@ from relay_tune.frontend.onnx_import.build import (
     shape_of,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.open_sizes import with_size
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.ir.expr import Expr
 
@@ -35,6 +36,8 @@ def translate_grid_sample(node: OnnxNode, build: Builder) -> Expr:
     rank = rank_of(data)
     if rank not in (4, 5):
         raise UnsupportedOperatorError("only images with 2 or 3 spatial axes can be sampled.")
+    if rank_of(grid) == rank:
+        grid = with_size(build, grid, rank - 1, rank - 2)
     if rank_of(grid) != rank or shape_of(grid)[-1] != rank - 2:
         raise ModelError(f"the grid does not hold {rank - 2} coordinates for each position.")
     method = _METHODS.get(node.text("mode", "linear"))

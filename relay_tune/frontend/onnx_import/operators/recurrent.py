@@ -26,6 +26,7 @@ from relay_tune.frontend.onnx_import.open_sizes import (
     known_size,
     reshape_to_sizes,
     size_value,
+    with_size,
 )
 from relay_tune.frontend.onnx_import.operators.recurrent_cells import (
     CELLS,
@@ -84,6 +85,7 @@ def _sequence(node: OnnxNode, build: Builder, batch_first: bool) -> _Sequence:
     data = node.input(0)
     if rank_of(data) != 3:
         raise ModelError(f"expects 3 dimensions, but the input has {rank_of(data)}.")
+    data = with_size(build, data, 2, static_shape(node.input(1))[-1])
     if batch_first:
         data = build.call("transpose", data, axes=(1, 0, 2))
     steps, batch = known_size(build, data, 0), known_size(build, data, 1)

@@ -22,7 +22,12 @@ from relay_tune.frontend.onnx_import.build import (
     static_shape,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
-from relay_tune.frontend.onnx_import.open_sizes import positions
+from relay_tune.frontend.onnx_import.open_sizes import (
+    known_size,
+    positions,
+    reshape_to_sizes,
+    with_size,
+)
 from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.translator import Translator
 from relay_tune.frontend.onnx_import.operators.windows import (
@@ -32,6 +37,7 @@ from relay_tune.frontend.onnx_import.operators.windows import (
     windows_of,
 )
 from relay_tune.frontend.onnx_import.types import lowest_value
+from relay_tune.ir.dim_arithmetic import floor_divide
 from relay_tune.ir.expr import Expr
 
 
@@ -147,23 +153,29 @@ def translate_col2im(node: OnnxNode, build: Builder) -> Expr:
         raise ModelError("expects columns [batch, channels * block, windows].")
     windows = windows_of(node, sizes, block)
     coordinates, counts = element_positions(windows, sizes)
-    rows, columns = static_dim(shape_of(data)[1]), static_dim(shape_of(data)[2])
+    data = with_size(build, data, 2, math.prod(counts))
+    rows, columns = shape_of(data)[1:]
     elements = math.prod(block)
-    if columns != math.prod(counts) or rows % elements:
+    if columns != math.prod(counts) or (isinstance(rows, int) and rows % elements):
         raise ModelError(f"{columns} windows of {elements} elements do not cover {tuple(sizes)}.")
     limits = np.array(sizes)[:, None, None]
     inside = ((coordinates >= 0) & (coordinates < limits)).all(axis=0)
     target = np.ravel_multi_index(tuple(np.clip(coordinates, 0, limits - 1)), sizes)
     target = np.where(inside, target, math.prod(sizes)).T.reshape(-1)
-    return _added(build, data, target, (rows // elements, *sizes))
+    if isinstance(rows, int):
+        data = build.call("reshape", data, newshape=(0, rows // elements, -1))
+    else:
+        whole = (known_size(build, data, 0), floor_divide(rows, elements), elements * columns)
+        data = reshape_to_sizes(build, data, whole)
+    return _added(build, data, target, sizes)
 
 
-def _added(build: Builder, data: Expr, target: np.ndarray, result: tuple[int, ...]) -> Expr:
+def _added(build: Builder, data: Expr, target: np.ndarray, sizes: tuple[int, ...]) -> Expr:
     """Elements of each example and channel summed by position; the position behind all is lost.
 
     The elements of a position are gathered from a table with a row for each, padded with zeros.
     """
-    channels, count = result[0], math.prod(result[1:])
+    count = math.prod(sizes)
     order = np.argsort(target, kind="stable")
     ordered = target[order]
     starts = np.searchsorted(ordered, np.arange(count + 1))
@@ -172,10 +184,9 @@ def _added(build: Builder, data: Expr, target: np.ndarray, result: tuple[int, ..
     filled = columns < starts[1:, None]
     last = len(order) - 1
     table = np.where(filled, order[np.minimum(columns, last)] if last >= 0 else 0, 0)
-    flat = build.call("reshape", data, newshape=(0, channels, -1))
-    found = build.call("take", flat, build.constant(table), axis=2)
+    found = build.call("take", data, build.constant(table), axis=2)
     found = build.call("where", build.constant(filled), found, build.like(0, data))
-    return build.call("reshape", build.call("sum", found, axis=(3,)), newshape=(0, *result))
+    return build.call("reshape", build.call("sum", found, axis=(3,)), newshape=(0, 0, *sizes))
 
 
 WINDOW_ELEMENTS: Mapping[str, Translator] = {
