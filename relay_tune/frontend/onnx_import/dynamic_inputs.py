@@ -132,6 +132,8 @@ def _required_axes(
             yield from ((axis, 0) for axis in range(2, len(shape)))
         case "BatchNormalization" | "InstanceNormalization" if shape:
             yield 1, shape[0]
+        case "LayerNormalization" | "RMSNormalization":
+            yield from ((axis - len(shape), size) for axis, size in enumerate(shape))
         case "MatMul" if shape:
             yield -1, shape[-2] if len(shape) > 1 else shape[-1]
         case "Gemm" if len(shape) > 1:

@@ -119,6 +119,7 @@ def test_masks_of_a_decoder_count_cached_and_new_steps(total: str | None) -> Non
         ("Conv", {}, (8, 5, 3), None, (1, 5, 128)),
         ("ConvTranspose", {"group": 2}, (6, 5, 3), [None, None, None], (1, 6, 128)),
         ("BatchNormalization", {}, (6,), ["b", "c", "t"], (1, 6, 128)),
+        ("LayerNormalization", {}, (5, 6), ["b", "t", "c"], (1, 5, 6)),
         ("MatMul", {}, (48, 8), ["b", "t", "f"], (1, 128, 48)),
         ("Gemm", {"transB": 1}, (8, 48), ["b", "f"], (1, 48)),
         ("LSTM", {}, (1, 32, 48), ["t", "b", None], (1, 1, 48)),
