@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from relay_tune.arguments import function_argument
 from relay_tune.building.assemble import assemble
+from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.fixed_sizes import with_fixed_sizes
 from relay_tune.building.memory_limit import check_buffers
 from relay_tune.building.named_sizes import with_named_sizes
@@ -50,6 +51,7 @@ def build(
     schedules: ChooseSchedule | None = None,
     report: Report | None = None,
     sizes: Sequence[int] = USUAL_SIZES,
+    defaults: DefaultSchedules | None = None,
 ) -> Model | ProgramModel:
     """Compile a module's main function.
 
@@ -65,6 +67,7 @@ def build(
         report: is told what is being compiled.
         sizes: sizes of open dimensions for which products with weights get code of their own, with
             the schedules of these sizes, beside the code for all sizes.
+        defaults: those that `schedules` gives, which other processes may find beforehand.
 
     Where sizes of inputs are open (symbols or `?`), the code is for all sizes. Where an operator
     has no such code, code is made when inputs of new shapes first come, and `report` is told why.
@@ -77,6 +80,7 @@ def build(
         schedules,
         _logged(function_argument(_silent if report is None else report, "report")),
         sizes,
+        defaults,
     )
     typed = infer_types(module)
     if not is_network(typed):
@@ -103,12 +107,13 @@ class _Compilation:
     schedules: ChooseSchedule | None
     report: Report
     sizes: Sequence[int]
+    defaults: DefaultSchedules | None
 
     def program(self, typed: Module, sizes: Sequence[int] = USUAL_SIZES) -> CompiledFunctions:
         """The compiled program of a typed module, with code of its own for some sizes."""
         module = program_module(typed, self.accuracy)
         return compile_program(
-            module, self.target, self.threads, self.schedules, self.report, sizes
+            module, self.target, self.threads, self.schedules, self.report, sizes, self.defaults
         )
 
 
@@ -145,8 +150,14 @@ def _input_types(main: Function) -> dict[str, TensorType]:
 def _compiled_network(module: Module, compilation: _Compilation) -> CompiledProgram:
     """The compiled program of a module with static shapes."""
     fused = default_pipeline(PipelineOptions(accuracy=compilation.accuracy))(module)
-    target, threads = compilation.target, compilation.threads
-    return compile_fused(fused, target, threads, compilation.schedules, compilation.report)
+    return compile_fused(
+        fused,
+        compilation.target,
+        compilation.threads,
+        compilation.schedules,
+        compilation.report,
+        defaults=compilation.defaults,
+    )
 
 
 def compile_fused(
@@ -157,20 +168,20 @@ def compile_fused(
     report: Report | None = None,
     primitives: Mapping[Function, Primitive] | None = None,
     pool: CompilerPool | None = None,
+    defaults: DefaultSchedules | None = None,
 ) -> CompiledProgram:
     """The compiled program of a module to which the pipeline was applied.
 
     `primitives` are those of the module, and `pool` compiles them, for callers who build it
-    several times.
+    several times. `defaults` are those that `schedules` gives.
     """
     network = with_extents_first(network_of(module))
     check_buffers(network.region)
     if primitives is None:
         primitives = primitives_of(run.function for run in network.region.runs)
     distinct = {primitive.key.digest: primitive for primitive in primitives.values()}
-    codes, objects = compile_primitives(
-        distinct, target, threads, schedules, report if report is not None else _silent, pool
-    )
+    told = report if report is not None else _silent
+    codes, objects = compile_primitives(distinct, target, threads, schedules, told, pool, defaults)
     return assemble(network, primitives, codes, objects, target, threads)
 
 

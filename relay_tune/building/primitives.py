@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
+from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.open_primitives import (
     no_open_code,
     open_program,
     size_program,
     usual_example,
 )
+from relay_tune.building.planned_ahead import planned_ahead
 from relay_tune.building.primitive import Primitive, Stretched
 from relay_tune.building.size_cases import USUAL_SIZES, size_cases, smaller_sizes
 from relay_tune.building.work import work_of
@@ -177,32 +179,38 @@ def compile_primitives(
     choose: ChooseSchedule | None,
     report: Callable[[str], None],
     pool: CompilerPool | None = None,
+    defaults: DefaultSchedules | None = None,
 ) -> tuple[dict[str, PrimitiveCode], list[bytes]]:
     """The code of each primitive by digest, and the object files.
 
     `pool` compiles them, for callers who compile often; else processes are started if they pay.
+    `defaults` are those that `choose` gives, so that other processes can find them beforehand.
     """
 
     def written() -> Iterator[PrimitiveCode]:
-        for number, primitive in enumerate(primitives.values(), start=1):
+        known: Iterable[Primitive] = primitives.values()
+        ordered = known if defaults is None else planned_ahead(known, defaults)
+        for number, primitive in enumerate(ordered, start=1):
             report(f"compile {number}/{len(primitives)}: {primitive.key.title}")
             yield write_primitive(primitive, target, threads, choose)
 
     if pool is not None:
-        return _compiled_by(pool, written())
+        return _compiled_by(pool, primitives, written())
     if len(primitives) < FEWEST_FOR_WORKERS:
         codes = {code.key.digest: code for code in written()}
         return codes, [compile_text(code.text, target) for code in codes.values()]
     with CompilerPool(target, available_processors()) as own:
-        return _compiled_by(own, written())
+        return _compiled_by(own, primitives, written())
 
 
 def _compiled_by(
-    pool: CompilerPool, written: Iterable[PrimitiveCode]
+    pool: CompilerPool, digests: Iterable[str], written: Iterable[PrimitiveCode]
 ) -> tuple[dict[str, PrimitiveCode], list[bytes]]:
+    """The codes and their objects in the order of `digests`, whatever that of `written` is."""
     codes: dict[str, PrimitiveCode] = {}
-    futures: list[Future[bytes]] = []
+    futures: dict[str, Future[bytes]] = {}
     for code in written:
         codes[code.key.digest] = code
-        futures.append(pool.submit(code.text))
-    return codes, [future.result() for future in futures]
+        futures[code.key.digest] = pool.submit(code.text)
+    ordered = {digest: codes[digest] for digest in digests}
+    return ordered, [futures[digest].result() for digest in ordered]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from relay_tune.building.constant_block import ConstantBlock
+from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.few_rows import with_few_rows_packed_alike
 from relay_tune.building.joined_schedules import with_shared_packing
 from relay_tune.building.primitive import Primitive
@@ -42,10 +43,11 @@ def compile_program(
     schedules: ChooseSchedule | None,
     report: Callable[[str], None],
     sizes: Sequence[int] = USUAL_SIZES,
+    defaults: DefaultSchedules | None = None,
 ) -> CompiledFunctions:
     """The compiled program of a fused module; NoNativeCodeError for what has no native form.
 
-    `sizes` of open dimensions get code of their own.
+    `sizes` of open dimensions get code of their own. `defaults` are those that `schedules` gives.
     """
     program = lower_program(module)
     known = primitives_of(program_kernels(program), sizes)
@@ -53,7 +55,9 @@ def compile_program(
     primitives = with_few_rows_packed_alike(joined, target, threads, schedules)
     every = [each for primitive in primitives.values() for each in primitive.with_parts()]
     distinct = {primitive.key.digest: primitive for primitive in every}
-    codes, objects = compile_primitives(distinct, target, threads, schedules, report)
+    codes, objects = compile_primitives(
+        distinct, target, threads, schedules, report, defaults=defaults
+    )
     constants = ProgramConstants()
     writer = StepWriter(primitives, codes, constants.block, target, threads)
     steps = {function: writer.step(function) for function in lone_kernels(program)}

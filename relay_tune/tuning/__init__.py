@@ -10,7 +10,6 @@ plausible_runner             times that no machine can reach are not believed
 recorder, log_keeper, marks  what the log is told and asked; finished_tasks, kept_schedules,
                              running_marks
 confirm, settle              the winners once more, alone and in their network (network_check)
-default_schedules            what untuned kernels run, planned once
 budget, options, events      what a run may spend, what can be chosen, what it tells
 schedule_lookup              the best schedules of a log, for builds
 """

@@ -75,6 +75,10 @@ class ScheduleLookup:
                 known = _Known(record.threads, record.seconds, record.schedule, is_older)
                 self._known.setdefault(record.workload, []).append(known)
 
+    def offers(self, digest: str) -> bool:
+        """Whether the log has schedules of a primitive, which may fit or not."""
+        return digest in self._known
+
     def __call__(self, key: PrimitiveKey, plan: Plan) -> Schedule | None:
         """The fastest schedule that fits a primitive, or None if the log knows none.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from relay_tune.building.default_schedules import default_schedule
 from relay_tune.building.primitive import Primitive
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.target import Target
@@ -14,7 +15,6 @@ from relay_tune.runtime.threads import available_processors
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.time_limit import TimeIsOver
 from relay_tune.tuning.budget import Budget
-from relay_tune.tuning.default_schedules import default_schedule
 from relay_tune.tuning.events import PhaseStarted, Progress
 from relay_tune.tuning.log_keeper import LogKeeper
 from relay_tune.tuning.network_check import NetworkVerdict, check_network, network_primitives

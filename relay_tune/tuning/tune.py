@@ -14,6 +14,7 @@ from functools import cache, partial
 from os import PathLike
 
 from relay_tune.arguments import function_argument, instance_of, path_argument
+from relay_tune.building.default_schedules import remember
 from relay_tune.building.program_form import fused_module
 from relay_tune.codegen.target import Target, native_target, target_argument
 from relay_tune.codegen.version import CODE_VERSION
@@ -28,7 +29,6 @@ from relay_tune.runtime.threads import thread_count
 from relay_tune.schedule.accuracy import Accuracy, parse_accuracy
 from relay_tune.time_limit import TimeIsOver
 from relay_tune.tuning.budget import Budget, make_budget
-from relay_tune.tuning.default_schedules import remember
 from relay_tune.tuning.event_messages import logged
 from relay_tune.tuning.events import PhaseStarted, Progress, RunStarted, ignore
 from relay_tune.tuning.finished_tasks import earlier_result
@@ -321,7 +321,7 @@ def _states(
         if number and not budget.may_plan:
             return tasks[:number], states
         space = ProgramSpace(task.plan, machine, threads)
-        remember(task.key.digest, task.plan, machine, threads, space.default)
+        remember(task.key.digest, task.plan.accuracy, machine, threads, space.default)
         if not space.is_trivial:
             states.append(new_state(task, space, seed))
         progress(PhaseStarted("planning", number + 1, len(tasks)))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from relay_tune.arguments import path_argument
 from relay_tune.building.build import Report
 from relay_tune.building.build import build as build_model
+from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.size_cases import USUAL_SIZES
 from relay_tune.codegen.target import Target, target_argument
 from relay_tune.codegen.version import CODE_VERSION
@@ -23,7 +24,6 @@ from relay_tune.runtime.threads import thread_count
 from relay_tune.schedule.accuracy import parse_accuracy
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.tuning.default_schedules import default_schedule
 from relay_tune.tuning.schedule_lookup import schedule_lookup
 
 
@@ -92,13 +92,15 @@ def build(
     machine = machine_of(chosen, None if known is None else known.limits)
     wanted = parse_accuracy(accuracy)
 
+    def is_unknown(digest: str) -> bool:
+        return known is None or not known.offers(digest)
+
+    defaults = DefaultSchedules(machine, count, wanted, is_unknown)
+
     def schedules(key: PrimitiveKey, plan: Plan) -> Schedule:
-        allowed = plan.with_accuracy(wanted)
-        schedule = known(key, allowed) if known is not None else None
+        schedule = None if known is None else known(key, plan.with_accuracy(wanted))
         (covered.untuned if schedule is None else covered.tuned).append(key.title)
-        if schedule is not None:
-            return schedule
-        return default_schedule(key.digest, allowed, machine, count)
+        return defaults.of(key.digest, plan) if schedule is None else schedule
 
     return build_model(
         module,
@@ -108,4 +110,5 @@ def build(
         schedules=schedules,
         report=report,
         sizes=sizes,
+        defaults=defaults,
     )

@@ -1,0 +1,59 @@
+"""Tensor programs as JSON."""
+
+import numpy as np
+import pytest
+
+from relay_tune.building.network import network_of
+from relay_tune.building.plain_data import decoded, encoded
+from relay_tune.building.primitives import primitives_of
+from relay_tune.errors import BuildError
+from relay_tune.ir.dim import Symbol
+from relay_tune.machine.machine import Machine
+from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.plan import plan_program
+from relay_tune.tensor.deferred_array import array_of
+from relay_tune.tensor.size import symbolic_size
+from relay_tune.tensor.tensor import compute, input_tensor
+from relay_tune.transform.pipeline import default_pipeline
+from relay_tune.typing.infer import infer_types
+from relay_tune.zoo import build as zoo_build
+
+MACHINE = Machine(32, 16)
+
+
+@pytest.mark.parametrize("network", ["resnet18", "bert_base", "lstm"])
+def test_programs_that_are_read_back_have_the_same_schedules(network: str) -> None:
+    fused = default_pipeline()(infer_types(zoo_build(network, small=True)))
+    runs = network_of(fused).region.runs
+    programs = [p.program for p in primitives_of(run.function for run in runs[:6]).values()]
+    for program in programs:
+        text = encoded(program)
+        assert text is not None
+        again = plan_program(decoded(text))
+        assert encoded(again.source) == encoded(plan_program(program).source)
+        expected = plan_program(program).default_schedule(MACHINE, 2)
+        assert again.default_schedule(MACHINE, 2).to_json() == expected.to_json()
+
+
+def test_sharing_is_kept_and_elements_are_not() -> None:
+    x, w = (input_tensor(name, (4,), "float32") for name in "xw")
+    y = compute("y", (4,), lambda i: x[i] * w[i])
+    program = TensorProgram((x,), (y, y), ((w, np.ones(4, np.float32)),))
+    found = decoded(str(encoded(program)))
+    assert found.outputs[0] is found.outputs[1]
+    ((tensor, data),) = found.constants
+    assert found.outputs[0].body.right.tensor is tensor
+    assert (data.shape, data.dtype) == ((4,), np.float32)
+    with pytest.raises(BuildError, match="shape alone"):
+        array_of(data)
+
+
+def test_numbers_and_machines_come_back_as_they_were() -> None:
+    given = (MACHINE, 1, 1.0, True, None, float("inf"), "x", (2, ()))
+    found = decoded(str(encoded(given)))
+    assert found == given and list(map(type, found)) == list(map(type, given))
+
+
+def test_open_sizes_have_no_form() -> None:
+    x = input_tensor("x", (symbolic_size(Symbol("n"), 64),), "float32")
+    assert encoded(TensorProgram((x,), (x,), ())) is None
