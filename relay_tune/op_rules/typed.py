@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.errors import BuildError
+from relay_tune.ir.dim import Dim
 from relay_tune.ir.expr import Attributes, Call, Constant, Expr, Tuple, TupleGetItem, Var
 from relay_tune.ir.operator import Operator, find_operator
 from relay_tune.ir.traversal import rewrite
@@ -51,6 +52,19 @@ def reshape(data: Expr, shape: Sequence[int]) -> Call:
     A size 0 is a size here, not the code that copies one.
     """
     return call("reshape", data, newshape=tuple(shape), allowzero=0 in shape)
+
+
+def slice_of(data: Expr, begin: Sequence[int], end: Sequence[Dim]) -> Call:
+    """The box [begin, end) of `data`; axes with an open end, which begin at 0, are whole."""
+    axes = tuple(axis for axis, stop in enumerate(end) if isinstance(stop, int))
+    return call(
+        "strided_slice",
+        data,
+        begin=tuple(begin[axis] for axis in axes),
+        end=tuple(end[axis] for axis in axes),
+        strides=(1,) * len(axes),
+        axes=axes,
+    )
 
 
 def call_operator(

@@ -32,8 +32,7 @@ from relay_tune.op_rules.matching import (
     operator_name,
     tensor_type,
 )
-from relay_tune.op_rules.simplify.shape import slice_of
-from relay_tune.op_rules.typed import call, constant_of, recall
+from relay_tune.op_rules.typed import call, constant_of, recall, slice_of
 from relay_tune.transform.module_pass import map_scopes, same_scope
 from relay_tune.typing.windows import pad_pairs
 

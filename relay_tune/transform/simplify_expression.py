@@ -13,14 +13,9 @@ from typing import ClassVar
 
 from relay_tune.ir.expr import Call, Expr, TupleGetItem
 from relay_tune.ir.module import Module
-from relay_tune.op_rules.matching import operator_name
-from relay_tune.op_rules.simplify import arithmetic, shape
-from relay_tune.op_rules.simplify.nn import lookups, matmul
-from relay_tune.op_rules.simplify.rule import RuleTable
+from relay_tune.op_rules.simplify.table import SIMPLIFY
 from relay_tune.op_rules.typed import resolved_item
 from relay_tune.transform.module_pass import rewrite_calls
-
-RULES: RuleTable = {**arithmetic.RULES, **shape.RULES, **matmul.RULES, **lookups.RULES}
 
 MAXIMUM_REWRITES = 64
 """How many rules may apply to one call after each other."""
@@ -48,10 +43,9 @@ class SimplifyExpression:
         return node
 
     def _step(self, node: Expr) -> Expr | None:
-        name = operator_name(node)
-        if name is None or not isinstance(node, Call) or node.type is None:
+        if not isinstance(node, Call) or node.type is None:
             return None
-        for rule in RULES.get(name, ()):
+        for rule in SIMPLIFY.rule_of(node) or ():
             if rule.__name__ in self.without:
                 continue
             simpler = rule(node)

@@ -1,4 +1,4 @@
-"""Arithmetic with neutral elements, with constants, and in pairs that undo each other."""
+"""Arithmetic with neutral elements and with constants."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from relay_tune.op_rules.matching import (
     constant_data,
     is_float,
     operator_call,
+    operator_name,
     rank,
     uniform_value,
 )
@@ -20,11 +21,11 @@ from relay_tune.op_rules.typed import call, constant_of, recall
 
 def drop_neutral(call_: Call) -> Expr | None:
     """x + 0, x - 0, x * 1, x / 1, power(x, 1) are x, and so are 0 + x and 1 * x."""
-    neutral = 0.0 if _name(call_) in ("add", "subtract") else 1.0
+    neutral = 0.0 if operator_name(call_) in ("add", "subtract") else 1.0
     left, right = call_.arguments
     if uniform_value(right) == neutral and left.type == call_.type:
         return left
-    commutes = _name(call_) in ("add", "multiply")
+    commutes = operator_name(call_) in ("add", "multiply")
     if commutes and uniform_value(left) == neutral and right.type == call_.type:
         return right
     return None
@@ -64,17 +65,17 @@ def merge_constants(call_: Call) -> Expr | None:
     Not where the merged constant overflows, or vanishes.
     """
     inner, outer_constant = call_.arguments
-    same = operator_call(inner, _name(call_))
+    same = operator_call(inner, operator_name(call_) or "")
     outer = constant_data(outer_constant)
     first = None if same is None else constant_data(same.arguments[1])
     if same is None or outer is None or first is None or not is_float(call_):
         return None
     with np.errstate(all="ignore"):
-        joined = first + outer if _name(call_) == "add" else first * outer
+        joined = first + outer if operator_name(call_) == "add" else first * outer
         vanishes = (np.abs(joined) < _smallest(joined)) & (first != 0) & (outer != 0)
     if joined.size > max(first.size, outer.size) or not np.isfinite(joined).all():
         return None
-    if _name(call_) == "multiply" and vanishes.any():
+    if operator_name(call_) == "multiply" and vanishes.any():
         return None
     merged = constant_of(np.asarray(joined, dtype=first.dtype))
     new = recall(call_, (same.arguments[0], merged))
@@ -124,54 +125,9 @@ def reciprocal_of_root(call_: Call) -> Expr | None:
     return call("multiply", call_.arguments[0], call("rsqrt", root.arguments[0]))
 
 
-def drop_double_negation(call_: Call) -> Expr | None:
-    """-(-x) is x."""
-    inner = operator_call(call_.arguments[0], "negative")
-    return None if inner is None else inner.arguments[0]
-
-
-def drop_repeated(call_: Call) -> Expr | None:
-    """f(f(x)) is f(x) for relu, abs, ceil, floor, round, trunc."""
-    return operator_call(call_.arguments[0], _name(call_))
-
-
-def merge_clips(call_: Call) -> Expr | None:
-    """clip(clip(x, a, b), c, d) is clip(x, max(a, c), min(b, d)) if that range is not empty."""
-    inner = operator_call(call_.arguments[0], "clip")
-    if inner is None:
-        return None
-    low = max(attribute(inner, "a_min"), attribute(call_, "a_min"))
-    high = min(attribute(inner, "a_max"), attribute(call_, "a_max"))
-    if low > high:
-        return None
-    return call("clip", inner.arguments[0], a_min=low, a_max=high)
-
-
-def relu_then_clip(call_: Call) -> Expr | None:
-    """clip(relu(x), a, b) is clip(x, max(a, 0), b) for b >= 0."""
-    inner = operator_call(call_.arguments[0], "nn.relu")
-    if inner is None or attribute(call_, "a_max") < 0:
-        return None
-    low = max(attribute(call_, "a_min"), 0.0)
-    return call("clip", inner.arguments[0], a_min=low, a_max=attribute(call_, "a_max"))
-
-
-def clip_then_relu(call_: Call) -> Expr | None:
-    """relu(clip(x, a, b)) is clip(x, max(a, 0), b) for b >= 0."""
-    inner = operator_call(call_.arguments[0], "clip")
-    if inner is None or attribute(inner, "a_max") < 0:
-        return None
-    low = max(attribute(inner, "a_min"), 0.0)
-    return call("clip", inner.arguments[0], a_min=low, a_max=attribute(inner, "a_max"))
-
-
 def _smallest(values: np.ndarray) -> float:
     """The smallest normal number of an array's type; what is below counts as zero at run time."""
     return float(ml_dtypes.finfo(values.dtype).smallest_normal)
-
-
-def _name(call_: Call) -> str:
-    return str(getattr(call_.callee, "name", ""))
 
 
 RULES: RuleTable = {
@@ -180,12 +136,4 @@ RULES: RuleTable = {
     "multiply": (drop_neutral, constant_to_the_right, merge_constants),
     "divide": (drop_neutral, divide_to_multiply, reciprocal_of_root),
     "power": (drop_neutral, power_of_small_exponent),
-    "negative": (drop_double_negation,),
-    "nn.relu": (drop_repeated, clip_then_relu),
-    "abs": (drop_repeated,),
-    "ceil": (drop_repeated,),
-    "floor": (drop_repeated,),
-    "round": (drop_repeated,),
-    "trunc": (drop_repeated,),
-    "clip": (merge_clips, relu_then_clip),
 }

@@ -11,5 +11,7 @@ Rule: TypeAlias = Callable[[Call], Expr | None]
 """rule(typed call) -> a typed expression of the same type and meaning, or None if it does not
 apply. A rule must make progress: applying rules over and over has to end."""
 
-RuleTable: TypeAlias = Mapping[str, tuple[Rule, ...]]
-"""The rules for each operator, tried in order."""
+Rules: TypeAlias = tuple[Rule, ...]
+"""The rules of an operator, tried in order."""
+
+RuleTable: TypeAlias = Mapping[str, Rules]

@@ -1,0 +1,33 @@
+"""Which calls mean the same as cheaper ones: the table that simplification asks."""
+
+from __future__ import annotations
+
+import operator
+
+from relay_tune.op_rules.simplify import (
+    arithmetic,
+    cast,
+    joining,
+    rounding,
+    selection,
+    shape,
+    slicing,
+)
+from relay_tune.op_rules.simplify.nn import lookups, matmul, pad
+from relay_tune.op_rules.simplify.rule import Rules
+from relay_tune.op_rules.table import OperatorTable
+
+SIMPLIFY: OperatorTable[Rules] = OperatorTable(
+    arithmetic.RULES,
+    cast.RULES,
+    joining.RULES,
+    lookups.RULES,
+    matmul.RULES,
+    pad.RULES,
+    rounding.RULES,
+    selection.RULES,
+    shape.RULES,
+    slicing.RULES,
+    combine=operator.add,
+)
+"""The rules of each operator, tried in order; rules that are added are tried after them."""
