@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from relay_tune.errors import IndexRangeError
-from relay_tune.ir.expr import Attributes
+from relay_tune.errors import IndexRangeError, NodeSpan
+from relay_tune.ir.expr import Attributes, Call
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, elementwise, integer_shape, number
 from relay_tune.op.reduction_axes import Reduction
@@ -68,6 +68,14 @@ class CheckIndicesAttributes(Attributes):
     axes: tuple[int, ...] | None = None
     subject: str = "the program"
     is_size: bool = False
+
+
+def index_subject(call: Call) -> str:
+    """Whose indices those of a call are, in the user's words."""
+    if isinstance(call.span, NodeSpan):
+        return str(call.span)
+    name = call.callee.name if isinstance(call.callee, Operator) else "a call"
+    return name if call.span is None else f"{name} at {call.span}"
 
 
 def index_message(subject: str) -> str:

@@ -23,7 +23,7 @@ from relay_tune.ir.expr import Call
 from relay_tune.ir.known_type import known_type
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.types import TensorType
-from relay_tune.op.index_uses import index_subject
+from relay_tune.op.index_check import index_subject
 from relay_tune.op.layout_indices import spatial_letters
 from relay_tune.typing.layout import logical_dims
 from relay_tune.typing.relations.convolution import conv

@@ -4,6 +4,7 @@ table          what a table of rules is
 layout         how an operator runs on tensors whose axes have another order in memory
 simplify       which calls mean the same as fewer or cheaper ones
 fusion         how operators take part in kernels
+indices        which arguments are indices, where they come from, what values integers have
 fold           what can be computed before a program runs
 
 Passes ask these tables and decide by no operator's name. A rule may use any operator, which the

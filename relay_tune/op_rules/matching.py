@@ -31,6 +31,13 @@ def attribute(call: Call, name: str, default: Any = None) -> Any:
     return getattr(call.attributes, name, default)
 
 
+def attributes_of(call: Call) -> Any:
+    """The attributes of an operator call; the defaults where it was made without."""
+    if call.attributes is None and isinstance(call.callee, Operator):
+        return call.callee.attributes()
+    return call.attributes
+
+
 def constant_data(expr: Expr) -> np.ndarray | None:
     """The value of a constant, or None."""
     return expr.data if isinstance(expr, Constant) else None

@@ -20,20 +20,19 @@ import numpy as np
 
 from relay_tune.ir.expr import Call, Constant, Expr, Tuple, TupleGetItem
 from relay_tune.ir.module import Module
-from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order, rewrite_with_original
-from relay_tune.ir.types import TensorType, TupleType, Type
-from relay_tune.op.index_check import extents, require_indices
-from relay_tune.op.index_uses import IndexUse, Path, index_subject, index_uses, sizes_in
-from relay_tune.op_rules.matching import attribute, operator_name, static_shape, tensor_type
+from relay_tune.ir.types import TupleType
+from relay_tune.op.index_check import extents, index_subject, require_indices
+from relay_tune.op_rules.indices.ranges import Range
+from relay_tune.op_rules.indices.sources import source_of
+from relay_tune.op_rules.indices.uses import IndexUse, Path, index_uses, sizes_in
+from relay_tune.op_rules.matching import static_shape, tensor_type
 from relay_tune.op_rules.typed import call, constant_of, recall, tuple_of
-from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.transform.branches.activation import has_branches
-from relay_tune.transform.integer_ranges import Range, integer_ranges
+from relay_tune.transform.integer_ranges import integer_ranges
 from relay_tune.transform.module_pass import map_scopes, same_scope
 
 _ZERO = np.zeros((), np.int64)
-_MOVING = frozenset({"cast", "reshape", "expand_dims", "squeeze", "transpose", "copy"})
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def _checked(body: Expr) -> Expr:
     uses: dict[Expr, tuple[IndexUse, ...]] = {
         node: found
         for node in post_order(body, enter=same_scope)
-        if isinstance(node, Call) and (found := uses_of(node))
+        if isinstance(node, Call) and (found := tuple(index_uses(node)))
     }
     if not uses:
         return body
@@ -67,18 +66,6 @@ def _checked(body: Expr) -> Expr:
         return node
 
     return rewrite_with_original(body, visit, enter=same_scope)
-
-
-def uses_of(node: Call) -> tuple[IndexUse, ...]:
-    """The indices among the arguments of a call in a typed program."""
-    if not isinstance(node.callee, Operator):
-        return ()
-    types = [argument.type for argument in node.arguments]
-    known = [type_ for type_ in types if type_ is not None]
-    if len(known) != len(types):
-        return ()
-    attributes = node.attributes if node.attributes is not None else node.callee.attributes()
-    return tuple(index_uses(node.callee, attributes, known))
 
 
 class _Checks:
@@ -149,28 +136,6 @@ def _extent(indices: Expr, axis: int | None, ignored: int | None) -> Expr:
     if isinstance(indices, Constant):
         return constant_of(extents(indices.data, axis, ignored))
     return call("index_extent", indices, axis=axis, ignored=ignored)
-
-
-def source_of(node: Expr, axis: int | None) -> tuple[Expr, int | None] | None:
-    """What a call only moves or widens, and the axis of its coordinates; None of other nodes."""
-    name = operator_name(node)
-    if not isinstance(node, Call) or name not in _MOVING:
-        return None
-    source = node.arguments[0]
-    if name == "cast":
-        return (source, axis) if _widens(source.type, node.type) else None
-    if axis is None:
-        return source, None
-    axes = attribute(node, "axes")
-    return (source, axes[axis] % len(axes)) if name == "transpose" and axes else None
-
-
-def _widens(source: Type | None, target: Type | None) -> bool:
-    """Whether a cast of one integer type to another keeps every value."""
-    if not isinstance(source, TensorType) or not isinstance(target, TensorType):
-        return False
-    is_integer = source.dtype.startswith(("int", "uint"))
-    return is_integer and np.can_cast(numpy_dtype(source.dtype), numpy_dtype(target.dtype))
 
 
 def index_sizes(data: Expr, use: IndexUse) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from relay_tune.ir.expr import Attributes, Call, Constant, Expr, Tuple, TupleGet
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import rewrite
-from relay_tune.op.index_uses import can_fail
+from relay_tune.op_rules.indices.uses import can_fail
 from relay_tune.transform.branches.activation import has_branches
 from relay_tune.transform.module_pass import map_scopes, same_scope
 

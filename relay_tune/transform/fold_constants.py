@@ -18,7 +18,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op.elements import integer_shape
-from relay_tune.op.index_uses import require_valid_indices
+from relay_tune.op_rules.indices.uses import require_valid_indices
 from relay_tune.op_rules.matching import attribute, operator_name, static_shape
 from relay_tune.op_rules.typed import constant_of, resolved_item, tuple_of
 from relay_tune.transform.module_pass import rewrite_calls

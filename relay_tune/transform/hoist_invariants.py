@@ -31,8 +31,8 @@ from relay_tune.ir.expression_scopes import Scope
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import FusionKind, Operator
 from relay_tune.ir.traversal import children, free_vars, post_order, rewrite, rewrite_with_original
-from relay_tune.op.index_uses import can_fail
 from relay_tune.op_rules.fold.weighted import WeightedLayer
+from relay_tune.op_rules.indices.uses import can_fail
 from relay_tune.op_rules.matching import static_shape
 from relay_tune.op_rules.simplify.nn.lookups import divided_product
 from relay_tune.transform.branches.activation import branch_plan

@@ -29,7 +29,7 @@ from relay_tune.ir.expr import Call, Constant, Expr, Let, Tuple, TupleGetItem, V
 from relay_tune.ir.operator import Operator, RelationError, find_operator
 from relay_tune.ir.traversal import free_vars
 from relay_tune.ir.types import TensorType, TupleType, Type
-from relay_tune.op.index_uses import require_valid_indices
+from relay_tune.op_rules.indices.uses import require_valid_indices
 from relay_tune.typing.type_text import type_text
 
 LARGEST_CONSTANT_BYTES = 1 << 30

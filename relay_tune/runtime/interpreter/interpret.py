@@ -39,7 +39,7 @@ from relay_tune.ir.expr import (
 from relay_tune.ir.module import Module, require_module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import children
-from relay_tune.op.index_uses import require_valid_indices
+from relay_tune.op_rules.indices.uses import require_valid_indices
 from relay_tune.runtime.interpreter.inputs import bind_inputs
 from relay_tune.runtime.interpreter.matching import first_match
 from relay_tune.runtime.interpreter.values import (

@@ -1,4 +1,4 @@
-"""Which arguments of operators are indices, and of which axes: the table of all that check them.
+"""Which arguments of operators are indices, and of which axes: what checks of them ask.
 
 An index of an axis with n elements is one of -n .. n - 1, negative ones count from the end; all
 others are errors. Operators that give every integer a meaning are not in the table, such as
@@ -7,19 +7,19 @@ others are errors. Operators that give every integer a meaning are not in the ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from relay_tune.errors import NodeSpan
 from relay_tune.ir.dim import UNKNOWN, Dim
 from relay_tune.ir.expr import Call, Expr
-from relay_tune.ir.operator import Operator
 from relay_tune.ir.types import TensorType, TupleType, Type
-from relay_tune.op.index_check import check_indices, require_indices
+from relay_tune.op.index_check import index_subject, require_indices
+from relay_tune.op_rules.matching import attributes_of
+from relay_tune.op_rules.table import OperatorTable
 
 Path = tuple[int, ...]
 """The number of an argument and, where it is a tuple, of its field."""
@@ -46,23 +46,41 @@ class IndexUse:
     is_shape: bool = False
 
 
-Rule = Callable[[Any, Sequence[Type]], Sequence[IndexUse]]
-"""rule(attributes, argument types) -> the indices among the arguments."""
+def _always(_: Any) -> bool:
+    return True
 
 
-def index_uses(operator: Operator, attributes: Any, types: Sequence[Type]) -> Sequence[IndexUse]:
-    """The indices among the arguments of a call of an operator."""
-    rule = _RULES.get(operator.name)
-    return () if rule is None else rule(attributes, types)
+@dataclass(frozen=True, slots=True)
+class IndexRule:
+    """What is known of the indices among the arguments of an operator.
+
+    Attributes:
+        uses: gives them for the attributes and the argument types of a call.
+        is_checked: whether, with these attributes, an index out of range is an error.
+    """
+
+    uses: Callable[[Any, Sequence[Type]], Sequence[IndexUse]]
+    is_checked: Callable[[Any], bool] = _always
+
+
+def index_uses(node: Call) -> Sequence[IndexUse]:
+    """The indices among the arguments of a call in a typed program, where they are checked."""
+    types = [argument.type for argument in node.arguments]
+    known = [type_ for type_ in types if type_ is not None]
+    return _uses(node, known) if len(known) == len(types) else ()
+
+
+def can_fail(node: Expr) -> bool:
+    """Whether a node is a call that ends the program where an index is out of range."""
+    rule = INDICES.rule_of(node)
+    return rule is not None and isinstance(node, Call) and rule.is_checked(attributes_of(node))
 
 
 def require_valid_indices(call: Call, arguments: Sequence[Any]) -> None:
     """IndexRangeError unless all indices among arguments (arrays and tuples) are valid."""
-    operator = call.callee
-    if not isinstance(operator, Operator) or operator.name not in _RULES:
+    if INDICES.rule_of(call) is None:
         return
-    attributes = call.attributes if call.attributes is not None else operator.attributes()
-    for use in index_uses(operator, attributes, [_type_of(value) for value in arguments]):
+    for use in _uses(call, [_type_of(value) for value in arguments]):
         data = part_at(arguments, use.data)
         shape = sizes_in(data) if use.is_shape else data.shape
         sizes = (prod(shape),) if use.axes is None else tuple(shape[axis] for axis in use.axes)
@@ -70,26 +88,16 @@ def require_valid_indices(call: Call, arguments: Sequence[Any]) -> None:
         require_indices(indices, sizes, use.coordinates, index_subject(call), use.ignored)
 
 
+def _uses(call: Call, types: Sequence[Type]) -> Sequence[IndexUse]:
+    rule = INDICES.rule_of(call)
+    if rule is None or not rule.is_checked(attributes_of(call)):
+        return ()
+    return rule.uses(attributes_of(call), types)
+
+
 def sizes_in(shape: Any) -> tuple[int, ...]:
     """The sizes that an array gives as its elements; negative ones count as 0."""
     return tuple(max(int(size), 0) for size in shape)
-
-
-def can_fail(node: Expr) -> bool:
-    """Whether a node is a call that ends the program where an index is out of range."""
-    if not isinstance(node, Call) or not isinstance(node.callee, Operator):
-        return False
-    if node.callee.name == "take":
-        return getattr(node.attributes, "mode", "clip") == "raise"
-    return node.callee.name in _RULES or node.callee is check_indices
-
-
-def index_subject(call: Call) -> str:
-    """Whose indices those of a call are, in the user's words."""
-    if isinstance(call.span, NodeSpan):
-        return str(call.span)
-    name = call.callee.name if isinstance(call.callee, Operator) else "a call"
-    return name if call.span is None else f"{name} at {call.span}"
 
 
 def part_at(values: Sequence[Any], path: Path) -> Any:
@@ -114,10 +122,12 @@ def _rank(type_: Type) -> int:
 
 
 def _take(attributes: Any, types: Sequence[Type]) -> Sequence[IndexUse]:
-    if attributes.mode != "raise":
-        return ()
     axis = attributes.axis
     return (IndexUse((1,), (0,), None if axis is None else (axis % _rank(types[0]),)),)
+
+
+def _raises(attributes: Any) -> bool:
+    return bool(attributes.mode == "raise")
 
 
 def _along_axis(attributes: Any, types: Sequence[Type]) -> Sequence[IndexUse]:
@@ -154,14 +164,22 @@ def _flat_indices(attributes: Any, types: Sequence[Type]) -> Sequence[IndexUse]:
     return (IndexUse((0,), (1,), None, is_shape=True),)
 
 
-_RULES: Mapping[str, Rule] = {
-    "take": _take,
-    "gather": _along_axis,
-    "gather_nd": _coordinates,
-    "scatter_elements": _along_axis,
-    "scatter_nd": _coordinates,
-    "adv_index": _one_each,
-    "invert_permutation": _permutation,
-    "nn.nll_loss": _target_classes,
-    "unravel_index": _flat_indices,
-}
+def _none(attributes: Any, types: Sequence[Type]) -> Sequence[IndexUse]:
+    """No indices are left to check: the check itself."""
+    return ()
+
+
+INDICES: OperatorTable[IndexRule] = OperatorTable(
+    {
+        "take": IndexRule(_take, is_checked=_raises),
+        "gather": IndexRule(_along_axis),
+        "gather_nd": IndexRule(_coordinates),
+        "scatter_elements": IndexRule(_along_axis),
+        "scatter_nd": IndexRule(_coordinates),
+        "adv_index": IndexRule(_one_each),
+        "invert_permutation": IndexRule(_permutation),
+        "nn.nll_loss": IndexRule(_target_classes),
+        "unravel_index": IndexRule(_flat_indices),
+        "check_indices": IndexRule(_none),
+    }
+)
