@@ -20,6 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 
 import logs
@@ -30,6 +31,9 @@ from relay_tune.codegen.target import native_target
 from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.runtime.threads import available_processors
 from relay_tune.schedule.accuracy import parse_accuracy
+from relay_tune.schedule.rewrites.algorithm import Algorithm, AppliedAlgorithm, Rewrite
+from relay_tune.schedule.rewrites.strassen.record import STRASSEN
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD, Tiles
 from relay_tune.schedule.schedule import algorithm_of
 from relay_tune.time_limit import TimeIsOver
 from relay_tune.tuning.options import TuningOptions
@@ -57,8 +61,8 @@ VECTORS_PER_CYCLE = 2
 MOVES_PER_CYCLE = 3
 """Whole vectors that a core moves from and to its first cache in a cycle: two in, one out."""
 
-MOST_SAVED: Mapping[str, float] = {"winograd4": 4.0, "winograd2": 2.25, "strassen": 8 / 7}
-"""How many of a program's multiplications an algorithm saves: one is left of so many."""
+MOST_SAVED: Mapping[Algorithm, float] = {WINOGRAD: 4.0, STRASSEN: 8 / 7}
+"""How many of a program's multiplications an algorithm saves at most: one is left of so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ class Time:
     """A correct measurement of a task, whoever believes it."""
 
     task: str
-    algorithm: str
+    algorithm: AppliedAlgorithm
     threads: int
     seconds: float
 
@@ -149,10 +153,17 @@ def _seconds_of(run: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
+def _saved(rewrite: Rewrite) -> float:
+    """What a rewrite saves; tiles of two results less than those of four."""
+    match rewrite.parameters:
+        case Tiles(tile=2):
+            return 2.25
+    return MOST_SAVED.get(rewrite.algorithm, 1.0)
+
+
 def least_seconds(task: Task, measured: Time, clock: float) -> float:
     """What no processor with this one's vectors does the work of a task in, in seconds."""
-    algorithm = measured.algorithm
-    saved = next((most for name, most in MOST_SAVED.items() if algorithm.startswith(name)), 1.0)
+    saved = prod(map(_saved, measured.algorithm.rewrites))
     lanes = native_target().lanes("float32")
     cycles = clock * min(measured.threads, available_processors())
     computing = task.operations / saved / (2 * lanes * VECTORS_PER_CYCLE * cycles)

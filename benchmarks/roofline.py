@@ -28,6 +28,7 @@ from relay_tune.runtime.profile import ProfileRow
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import thread_count
 from relay_tune.schedule.plan import Plan
+from relay_tune.schedule.rewrites.algorithm import DIRECT
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.logged_limits import logged_limits
 from relay_tune.tuning.schedule_lookup import schedule_lookup
@@ -83,7 +84,7 @@ class Offender:
 
 
 def _algorithm(row: ProfileRow) -> str:
-    return "" if row.work.algorithm == "direct" else f", {row.work.algorithm}"
+    return "" if row.work.algorithm == str(DIRECT) else f", {row.work.algorithm}"
 
 
 @dataclass(eq=False, slots=True)

@@ -24,7 +24,8 @@ from relay_tune.errors import RelayError
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.plan import Plan
-from relay_tune.schedule.schedule import DIRECT, Schedule
+from relay_tune.schedule.rewrites.algorithm import DIRECT
+from relay_tune.schedule.schedule import Schedule
 
 USUAL_PEERS = ("onnxruntime", "openvino")
 """Those that are ready in seconds; torch.compile needs a C++ compiler and up to a minute for each

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from logs.algorithm_names import renamed_description, renamed_record
 from logs.digest import canonical_json, parse_json
 from logs.errors import LogError
 from logs.joining import MergeReport, join_limits, join_records, join_tasks
@@ -21,7 +22,8 @@ from logs.store import Store
 from logs.task_rows import Task, row_of_task, task_of
 
 FORMAT = "tuning-log"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""Files of version 1 have names of algorithms, which are renamed when they are read."""
 
 LONGEST_HEADER = 1000
 """Characters of the first line that are read."""
@@ -71,8 +73,8 @@ def write_lines(path: Path, lines: Iterator[str]) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-def check_exported(path: Path) -> None:
-    """Raise `LogError` unless `path` is a readable exchange file of a known version."""
+def check_exported(path: Path) -> int:
+    """The version of an exchange file. Raises `LogError` where it is none that can be read."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise LogError(
             "the exchange file is no regular file",  # to read a pipe or a device may never end
@@ -81,7 +83,7 @@ def check_exported(path: Path) -> None:
         )
     try:
         with path.open(encoding="utf-8", errors="surrogateescape") as file:
-            _check_header(file.readline(LONGEST_HEADER), path)
+            return _header_version(file.readline(LONGEST_HEADER), path)
     except OSError as error:
         raise _file_error("cannot be read", path, error) from error
 
@@ -91,13 +93,13 @@ def import_lines(store: Store, path: Path) -> MergeReport:
 
     Raises `LogError` if the file cannot be read or is no exchange file of a known version.
     """
-    check_exported(path)
+    version = check_exported(path)
     report = MergeReport()
     parsed = _Parsed()
     try:
         with path.open(encoding="utf-8", errors="surrogateescape") as file:
             file.readline(LONGEST_HEADER)
-            join_records(store, _records(file, parsed, report), report)
+            join_records(store, _records(file, parsed, report, version), report)
     except OSError as error:
         raise _file_error("cannot be read", path, error) from error
     join_tasks(store, parsed.tasks)
@@ -105,22 +107,25 @@ def import_lines(store: Store, path: Path) -> MergeReport:
     return report
 
 
-def _check_header(line: str, path: Path) -> None:
+def _header_version(line: str, path: Path) -> int:
     header = _parsed_line(line)
     if header is None or header.get("format") != FORMAT:
         raise LogError(
             "the file is not an exported log", str(path), "name a file that was exported from a log"
         )
-    if header.get("version") != FORMAT_VERSION:
+    version = header.get("version")
+    if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
         raise LogError(
-            f"the file has format version {header.get('version')!r},"
-            f" this program reads {FORMAT_VERSION}",
+            f"the file has format version {version!r}, this program reads up to {FORMAT_VERSION}",
             str(path),
             "import it with the program that wrote it, and merge the logs",
         )
+    return version
 
 
-def _records(lines: Iterable[str], parsed: _Parsed, report: MergeReport) -> Iterator[Record]:
+def _records(
+    lines: Iterable[str], parsed: _Parsed, report: MergeReport, version: int
+) -> Iterator[Record]:
     """The usable records among `lines`; tasks and limits go to `parsed`, faults to `report`."""
     for line in lines:
         row = _parsed_line(line)
@@ -131,9 +136,13 @@ def _records(lines: Iterable[str], parsed: _Parsed, report: MergeReport) -> Iter
         try:
             match row["kind"]:
                 case "record":
-                    yield record_of(row)
+                    record = record_of(row)
+                    yield renamed_record(record) if version == 1 else record
                 case "task":
-                    parsed.tasks.append(task_of(row))
+                    workload, text = task_of(row)
+                    parsed.tasks.append(
+                        (workload, renamed_description(text) if version == 1 else text)
+                    )
                 case "limit":
                     parsed.limits.append(limit_of(row))
         except LogError as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sqlite_utils import Database
 
+from logs.algorithm_names import rename_algorithms
 from logs.connection import snapshot, transaction
 from logs.errors import LogError
 from logs.plausibility import mark_implausible
@@ -111,12 +112,18 @@ def tell_results_of_runs(database: Database) -> None:
     database["runs"].add_column("results", str, not_null_default="{}")
 
 
+def name_parameters_of_algorithms(database: Database) -> None:
+    """Version 6: algorithms of schedules are records with parameters, no longer names."""
+    rename_algorithms(database)
+
+
 MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     create_records,
     create_claims,
     create_tasks_limits_runs,
     tell_running_claims,
     tell_results_of_runs,
+    name_parameters_of_algorithms,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from relay_tune.building.constant_block import ConstantBlock
 from relay_tune.codegen.programs.kernel_step import Argument, Source
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.algorithms import prepared_program
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.expression import Tensor
@@ -31,7 +30,7 @@ class KernelArguments:
         ):
             self._places |= {tensor: Argument(source, n) for n, tensor in enumerate(tensors)}
         self._data: dict[Tensor, ConstantData] = {}
-        own = prepared_program(program, scheduled.algorithm).constants
+        own = scheduled.algorithm.prepared(program).constants
         for (tensor, _), (_, data) in zip(written.constants, own, strict=True):
             self._data[tensor] = data
         self._packed = {packed.tensor: packed for packed in scheduled.packed}

@@ -19,7 +19,6 @@ from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Function
 from relay_tune.op.lower import TensorProgram
 from relay_tune.runtime.memory_plan import Lifetime, plan_memory
-from relay_tune.schedule.algorithms import prepared_program
 from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.expression import Tensor
 
@@ -131,7 +130,7 @@ class _RunPlaces:
         self._buffers.update(zip(written.inputs, run.inputs, strict=True))
         self._buffers.update(zip(written.outputs, run.outputs, strict=True))
         self._constants: dict[Tensor, ConstantData] = {}
-        own = prepared_program(program, scheduled.algorithm).constants
+        own = scheduled.algorithm.prepared(program).constants
         for (tensor, _), (_, data) in zip(written.constants, own, strict=True):
             self._constants[tensor] = data
         self._packed = {packed.tensor: packed for packed in scheduled.packed}

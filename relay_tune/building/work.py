@@ -10,7 +10,7 @@ from relay_tune.ir.dtypes import DTYPES
 from relay_tune.schedule.intrinsics.match import intrinsic_match
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.plan import Plan
-from relay_tune.schedule.schedule import DIRECT
+from relay_tune.schedule.rewrites.algorithm import DIRECT
 from relay_tune.tensor.expression import Binary, Tensor
 from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.size import nominal
@@ -26,7 +26,7 @@ def work_of(plan: Plan) -> KernelWork:
         written=plan_operations(plan.with_algorithm(DIRECT)),
         operations=_operations_by_unit(plan),
         bytes=plan_bytes(plan),
-        algorithm=plan.algorithm,
+        algorithm=str(plan.algorithm),
     )
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.runtime.machine_limits import Bound, MachineLimits
-from relay_tune.schedule.schedule import DIRECT
 
 _LONGEST = 120
 
@@ -35,7 +34,7 @@ class TaskDescription:
 
     def operations_of(self, schedule: str) -> float | None:
         """The operations of one run under a schedule (JSON); None where they are not known."""
-        chosen = _fields(schedule).get("algorithm", DIRECT)
+        chosen = _fields(schedule).get("algorithm", [])
         ways = self.fields.get("algorithms")
         for way in ways if isinstance(ways, list) else ():
             match way:

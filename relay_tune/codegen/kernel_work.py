@@ -15,13 +15,13 @@ class KernelWork:
         operations: those of the algorithm that was chosen, Winograd's are fewer; by what computes
             them: instructions for an element type, or an intrinsic, by the name of its pattern.
         bytes: what is read or written at least once.
-        algorithm: its name.
+        algorithm: its name, for people.
     """
 
     written: int
     operations: Mapping[str, int]
     bytes: int
-    algorithm: str = "direct"
+    algorithm: str = ""
 
     @property
     def own(self) -> int:

@@ -2,7 +2,7 @@
 
 plan, apply                from a tensor program to nests, and from their schedule to kernels:
                            what the rest of the compiler calls
-algorithms, rewrites       other ways to compute a program; row_groups: nests that share rows
+rewrites                   other ways to compute a program; row_groups: nests that share rows
 inline, nest, analysis     the loop nests of a program, and what can be said of them beforehand
 choice, schedule           what is chosen for a nest, and for a program, with its JSON form
 space, alternatives        the choices that a nest leaves open, and their values

@@ -2,45 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from relay_tune.errors import InputError
 from relay_tune.machine.machine import Machine
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.accuracy import Accuracy, is_allowed, least_accuracy
-from relay_tune.schedule.algorithms import (
-    STRASSEN,
-    algorithm_named,
-    algorithms,
-    can_run,
-    in_steps,
-    is_offered,
-    pattern_of,
-    prepared_program,
-)
 from relay_tune.schedule.build_nests import build_nests
 from relay_tune.schedule.constant_stages import fold_constant_stages
 from relay_tune.schedule.cycle_bound import least_cycles
 from relay_tune.schedule.default_choice import default_choices
 from relay_tune.schedule.inline import inline_stages
 from relay_tune.schedule.intrinsics.match import with_long_rows
-from relay_tune.schedule.matrix_tiles.stages import multiplications
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.nominal_nest import nominal_nest
 from relay_tune.schedule.open_strides import with_few_addresses
 from relay_tune.schedule.panels import with_panels
 from relay_tune.schedule.repeated_axes import fuse_repeated
-from relay_tune.schedule.rewrites.rows import row_algorithms
-from relay_tune.schedule.rewrites.strassen.cost import outgrown_cycles
+from relay_tune.schedule.rewrites.algorithm import DIRECT, Algorithm, AppliedAlgorithm, Rewrite
+from relay_tune.schedule.rewrites.table import ALGORITHMS
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.schedule.row_groups.row_cost import group_spaces, waiting_cycles
 from relay_tune.schedule.same_packing import with_packing
-from relay_tune.schedule.schedule import DIRECT, Schedule, algorithm_of
+from relay_tune.schedule.schedule import Schedule, algorithm_of
 from relay_tune.schedule.space import NestSpace, nest_space
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.index import FlatView
-from relay_tune.tensor.size import UndecidedSizeError
 from relay_tune.tensor.tensor import Input, ProcedureOutput, compute
 
 ARRIVAL_SHARE = 0.1
@@ -61,17 +49,19 @@ class Plan:
         source: the program as it is written, its constants folded.
         accuracy: which algorithms may be chosen.
         packing: the schedule as which constants are packed; None if that is free.
+        known: the algorithms that there are.
     """
 
     program: TensorProgram
     steps: tuple[Nest | RowBlocks | ProcedureOutput, ...]
-    algorithm: str
+    algorithm: AppliedAlgorithm
     source: TensorProgram
     accuracy: Accuracy = Accuracy.FAST
     packing: Schedule | None = None
-    _others: dict[str, Plan] = field(default_factory=dict)
+    known: Sequence[Algorithm] = ALGORITHMS
+    _others: dict[AppliedAlgorithm, Plan] = field(default_factory=dict)
     _spaces: dict[tuple[Machine, int], tuple[NestSpace, ...]] = field(default_factory=dict)
-    _algorithms: list[str] = field(default_factory=list)
+    _algorithms: list[AppliedAlgorithm] = field(default_factory=list)
     _defaults: dict[tuple[Machine, int], Schedule] = field(default_factory=dict)
 
     @property
@@ -98,28 +88,36 @@ class Plan:
         return found
 
     @property
-    def algorithms(self) -> tuple[str, ...]:
-        """The algorithms that the program can be planned under, with the plan's accuracy."""
+    def algorithms(self) -> tuple[AppliedAlgorithm, ...]:
+        """The algorithms that the program can be planned under, with the plan's accuracy.
+
+        The direct one comes first, those of several rewrites last.
+        """
         if self.packing is not None:
             return (self.packing.algorithm,)
         if not self._algorithms:
-            found = (*algorithms(self.source), *self._row_algorithms())
-            count = multiplications(self.source)
-            self._algorithms.extend(n for n in found if is_offered(n, self.accuracy, count))
+            new = [DIRECT]
+            while new:
+                self._algorithms.extend(new)
+                new = [found for before in new for found in self._offers_after(before)]
         return tuple(self._algorithms)
 
-    def algorithms_on(self, machine: Machine) -> tuple[str, ...]:
-        """Those of the algorithms that a machine can run."""
-        return tuple(name for name in self.algorithms if can_run(name, machine))
+    def _offers_after(self, before: AppliedAlgorithm) -> Iterator[AppliedAlgorithm]:
+        """The algorithms of one rewrite more that are worth a look."""
+        for each in self.known:
+            if before.can_be_followed_by(each) and is_allowed(each.exactness, self.accuracy):
+                plan = self.with_algorithm(before)
+                for parameters in each.offers(plan.program, plan.ungrouped, self.accuracy):
+                    yield before + AppliedAlgorithm((Rewrite(each, parameters),))
 
-    def _row_algorithms(self) -> tuple[str, ...]:
-        """The algorithms with blocks of rows; none where groups depend on sizes that are open."""
-        direct = self.with_algorithm(DIRECT)
-        nests = [step for step in direct.steps if not isinstance(step, RowBlocks)]
-        try:
-            return row_algorithms(nests, direct.program.outputs)
-        except UndecidedSizeError:
-            return ()
+    @property
+    def ungrouped(self) -> tuple[Nest | ProcedureOutput, ...]:
+        """The steps that are no groups."""
+        return tuple(step for step in self.steps if not isinstance(step, RowBlocks))
+
+    def algorithms_on(self, machine: Machine) -> tuple[AppliedAlgorithm, ...]:
+        """Those of the algorithms that a machine can run."""
+        return tuple(each for each in self.algorithms if each.can_run(machine))
 
     @property
     def constants(self) -> frozenset[Tensor]:
@@ -162,15 +160,15 @@ class Plan:
             return direct
         return replace(direct, accuracy=accuracy, _others={}, _algorithms=[], _defaults={})
 
-    def with_algorithm(self, algorithm: str) -> Plan:
+    def with_algorithm(self, algorithm: AppliedAlgorithm) -> Plan:
         """The plan of the same program under an algorithm.
 
-        Raises InputError if there is no such algorithm, none for this program, or none of the
+        Raises InputError if the algorithm does not apply to this program, or is not allowed by the
         plan's accuracy.
         """
         if algorithm == self.algorithm:
             return self
-        exactness = algorithm_named(algorithm).exactness
+        exactness = algorithm.exactness
         if not is_allowed(exactness, self.accuracy):
             raise InputError(
                 f"The algorithm {algorithm} is not {self.accuracy}.",
@@ -179,7 +177,7 @@ class Plan:
             )
         if algorithm not in self._others:
             self._others[self.algorithm] = self
-            plan = plan_program(self.source, algorithm)
+            plan = plan_program(self.source, algorithm, self.known)
             self._others[algorithm] = replace(
                 plan, accuracy=self.accuracy, packing=self.packing, _others=self._others
             )
@@ -188,7 +186,7 @@ class Plan:
     def default_schedule(self, machine: Machine, threads: int) -> Schedule:
         """The schedule with the best estimate of all algorithms."""
         if (machine, threads) not in self._defaults:
-            plans = [self.with_algorithm(name) for name in self.algorithms_on(machine)]
+            plans = [self.with_algorithm(each) for each in self.algorithms_on(machine)]
             found = cheapest_schedule(plans, machine, threads)
             self._defaults[machine, threads] = found[1]
         return self._defaults[machine, threads]
@@ -216,10 +214,9 @@ class Plan:
             KERNEL_CYCLES * len(self.steps)
             + sum(waiting_cycles(group) for group in groups)
             + ARRIVAL_SHARE * weights / machine.cache_bandwidth[-1]
-            + (outgrown_cycles(self._between, machine) if self.algorithm == STRASSEN else 0.0)
+            + self.algorithm.fixed_cycles(self._between, machine)
         )
 
-    @property
     def _between(self) -> set[Tensor]:
         """What nests leave for each other."""
         views = [nest.target for nest in self.nests]
@@ -227,25 +224,26 @@ class Plan:
         return written - set(self.program.outputs)
 
 
-def plan_program(program: TensorProgram, algorithm: str = DIRECT) -> Plan:
-    """The nests of a program under an algorithm.
+def plan_program(
+    program: TensorProgram,
+    algorithm: AppliedAlgorithm = DIRECT,
+    known: Sequence[Algorithm] = ALGORITHMS,
+) -> Plan:
+    """The nests of a program under an algorithm; `known` are all that it may be planned under.
 
-    Raises InputError if there is no such algorithm, or none for this program.
+    Raises InputError if the algorithm does not apply to the program.
     """
     source = fold_constant_stages(program)
-    program = prepared_program(source, algorithm)
+    program = algorithm.prepared(source)
     program = replace(program, outputs=_own_outputs(program.outputs))
     constants = frozenset(tensor for tensor, _ in program.constants)
     stages = with_panels(inline_stages(program.outputs), constants, program.outputs)
-    steps = build_nests(stages, program.outputs)
-    pattern = pattern_of(algorithm)
     nests = [
-        with_long_rows(replace(fuse_repeated(step), pattern=pattern))
-        if isinstance(step, Nest)
-        else step
-        for step in steps
+        with_long_rows(algorithm.nest(fuse_repeated(step))) if isinstance(step, Nest) else step
+        for step in build_nests(stages, program.outputs)
     ]
-    return Plan(program, in_steps(nests, program.outputs, algorithm), algorithm, source)
+    steps = algorithm.grouped(nests, program.outputs)
+    return Plan(program, steps, algorithm, source, known=known)
 
 
 def cheapest_schedule(
@@ -272,7 +270,8 @@ def read_schedule(text: str, plan: Plan) -> Schedule:
 
     Raises InputError where the text is malformed or does not fit.
     """
-    return Schedule.from_json(text, plan.with_algorithm(algorithm_of(text)).nests)
+    algorithm = algorithm_of(text, plan.known)
+    return Schedule.from_json(text, plan.with_algorithm(algorithm).nests, plan.known)
 
 
 def _own_outputs(outputs: Sequence[Tensor]) -> tuple[Tensor, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.packing import PackedConstant
+from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.loops import Kernel
 
@@ -26,4 +27,4 @@ class ScheduledProgram:
     kernels: tuple[Kernel, ...]
     packed: tuple[PackedConstant, ...]
     workspace: tuple[Tensor, ...]
-    algorithm: str
+    algorithm: AppliedAlgorithm

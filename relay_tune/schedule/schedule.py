@@ -16,9 +16,13 @@ from relay_tune.schedule.intrinsics.choices import tile_misfit
 from relay_tune.schedule.intrinsics.match import intrinsic_match
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import outer_loops
-
-DIRECT = "direct"
-"""The algorithm that computes a program as it is written."""
+from relay_tune.schedule.rewrites.algorithm import (
+    DIRECT,
+    Algorithm,
+    AppliedAlgorithm,
+    read_algorithm,
+)
+from relay_tune.schedule.rewrites.table import ALGORITHMS
 
 MAXIMUM_LANES = 64
 MAXIMUM_TILE_POINTS = 4096
@@ -33,11 +37,11 @@ class Schedule:
 
     Attributes:
         choices: for the nests of the program under the algorithm, in their order.
-        algorithm: the name of the algorithm that its stages come from.
+        algorithm: where its stages and groups come from.
     """
 
     choices: tuple[TileChoice, ...]
-    algorithm: str = DIRECT
+    algorithm: AppliedAlgorithm = DIRECT
 
     def to_json(self) -> str:
         """The canonical JSON text: equal schedules have equal texts."""
@@ -47,18 +51,20 @@ class Schedule:
             ]
         }
         if self.algorithm != DIRECT:
-            data["algorithm"] = self.algorithm
+            data["algorithm"] = self.algorithm.to_json()
         return json.dumps(data, sort_keys=True, separators=(",", ":"))
 
     @staticmethod
-    def from_json(text: str, nests: Sequence[Nest]) -> Schedule:
+    def from_json(
+        text: str, nests: Sequence[Nest], known: Sequence[Algorithm] = ALGORITHMS
+    ) -> Schedule:
         """The schedule of a text, checked for the nests of a plan with its algorithm.
 
         Raises InputError where the text is malformed or does not fit them.
         """
+        algorithm = algorithm_of(text, known)
         try:
             data = json.loads(text)
-            algorithm = _name(data.get("algorithm", DIRECT))
             choices = tuple(_choice(item) for item in data["nests"])
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise InputError(
@@ -80,10 +86,13 @@ class Schedule:
         return Schedule(choices, algorithm)
 
 
-def algorithm_of(text: str) -> str:
-    """The algorithm of a schedule's JSON text. Raises InputError where the text is malformed."""
+def algorithm_of(text: str, known: Sequence[Algorithm] = ALGORITHMS) -> AppliedAlgorithm:
+    """The algorithm of a schedule's JSON text, of those that are known.
+
+    Raises InputError where the text is malformed, or there is no such algorithm.
+    """
     try:
-        return _name(json.loads(text).get("algorithm", DIRECT))
+        return read_algorithm(json.loads(text).get("algorithm", []), known)
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
             f"The schedule is malformed: {error!r}.",
@@ -145,12 +154,6 @@ def _choice(item: object) -> TileChoice:
         parallel=_integer(item["parallel"]),
         prefetch=_truth(item["prefetch"]),
     )
-
-
-def _name(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no name")
-    return value
 
 
 def _truth(value: object) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import logs
 from relay_tune.errors import InputError
 from relay_tune.schedule.accuracy import Accuracy, is_allowed
-from relay_tune.schedule.algorithms import algorithm_named
+from relay_tune.schedule.rewrites.algorithm import Algorithm
 from relay_tune.schedule.schedule import algorithm_of
 from relay_tune.tuning.marks import MarkKind
 from relay_tune.tuning.scope import Scope
@@ -78,7 +78,7 @@ def earlier_result(
     times = {
         record.schedule: record.seconds
         for record in records
-        if record.status == "ok" and _is_allowed(record.schedule, mark.accuracy)
+        if record.status == "ok" and _is_allowed(record.schedule, mark.accuracy, task.plan.known)
     }
     correct = [seconds for seconds in times.values() if seconds is not None]
     return TaskResult(
@@ -95,10 +95,9 @@ def earlier_result(
     )
 
 
-def _is_allowed(schedule: str, accuracy: Accuracy) -> bool:
-    """Whether a schedule's JSON text has an algorithm that exists and that an accuracy allows."""
+def _is_allowed(schedule: str, accuracy: Accuracy, known: Sequence[Algorithm]) -> bool:
+    """Whether a schedule's JSON text has a known algorithm that an accuracy allows."""
     try:
-        algorithm = algorithm_named(algorithm_of(schedule))
+        return is_allowed(algorithm_of(schedule, known).exactness, accuracy)
     except InputError:
         return False
-    return is_allowed(algorithm.exactness, accuracy)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import logs
 from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.runtime.measuring.measurement import Measurement
+from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.finished_tasks import FINISHED, FinishedMark
 from relay_tune.tuning.kept_schedules import KEPT, KeptSchedule
@@ -154,7 +155,7 @@ class LogKeeper:
         mark = FinishedMark(self.scope, share, text, task.plan.accuracy, self._settled(task))
         self._put_description(task, known, FINISHED.added(known, mark))
 
-    def describe(self, task: Task, works: Iterable[KernelWork]) -> None:
+    def describe(self, task: Task, works: Mapping[AppliedAlgorithm, KernelWork]) -> None:
         """Store what a task is, with its work under each algorithm."""
         known = self._description(task)
         described = {
@@ -222,16 +223,16 @@ class LogKeeper:
         return {} if text is None else description_of(text)
 
 
-def _algorithms(works: Iterable[KernelWork]) -> list[dict[str, Any]]:
-    """The work of algorithms; those with the same work are one entry, with the names of all."""
+def _algorithms(works: Mapping[AppliedAlgorithm, KernelWork]) -> list[dict[str, Any]]:
+    """The work of algorithms; those with the same work are one entry, with the forms of all."""
     found: list[dict[str, Any]] = []
-    for work in works:
+    for algorithm, work in works.items():
         own = work_as_json(work)
         same = next((each for each in found if own.items() <= each.items()), None)
         if same is None:
-            found.append({**own, "names": [work.algorithm]})
+            found.append({**own, "names": [algorithm.to_json()]})
         else:
-            same["names"].append(work.algorithm)
+            same["names"].append(algorithm.to_json())
     return found
 
 

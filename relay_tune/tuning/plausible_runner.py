@@ -8,6 +8,7 @@ from dataclasses import replace
 import logs
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.measuring.measurement import Measurement, Outcome
+from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.known_limits import known_limits, measured_again
 from relay_tune.tuning.log_keeper import work_as_json
@@ -31,7 +32,7 @@ class PlausibleRunner:
         self._keeper = session.keeper
         self._progress = session.progress
         self._corrections = LIMIT_CORRECTIONS
-        self._least: dict[tuple[str, str], float | None] = {}
+        self._least: dict[tuple[str, AppliedAlgorithm], float | None] = {}
 
     def draft(self, task: Task, schedule: Schedule) -> Draft:
         """See `Runner.draft`."""
@@ -90,9 +91,9 @@ class PlausibleRunner:
     def _tell(self, limits: MachineLimits) -> None:
         entries = {**self._keeper.limits(), **limits.entries()}
         for state in self._states:
-            bound = limits.least_bound(state.space.works)
+            bound = limits.least_bound(state.space.works.values())
             state.limit_seconds, state.limit_name = bound.seconds, bound.name
-            for work in state.space.works:
-                self._least[state.task.key.digest, work.algorithm] = logs.least_seconds(
+            for algorithm, work in state.space.works.items():
+                self._least[state.task.key.digest, algorithm] = logs.least_seconds(
                     {"algorithms": [work_as_json(work)]}, entries, limits.threads
                 )

@@ -1,8 +1,8 @@
 """The space of a whole program's schedules, under all of its algorithms, as genomes.
 
 The first choice is the algorithm. Under each one other choices count, whose names begin with it,
-such as "winograd4.n1.unroll"; those of the other algorithms rest at their defaults, so that a
-change of the algorithm alone leads to the default schedule under the new one.
+such as "winograd(tile=4).n1.unroll"; those of the other algorithms rest at their defaults, so that
+a change of the algorithm alone leads to the default schedule under the new one.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from relay_tune.building.work import work_of
 from relay_tune.machine.machine import Machine
 from relay_tune.schedule.plan import Plan
+from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.plan_space import Genes, PlanSpace
 from search import Choice, Condition, Genome, Space
@@ -27,18 +28,17 @@ class ProgramSpace:
     """
 
     def __init__(self, plan: Plan, machine: Machine, threads: int) -> None:
-        names = plan.algorithms_on(machine)
-        plans = [plan.with_algorithm(name) for name in names]
-        self.works = tuple(work_of(each) for each in plans)
+        self._algorithms = plan.algorithms_on(machine)
+        plans = [plan.with_algorithm(each) for each in self._algorithms]
+        self.works = {each.algorithm: work_of(each) for each in plans}
         self._plans = {each.algorithm: PlanSpace(each, machine, threads) for each in plans}
         self.default = plan.default_schedule(machine, threads)
-        choices = [Choice(ALGORITHM, names)]
-        self._parts: dict[str, tuple[int, int]] = {}
+        choices = [Choice(ALGORITHM, tuple(map(str, self._algorithms)))]
+        self._parts: dict[AppliedAlgorithm, tuple[int, int]] = {}
         for plan_space in self._plans.values():
             begin = len(choices)
             choices += _choices(plan_space)
             self._parts[plan_space.algorithm] = begin, len(choices)
-        self._names = names
         self.space = Space(tuple(choices), self._is_sensible)
 
     @property
@@ -69,7 +69,7 @@ class ProgramSpace:
         if genes is None:
             return None
         genome = [choice.idle for choice in self.space.choices]
-        genome[0] = self._names.index(schedule.algorithm)
+        genome[0] = self._algorithms.index(schedule.algorithm)
         begin, end = self._parts[schedule.algorithm]
         genome[begin:end] = genes
         return tuple(genome) if tuple(genome) in self.space else None
@@ -91,9 +91,9 @@ class ProgramSpace:
 
     def _located(self, genome: Genome) -> tuple[PlanSpace, Genes]:
         """The space of a genome's algorithm, and the genes that count there."""
-        name = self._names[genome[0]]
-        begin, end = self._parts[name]
-        return self._plans[name], genome[begin:end]
+        algorithm = self._algorithms[genome[0]]
+        begin, end = self._parts[algorithm]
+        return self._plans[algorithm], genome[begin:end]
 
     def _is_sensible(self, genome: Genome) -> bool:
         plan_space, genes = self._located(genome)
@@ -101,7 +101,7 @@ class ProgramSpace:
 
 
 def _choices(plan_space: PlanSpace) -> list[Choice]:
-    condition = Condition(ALGORITHM, plan_space.algorithm)
+    condition = Condition(ALGORITHM, str(plan_space.algorithm))
     idle = plan_space.default_genes or (0,) * len(plan_space.names)
     return [
         Choice(f"{plan_space.algorithm}.{name}", values, condition, gene)

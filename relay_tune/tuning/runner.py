@@ -27,6 +27,7 @@ from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.runtime.measuring.measurer import Candidate, Checked, MeasureLimits, Measurer
 from relay_tune.runtime.measuring.message import Slot, SlotKind
 from relay_tune.schedule.plan import Plan
+from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.time_limit import TimeIsOver
 from relay_tune.tuning.candidates import CandidateText, candidate_text
@@ -228,7 +229,7 @@ def _awaited(checks: Sequence[Future[Prepared]], patience: Patience) -> Iterator
 
 
 def _slots_of_all(
-    plans: Sequence[Plan], algorithm: str, slots: tuple[Slot, ...]
+    plans: Sequence[Plan], algorithm: AppliedAlgorithm, slots: tuple[Slot, ...]
 ) -> tuple[Slot, ...]:
     """An algorithm's slots, its constants numbered among those of all algorithms of the task."""
     first = 0

@@ -20,7 +20,6 @@ from relay_tune.errors import InputError
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.target_machine import machine_of
-from relay_tune.schedule.algorithms import can_run
 from relay_tune.schedule.plan import Plan, read_schedule
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.kept_schedules import KEPT, KeptSchedule
@@ -91,8 +90,8 @@ class ScheduleLookup:
             except InputError as error:
                 self.skipped[error.message.rstrip(".")] += 1
                 continue
-            if not can_run(schedule.algorithm, self._machine):
-                self.skipped[f"The target has no matrix registers for {schedule.algorithm}"] += 1
+            if not schedule.algorithm.can_run(self._machine):
+                self.skipped[f"The target cannot run the algorithm {schedule.algorithm}"] += 1
                 continue
             return schedule
         return None

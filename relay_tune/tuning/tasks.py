@@ -48,8 +48,8 @@ class Task:
 
     def plans_for(self, target: Target) -> Sequence[Plan]:
         """The plans under all algorithms that a target can run."""
-        names = self.plan.algorithms_on(general_machine(target))
-        return [self.plan.with_algorithm(name) for name in names]
+        known = self.plan.algorithms_on(general_machine(target))
+        return [self.plan.with_algorithm(each) for each in known]
 
 
 def network_bytes(tasks: Sequence[Task], target: Target) -> int:

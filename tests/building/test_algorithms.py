@@ -10,8 +10,9 @@ from relay_tune.ir.types import TensorType
 from relay_tune.machine.machine import Machine
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.runtime.interpreter.interpret import interpret
-from relay_tune.schedule.algorithms import algorithms
 from relay_tune.schedule.plan import Plan
+from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.schedule import Schedule
 
 CHANNELS = 20
@@ -31,15 +32,15 @@ def network(op: Callable[..., Call]) -> Module:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("algorithm", ["winograd2", "winograd4"])
+@pytest.mark.parametrize("algorithm", [WINOGRAD(tile=2), WINOGRAD(tile=4)])
 def test_layers_that_share_kernels_keep_their_weights(
-    op: Callable[..., Call], algorithm: str, threads: int
+    op: Callable[..., Call], algorithm: AppliedAlgorithm, threads: int
 ) -> None:
     module = network(op)
     used: list[str] = []
 
     def choose(key: PrimitiveKey, plan: Plan) -> Schedule | None:
-        if algorithm not in algorithms(plan.source):
+        if algorithm not in plan.algorithms:
             return None
         used.append(key.digest)
         return plan.with_algorithm(algorithm).default_under_algorithm(Machine(32, 16), threads)[1]

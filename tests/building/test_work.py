@@ -6,6 +6,9 @@ from relay_tune.building.work import work_of
 from relay_tune.machine.pattern import BFLOAT16_PAIRS
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
+from relay_tune.schedule.rewrites.matrix_products import BF16X3, BF16X6
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.tensor.expression import Axis, cast, reduce
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program
@@ -15,10 +18,10 @@ def test_winograd_has_fewer_operations_than_what_is_written() -> None:
     direct = plan_program(convolution_program((1, 8, 8, 32, 32)))
     written = 2 * 8 * 8 * 32 * 32 * 9
     assert work_of(direct).written == work_of(direct).own == written
-    fast = work_of(direct.with_algorithm("winograd4"))
+    fast = work_of(direct.with_algorithm(WINOGRAD(tile=4)))
     assert fast.written == written
     assert fast.own < written / 2
-    assert fast.algorithm == "winograd4"
+    assert fast.algorithm == "winograd(tile=4)"
     assert fast.bytes > work_of(direct).bytes  # its weights are larger
 
 
@@ -31,8 +34,10 @@ def test_products_of_bytes_are_told_apart() -> None:
     assert work.bytes == 32 + 8 + 4
 
 
-@pytest.mark.parametrize(("algorithm", "products"), [("bf16x3", 3), ("bf16x6", 6)])
-def test_products_on_matrix_registers_are_counted_one_by_one(algorithm: str, products: int) -> None:
+@pytest.mark.parametrize(("algorithm", "products"), [(BF16X3(), 3), (BF16X6(), 6)])
+def test_products_on_matrix_registers_are_counted_one_by_one(
+    algorithm: AppliedAlgorithm, products: int
+) -> None:
     direct = plan_program(convolution_program((1, 8, 8, 32, 32), kernel=(1, 1)))
     written = 2 * 8 * 8 * 32 * 32
     work = work_of(direct.with_algorithm(algorithm))

@@ -23,6 +23,7 @@ from relay_tune.ir.types import TensorType
 from relay_tune.runtime import load as load_module
 from relay_tune.runtime import processor_check
 from relay_tune.runtime.target_machine import machine_of
+from relay_tune.schedule.rewrites.matrix_products import BF16X6
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.tasks import extract_tasks
 from relay_tune.tuning.tuned_build import Coverage
@@ -72,9 +73,9 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path, target = tmp_path_factory.mktemp("log") / "tuning.db", native_target()
     with logs.open_log(path) as opened:
         for task in extract_tasks(default_pipeline()(network())):
-            if "bf16x6" not in task.plan.algorithms:
+            if BF16X6() not in task.plan.algorithms:
                 continue
-            plan = task.plan.with_algorithm("bf16x6")
+            plan = task.plan.with_algorithm(BF16X6())
             _, schedule = plan.default_under_algorithm(machine_of(target), 2)
             opened.append(
                 logs.Record(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.plan import Plan, plan_program
+from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD, Tiles
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import (
@@ -28,13 +31,13 @@ from tests.schedule.running import run_schedule, runnable_targets
 EPILOGUES = ("none", "bias and relu", "residual", "pad", "sigmoid times itself")
 
 
-def some_of(algorithms: Sequence[str], turn: int) -> Sequence[str]:
+def some_of(algorithms: Sequence[AppliedAlgorithm], turn: int) -> Sequence[AppliedAlgorithm]:
     """A third of the Winograd convolutions among some algorithms; three turns in a row see all.
 
     Tests of several kinds of programs give each another turn: each kind meets each algorithm
     somewhere, at a third of the cost of all pairs.
     """
-    found = [name for name in algorithms if name.startswith("winograd")]
+    found = winograds(algorithms)
     assert found
     return found[turn % 3 :: 3] or found[:1]
 
@@ -133,7 +136,9 @@ def feeds_of(program: TensorProgram, seed: int = 0) -> dict[Tensor, np.ndarray]:
     return {x: rng.standard_normal(x.shape).astype(x.dtype) for x in program.inputs}
 
 
-def relative_error(program: TensorProgram, algorithm: str, target: object, threads: int) -> float:
+def relative_error(
+    program: TensorProgram, algorithm: AppliedAlgorithm, target: object, threads: int
+) -> float:
     """The largest difference between an algorithm's code and numpy, relative to the largest."""
     feeds = feeds_of(program)
     (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})
@@ -144,7 +149,9 @@ def relative_error(program: TensorProgram, algorithm: str, target: object, threa
     return float(np.abs(found - expected).max() / np.abs(expected).max())
 
 
-def error_of_any_schedule(program: TensorProgram, algorithm: str, rng: random.Random) -> float:
+def error_of_any_schedule(
+    program: TensorProgram, algorithm: AppliedAlgorithm, rng: random.Random
+) -> float:
     """The same of a random schedule, on a random target."""
     plan = plan_program(program, algorithm)
     schedule = Schedule(tuple(any_choice(rng, nest) for nest in plan.nests), plan.algorithm)
@@ -160,4 +167,16 @@ def plan_schedule(plan: Plan) -> Schedule:
     return plan.default_under_algorithm(SERVER, 2)[1]
 
 
-TOLERANCES = {"winograd2": 2e-6, "winograd4": 2e-5}
+TILES = {WINOGRAD(tile=2): 2, WINOGRAD(tile=4): 4}
+"""Winograd convolutions in one block, and the extent of their tiles."""
+
+
+def winograds(algorithms: Sequence[AppliedAlgorithm]) -> list[AppliedAlgorithm]:
+    """Those of some algorithms that are Winograd convolutions, in whatever blocks."""
+    return [each for each in algorithms if [r.algorithm for r in each.rewrites] == [WINOGRAD]]
+
+
+def tolerance_of(algorithm: AppliedAlgorithm) -> float:
+    """The largest error of a Winograd convolution, relative to the largest result."""
+    (rewrite,) = algorithm.rewrites
+    return {2: 2e-6, 4: 2e-5}[cast(Tiles, rewrite.parameters).tile]

@@ -10,7 +10,8 @@ from relay_tune.machine.machine import Machine
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import Plan, plan_program
-from relay_tune.schedule.rewrites.rows import rows_algorithm, rows_of
+from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
+from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.schedule.schedule import Schedule, misfit
 from relay_tune.tensor.evaluate import evaluate
 from tests.schedule.comparing import difference
@@ -48,12 +49,12 @@ def check_points(seed: int, points: int) -> None:
             assert wrong is None, f"{program.family} on {target.cpu}: {wrong}; {schedule.to_json()}"
 
 
-def any_algorithm(rng: random.Random, plan: Plan, machine: Machine) -> str:
+def any_algorithm(rng: random.Random, plan: Plan, machine: Machine) -> AppliedAlgorithm:
     """One that the machine can run; blocks of any number of rows where nests form groups."""
     known = plan.algorithms_on(machine)
-    if rng.random() < 0.5 or not any(rows_of(name) for name in known):
+    if rng.random() < 0.5 or ROWS not in {r.algorithm for each in known for r in each.rewrites}:
         return rng.choice(known)
-    return rows_algorithm(rng.randint(1, 12))
+    return ROWS(block=rng.randint(1, 12))
 
 
 def random_schedule(rng: random.Random, plan: Plan) -> Schedule:

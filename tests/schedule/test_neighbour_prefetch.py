@@ -11,6 +11,7 @@ from relay_tune.schedule.neighbour_prefetch import (
     fetched_beside,
 )
 from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.loops import Branch, Prefetch
@@ -20,7 +21,7 @@ from relay_tune.tensor.touched import statements
 from tests.schedule.convolutions import SERVER, convolution_program
 from tests.schedule.rewrites.winograd.test_volumes import volume
 
-TILES = "winograd4_tiles14"
+TILES = WINOGRAD(tile=4, block=14)
 ROW = 58 * 64
 """Elements of a row of the padded data of a convolution of 64 channels, 56 x 56."""
 
@@ -50,7 +51,7 @@ def test_the_next_blocks_data_and_this_blocks_results_are_fetched():
 
 def test_rows_that_lie_apart_are_counted():
     _, touched = beside_product(
-        convolution_program((1, 56, 112, 64, 64)), algorithm="winograd4_tiles14"
+        convolution_program((1, 56, 112, 64, 64)), algorithm=WINOGRAD(tile=4, block=14)
     )
     data, result = touched
     assert (result.levels, result.lines) == (((4, 112 * 64),), 56 * 64 // 16)
@@ -58,7 +59,7 @@ def test_rows_that_lie_apart_are_counted():
 
 
 def test_slices_of_a_volume_are_rows_of_rows():
-    _, touched = beside_product(volume((8, 16, 32, 64)), algorithm="winograd4_tiles4")
+    _, touched = beside_product(volume((8, 16, 32, 64)), algorithm=WINOGRAD(tile=4, block=4))
     (result,) = [rows for rows in touched if rows.for_write]
     assert result.levels == ((8, 16 * 32 * 64), (4, 32 * 64))
     assert result.lines == 16 * 64 // 16
@@ -66,7 +67,7 @@ def test_slices_of_a_volume_are_rows_of_rows():
 
 def test_a_short_product_fetches_nothing():
     _, touched = beside_product(
-        convolution_program((1, 24, 24, 16, 16)), algorithm="winograd4_tiles12"
+        convolution_program((1, 24, 24, 16, 16)), algorithm=WINOGRAD(tile=4, block=12)
     )
     assert touched == ()
 

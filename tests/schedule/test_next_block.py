@@ -6,6 +6,7 @@ from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.next_block import read_ahead, tensors_ahead
 from relay_tune.schedule.plan import Plan, plan_program
+from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.tensor.expression import Axis, reduce
 from relay_tune.tensor.loops import Prefetch
@@ -63,7 +64,7 @@ def test_little_arithmetic_asks_for_nothing():
     k = Axis("k", 128)
     highest = compute("highest", (256,), lambda i: reduce("max", [k], x[i, k]))
     distance = compute("distance", x.shape, lambda i, j: highest[i] - x[i, j])
-    plan = plan_program(TensorProgram((x,), (distance,), ())).with_algorithm("rows8")
+    plan = plan_program(TensorProgram((x,), (distance,), ())).with_algorithm(ROWS(block=8))
     assert asked_for(plan) == {}
     assert prefetches(plan) == []
 

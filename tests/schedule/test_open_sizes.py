@@ -20,6 +20,9 @@ from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.open_axes import edge_tiles
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.program import ScheduledProgram
+from relay_tune.schedule.rewrites.algorithm import DIRECT
+from relay_tune.schedule.rewrites.rows import ROWS
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.expression import Binary, Scalar, Tensor
 from relay_tune.tensor.scalar_semantics import numpy_dtype
@@ -186,11 +189,11 @@ def convolution(batch: str, rows: str = "18", outputs: int = 64) -> Plan:
 def test_an_open_batch_may_be_filtered_as_a_fixed_one() -> None:
     fixed, opened = convolution("64").algorithms, convolution("n").algorithms
     assert set(opened) <= set(fixed)
-    assert {"direct", "winograd4", "winograd4_tiles16"} <= set(opened)
+    assert {DIRECT, WINOGRAD(tile=4), WINOGRAD(tile=4, block=16)} <= set(opened)
 
 
 def test_open_images_are_not_filtered() -> None:
-    assert convolution("2", rows="n").algorithms == ("direct",)
+    assert convolution("2", rows="n").algorithms == (DIRECT,)
 
 
 def _algorithms(call: str, parameters: str) -> tuple[str, ...]:
@@ -201,11 +204,11 @@ def _algorithms(call: str, parameters: str) -> tuple[str, ...]:
 
 def test_open_rows_run_in_small_blocks() -> None:
     found = _algorithms("nn.softmax(%x)", "%x: Tensor[(n, 1000), float32]")
-    assert found == ("direct", "rows1", "rows2", "rows4")
+    assert found == (DIRECT, ROWS(block=1), ROWS(block=2), ROWS(block=4))
 
 
 def test_rows_of_open_length_run_in_no_blocks() -> None:
-    assert _algorithms("nn.softmax(%x)", "%x: Tensor[(300, n), float32]") == ("direct",)
+    assert _algorithms("nn.softmax(%x)", "%x: Tensor[(300, n), float32]") == (DIRECT,)
 
 
 @pytest.mark.parametrize("n", [1, 3, 4, 5, 8, 30])

@@ -6,7 +6,9 @@ from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.packing import PackRecipe
 from relay_tune.schedule.plan import Plan, plan_program
-from relay_tune.schedule.schedule import DIRECT, Schedule
+from relay_tune.schedule.rewrites.algorithm import DIRECT
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
+from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.expression import Axis, reduce
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.machines import SERVER
@@ -39,7 +41,7 @@ def test_fewer_rows_pack_as_more_rows_do() -> None:
 
 def test_an_algorithm_that_there_is_not_leaves_the_plan_as_it_is() -> None:
     plan = product(4)
-    other = Schedule(product(64).default_schedule(SERVER, 1).choices, "winograd4")
+    other = Schedule(product(64).default_schedule(SERVER, 1).choices, WINOGRAD(tile=4))
     assert plan.with_packing(other) is plan
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.sibling_reads import fresh_share, streams
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
@@ -40,7 +41,7 @@ def test_loads_within_a_page_are_one_stream():
 
 
 def test_the_transform_of_a_window_reads_a_part_of_it_again():
-    plan = plan_program(convolution_program((1, 56, 56, 64, 64)), "winograd4_tiles14")
+    plan = plan_program(convolution_program((1, 56, 56, 64, 64)), WINOGRAD(tile=4, block=14))
     (space, *_) = plan.spaces(SERVER, 1)
     accesses = space.analysis.result_accesses
     assert len(accesses) == 36

@@ -2,18 +2,19 @@
 
 import pytest
 
-from relay_tune.schedule.algorithms import WINOGRAD, prepared_program
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.written_windows import written_out
 from relay_tune.tensor.expression import Axis, Reduce, reduce
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import (
     POOLINGS,
-    TOLERANCES,
+    TILES,
     convolution_program,
     plan_schedule,
     relative_error,
+    tolerance_of,
 )
 from tests.schedule.running import runnable_targets
 
@@ -21,7 +22,7 @@ SHAPES = [(1, 8, 8, 16, 16), (2, 14, 10, 16, 20), (1, 13, 27, 16, 16), (1, 7, 6,
 
 
 CASES = [
-    (shape, pooling, list(WINOGRAD)[(number + turn) % len(WINOGRAD)])
+    (shape, pooling, list(TILES)[(number + turn) % len(TILES)])
     for number, shape in enumerate(SHAPES)
     for turn, pooling in enumerate(POOLINGS)
 ]
@@ -31,24 +32,26 @@ CASES = [
 @pytest.mark.parametrize(("shape", "pooling", "algorithm"), CASES)
 def test_native_code_agrees(shape, pooling, algorithm):
     program = convolution_program(shape, epilogue=pooling)
-    assert relative_error(program, algorithm, runnable_targets()[0], 2) <= TOLERANCES[algorithm]
+    assert relative_error(program, algorithm, runnable_targets()[0], 2) <= tolerance_of(algorithm)
 
 
 def test_blocks_of_tiles_are_pooled_where_they_are():
     program = convolution_program((1, 56, 56, 16, 16), epilogue="relu, largest, pad")
-    assert relative_error(program, "winograd4_tiles28", runnable_targets()[0], 2) <= 2e-5
+    assert relative_error(program, WINOGRAD(tile=4, block=28), runnable_targets()[0], 2) <= 2e-5
 
 
 @pytest.mark.parametrize("pooling", POOLINGS[:3])
 def test_the_larger_image_is_not_stored(pooling):
-    plan = plan_program(convolution_program((1, 16, 16, 16, 16), epilogue=pooling), "winograd4")
+    plan = plan_program(
+        convolution_program((1, 16, 16, 16, 16), epilogue=pooling), WINOGRAD(tile=4)
+    )
     kernels = len(apply_schedule(plan, plan_schedule(plan)).kernels)
     assert kernels == 3
 
 
 def test_windows_that_cross_tiles_keep_their_loops():
     program = convolution_program((1, 12, 12, 16, 16), epilogue="largest by three")
-    (result,) = prepared_program(program, "winograd4").outputs
+    (result,) = WINOGRAD(tile=4).prepared(program).outputs
     assert isinstance(result.body, Reduce)
 
 

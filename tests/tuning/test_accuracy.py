@@ -14,6 +14,7 @@ from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.module import Module
 from relay_tune.machine.machine import Machine
 from relay_tune.schedule.accuracy import Accuracy
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.tasks import Task, extract_tasks
@@ -38,13 +39,13 @@ def convolution(module: Module, accuracy: Accuracy = Accuracy.FAST) -> Task:
 
 
 def test_tasks_are_searched_under_the_algorithms_of_an_accuracy(module: Module) -> None:
-    assert "winograd4" in convolution(module).plan.algorithms
-    assert "winograd4" not in convolution(module, Accuracy.EXACT).plan.algorithms
+    assert WINOGRAD(tile=4) in convolution(module).plan.algorithms
+    assert WINOGRAD(tile=4) not in convolution(module, Accuracy.EXACT).plan.algorithms
 
 
 def test_an_exact_build_passes_over_what_is_only_fast(module: Module, tmp_path: Path) -> None:
     task, target, path = convolution(module), native_target(), tmp_path / "log.db"
-    plan = task.plan.with_algorithm("winograd4")
+    plan = task.plan.with_algorithm(WINOGRAD(tile=4))
     schedule = plan.default_under_algorithm(Machine(32, 16), 1)[1]
     with logs.open_log(path) as log:
         log.append(

@@ -11,10 +11,13 @@ from relay_tune.machine.pattern import BFLOAT16_PAIRS
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.features.names import FEATURE_NAMES
 from relay_tune.schedule.plan import read_schedule
+from relay_tune.schedule.rewrites.algorithm import DIRECT
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.targets.x86.intrinsics import INTRINSICS
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.tasks import Task
+from tests.schedule.offered import MATRIX_PRODUCTS
 
 
 @pytest.fixture
@@ -71,9 +74,9 @@ def test_the_default_has_the_best_estimate_of_a_sample(space: ProgramSpace) -> N
 
 def test_all_algorithms_are_in_one_space(convolution: ProgramSpace) -> None:
     assert {schedule.algorithm for schedule in convolution.defaults} == {
-        "direct",
-        "winograd2",
-        "winograd4",
+        DIRECT,
+        WINOGRAD(tile=2),
+        WINOGRAD(tile=4),
     }
     assert convolution.defaults[0] == convolution.default
     cycles = [convolution.cycles(schedule) for schedule in convolution.defaults]
@@ -81,7 +84,11 @@ def test_all_algorithms_are_in_one_space(convolution: ProgramSpace) -> None:
     random = Random(3)
     drawn = [convolution.space.random(random) for _ in range(60)]
     schedules = [convolution.schedule(genome) for genome in drawn]
-    assert {schedule.algorithm for schedule in schedules} == {"direct", "winograd2", "winograd4"}
+    assert {schedule.algorithm for schedule in schedules} == {
+        DIRECT,
+        WINOGRAD(tile=2),
+        WINOGRAD(tile=4),
+    }
     for genome, schedule in zip(drawn, schedules, strict=True):
         found = convolution.genome(schedule)
         assert found is not None and convolution.schedule(found) == schedule
@@ -95,15 +102,15 @@ def test_a_changed_algorithm_leads_to_its_default(convolution: ProgramSpace) -> 
         changed = convolution.space.normal((gene, *genome[1:]))
         if gene != genome[0]:
             schedule = convolution.schedule(changed)
-            assert schedule.algorithm == name and schedule in convolution.defaults
+            assert str(schedule.algorithm) == name and schedule in convolution.defaults
 
 
 def test_the_work_is_that_of_the_algorithms_that_the_machine_can_run(
     convolution: ProgramSpace,
 ) -> None:
     offered = {schedule.algorithm for schedule in convolution.defaults}
-    assert {work.algorithm for work in convolution.works} == offered
-    assert all(BFLOAT16_PAIRS.name not in work.operations for work in convolution.works)
+    assert set(convolution.works) == offered
+    assert all(BFLOAT16_PAIRS.name not in work.operations for work in convolution.works.values())
 
 
 def test_schedules_on_matrix_registers_have_finite_features_that_tell_them_apart(
@@ -113,12 +120,12 @@ def test_schedules_on_matrix_registers_have_finite_features_that_tell_them_apart
     space = ProgramSpace(convolution_task.plan, machine, 1)
     random = Random(5)
     drawn = {space.schedule(space.space.random(random)) for _ in range(400)}
-    tiled = [schedule for schedule in drawn if schedule.algorithm.startswith("bf16x6")]
+    tiled = [schedule for schedule in drawn if schedule.algorithm in MATRIX_PRODUCTS]
     described = [tuple(space.features(schedule)) for schedule in tiled]
     assert len(tiled) > 20
     assert len(set(described)) >= 0.9 * len(tiled)
     assert all(isfinite(value) for values in described for value in values)
-    assert sum(BFLOAT16_PAIRS.name in work.operations for work in space.works) == 2
+    assert sum(BFLOAT16_PAIRS.name in work.operations for work in space.works.values()) == 2
     for schedule in tiled:
         assert read_schedule(schedule.to_json(), convolution_task.plan) == schedule
         genome = space.genome(schedule)

@@ -21,6 +21,8 @@ from relay_tune.ir.types import TensorType
 from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.accuracy import Accuracy
+from relay_tune.schedule.rewrites.matrix_products import BF16X6
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.targets.x86.intrinsics import INTRINSICS
 from relay_tune.transform.pipeline import default_pipeline
@@ -122,7 +124,7 @@ def test_a_missing_log_is_an_input_error(target: Target, tmp_path: Path) -> None
 def test_a_schedule_under_another_algorithm_is_found(target: Target, tmp_path: Path) -> None:
     tasks = extract_tasks(default_pipeline()(parse(CONVOLUTION)))
     task = next(task for task in tasks if "conv2d" in task.key.title)
-    plan = task.plan.with_algorithm("winograd2")
+    plan = task.plan.with_algorithm(WINOGRAD(tile=2))
     schedule = ProgramSpace(plan, machine_of(target), 2).default
     with logs.open_log(tmp_path / "log.db") as log:
         log.append(record(task, target, schedule.to_json(), 1e-3, threads=2))
@@ -161,7 +163,7 @@ def test_where_what_held_is_ruled_out_the_best_of_the_others_is_taken(
     tasks = extract_tasks(default_pipeline()(parse(CONVOLUTION)), Accuracy.EXACT)
     task = next(task for task in tasks if "conv2d" in task.key.title)
     machine = machine_of(target)
-    fast = task.plan.with_accuracy(Accuracy.FAST).with_algorithm("winograd2")
+    fast = task.plan.with_accuracy(Accuracy.FAST).with_algorithm(WINOGRAD(tile=2))
     held = fast.default_under_algorithm(machine, 2)[1]
     space = ProgramSpace(task.plan, machine, 2)
     slow, quick = (space.schedule(space.space.random(Random(seed))) for seed in (1, 2))
@@ -173,12 +175,12 @@ def test_where_what_held_is_ruled_out_the_best_of_the_others_is_taken(
     lookup = schedule_lookup(tmp_path / "log.db", target, 2, CODE_VERSION)
     assert lookup(task.key, fast) == held
     assert lookup(task.key, task.plan) == quick
-    assert lookup.skipped == {"The algorithm winograd2 is not exact": 1}
+    assert lookup.skipped == {"The algorithm winograd(tile=2) is not exact": 1}
 
 
 def matrix_schedule(task: Task) -> str:
     """A schedule of the first algorithm on matrix registers."""
-    plan = task.plan.with_algorithm("bf16x6")
+    plan = task.plan.with_algorithm(BF16X6())
     machine = replace(machine_of(parse_target("x86_64-linux-gnu:x86-64-v4")), intrinsics=INTRINSICS)
     return plan.default_under_algorithm(machine, 2)[1].to_json()
 
@@ -201,7 +203,7 @@ def test_only_targets_with_matrix_registers_obey_their_schedules(
         assert found is not None and found.to_json() == matrix_schedule(task)
         return
     assert found is None
-    assert lookup.skipped == {"The target has no matrix registers for bf16x6": 1}
+    assert lookup.skipped == {"The target cannot run the algorithm bf16x6": 1}
 
 
 def test_targets_with_and_without_matrix_registers_have_logs_of_their_own(tmp_path: Path) -> None:

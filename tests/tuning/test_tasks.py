@@ -5,6 +5,7 @@ import numpy as np
 from relay_tune.codegen.target import parse_target
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.module import Module
+from relay_tune.schedule.rewrites.matrix_products import BF16X6
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.tasks import Task, extract_tasks, network_bytes
@@ -76,7 +77,7 @@ def test_only_what_a_target_can_run_is_planned_for_it() -> None:
         [plan.algorithm for plan in task.plans_for(parse_target(f"x86_64-linux-gnu:{cpu}"))]
         for cpu in PROCESSORS
     )
-    assert set(tiled) - set(plain) == {"bf16x6"}
+    assert set(tiled) - set(plain) == {BF16X6()}
     assert set(plain) < set(tiled)
 
 

@@ -1,12 +1,23 @@
-"""The algorithms in which groups of nests run over blocks of rows: "rows8" has blocks of 8."""
+"""Groups of nests that run over blocks of rows: `rows(block=8)` has blocks of 8.
+
+    direct:          for i in 0 .. 64: e[i] = exp(x[i]);    for i in 0 .. 64: y[i] = e[i] / s[i]
+    rows(block=8):   for b in 0 .. 8: for r in 0 .. 8: e'[r] = ..;  for r in 0 .. 8: y[8 b + r] = ..
+
+Stages are as they are written; `row_groups` finds the groups and makes their loops.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 
+from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.nest import Nest
-from relay_tune.schedule.row_groups.groups import MAXIMUM_ROW_BYTES, RowGroup, Step, with_groups
+from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
+from relay_tune.schedule.row_groups.grouped_steps import grouped_steps
+from relay_tune.schedule.row_groups.groups import RowGroup, Step, with_groups
 from relay_tune.schedule.row_groups.in_place import in_place
 from relay_tune.schedule.row_groups.row_blocks import (
     RowBlocks,
@@ -17,7 +28,7 @@ from relay_tune.schedule.row_groups.row_blocks import (
 )
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Tensor
-from relay_tune.tensor.size import is_symbolic
+from relay_tune.tensor.size import UndecidedSizeError, is_symbolic
 from relay_tune.tensor.walk import loads
 
 ROW_COUNTS = (1, 2, 4, 8, 16, 32, 64)
@@ -30,19 +41,27 @@ NEAR_BYTES = 256 << 10
 """Blocks whose local tensors take more are not tried."""
 
 
-def rows_algorithm(rows: int) -> str:
-    """The name of the algorithm with blocks of so many rows."""
-    return f"rows{rows}"
+@dataclass(frozen=True, slots=True)
+class Rows(Parameters):
+    """Parameters of rows.
+
+    Attributes:
+        block: the rows of a block.
+    """
+
+    block: int = parameter(among=range(1, 10_000))
 
 
-def rows_of(algorithm: str) -> int | None:
-    """The rows of a block under an algorithm; None if it has no such blocks."""
-    found = re.fullmatch(r"rows([1-9][0-9]{0,3})", algorithm)
-    return None if found is None else int(found[1])
+def _offers(
+    program: TensorProgram, nests: Sequence[Step], accuracy: Accuracy
+) -> Iterator[Parameters]:
+    """Blocks that are worth a look; none where groups depend on sizes that are open."""
+    with suppress(UndecidedSizeError):
+        yield from map(Rows, _row_counts(nests, program.outputs))
 
 
-def row_algorithms(steps: Sequence[Step], outputs: Sequence[Tensor]) -> tuple[str, ...]:
-    """The algorithms with blocks of rows that are worth a look for a program's steps."""
+def _row_counts(steps: Sequence[Step], outputs: Sequence[Tensor]) -> tuple[int, ...]:
+    """The rows of blocks that are worth a look for a program's steps."""
     groups = [in_place(step) for step in with_groups(steps, outputs) if isinstance(step, RowGroup)]
     found: dict[tuple[int, ...], int] = {}
     is_open = any(is_symbolic(common_extents(group)[-1]) for group in groups)
@@ -54,7 +73,7 @@ def row_algorithms(steps: Sequence[Step], outputs: Sequence[Tensor]) -> tuple[st
             found.setdefault(cut, rows)
     if not groups or not found or not all(_has_known_blocks(group) for group in groups):
         return ()
-    return tuple(rows_algorithm(rows) for rows in found.values())
+    return tuple(found.values())
 
 
 def _has_known_blocks(group: RowGroup) -> bool:
@@ -71,19 +90,11 @@ def _is_known(nest: Nest) -> bool:
     return not any(is_symbolic(size) for size in (*extents, *strides))
 
 
-def grouped_steps(
-    steps: Sequence[Step],
-    outputs: Sequence[Tensor],
-    rows: int,
-    *,
-    most_row_bytes: int = MAXIMUM_ROW_BYTES,
-) -> tuple[Step | RowBlocks, ...]:
-    """The steps of a program with its groups in blocks of rows.
+def _grouped(
+    nests: Sequence[Step], outputs: Sequence[Tensor], parameters: Rows
+) -> Sequence[Step | RowBlocks]:
+    return grouped_steps(nests, outputs, parameters.block)
 
-    Nests whose intermediate values of one row take more than `most_row_bytes` form no group.
-    Raises InputError if the blocks are too large.
-    """
-    return tuple(
-        row_blocks(in_place(step), rows) if isinstance(step, RowGroup) else step
-        for step in with_groups(steps, outputs, most_row_bytes)
-    )
+
+ROWS = Algorithm("rows", _offers, Rows, grouped=_grouped)
+"""Groups of nests that share rows, in blocks of these."""

@@ -12,14 +12,17 @@ TOMS 2008), as a program of ordinary stages.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce as fold
 from math import prod
 from operator import add
 
 from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.accuracy import Accuracy
+from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
 from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
+from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Axis, Reduce, Scalar, Tensor
@@ -37,14 +40,28 @@ LEAST_PART = 32
 """Steps along the axis that is split; fewer would be mostly the beginning and end of loops."""
 
 
-def can_split(program: TensorProgram, parts: int) -> bool:
-    """Whether a sum of a program is worth splitting into so many parts."""
+@dataclass(frozen=True, slots=True)
+class Parts(Parameters):
+    """Parameters of split.
+
+    Attributes:
+        parts: of each long sum; 2 were never faster than 4.
+    """
+
+    parts: int = parameter(among=(4,))
+
+
+def _offers(
+    program: TensorProgram, nests: Sequence[Step], accuracy: Accuracy
+) -> Iterator[Parameters]:
     known = dict[Tensor, ConstantData](program.constants)
-    return any(_split_axis(t, parts, known) for t in tensors_in_order(program.outputs))
+    if any(_split_axis(stage, 4, known) for stage in tensors_in_order(program.outputs)):
+        yield Parts(4)
 
 
-def split_program(program: TensorProgram, parts: int) -> TensorProgram | None:
-    """The program with its long sums over constants in `parts` parts; None if it has none."""
+def split_program(program: TensorProgram, parameters: Parts) -> TensorProgram | None:
+    """The program with its long sums over constants in parts; None if it has none."""
+    parts = parameters.parts
 
     def rewrite(stage: Computed, rewriting: Rewriting) -> Computed | None:
         axis = _split_axis(stage, parts, rewriting.constants)
@@ -95,3 +112,7 @@ def _in_parts(tensor: Computed, axis: Axis, parts: int) -> Computed:
         tensor.shape,
         lambda *at: fold(add, (partial[(number, *at)] for number in range(parts))),
     )
+
+
+SPLIT = Algorithm("split", _offers, Parts, rewritten=split_program)
+"""Long sums over weights, in parts."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from relay_tune.ir.expr import Expr, Function, Var
 from relay_tune.machine.machine import Machine
 from relay_tune.op.lower import lower_function
-from relay_tune.schedule.accuracy import Accuracy, is_allowed
-from relay_tune.schedule.algorithms import algorithm_named, algorithms, can_run
+from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.plan import cheapest_schedule, plan_program
+from relay_tune.schedule.rewrites.algorithm import DIRECT
 
 
 def kernel_cycles(
@@ -15,13 +15,10 @@ def kernel_cycles(
 ) -> float:
     """Cycles of one core for a typed body, under the best schedule of any allowed algorithm.
 
+    Groups of nests are left out: they are the same in all layouts.
     Raises BuildError where a shape is not static.
     """
     plan = plan_program(lower_function(Function(params, body))).with_accuracy(accuracy)
-    names = [
-        name
-        for name in algorithms(plan.source)
-        if can_run(name, machine) and is_allowed(algorithm_named(name).exactness, accuracy)
-    ]
-    plans = [plan.with_algorithm(name) for name in names]
+    known = plan.algorithms_on(machine)
+    plans = [plan.with_algorithm(a) for a in known if a == DIRECT or not a.keeps_stages]
     return cheapest_schedule(plans, machine, 1)[0]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.searching.trials import Found, leading, report
+from relay_tune.schedule.rewrites.algorithm import DIRECT
+from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.schedule.schedule import Schedule
 
-SCHEDULES = [Schedule((), name) for name in ("direct", "rows2", "rows4", "rows8")]
+SCHEDULES = [Schedule((), name) for name in (DIRECT, ROWS(block=2), ROWS(block=4), ROWS(block=8))]
 
 
 def test_the_candidates_that_lead_are_numbered_from_one() -> None:

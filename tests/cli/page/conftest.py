@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,6 +33,11 @@ def limits() -> MachineLimits:
     )
 
 
+HALF: list[dict[str, Any]] = [{"name": "strassen"}]
+OTHER: list[dict[str, Any]] = [{"name": "rows", "block": 8}]
+"""Algorithms of the log, in their JSON form."""
+
+
 @pytest.fixture
 def network_log(tmp_path: Path) -> Path:
     path = tmp_path / "net.db"
@@ -40,11 +46,11 @@ def network_log(tmp_path: Path) -> Path:
             log.put_limit(SCOPE.target, name, value)
         created = 1_700_000_000.0
         for digest, (title, operations, moved, times, _) in KERNELS.items():
-            own = {"operations": {"float32": operations // 2}, "bytes": moved, "names": ["half"]}
+            own = {"operations": {"float32": operations // 2}, "bytes": moved, "names": [HALF]}
             all_of_it = {
                 "operations": {"float32": operations},
                 "bytes": moved,
-                "names": ["direct", "other"],
+                "names": [[], OTHER],
             }
             described = {
                 "title": title,
@@ -55,7 +61,7 @@ def network_log(tmp_path: Path) -> Path:
             log.put_task(digest, json.dumps(described))
             for number, seconds in enumerate(times):
                 created += 7.0
-                algorithm = "half" if number == 2 else "other"
+                algorithm = HALF if number == 2 else OTHER
                 log.append(_record(digest, number, algorithm, seconds, created))
         kernels = tuple((digest, each[-1]) for digest, each in KERNELS.items())
         titles = (("conv", "stem: conv2d+relu 1x64x8x8"),)
@@ -67,7 +73,7 @@ def network_log(tmp_path: Path) -> Path:
 
 
 def _record(
-    digest: str, number: int, algorithm: str, seconds: float | None, created: float
+    digest: str, number: int, algorithm: list[dict[str, Any]], seconds: float | None, created: float
 ) -> logs.Record:
     nest = {"tile": [number + 1, 16], "lanes": 8}
     return logs.Record(

@@ -78,7 +78,7 @@ def test_everything_is_there_and_fits(network_page: Path, tmp_path: Path, width:
     assert found["whole"] == ["4 ms", "3.50x"]
     assert "stem, block/conv <i>, block/conv2" in found["nodes"]
     assert found["hidden"] == 0
-    assert "algorithm: other" in found["open"]
+    assert "algorithm: rows(block=8)" in found["open"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

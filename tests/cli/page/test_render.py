@@ -65,9 +65,10 @@ def test_a_strange_schedule_is_shown_as_it_is(text: str) -> None:
 
 
 def test_a_schedule_has_a_line_for_each_choice() -> None:
-    text = '{"algorithm":"winograd4","nests":[{"lanes":8,"order":[1,0]},{"lanes":4}]}'
+    nests = '"nests":[{"lanes":8,"order":[1,0]},{"lanes":4}]'
+    text = f'{{"algorithm":[{{"name":"winograd","tile":4}}],{nests}}}'
     assert schedule_text(text).splitlines() == [
-        "algorithm: winograd4",
+        "algorithm: winograd(tile=4)",
         "nest 1 of 2",
         "  lanes  8",
         "  order  [1, 0]",

@@ -14,6 +14,8 @@ from relay_tune.schedule.default_choice import default_choice
 from relay_tune.schedule.features.names import FEATURE_NAMES
 from relay_tune.schedule.features.program_features import features
 from relay_tune.schedule.plan import Plan, plan_program
+from relay_tune.schedule.rewrites.matrix_products import BF16X3
+from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.targets.x86.intrinsics import INTRINSICS
 from relay_tune.tensor.expression import Axis, Tensor, reduce, unary
 from relay_tune.tensor.tensor import compute, input_tensor
@@ -105,7 +107,9 @@ def test_the_second_heaviest_nest_is_described_in_short() -> None:
 
 def test_blocks_of_rows_are_told_apart() -> None:
     direct = plan_program(shares(256, 128))
-    few, many = (described_plan(direct.with_algorithm(name)) for name in ("rows4", "rows16"))
+    few, many = (
+        described_plan(direct.with_algorithm(name)) for name in (ROWS(block=4), ROWS(block=16))
+    )
     assert described_plan(direct)["log_repeats"] == 0
     assert few["log_repeats"] == math.log2(1 + 256 / 4)
     assert many["log_repeats"] == math.log2(1 + 256 / 16)
@@ -151,7 +155,7 @@ def described_product(
 ) -> dict[str, float]:
     """A convolution of 1x1 on matrix registers."""
     program = convolution_program(shape, kernel=(1, 1))
-    plan = plan_program(program).with_algorithm("bf16x3")
+    plan = plan_program(program).with_algorithm(BF16X3())
     spaces = plan.spaces(replace(SERVER, intrinsics=INTRINSICS), 1)
     choices = [
         default_choice(space)

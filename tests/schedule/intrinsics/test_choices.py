@@ -18,6 +18,8 @@ from relay_tune.schedule.intrinsics.choices import (
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch, intrinsic_match
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.plan import Plan, plan_program, read_schedule
+from relay_tune.schedule.rewrites.algorithm import DIRECT, AppliedAlgorithm
+from relay_tune.schedule.rewrites.matrix_products import BF16X3, BF16X6
 from tests.schedule.convolutions import convolution_program
 from tests.schedule.machines import TILES
 from tests.schedule.products import dense
@@ -35,7 +37,7 @@ def matrix_nest(plan: Plan) -> tuple[int, Nest, IntrinsicMatch]:
 @pytest.fixture(scope="module")
 def plan() -> Plan:
     """40 rows, registers of 14, by three blocks of 16 columns."""
-    return plan_program(dense(40, 64, 48), "bf16x3")
+    return plan_program(dense(40, 64, 48), BF16X3())
 
 
 def default_of(plan: Plan) -> TileChoice:
@@ -65,7 +67,7 @@ def test_the_tiles_of_a_dense_product(plan: Plan) -> None:
     ],
 )
 def test_orders_permute_the_inner_loops_but_the_columns(program: Any) -> None:
-    _, nest, product = matrix_nest(plan_program(program, "bf16x3"))
+    _, nest, product = matrix_nest(plan_program(program, BF16X3()))
     column = nest.axes.index(product.column)
     orders = tile_alternatives(product)["order"]
     others = [place for place in range(len(nest.axes)) if place != column]
@@ -79,7 +81,7 @@ def test_orders_permute_the_inner_loops_but_the_columns(program: Any) -> None:
 
 
 def test_many_rows_may_be_blocked() -> None:
-    _, nest, product = matrix_nest(plan_program(dense(16 * 16, 32, 16), "bf16x3"))
+    _, nest, product = matrix_nest(plan_program(dense(16 * 16, 32, 16), BF16X3()))
     assert tile_alternatives(product)["blocks0"] == (1, 2, 4)
 
 
@@ -93,11 +95,11 @@ def test_a_space_holds_what_fits(plan: Plan) -> None:
         assert space.is_sensible(choice) == product.fits(*product.tile_registers(choice))
 
 
-@pytest.mark.parametrize("algorithm", ["bf16x3", "bf16x6", "bf16x3_gathered"])
-def test_the_default_fits(algorithm: str) -> None:
+@pytest.mark.parametrize("algorithm", [BF16X3(), BF16X6(), BF16X3(gathered=True)])
+def test_the_default_fits(algorithm: AppliedAlgorithm) -> None:
     plan = plan_program(convolution_program((1, 9, 20, 40, 48)), algorithm)
     _, schedule = plan.default_under_algorithm(TILES, 2)
-    assert read_schedule(schedule.to_json(), plan.with_algorithm("direct")) == schedule
+    assert read_schedule(schedule.to_json(), plan.with_algorithm(DIRECT)) == schedule
 
 
 # Misfits -----------------------------------------------------------------------------------------
@@ -127,7 +129,7 @@ def test_schedules_that_do_not_fit_are_refused(plan: Plan, case: str) -> None:
 
 
 def test_lines_of_an_image_are_no_part_of_a_tile() -> None:
-    plan = plan_program(convolution_program((1, 5, 20, 32, 32)), "bf16x3")
+    plan = plan_program(convolution_program((1, 5, 20, 32, 32)), BF16X3())
     _, nest, product = matrix_nest(plan)
     choice = default_of(plan)
     assert tile_misfit(choice, product) is None

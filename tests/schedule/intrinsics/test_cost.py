@@ -13,14 +13,22 @@ from relay_tune.schedule.intrinsics.cost import least_tile_cycles, tile_cycles
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch, intrinsic_match
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
+from relay_tune.schedule.rewrites.matrix_products import BF16X3, BF16X6
 from tests.schedule.convolutions import convolution_program
 from tests.schedule.machines import SERVER, TILES
+from tests.schedule.offered import MATRIX_PRODUCTS
 from tests.schedule.products import dense
 
 SLOW = replace(TILES, intrinsics=tuple(replace(each, cycles=40.0) for each in TILES.intrinsics))
 
 
-def matrix_nest(program: TensorProgram, algorithm: str = "bf16x3") -> tuple[Nest, IntrinsicMatch]:
+THREE_PRODUCTS = BF16X3()
+
+
+def matrix_nest(
+    program: TensorProgram, algorithm: AppliedAlgorithm = THREE_PRODUCTS
+) -> tuple[Nest, IntrinsicMatch]:
     for nest in plan_program(program, algorithm).nests:
         product = intrinsic_match(nest)
         if product is not None:
@@ -50,7 +58,7 @@ def test_more_of_anything_takes_longer() -> None:
     assert one < cycles_of(nest, product, 16, 1, SLOW)
     longer, long_product = matrix_nest(dense(64, 1024, 64))
     assert one < cycles_of(longer, long_product, 16, 1)
-    six, six_product = matrix_nest(dense(64, 512, 64), "bf16x6")
+    six, six_product = matrix_nest(dense(64, 512, 64), BF16X6())
     assert one < cycles_of(six, six_product, 16, 1)
 
 
@@ -62,9 +70,11 @@ def test_rows_that_begin_within_a_line_take_longer() -> None:
     assert whole < cycles_of(torn, torn_product, 16, 1)
 
 
-@pytest.mark.parametrize("algorithm", ["bf16x3", "bf16x6"])
+@pytest.mark.parametrize("algorithm", [BF16X3(), BF16X6()])
 @pytest.mark.parametrize("sizes", [(32, 64, 32), (21, 100, 48), (200, 1000, 96)])
-def test_no_estimate_is_below_the_bound(sizes: tuple[int, int, int], algorithm: str) -> None:
+def test_no_estimate_is_below_the_bound(
+    sizes: tuple[int, int, int], algorithm: AppliedAlgorithm
+) -> None:
     plan = plan_program(dense(*sizes), algorithm)
     cycles, _ = plan.default_under_algorithm(TILES, 1)
     assert plan.least_cycles(TILES, 1) <= cycles < inf
@@ -74,12 +84,12 @@ def test_six_products_take_longer_than_three() -> None:
     plan = plan_program(dense(256, 512, 256))
     three, six = (
         plan.with_algorithm(name).default_under_algorithm(TILES, 1)[0]
-        for name in ("bf16x3", "bf16x6")
+        for name in (BF16X3(), BF16X6())
     )
     assert three < six < 2.5 * three
 
 
 def test_large_products_run_on_matrix_registers_by_default() -> None:
     plan = plan_program(dense(256, 1024, 1024))
-    assert plan.default_schedule(TILES, 1).algorithm == "bf16x3"
-    assert not plan.default_schedule(SERVER, 1).algorithm.startswith("bf16")
+    assert plan.default_schedule(TILES, 1).algorithm == BF16X3()
+    assert plan.default_schedule(SERVER, 1).algorithm not in MATRIX_PRODUCTS

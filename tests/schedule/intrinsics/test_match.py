@@ -20,6 +20,8 @@ from relay_tune.schedule.intrinsics.match import (
 from relay_tune.schedule.matrix_tiles.stages import TERMS
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.algorithm import DIRECT, AppliedAlgorithm
+from relay_tune.schedule.rewrites.matrix_products import BF16X3, BF16X6
 from relay_tune.tensor.expression import Axis, Scalar, cast, reduce
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program
@@ -28,15 +30,20 @@ from tests.schedule.products import batched, dense
 ROWS = BFLOAT16_PAIRS.rows
 
 
-def product_nest(program: TensorProgram, algorithm: str = "bf16x3") -> tuple[Nest, IntrinsicMatch]:
+THREE_PRODUCTS = BF16X3()
+
+
+def product_nest(
+    program: TensorProgram, algorithm: AppliedAlgorithm = THREE_PRODUCTS
+) -> tuple[Nest, IntrinsicMatch]:
     """The nest of a program's only product, and what stands where in it."""
     found = [(nest, intrinsic_match(nest)) for nest in plan_program(program, algorithm).nests]
     ((nest, product),) = [(nest, product) for nest, product in found if product is not None]
     return nest, product
 
 
-@pytest.mark.parametrize(("algorithm", "parts"), [("bf16x3", 2), ("bf16x6", 3)])
-def test_what_stands_where_in_a_dense_product(algorithm: str, parts: int) -> None:
+@pytest.mark.parametrize(("algorithm", "parts"), [(BF16X3(), 2), (BF16X6(), 3)])
+def test_what_stands_where_in_a_dense_product(algorithm: AppliedAlgorithm, parts: int) -> None:
     nest, product = product_nest(dense(40, 100, 48), algorithm)
     assert product.row.extent == 40
     assert product.block is not None and product.block.extent == 3
@@ -59,11 +66,11 @@ def test_rows_of_a_window_overlap() -> None:
 
 
 def test_other_nests_are_none() -> None:
-    plan = plan_program(dense(40, 100, 48), "bf16x3")
+    plan = plan_program(dense(40, 100, 48), BF16X3())
     *parts, products = plan.nests
     assert [intrinsic_match(nest) for nest in parts] == [None] * len(parts)
     assert intrinsic_match(products) is not None
-    assert all(intrinsic_match(nest) is None for nest in plan.with_algorithm("direct").nests)
+    assert all(intrinsic_match(nest) is None for nest in plan.with_algorithm(DIRECT).nests)
 
 
 def test_a_users_own_product_of_bfloat16_is_none() -> None:
@@ -109,7 +116,7 @@ def test_registers_of_a_tile() -> None:
     assert two.registers(2, 2) == 8 and two.fits(2, 2) and not two.holds_right(2, 2)
     assert two.registers(1, 3) == 7 and two.fits(1, 3) and not two.holds_right(1, 3)
     assert two.registers(5, 1) == 8 and two.fits(5, 1) and two.holds_right(5, 1)
-    _, three = product_nest(dense(40, 100, 48), "bf16x6")
+    _, three = product_nest(dense(40, 100, 48), BF16X6())
     assert three.fits(4, 1) and three.holds_right(4, 1)
     assert not two.fits(2, 3) and not two.fits(1, 4) and not three.fits(5, 1)
 
@@ -127,13 +134,13 @@ def test_short_lines_become_one_row() -> None:
 def test_gathered_rows_are_one() -> None:
     program = convolution_program((1, 7, 7, 64, 32))
     _, apart = product_nest(program)
-    _, together = product_nest(program, "bf16x3_gathered")
+    _, together = product_nest(program, BF16X3(gathered=True))
     assert (apart.row.extent, together.row.extent) == (7, 49)
 
 
 def test_batches_of_lines_become_one_row() -> None:
     program = convolution_program((3, 4, 5, 32, 16))
-    _, product = product_nest(program, "bf16x6_gathered")
+    _, product = product_nest(program, BF16X6(gathered=True))
     assert product.row.extent == 60
 
 

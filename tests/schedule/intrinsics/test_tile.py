@@ -11,11 +11,12 @@ import pytest
 
 from relay_tune.codegen.target import native_target
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.algorithms import MATRIX_PRODUCTS, algorithms
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.intrinsics.match import intrinsic_match
 from relay_tune.schedule.plan import Plan, plan_program
+from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
+from relay_tune.schedule.rewrites.matrix_products import BF16X3, BF16X6
 from relay_tune.schedule.schedule import Schedule, misfit
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.evaluate import evaluate
@@ -27,6 +28,7 @@ from relay_tune.tensor.tensor import compute
 from tests.schedule.comparing import difference
 from tests.schedule.convolutions import EPILOGUES, POOLINGS, convolution_program, feeds_of
 from tests.schedule.machines import TILES
+from tests.schedule.offered import MATRIX_PRODUCTS, matrix_products
 from tests.schedule.products import batched, dense
 from tests.schedule.random_choices import any_choice, point_of_space
 from tests.schedule.random_draw import Draw
@@ -86,7 +88,7 @@ def native(
     return found
 
 
-def assert_near(found: Any, expected: Any, algorithm: str, schedule: Schedule) -> None:
+def assert_near(found: Any, expected: Any, algorithm: AppliedAlgorithm, schedule: Schedule) -> None:
     bound = TOLERANCES[MATRIX_PRODUCTS[algorithm][0]] * np.abs(expected).max()
     worst = np.abs(found - expected).max()
     assert worst <= bound, f"{worst} of {bound}: {schedule.to_json()}"
@@ -96,7 +98,7 @@ def assert_near(found: Any, expected: Any, algorithm: str, schedule: Schedule) -
 
 
 def test_a_tile_of_two_by_two_registers() -> None:
-    plan = plan_program(dense(21, 64, 32), "bf16x3")
+    plan = plan_program(dense(21, 64, 32), BF16X3())
     place = matrix_place(plan)
     _, schedule = plan.default_under_algorithm(TILES, 1)
     choice = TileChoice(
@@ -110,7 +112,7 @@ def test_a_tile_of_two_by_two_registers() -> None:
         parallel=0,
     )
     choices = (*schedule.choices[:place], choice, *schedule.choices[place + 1 :])
-    kernel = apply_schedule(plan, Schedule(choices, "bf16x3")).kernels[-1]
+    kernel = apply_schedule(plan, Schedule(choices, BF16X3())).kernels[-1]
     assert kernel_text(kernel).splitlines() == [
         "kernel kernel_1(parts: bfloat16[2688], w_pairs: bfloat16[4096], relu: float32[672])",
         "  matrix registers of 11, 11, 11, 11, 16, 16, 11, 11 rows",
@@ -162,7 +164,7 @@ def test_a_tile_of_two_by_two_registers() -> None:
 
 def test_left_operands_pass_by_right_ones_that_stay() -> None:
     """Three registers of rows by one of columns: a step loads each operand once."""
-    plan = plan_program(dense(33, 32, 16), "bf16x3")
+    plan = plan_program(dense(33, 32, 16), BF16X3())
     place = matrix_place(plan)
     _, schedule = plan.default_under_algorithm(TILES, 1)
     rank = len(plan.nests[place].axes)
@@ -170,7 +172,7 @@ def test_left_operands_pass_by_right_ones_that_stay() -> None:
         schedule.choices[place], tile=(33, *(1,) * (rank - 2), 16), blocks=(1,) * rank, parallel=0
     )
     choices = (*schedule.choices[:place], choice, *schedule.choices[place + 1 :])
-    kernel = apply_schedule(plan, Schedule(choices, "bf16x3")).kernels[-1]
+    kernel = apply_schedule(plan, Schedule(choices, BF16X3())).kernels[-1]
     lines = [line.strip() for line in kernel_text(kernel).splitlines()]
     loads = [line.split(" = ")[0] for line in lines if "in rows" in line and line[0] == "m"]
     assert loads == ["m3", "m4", "m5", "m6", "m7", "m5", "m6", "m7"]
@@ -180,7 +182,7 @@ def test_left_operands_pass_by_right_ones_that_stay() -> None:
 
 def fetching(program: TensorProgram, tile_rows: int) -> tuple[Plan, Schedule, int]:
     """The plan and schedule of a product whose tiles fetch, blocks of columns outermost."""
-    plan = plan_program(program, "bf16x3")
+    plan = plan_program(program, BF16X3())
     place = matrix_place(plan)
     _, schedule = plan.default_under_algorithm(TILES, 1)
     choice = replace(
@@ -192,7 +194,7 @@ def fetching(program: TensorProgram, tile_rows: int) -> tuple[Plan, Schedule, in
         prefetch=True,
     )
     choices = (*schedule.choices[:place], choice, *schedule.choices[place + 1 :])
-    return plan, Schedule(choices, "bf16x3"), place
+    return plan, Schedule(choices, BF16X3()), place
 
 
 @pytest.mark.parametrize(("tile_rows", "lines"), [(32, 32), (16, 16)])
@@ -211,17 +213,17 @@ def test_tiles_that_fetch_are_right() -> None:
     feeds, expected = inputs_and_result(program)
     for tile_rows in (16, 32):
         plan, schedule, _ = fetching(program, tile_rows)
-        assert_near(native(plan, schedule, feeds, 1), expected, "bf16x3", schedule)
+        assert_near(native(plan, schedule, feeds, 1), expected, BF16X3(), schedule)
 
 
 def test_rows_of_a_last_tile_are_computed_again() -> None:
     """Tiles of 11 rows over 21: the last one begins at 11, one row before it, and leaves that."""
-    plan = plan_program(dense(21, 64, 16), "bf16x3")
+    plan = plan_program(dense(21, 64, 16), BF16X3())
     place = matrix_place(plan)
     _, schedule = plan.default_under_algorithm(TILES, 1)
     choice = replace(schedule.choices[place], tile=(11, 16))
     choices = (*schedule.choices[:place], choice, *schedule.choices[place + 1 :])
-    text = kernel_text(apply_schedule(plan, Schedule(choices, "bf16x3")).kernels[-1])
+    text = kernel_text(apply_schedule(plan, Schedule(choices, BF16X3())).kernels[-1])
     edge = text[text.index("else") :]
     assert "parts[kb * 32 + 640] in rows 64 apart" in edge  # 640 = 10 rows of 64
     assert "products[0, 0] in rows 16 apart = m0" in edge
@@ -258,20 +260,14 @@ SMALL: dict[str, TensorProgram] = {
 }
 
 
-@pytest.mark.parametrize("algorithm", ["bf16x3", "bf16x6"])
+@pytest.mark.parametrize("algorithm", [BF16X3(), BF16X6()])
 @pytest.mark.parametrize("case", SMALL)
-def test_points_run_statement_by_statement(case: str, algorithm: str) -> None:
+def test_points_run_statement_by_statement(case: str, algorithm: AppliedAlgorithm) -> None:
     program = SMALL[case]
     feeds, expected = inputs_and_result(program)
     plan = plan_program(program, algorithm)
     schedule = point(random.Random(case), plan, 2)
     assert_near(interpreted(plan, schedule, feeds), expected, algorithm, schedule)
-
-
-def algorithms_of(program: TensorProgram) -> list[str]:
-    """The algorithms on matrix registers that a program has."""
-    known = algorithms(program)
-    return [name for name in MATRIX_PRODUCTS if name in known]
 
 
 @needs_registers
@@ -280,7 +276,7 @@ def test_points_are_right_natively(case: str) -> None:
     program = PROGRAMS[case]
     feeds, expected = inputs_and_result(program)
     rng = random.Random(case)
-    for algorithm in algorithms_of(program):
+    for algorithm in matrix_products(program):
         plan = plan_program(program, algorithm)
         for threads in (1, 2, 3):
             schedule = point(rng, plan, threads)
@@ -293,7 +289,7 @@ def test_points_are_right_natively(case: str) -> None:
 def test_every_point_of_a_small_space(rows: int) -> None:
     program = dense(rows, 40, 32)
     feeds, expected = inputs_and_result(program)
-    plan = plan_program(program, "bf16x3")
+    plan = plan_program(program, BF16X3())
     place = matrix_place(plan)
     _, default = plan.default_under_algorithm(TILES, 2)
     space = plan.spaces(TILES, 2)[place]
@@ -302,9 +298,9 @@ def test_every_point_of_a_small_space(rows: int) -> None:
     assert len(fitting) >= 8
     for number, choice in enumerate(fitting):
         others = (*default.choices[:place], choice, *default.choices[place + 1 :])
-        schedule = Schedule(others, "bf16x3")
+        schedule = Schedule(others, BF16X3())
         found = native(plan, schedule, feeds, 2, at_end=number % 2 == 0)
-        assert_near(found, expected, "bf16x3", schedule)
+        assert_near(found, expected, BF16X3(), schedule)
 
 
 @needs_registers
@@ -313,7 +309,7 @@ def test_epilogues_are_vectors_after_the_product(epilogue: str) -> None:
     program = convolution_program((1, 6, 7, 32, 32), epilogue=epilogue)
     feeds, expected = inputs_and_result(program)
     rng = random.Random(epilogue)
-    for algorithm in ("bf16x3", "bf16x6_gathered"):
+    for algorithm in (BF16X3(), BF16X6(gathered=True)):
         plan = plan_program(program, algorithm)
         schedule = point(rng, plan, 2)
         found = native(plan, schedule, feeds, 2)
@@ -369,7 +365,7 @@ def check_random_steps(seed: int) -> None:
         result = rng.choice(STEPS)(draw, result)
     program = program_of([result], draw.feeds, draw.constants)
     (expected,) = evaluate([result], draw.feeds)
-    plan = plan_program(program, rng.choice(algorithms_of(program)))
+    plan = plan_program(program, rng.choice(matrix_products(program)))
     schedule = Schedule(tuple(any_choice(rng, nest) for nest in plan.nests), plan.algorithm)
     found = native(plan, schedule, draw.feeds, rng.choice([1, 2, 3]), at_end=rng.random() < 0.7)
     coarse = any("16" in t.dtype for t in tensors_in_order([result]) if t.dtype != "int16")

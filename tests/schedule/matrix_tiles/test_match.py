@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.algorithms import MATRIX_PRODUCTS, algorithms
 from relay_tune.schedule.matrix_tiles.match import match_matrix_product, whole_columns
 from relay_tune.schedule.matrix_tiles.stages import (
     matrix_program,
@@ -17,11 +16,13 @@ from relay_tune.schedule.matrix_tiles.stages import (
     ways_to_gather,
 )
 from relay_tune.schedule.products import Product
+from relay_tune.schedule.rewrites.matrix_products import BF16X3, BF16X6
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, binary, reduce
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program, feeds_of
+from tests.schedule.offered import matrix_products
 from tests.schedule.products import (
     NO_PRODUCTS,
     PRODUCTS,
@@ -51,7 +52,7 @@ def products_of(program: TensorProgram) -> list[Product]:
 def test_matches(case: str) -> None:
     program = PRODUCTS[case]()
     assert len(products_of(program)) == 1
-    assert {name for name in algorithms(program) if name in MATRIX_PRODUCTS} >= {"bf16x3", "bf16x6"}
+    assert {BF16X3(), BF16X6()} <= set(matrix_products(program))
 
 
 @pytest.mark.parametrize("case", DIFFERS)
@@ -61,7 +62,7 @@ def test_does_not_match(case: str) -> None:
     assert multiplications(program) == 0
     assert ways_to_gather(program) == ()
     assert matrix_program(program, 2, gathers=False) is None
-    assert not set(algorithms(program)) & set(MATRIX_PRODUCTS)
+    assert not matrix_products(program)
 
 
 WITHOUT_CONSTANTS: dict[str, Callable[[], TensorProgram]] = {

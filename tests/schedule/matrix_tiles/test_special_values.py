@@ -10,6 +10,8 @@ import pytest
 from relay_tune.codegen.target import native_target
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
+from relay_tune.schedule.rewrites.matrix_products import BF16X3, BF16X6
 from relay_tune.tensor.evaluate import evaluate
 from tests.schedule.convolutions import convolution_program, feeds_of
 from tests.schedule.machines import TILES
@@ -25,7 +27,9 @@ WAYS = (
 )
 
 
-def result(program: TensorProgram, algorithm: str, feeds: dict[Any, Any], way: str) -> Any:
+def result(
+    program: TensorProgram, algorithm: AppliedAlgorithm, feeds: dict[Any, Any], way: str
+) -> Any:
     """The result under an algorithm, as expressions say or as compiled code has it."""
     plan = plan_program(program, algorithm)
     known = {**feeds, **plan.program.constant_arrays()}
@@ -37,10 +41,10 @@ def result(program: TensorProgram, algorithm: str, feeds: dict[Any, Any], way: s
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("algorithm", ["bf16x3", "bf16x6"])
+@pytest.mark.parametrize("algorithm", [BF16X3(), BF16X6()])
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 3.4e38])
 def test_a_row_that_reads_no_such_number_is_not_touched(
-    value: float, algorithm: str, way: str
+    value: float, algorithm: AppliedAlgorithm, way: str
 ) -> None:
     program = dense(21, 40, 16)
     feeds = feeds_of(program)
@@ -55,16 +59,18 @@ def test_a_row_that_reads_no_such_number_is_not_touched(
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("algorithm", ["bf16x3", "bf16x3_gathered", "bf16x6"])
+@pytest.mark.parametrize("algorithm", [BF16X3(), BF16X3(gathered=True), BF16X6()])
 @pytest.mark.parametrize("channels", [3, 16, 32])
-def test_windows_see_their_own_elements_only(channels: int, algorithm: str, way: str) -> None:
+def test_windows_see_their_own_elements_only(
+    channels: int, algorithm: AppliedAlgorithm, way: str
+) -> None:
     """Three pixels of three channels are 9 of 32 steps, three of 32 channels fill registers."""
     program = convolution_program((1, 4, 6, channels, 16))
     assert spoilt(program, algorithm, way, at=(2, 4)) == windows_around(2, 4)
 
 
 def spoilt(
-    program: TensorProgram, algorithm: str, way: str, at: tuple[int, int]
+    program: TensorProgram, algorithm: AppliedAlgorithm, way: str, at: tuple[int, int]
 ) -> set[tuple[int, int]]:
     """The places of a 3x3 convolution's result that an infinity at a place of the data reaches.
 
@@ -85,10 +91,10 @@ def windows_around(line: int, column: int) -> set[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(("algorithm", "bound"), [("bf16x3", 1e-5), ("bf16x6", 1e-6)])
+@pytest.mark.parametrize(("algorithm", "bound"), [(BF16X3(), 1e-5), (BF16X6(), 1e-6)])
 @pytest.mark.parametrize("scale", [2.0**-100, 1.0, 2.0**120])
 def test_numbers_within_these_ends_are_as_exact_as_any(
-    scale: float, algorithm: str, bound: float, way: str
+    scale: float, algorithm: AppliedAlgorithm, bound: float, way: str
 ) -> None:
     program = convolution_program((1, 2, 6, 32, 16))
     feeds = feeds_of(program)
@@ -106,6 +112,6 @@ def test_parts_that_are_subnormal_count_as_zero_at_most(way: str) -> None:
     feeds = feeds_of(program)
     (x,) = program.inputs
     feeds[x] *= np.float32(2.0**-112)
-    found = result(program, "bf16x6", feeds, way)
+    found = result(program, BF16X6(), feeds, way)
     (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})
     assert np.abs(found - expected).max() <= 1e-4 * np.abs(expected).max()

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.algorithms import MATRIX_PRODUCTS, prepared_program
 from relay_tune.schedule.matrix_tiles.operands import LARGEST
 from relay_tune.schedule.matrix_tiles.stages import TERMS, matrix_program
 from relay_tune.tensor.deferred_array import array_of
@@ -19,6 +18,7 @@ from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, Scalar, reduce
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program, feeds_of
+from tests.schedule.offered import MATRIX_PRODUCTS
 from tests.schedule.products import batched, dense
 
 BOUNDS = {2: 1e-5, 3: 1e-6}
@@ -115,7 +115,7 @@ def test_convolutions_of_any_shape(
 def test_only_the_parts_of_the_weights_are_kept() -> None:
     program = PROGRAMS["convolution"]
     for algorithm, (parts, _) in MATRIX_PRODUCTS.items():
-        ((tensor, data),) = prepared_program(program, algorithm).constants
+        ((tensor, data),) = algorithm.prepared(program).constants
         assert tensor.dtype == "bfloat16"
         assert data.size == 3 * 3 * 32 * 16 * parts
 
@@ -125,7 +125,7 @@ def test_constants_correspond_whatever_their_values() -> None:
     ((tensor, data),) = program.constants
     zeros = TensorProgram(program.inputs, program.outputs, ((tensor, np.zeros_like(data)),))
     for algorithm in MATRIX_PRODUCTS:
-        first, second = (prepared_program(p, algorithm).constants for p in (program, zeros))
+        first, second = (algorithm.prepared(p).constants for p in (program, zeros))
         assert [d.shape for _, d in first] == [d.shape for _, d in second]
         assert not array_of(second[0][1]).any()
 

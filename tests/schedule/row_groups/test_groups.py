@@ -8,6 +8,8 @@ from relay_tune.errors import InputError
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import Plan, plan_program, read_schedule
+from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
+from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, Tensor, binary, literal, reduce, select, unary
@@ -56,7 +58,7 @@ def group_of(plan: Plan, rows: int) -> RowBlocks:
     return group
 
 
-def right(plan: Plan, algorithm: str, threads: int = 1) -> bool:
+def right(plan: Plan, algorithm: AppliedAlgorithm, threads: int = 1) -> bool:
     """Whether the default schedule under an algorithm gives what numpy gives."""
     rng = np.random.default_rng(0)
     feeds = {x: rng.standard_normal(x.shape).astype(x.dtype) for x in plan.program.inputs}
@@ -71,7 +73,7 @@ def test_softmax_is_one_kernel_without_workspace():
     group = group_of(plan, 4)
     assert [nest.name for nest in group.nests] == ["highest", "powers", "total", "softmax"]
     assert [buffer.shape for buffer in group.buffers] == [(4,), (4,)]
-    schedule = plan.with_algorithm("rows4").default_under_algorithm(SERVER, 1)[1]
+    schedule = plan.with_algorithm(ROWS(block=4)).default_under_algorithm(SERVER, 1)[1]
     scheduled = apply_schedule(plan, schedule)
     assert len(scheduled.kernels) == 1
     assert not scheduled.workspace
@@ -132,7 +134,7 @@ def test_scores_of_attention_never_reach_memory():
     group = group_of(plan, 8)
     assert {buffer.name for buffer in group.buffers} == {"highest", "softmax", "total"}
     assert group.blocks == 4 * 64 // 8
-    written = plan.with_algorithm("rows8").default_under_algorithm(SERVER, 2)[1]
+    written = plan.with_algorithm(ROWS(block=8)).default_under_algorithm(SERVER, 2)[1]
     scheduled = apply_schedule(plan, written)
     names = {tensor.name for tensor in scheduled.workspace}
     assert not names & {"scores", "powers", "softmax"}
@@ -140,7 +142,7 @@ def test_scores_of_attention_never_reach_memory():
 
 
 def test_operands_of_all_rows_are_copied_before_the_group():
-    plan = plan_program(attention(4, 64, 200, 64)).with_algorithm("rows8")
+    plan = plan_program(attention(4, 64, 200, 64)).with_algorithm(ROWS(block=8))
     kinds = [type(step).__name__ for step in plan.steps]
     assert kinds == ["Nest", "RowBlocks"]
 
@@ -154,7 +156,7 @@ def test_a_result_that_is_read_across_rows_stays_in_memory():
     group = group_of(plan, 2)
     assert "columns" not in {nest.name for nest in group.nests}
     assert "softmax" not in {buffer.name for buffer in group.buffers}
-    assert right(plan, "rows2")
+    assert right(plan, ROWS(block=2))
 
 
 def padded(x: Tensor) -> Tensor:
@@ -179,7 +181,7 @@ def test_a_nest_that_writes_a_part_of_its_tensor_ends_a_group():
     assert "row_sum" not in names
     rng = np.random.default_rng(1)
     data = rng.standard_normal((16, 40)).astype("float32")
-    schedule = plan.with_algorithm("rows4").default_under_algorithm(SERVER, 2)[1]
+    schedule = plan.with_algorithm(ROWS(block=4)).default_under_algorithm(SERVER, 2)[1]
     found = run_schedule(plan, schedule, native_target(), {x: data}, threads=2)
     for array, reference in zip(found, evaluate(plan.program.outputs, {x: data}), strict=True):
         assert np.allclose(array, reference, rtol=1e-4, atol=1e-6)
@@ -190,7 +192,7 @@ def test_an_output_between_others_is_stored_once():
     share = softmax_of(x)
     again = softmax_of(share)
     plan = plan_program(TensorProgram((x,), (share, again), ()))
-    schedule = plan.with_algorithm("rows4").default_under_algorithm(SERVER, 1)[1]
+    schedule = plan.with_algorithm(ROWS(block=4)).default_under_algorithm(SERVER, 1)[1]
     data = np.random.default_rng(0).standard_normal((16, 40)).astype("float32")
     expected = evaluate(plan.program.outputs, {x: data})
     found = run_schedule(plan, schedule, native_target(), {x: data})
@@ -200,25 +202,29 @@ def test_an_output_between_others_is_stored_once():
 
 def test_schedules_of_blocks_survive_json():
     plan = plan_program(softmax_program(24, 40))
-    schedule = plan.with_algorithm("rows8").default_under_algorithm(SERVER, 1)[1]
+    schedule = plan.with_algorithm(ROWS(block=8)).default_under_algorithm(SERVER, 1)[1]
     assert read_schedule(schedule.to_json(), plan) == schedule
 
 
 def test_blocks_that_no_stack_holds_are_refused():
     plan = plan_program(attention(1, 600, 4000, 8))
-    assert plan.algorithms[-1] != "rows64"
+    assert plan.algorithms[-1] != ROWS(block=64)
     with pytest.raises(InputError, match="too large"):
-        plan.with_algorithm("rows500")
+        plan.with_algorithm(ROWS(block=500))
 
 
 def test_the_default_of_a_softmax_runs_in_blocks():
     plan = plan_program(softmax_program(1536, 128))
-    assert plan.default_schedule(SERVER, 1).algorithm in ("rows8", "rows16", "rows32")
+    assert plan.default_schedule(SERVER, 1).algorithm in (
+        ROWS(block=8),
+        ROWS(block=16),
+        ROWS(block=32),
+    )
 
 
 def test_small_groups_stay_on_one_thread():
     for rows, parallel in ((8, False), (4096, True)):
         plan = plan_program(softmax_program(rows, 64))
-        schedule = plan.with_algorithm("rows4").default_under_algorithm(SERVER, 2)[1]
+        schedule = plan.with_algorithm(ROWS(block=4)).default_under_algorithm(SERVER, 2)[1]
         (kernel,) = apply_schedule(plan, schedule).kernels
         assert has_parallel_loop(kernel.body) is parallel

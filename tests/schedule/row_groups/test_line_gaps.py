@@ -5,6 +5,8 @@ from math import prod
 import pytest
 
 from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.rows import ROWS
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.walk import loads
@@ -32,7 +34,7 @@ def coefficients(group, buffer):
 
 def test_planes_that_share_places_get_a_gap():
     # planes of 8 tiles x 64 channels: 2048 bytes, two places of the first cache
-    group = group_of((1, 16, 32, 64, 20), "winograd4_tiles8")
+    group = group_of((1, 16, 32, 64, 20), WINOGRAD(tile=4, block=8))
     data, products = group.buffers
     assert prod(data.shape) == 36 * (8 * 64 + 16)
     assert coefficients(group, data) >= {1, 64, 8 * 64 + 16}
@@ -40,13 +42,13 @@ def test_planes_that_share_places_get_a_gap():
 
 
 def test_planes_that_fall_into_many_places_do_not():
-    group = group_of((1, 16, 20, 64, 20), "winograd4_tiles5")  # 20 lines: 16 places
+    group = group_of((1, 16, 20, 64, 20), WINOGRAD(tile=4, block=5))  # 20 lines: 16 places
     assert [prod(buffer.shape) for buffer in group.buffers] == [36 * 5 * 64, 36 * 5 * 20]
 
 
 @pytest.mark.parametrize(("keys", "apart"), [(197, 208), (49, 64), (64, 64), (33, 33)])
 def test_rows_begin_with_lines_where_that_takes_little(keys, apart):
-    plan = plan_program(attention(2, 800, keys, 32), "rows8")
+    plan = plan_program(attention(2, 800, keys, 32), ROWS(block=8))
     (group,) = (step for step in plan.steps if isinstance(step, RowBlocks))
     scores = max(group.buffers, key=lambda buffer: prod(buffer.shape))
     assert prod(scores.shape) == 8 * apart
@@ -57,6 +59,6 @@ def test_rows_begin_with_lines_where_that_takes_little(keys, apart):
 def test_native_code_agrees(shape):
     tiles = shape[2] // 4
     error = relative_error(
-        convolution_program(shape), f"winograd4_tiles{tiles}", runnable_targets()[0], 2
+        convolution_program(shape), WINOGRAD(tile=4, block=tiles), runnable_targets()[0], 2
     )
     assert error <= 2e-5

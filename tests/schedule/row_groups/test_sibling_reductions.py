@@ -9,6 +9,7 @@ import pytest
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import Plan, plan_program
+from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.schedule.row_groups.sibling_reductions import are_siblings
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, reduce
@@ -57,7 +58,7 @@ def with_choice(plan: Plan, schedule: Schedule, place: int, **changes: object) -
 
 def test_the_second_sum_may_use_the_first_once_both_are_complete():
     plan, _ = moments(6, 40)
-    first, second, last = plan.with_algorithm("rows2").nests
+    first, second, last = plan.with_algorithm(ROWS(block=2)).nests
     assert are_siblings(first, second)
     assert not are_siblings(second, last)
 
@@ -68,7 +69,7 @@ def test_a_sum_of_distances_from_the_mean_waits_for_it():
     spread = sums(x, "spread", lambda value, at: value - total[at])
     result = compute("y", x.shape, lambda i, j: x[i, j] - total[i] - spread[i])
     plan = plan_program(TensorProgram((x,), (result,), ()))
-    first, second, _ = plan.with_algorithm("rows2").nests
+    first, second, _ = plan.with_algorithm(ROWS(block=2)).nests
     assert not are_siblings(first, second)
 
 
@@ -77,13 +78,13 @@ def test_sums_over_other_extents_stay_apart():
     left, right = (sums(t, f"of_{t.name}", lambda value, at: value) for t in (x, z))
     result = compute("y", x.shape, lambda i, j: x[i, j] - left[i] - right[i])
     plan = plan_program(TensorProgram((x, z), (result,), ()))
-    nests = plan.with_algorithm("rows2").nests
+    nests = plan.with_algorithm(ROWS(block=2)).nests
     assert not any(are_siblings(a, b) for a in nests for b in nests if a is not b)
 
 
 def test_siblings_load_each_element_once():
     plan, _ = moments(8, 64)
-    plan = plan.with_algorithm("rows4")
+    plan = plan.with_algorithm(ROWS(block=4))
     schedule = plan.default_under_algorithm(SERVER, 1)[1]
     assert loops(plan, schedule).count("for k") == 1
     other = {"vector": -1, "lanes": 1, "tile": [1], "unroll": 2}
@@ -103,7 +104,7 @@ CHOICES = [
 @pytest.mark.parametrize("pair", [(n, n) for n in range(len(CHOICES))] + [(0, 1), (2, 4)])
 def test_together_and_apart_they_sum_the_same(shape, pair):
     plan, x = moments(*shape)
-    plan = plan.with_algorithm("rows3")
+    plan = plan.with_algorithm(ROWS(block=3))
     values = np.random.default_rng(0).integers(-4, 5, shape).astype(np.float32)
     schedule = plan.default_under_algorithm(SERVER, 1)[1]
     for place, number in enumerate(pair):
@@ -115,7 +116,7 @@ def test_together_and_apart_they_sum_the_same(shape, pair):
 
 def test_a_search_gives_siblings_one_choice():
     plan, _ = moments(64, 512)
-    plan = plan.with_algorithm("rows4")
+    plan = plan.with_algorithm(ROWS(block=4))
     space = PlanSpace(plan, SERVER, 1)
     assert not any(name.startswith("n1.") for name in space.names)
     place = space.names.index("n0.unroll")

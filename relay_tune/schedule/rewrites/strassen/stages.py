@@ -29,19 +29,11 @@ from relay_tune.schedule.rewrites.strassen.combinations import (
 )
 from relay_tune.schedule.rewrites.strassen.match import HalvedProduct, match_halves
 from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
-from relay_tune.tensor.deferred_array import ConstantData
-from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.element_at import element_at
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, reduce
 from relay_tune.tensor.scalar_semantics import Array
 from relay_tune.tensor.tensor import Computed, compute, input_tensor
 from relay_tune.tensor.walk import substitute
-
-
-def can_be_halved(program: TensorProgram) -> bool:
-    """Whether a program has products to which Strassen's algorithm applies."""
-    known = dict[Tensor, ConstantData](program.constants)
-    return any(match_halves(t, known) is not None for t in tensors_in_order(program.outputs))
 
 
 def strassen_program(program: TensorProgram) -> TensorProgram | None:

@@ -1,9 +1,10 @@
 """What sums of halves and their products cost beyond the second cache."""
 
 from relay_tune.schedule.accuracy import Accuracy
-from relay_tune.schedule.algorithms import STRASSEN
 from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.algorithm import DIRECT
 from relay_tune.schedule.rewrites.strassen.cost import KEPT, TRANSFERS, outgrown_cycles
+from relay_tune.schedule.rewrites.strassen.record import STRASSEN
 from relay_tune.tensor.tensor import input_tensor
 from tests.schedule.machines import SERVER
 from tests.schedule.products import dense
@@ -31,4 +32,4 @@ def test_many_rows_are_multiplied_directly():
         .algorithm
         for rows in (196, 1024)
     ]
-    assert chosen == [STRASSEN, "direct"]
+    assert chosen == [STRASSEN(), DIRECT]

@@ -8,14 +8,15 @@ import pytest
 
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.accuracy import Accuracy
-from relay_tune.schedule.algorithms import STRASSEN, algorithms
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.strassen.match import HalvedProduct, match_halves
+from relay_tune.schedule.rewrites.strassen.record import STRASSEN
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Axis, Scalar, reduce
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program
 from tests.schedule.machines import SERVER
+from tests.schedule.offered import algorithms
 from tests.schedule.products import batched, dense
 
 
@@ -68,17 +69,17 @@ DOES_NOT_APPLY: dict[str, Callable[[], TensorProgram]] = {
 def test_does_not_apply(case: str) -> None:
     program = DOES_NOT_APPLY[case]()
     assert halves_of(program) is None
-    assert STRASSEN not in algorithms(program)
+    assert STRASSEN() not in algorithms(program)
 
 
 def test_it_is_relaxed():
     plan = plan_program(dense(64, 256, 256))
-    offered = [STRASSEN in plan.with_accuracy(accuracy).algorithms for accuracy in Accuracy]
+    offered = [STRASSEN() in plan.with_accuracy(accuracy).algorithms for accuracy in Accuracy]
     assert offered == [False, False, True]
 
 
 def test_the_default_follows_the_work():
     programs = dense(128, 1024, 1024), dense(16, 256, 256)
     large, small = (plan_program(each).with_accuracy(Accuracy.RELAXED) for each in programs)
-    assert large.default_schedule(SERVER, 1).algorithm == STRASSEN
-    assert small.default_schedule(SERVER, 1).algorithm != STRASSEN
+    assert large.default_schedule(SERVER, 1).algorithm == STRASSEN()
+    assert small.default_schedule(SERVER, 1).algorithm != STRASSEN()

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.algorithms import STRASSEN, prepared_program
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import plan_program, read_schedule
+from relay_tune.schedule.rewrites.strassen.record import STRASSEN
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.evaluate import evaluate
 from tests.schedule.convolutions import convolution_program, feeds_of, relative_error
@@ -42,7 +42,7 @@ PROGRAMS: dict[str, Callable[[], TensorProgram]] = {
 @pytest.mark.parametrize("case", PROGRAMS)
 def test_stages_compute_the_product(case: str) -> None:
     program = PROGRAMS[case]()
-    changed = prepared_program(program, STRASSEN)
+    changed = STRASSEN().prepared(program)
     feeds = feeds_of(program)
     (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})
     (found,) = evaluate(changed.outputs, {**feeds, **changed.constant_arrays()})
@@ -51,11 +51,11 @@ def test_stages_compute_the_product(case: str) -> None:
 
 @pytest.mark.parametrize("case", PROGRAMS)
 def test_native_code_agrees(case: str) -> None:
-    assert relative_error(PROGRAMS[case](), STRASSEN, runnable_targets()[0], 2) <= BOUND
+    assert relative_error(PROGRAMS[case](), STRASSEN(), runnable_targets()[0], 2) <= BOUND
 
 
 def test_constant_weights_are_added_up_beforehand():
-    program = prepared_program(dense(64, 256, 300), STRASSEN)
+    program = STRASSEN().prepared(dense(64, 256, 300))
     ((stored, data),) = program.constant_arrays().items()
     assert stored.shape == (7, 128, 150)
     ((_, weights),) = dense(64, 256, 300).constants
@@ -64,7 +64,7 @@ def test_constant_weights_are_added_up_beforehand():
 
 
 def test_sums_of_the_data_and_results_are_one_nest_each():
-    plan = plan_program(dense(64, 256, 256), STRASSEN)
+    plan = plan_program(dense(64, 256, 256), STRASSEN())
     sums, products, result = plan.nests
     assert [axis.extent for axis in sums.axes] == [7, 32, 128]
     assert [axis.extent for axis in (*products.axes, *products.reduction)] == [7, 32, 128, 128]
@@ -76,8 +76,8 @@ def test_sums_of_the_data_and_results_are_one_nest_each():
 def test_every_schedule_is_right(seed: int) -> None:
     rng = random.Random(seed)
     program = rng.choice([dense(64, 256, 256), convolution_program((1, 8, 9, 64, 128))])
-    plan = plan_program(program, STRASSEN)
-    schedule = Schedule(tuple(any_choice(rng, nest) for nest in plan.nests), STRASSEN)
+    plan = plan_program(program, STRASSEN())
+    schedule = Schedule(tuple(any_choice(rng, nest) for nest in plan.nests), STRASSEN())
     assert read_schedule(schedule.to_json(), plan) == schedule
     feeds = feeds_of(program)
     (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})

@@ -7,11 +7,12 @@ import pytest
 
 from relay_tune.errors import InputError
 from relay_tune.schedule.accuracy import Accuracy
-from relay_tune.schedule.algorithms import algorithms
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import plan_program, read_schedule
+from relay_tune.schedule.rewrites.algorithm import DIRECT
 from relay_tune.schedule.rewrites.winograd.blocks import tile_bands, tile_counts
 from relay_tune.schedule.rewrites.winograd.match import match_convolution
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.rewrites.winograd.transforms import plane_filtering
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.schedule.schedule import Schedule
@@ -19,11 +20,15 @@ from relay_tune.tensor.evaluate import evaluate
 from tests.schedule.convolutions import (
     EPILOGUES,
     SERVER,
+    TILES,
     convolution_program,
     feeds_of,
     plan_schedule,
     relative_error,
+    tolerance_of,
+    winograds,
 )
+from tests.schedule.offered import algorithms
 from tests.schedule.random_choices import any_choice
 from tests.schedule.running import run_schedule, runnable_targets
 
@@ -70,18 +75,18 @@ def test_counts_that_are_worth_a_look():
 def test_blocks_are_algorithms():
     program = convolution_program((1, 24, 24, 16, 16))
     names = algorithms(program)
-    assert [name for name in names if "_tiles" in name] == [
-        "winograd2_tiles24",
-        "winograd2_tiles36",
-        "winograd4_tiles12",
-        "winograd4_tiles18",
-    ]
+    assert names[-4:] == (
+        WINOGRAD(tile=2, block=24),
+        WINOGRAD(tile=2, block=36),
+        WINOGRAD(tile=4, block=12),
+        WINOGRAD(tile=4, block=18),
+    )
     exact = plan_program(program).with_accuracy(Accuracy.EXACT).algorithms
-    assert not any(name.startswith("winograd") for name in exact)
+    assert not winograds(exact)
 
 
 def test_what_stages_leave_each_other_is_local():
-    plan = plan_program(convolution_program((1, 24, 24, 16, 20)), "winograd4_tiles12")
+    plan = plan_program(convolution_program((1, 24, 24, 16, 20)), WINOGRAD(tile=4, block=12))
     (group,) = plan.steps
     assert isinstance(group, RowBlocks)
     assert group.blocks == 3
@@ -92,16 +97,16 @@ def test_what_stages_leave_each_other_is_local():
 
 
 BLOCKS = [
-    ((1, 8, 24, 16, 17), "winograd4_tiles2"),
-    ((1, 8, 24, 16, 17), "winograd4_tiles6"),
-    ((2, 16, 16, 20, 16), "winograd4_tiles8"),
-    ((3, 8, 8, 16, 3), "winograd4_tiles4"),
-    ((2, 8, 6, 16, 16), "winograd2_tiles3"),
-    ((1, 8, 6, 16, 16), "winograd2_tiles6"),
-    ((1, 7, 6, 16, 16), "winograd2_tiles3"),
-    ((2, 9, 10, 16, 16), "winograd4_tiles3"),
-    ((1, 19, 23, 16, 17), "winograd4_tiles12"),
-    ((1, 16, 14, 16, 16), "winograd4_tiles8"),
+    ((1, 8, 24, 16, 17), WINOGRAD(tile=4, block=2)),
+    ((1, 8, 24, 16, 17), WINOGRAD(tile=4, block=6)),
+    ((2, 16, 16, 20, 16), WINOGRAD(tile=4, block=8)),
+    ((3, 8, 8, 16, 3), WINOGRAD(tile=4, block=4)),
+    ((2, 8, 6, 16, 16), WINOGRAD(tile=2, block=3)),
+    ((1, 8, 6, 16, 16), WINOGRAD(tile=2, block=6)),
+    ((1, 7, 6, 16, 16), WINOGRAD(tile=2, block=3)),
+    ((2, 9, 10, 16, 16), WINOGRAD(tile=4, block=3)),
+    ((1, 19, 23, 16, 17), WINOGRAD(tile=4, block=12)),
+    ((1, 16, 14, 16, 16), WINOGRAD(tile=4, block=8)),
 ]
 CASES = [
     (*block, epilogue)
@@ -116,8 +121,7 @@ CASES = [
 def test_native_code_agrees(shape, algorithm, epilogue):
     program = convolution_program(shape, epilogue=epilogue)
     target = runnable_targets()[0]
-    tolerance = 2e-6 if algorithm.startswith("winograd2") else 2e-5
-    assert relative_error(program, algorithm, target, 2) <= tolerance
+    assert relative_error(program, algorithm, target, 2) <= tolerance_of(algorithm)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +131,9 @@ def test_every_schedule_is_right(seed):
     rng = random.Random(seed)
     epilogue = rng.choice(EPILOGUES)
     program = convolution_program((2, 8, 16, 16, rng.choice([16, 21])), epilogue=epilogue)
-    plan = plan_program(program, rng.choice(["winograd4_tiles2", "winograd2_tiles16"]))
+    plan = plan_program(
+        program, rng.choice([WINOGRAD(tile=4, block=2), WINOGRAD(tile=2, block=16)])
+    )
     schedule = Schedule(tuple(any_choice(rng, nest) for nest in plan.nests), plan.algorithm)
     assert read_schedule(schedule.to_json(), plan) == schedule
     feeds = feeds_of(program)
@@ -137,14 +143,15 @@ def test_every_schedule_is_right(seed):
     assert np.abs(found - expected).max() <= 2e-5 * np.abs(expected).max()
 
 
-@pytest.mark.parametrize("name", ["winograd3_tiles4", "direct_tiles4", "winograd4_tiles0"])
-def test_unknown_blocks_are_refused(name):
-    with pytest.raises(InputError, match="There is no algorithm"):
-        plan_program(convolution_program((1, 8, 8, 16, 16)), name)
+@pytest.mark.parametrize("values", [{"tile": 3}, {"block": 4}, {"tile": 4, "block": 0}])
+def test_unknown_tiles_and_blocks_are_refused(values):
+    with pytest.raises(InputError, match="There is no algorithm winograd"):
+        WINOGRAD(**values)
 
 
 def test_blocks_pay_where_the_whole_image_leaves_the_caches():
     large = plan_program(convolution_program((1, 112, 112, 64, 64)))
-    assert large.default_schedule(SERVER, 1).algorithm.startswith("winograd4_tiles")
+    blocks = [WINOGRAD(tile=4, block=count) for count in (14, 28)]
+    assert large.default_schedule(SERVER, 1).algorithm in blocks
     small = plan_program(convolution_program((1, 8, 8, 64, 64)))
-    assert "tiles" not in small.default_schedule(SERVER, 1).algorithm
+    assert small.default_schedule(SERVER, 1).algorithm in (DIRECT, *TILES)

@@ -5,8 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from relay_tune.schedule.algorithms import WINOGRAD, algorithms
 from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.algorithm import DIRECT
+from relay_tune.schedule.rewrites.split import SPLIT
 from relay_tune.schedule.rewrites.winograd.blocks import TileBlocks, tile_bands, tile_counts
 from relay_tune.schedule.rewrites.winograd.match import match_convolution
 from relay_tune.schedule.rewrites.winograd.stages import winograd_program
@@ -15,13 +16,16 @@ from relay_tune.tensor.evaluate import evaluate
 from tests.schedule.convolutions import (
     EPILOGUES,
     SERVER,
-    TOLERANCES,
+    TILES,
     convolution_program,
     error_of_any_schedule,
     feeds_of,
     relative_error,
     some_of,
+    tolerance_of,
+    winograds,
 )
+from tests.schedule.offered import algorithms
 from tests.schedule.running import runnable_targets
 
 
@@ -58,11 +62,11 @@ def test_the_interpreter_agrees(dilation, size):
     program = convolution_program((2, *size, 16, 3), dilation=dilation)
     feeds = feeds_of(program)
     (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})
-    for algorithm, outputs in WINOGRAD.items():
+    for algorithm, outputs in TILES.items():
         changed = winograd_program(program, outputs)
         assert changed is not None
         (found,) = evaluate(changed.outputs, {**feeds, **changed.constant_arrays()})
-        assert np.abs(found - expected).max() <= TOLERANCES[algorithm] * np.abs(expected).max()
+        assert np.abs(found - expected).max() <= tolerance_of(algorithm) * np.abs(expected).max()
 
 
 DILATED = [
@@ -80,15 +84,15 @@ def test_native_code_agrees(number, epilogue):
     shape, dilation = DILATED[number]
     program = convolution_program(shape, dilation=dilation, epilogue=epilogue)
     for name in some_of(algorithms(program), number + EPILOGUES.index(epilogue)):
-        tolerance = TOLERANCES[name.split("_")[0]]
+        tolerance = tolerance_of(name)
         assert relative_error(program, name, runnable_targets()[0], 2) <= tolerance
 
 
 @pytest.mark.parametrize("kernel", [(1, 3), (3, 1)])
 def test_native_code_of_one_dimension_agrees(kernel):
     program = convolution_program((1, 24, 21, 16, 16), kernel=kernel, dilation=3)
-    for name in (name for name in algorithms(program) if name.startswith("winograd")):
-        tolerance = TOLERANCES[name.split("_")[0]]
+    for name in winograds(algorithms(program)):
+        tolerance = tolerance_of(name)
         assert relative_error(program, name, runnable_targets()[0], 2) <= tolerance
 
 
@@ -99,12 +103,12 @@ def test_every_schedule_is_right(seed):
     rng = random.Random(seed)
     shape = (1, rng.choice([24, 28]), 24, 16, rng.choice([16, 21]))
     program = convolution_program(shape, dilation=rng.choice([2, 3]))
-    names = [name for name in algorithms(program) if name.startswith("winograd")]
+    names = winograds(algorithms(program))
     assert error_of_any_schedule(program, rng.choice(names), rng) <= 2e-5
 
 
 def test_the_default_follows_the_work():
     plan = plan_program(convolution_program((1, 32, 32, 128, 128), dilation=2))
-    assert plan.default_schedule(SERVER, 1).algorithm.startswith("winograd4")
+    assert plan.default_schedule(SERVER, 1).algorithm in winograds(plan.algorithms)
     few = plan_program(convolution_program((1, 32, 32, 128, 1), dilation=2))
-    assert few.default_schedule(SERVER, 1).algorithm in ("direct", "split4")
+    assert few.default_schedule(SERVER, 1).algorithm in (DIRECT, SPLIT(parts=4))

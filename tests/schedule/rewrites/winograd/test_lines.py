@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.algorithms import DIRECT, MATRIX_PRODUCTS, WINOGRAD, algorithms
 from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.algorithm import DIRECT
+from relay_tune.schedule.rewrites.split import SPLIT
 from relay_tune.schedule.rewrites.winograd.match import match_convolution
 from relay_tune.schedule.rewrites.winograd.stages import winograd_program
 from relay_tune.schedule.rewrites.winograd.transforms import plane_filtering, transformed_taps
@@ -17,13 +18,16 @@ from relay_tune.tensor.expression import Axis, binary, reduce, select
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import (
     SERVER,
-    TOLERANCES,
+    TILES,
     convolution_program,
     error_of_any_schedule,
     feeds_of,
     relative_error,
     some_of,
+    tolerance_of,
+    winograds,
 )
+from tests.schedule.offered import MATRIX_PRODUCTS, algorithms
 from tests.schedule.running import runnable_targets
 
 
@@ -110,11 +114,13 @@ def test_the_interpreter_agrees(line, places):
     program = line_program((2, places, 16, 3), **LINES[line])
     feeds = feeds_of(program)
     (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})
-    for algorithm, outputs in WINOGRAD.items():
+    for algorithm, outputs in TILES.items():
         changed = winograd_program(program, outputs)
         if changed is not None:
             (found,) = evaluate(changed.outputs, {**feeds, **changed.constant_arrays()})
-            assert np.abs(found - expected).max() <= TOLERANCES[algorithm] * np.abs(expected).max()
+            assert (
+                np.abs(found - expected).max() <= tolerance_of(algorithm) * np.abs(expected).max()
+            )
 
 
 @pytest.mark.parametrize(("turn", "length"), list(enumerate([50, 64, 77])))
@@ -122,7 +128,7 @@ def test_the_interpreter_agrees(line, places):
 def test_native_code_agrees(line, turn, length):
     program = line_program((1, length, 16, 24), **LINES[line])
     for name in some_of(algorithms(program), turn + list(LINES).index(line)):
-        tolerance = TOLERANCES[name.split("_")[0]]
+        tolerance = tolerance_of(name)
         assert relative_error(program, name, runnable_targets()[0], 2) <= tolerance
 
 
@@ -133,7 +139,7 @@ def test_native_code_agrees(line, turn, length):
 def test_native_code_of_rows_and_columns_agrees(kernel, turn, epilogue):
     program = convolution_program((2, 9, 12, 16, 20), kernel=kernel, epilogue=epilogue)
     for name in some_of(algorithms(program), turn + kernel[0] // 3):
-        tolerance = TOLERANCES[name.split("_")[0]]
+        tolerance = tolerance_of(name)
         assert relative_error(program, name, runnable_targets()[0], 2) <= tolerance
 
 
@@ -161,12 +167,12 @@ def test_taps_along_a_diagonal_stay():
 def test_every_schedule_is_right(seed):
     rng = random.Random(seed)
     program = line_program((1, 48, 16, rng.choice([16, 21])), dilation=rng.choice([1, 4]))
-    names = [name for name in algorithms(program) if name.startswith("winograd")]
+    names = winograds(algorithms(program))
     assert error_of_any_schedule(program, rng.choice(names), rng) <= 2e-5
 
 
 def test_the_default_follows_the_work():
     plan = plan_program(line_program((1, 1000, 64, 64), dilation=2))
-    assert plan.default_schedule(SERVER, 1).algorithm.startswith("winograd4")
+    assert plan.default_schedule(SERVER, 1).algorithm in winograds(plan.algorithms)
     few = plan_program(line_program((1, 1000, 16, 1)))
-    assert few.default_schedule(SERVER, 1).algorithm in (DIRECT, "split4")
+    assert few.default_schedule(SERVER, 1).algorithm in (DIRECT, SPLIT(parts=4))

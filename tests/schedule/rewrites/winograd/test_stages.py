@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -5,21 +6,16 @@ import pytest
 
 from relay_tune.errors import InputError
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.algorithms import (
-    MATRIX_PRODUCTS,
-    WINOGRAD,
-    algorithms,
-    prepared_program,
-)
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import plan_program, read_schedule
+from relay_tune.schedule.rewrites.algorithm import DIRECT
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.rewrites.winograd.stages import winograd_program
 from relay_tune.schedule.rewrites.winograd.transforms import (
     FILTERINGS,
     plane_filtering,
     transformed_taps,
 )
-from relay_tune.schedule.schedule import DIRECT
 from relay_tune.tensor.deferred_array import array_of, deferred
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, literal, reduce
@@ -28,12 +24,14 @@ from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import (
     EPILOGUES,
     SERVER,
-    TOLERANCES,
+    TILES,
     convolution_program,
     feeds_of,
     plan_schedule,
     relative_error,
+    tolerance_of,
 )
+from tests.schedule.offered import MATRIX_PRODUCTS, algorithms
 from tests.schedule.running import run_schedule, runnable_targets
 
 # The transforms ----------------------------------------------------------------------------------
@@ -88,7 +86,7 @@ DOES_NOT_APPLY = {
 def test_applies(case):
     options = {"shape": SHAPE, **APPLIES[case]}
     program = convolution_program(**options)
-    assert set(WINOGRAD) < set(algorithms(program))
+    assert set(TILES) < set(algorithms(program))
     changed = winograd_program(program, 4)
     feeds = feeds_of(program)
     (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})
@@ -117,12 +115,12 @@ def test_does_not_apply(case):
     assert set(algorithms(program)) <= {DIRECT, *MATRIX_PRODUCTS}
     assert winograd_program(program, 2) is None
     with pytest.raises(InputError, match="does not apply"):
-        prepared_program(program, "winograd2")
+        WINOGRAD(tile=2).prepared(program)
 
 
 def test_the_old_taps_are_gone():
     program = convolution_program(SHAPE)
-    (constant,) = prepared_program(program, "winograd4").constants
+    (constant,) = WINOGRAD(tile=4).prepared(program).constants
     assert constant[1].shape == (36, 16, 16)
 
 
@@ -130,8 +128,8 @@ def test_constants_correspond_whatever_their_values():
     program = convolution_program(SHAPE)
     ((tensor, data),) = program.constants
     zeros = TensorProgram(program.inputs, program.outputs, ((tensor, np.zeros_like(data)),))
-    for algorithm in WINOGRAD:
-        first, second = (prepared_program(p, algorithm).constants for p in (program, zeros))
+    for algorithm in TILES:
+        first, second = (algorithm.prepared(p).constants for p in (program, zeros))
         assert [d.shape for _, d in first] == [d.shape for _, d in second]
         assert not array_of(second[0][1]).any()
 
@@ -147,7 +145,7 @@ def test_planning_computes_no_taps():
 
     unknown = deferred(tensor.shape, tensor.dtype, taps)
     (constant,) = plan_program(
-        replace(program, constants=((tensor, unknown),)), "winograd4"
+        replace(program, constants=((tensor, unknown),)), WINOGRAD(tile=4)
     ).program.constants
     assert not wanted
     assert array_of(constant[1]).shape == (36, 16, 16) and wanted
@@ -166,15 +164,15 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize("algorithm", WINOGRAD)
+@pytest.mark.parametrize("algorithm", TILES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_native_code_agrees(shape, algorithm):
     program = convolution_program(shape)
     target = runnable_targets()[0]
-    assert relative_error(program, algorithm, target, 2) <= TOLERANCES[algorithm]
+    assert relative_error(program, algorithm, target, 2) <= tolerance_of(algorithm)
 
 
-@pytest.mark.parametrize("algorithm", WINOGRAD)
+@pytest.mark.parametrize("algorithm", TILES)
 def test_errors_are_small_beside_the_largest_result_of_their_tile(algorithm):
     program = convolution_program((2, 8, 8, 256, 16))
     ((weight, _),) = program.constants
@@ -196,17 +194,17 @@ def test_errors_are_small_beside_the_largest_result_of_their_tile(algorithm):
 @pytest.mark.parametrize("epilogue", EPILOGUES)
 def test_epilogues_join_the_transform_of_the_result(epilogue):
     program = convolution_program((1, 10, 11, 16, 16), epilogue=epilogue)
-    plan = plan_program(program, "winograd4")
+    plan = plan_program(program, WINOGRAD(tile=4))
     kernels = len(apply_schedule(plan, plan_schedule(plan)).kernels)
     assert kernels == 3
-    assert relative_error(program, "winograd4", runnable_targets()[0], 1) <= 2e-5
+    assert relative_error(program, WINOGRAD(tile=4), runnable_targets()[0], 1) <= 2e-5
 
 
-@pytest.mark.parametrize("algorithm", WINOGRAD)
+@pytest.mark.parametrize("algorithm", TILES)
 def test_other_targets(algorithm):
     program = convolution_program((2, 9, 7, 16, 20), epilogue="pad")
     for target in runnable_targets():
-        assert relative_error(program, algorithm, target, 3) <= TOLERANCES[algorithm]
+        assert relative_error(program, algorithm, target, 3) <= tolerance_of(algorithm)
 
 
 # Schedules ---------------------------------------------------------------------------------------
@@ -214,7 +212,7 @@ def test_other_targets(algorithm):
 
 def test_schedules_name_their_algorithm():
     plan = plan_program(convolution_program((1, 14, 14, 64, 64)))
-    for algorithm in (DIRECT, *WINOGRAD):
+    for algorithm in (DIRECT, *TILES):
         schedule = plan_schedule(plan.with_algorithm(algorithm))
         text = schedule.to_json()
         assert ("algorithm" in text) == (algorithm != DIRECT)
@@ -224,21 +222,21 @@ def test_schedules_name_their_algorithm():
 
 def test_plans_of_algorithms_are_made_once():
     plan = plan_program(convolution_program(SHAPE))
-    other = plan.with_algorithm("winograd2")
-    assert other.algorithm == "winograd2"
-    assert plan.with_algorithm("winograd2") is other
+    other = plan.with_algorithm(WINOGRAD(tile=2))
+    assert other.algorithm == WINOGRAD(tile=2)
+    assert plan.with_algorithm(WINOGRAD(tile=2)) is other
     assert plan.with_algorithm(DIRECT) is plan
 
 
-@pytest.mark.parametrize("name", ['"winograd3"', '""', "3", "null", "[]"])
-def test_unknown_algorithms_are_refused(name):
+@pytest.mark.parametrize("form", [{"name": "winograd", "tile": 3}, {"name": "x"}, {}, "winograd"])
+def test_unknown_algorithms_are_refused(form):
     plan = plan_program(convolution_program(SHAPE))
     with pytest.raises(InputError):
-        read_schedule(f'{{"algorithm": {name}, "nests": []}}', plan)
+        read_schedule(json.dumps({"algorithm": [form], "nests": []}), plan)
 
 
 def test_the_default_follows_the_work():
     large = plan_program(convolution_program((1, 28, 28, 128, 128)))
-    assert large.default_schedule(SERVER, 1).algorithm == "winograd4"
+    assert large.default_schedule(SERVER, 1).algorithm == WINOGRAD(tile=4)
     narrow = plan_program(convolution_program((1, 56, 56, 16, 1)))
     assert narrow.default_schedule(SERVER, 1).algorithm == DIRECT

@@ -5,10 +5,12 @@ import random
 import numpy as np
 import pytest
 
-from relay_tune.schedule.algorithms import algorithms
 from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.algorithm import DIRECT
+from relay_tune.schedule.rewrites.split import SPLIT
 from relay_tune.schedule.rewrites.winograd.blocks import tile_counts
 from relay_tune.schedule.rewrites.winograd.match import match_convolution
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.rewrites.winograd.transforms import plane_filtering, transformed_taps
 from tests.schedule.convolutions import (
     EPILOGUES,
@@ -16,7 +18,9 @@ from tests.schedule.convolutions import (
     convolution_program,
     error_of_any_schedule,
     relative_error,
+    winograds,
 )
+from tests.schedule.offered import algorithms
 from tests.schedule.running import runnable_targets
 
 
@@ -29,10 +33,10 @@ def test_the_stride_is_that_of_rows_and_columns():
 
 def test_only_tiles_of_two_by_two_are_offered():
     names = algorithms(convolution_program((1, 12, 12, 16, 16), stride=2))
-    assert [name for name in names if name.startswith("winograd")] == [
-        "winograd2",
-        "winograd2_tiles12",
-        "winograd2_tiles18",
+    assert winograds(names) == [
+        WINOGRAD(tile=2),
+        WINOGRAD(tile=2, block=12),
+        WINOGRAD(tile=2, block=18),
     ]
 
 
@@ -54,11 +58,11 @@ def test_blocks_count_tiles_of_results():
 @pytest.mark.parametrize(
     ("shape", "algorithm"),
     [
-        ((1, 7, 7, 16, 16), "winograd2"),
-        ((1, 13, 6, 17, 9), "winograd2"),
-        ((2, 4, 4, 48, 1), "winograd2"),
-        ((1, 8, 12, 16, 17), "winograd2_tiles6"),
-        ((2, 9, 8, 20, 16), "winograd2_tiles16"),
+        ((1, 7, 7, 16, 16), WINOGRAD(tile=2)),
+        ((1, 13, 6, 17, 9), WINOGRAD(tile=2)),
+        ((2, 4, 4, 48, 1), WINOGRAD(tile=2)),
+        ((1, 8, 12, 16, 17), WINOGRAD(tile=2, block=6)),
+        ((2, 9, 8, 20, 16), WINOGRAD(tile=2, block=16)),
     ],
 )
 def test_native_code_agrees(shape, algorithm, epilogue):
@@ -73,12 +77,15 @@ def test_every_schedule_is_right(seed):
     rng = random.Random(seed)
     program = convolution_program((2, 8, 10, 16, rng.choice([16, 21])), stride=2)
     assert (
-        error_of_any_schedule(program, rng.choice(["winograd2", "winograd2_tiles10"]), rng) <= 2e-6
+        error_of_any_schedule(
+            program, rng.choice([WINOGRAD(tile=2), WINOGRAD(tile=2, block=10)]), rng
+        )
+        <= 2e-6
     )
 
 
 def test_the_default_follows_the_work():
     plan = plan_program(convolution_program((1, 14, 14, 256, 256), stride=2))
-    assert plan.default_schedule(SERVER, 1).algorithm.startswith("winograd2")
+    assert plan.default_schedule(SERVER, 1).algorithm in winograds(plan.algorithms)
     few = plan_program(convolution_program((1, 14, 14, 256, 4), stride=2))
-    assert few.default_schedule(SERVER, 1).algorithm in ("direct", "split4")
+    assert few.default_schedule(SERVER, 1).algorithm in (DIRECT, SPLIT(parts=4))

@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 
 from relay_tune.op.lower import TensorProgram
-from relay_tune.schedule.algorithms import DIRECT, WINOGRAD, algorithms
 from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.algorithm import DIRECT
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.rewrites.winograd.stages import winograd_program
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, binary, reduce
 from relay_tune.tensor.tensor import compute, input_tensor
-from tests.schedule.convolutions import TOLERANCES, feeds_of, relative_error
+from tests.schedule.convolutions import TILES, feeds_of, relative_error, tolerance_of
+from tests.schedule.offered import algorithms
 from tests.schedule.running import runnable_targets
 
 
@@ -48,17 +50,19 @@ def test_the_depth_may_have_any_window(window):
     assert np.abs(found - expected).max() <= 2e-5 * np.abs(expected).max()
 
 
-@pytest.mark.parametrize("algorithm", [*WINOGRAD, "winograd4_tiles4"])
+@pytest.mark.parametrize("algorithm", [*TILES, WINOGRAD(tile=4, block=4)])
 def test_native_code_agrees(algorithm):
     program = volume((4, 8, 8, 20))
-    tolerance = TOLERANCES[algorithm.split("_")[0]]
+    tolerance = tolerance_of(algorithm)
     assert relative_error(program, algorithm, runnable_targets()[0], 2) <= tolerance
 
 
 def test_blocks_hold_all_slices():
     program = volume((16, 8, 8, 16))
-    assert {DIRECT, "winograd4_tiles1", "winograd4_tiles2"} <= set(algorithms(program))
-    (group,) = plan_program(program, "winograd4_tiles2").steps
+    assert {DIRECT, WINOGRAD(tile=4, block=1), WINOGRAD(tile=4, block=2)} <= set(
+        algorithms(program)
+    )
+    (group,) = plan_program(program, WINOGRAD(tile=4, block=2)).steps
     assert isinstance(group, RowBlocks)
     assert group.blocks == 2
     assert [buffer.shape for buffer in group.buffers] == [

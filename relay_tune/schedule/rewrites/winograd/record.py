@@ -1,0 +1,77 @@
+"""Winograd's filtering as a record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.accuracy import Accuracy, Exactness, Mixing
+from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
+from relay_tune.schedule.rewrites.winograd.blocks import tile_counts
+from relay_tune.schedule.rewrites.winograd.match import match_convolution
+from relay_tune.schedule.rewrites.winograd.stages import winograd_program
+from relay_tune.schedule.rewrites.winograd.transforms import plane_filtering
+from relay_tune.schedule.row_groups.grouped_steps import grouped_steps
+from relay_tune.schedule.row_groups.groups import Step
+from relay_tune.schedule.row_groups.row_blocks import MAXIMUM_LOCAL_BYTES, RowBlocks
+from relay_tune.tensor.deferred_array import ConstantData
+from relay_tune.tensor.dependencies import tensors_in_order
+from relay_tune.tensor.expression import Tensor
+
+TILES = (2, 4)
+"""Extents of output tiles. F(4x4, 3x3) has one to three times the largest error of direct sums."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles(Parameters):
+    """Parameters of winograd.
+
+    Attributes:
+        tile: how many results it has along each dimension.
+        block: the tiles of a block; None for one block of all tiles.
+    """
+
+    tile: int = parameter(among=TILES)
+    block: int | None = parameter(among=range(1, 10_000), default=None)
+
+
+def _offers(
+    program: TensorProgram, nests: Sequence[Step], accuracy: Accuracy
+) -> Iterator[Parameters]:
+    """Tiles of each size in one block, then the blocks that are worth a look."""
+    known = dict[Tensor, ConstantData](program.constants)
+    found = (match_convolution(stage, known) for stage in tensors_in_order(program.outputs))
+    convolutions = [each for each in found if each is not None]
+    blocks: list[Tiles] = []
+    for tile in TILES:
+        filterings = ((c, plane_filtering(tile, c.stride, c.tap_counts)) for c in convolutions)
+        usable = [(c, filtering) for c, filtering in filterings if filtering is not None]
+        if usable:
+            yield Tiles(tile)
+        counts = {count for pair in usable for count in tile_counts(*pair)}
+        blocks += [Tiles(tile, count) for count in sorted(counts)]
+    yield from blocks
+
+
+def _rewritten(program: TensorProgram, parameters: Tiles) -> TensorProgram | None:
+    return winograd_program(program, parameters.tile, parameters.block)
+
+
+def _grouped(
+    nests: Sequence[Step], outputs: Sequence[Tensor], parameters: Tiles
+) -> Sequence[Step | RowBlocks]:
+    if parameters.block is None:
+        return nests
+    return grouped_steps(nests, outputs, 1, most_row_bytes=MAXIMUM_LOCAL_BYTES)
+
+
+WINOGRAD = Algorithm(
+    "winograd",
+    _offers,
+    Tiles,
+    exactness=Exactness(Mixing.TILE, rounds_more=True),
+    rewritten=_rewritten,
+    grouped=_grouped,
+)
+"""Convolutions of three taps by filtering of tiles, in blocks of tiles."""

@@ -1,0 +1,28 @@
+"""The steps of a program with its groups in blocks of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relay_tune.schedule.row_groups.groups import MAXIMUM_ROW_BYTES, RowGroup, Step, with_groups
+from relay_tune.schedule.row_groups.in_place import in_place
+from relay_tune.schedule.row_groups.row_blocks import RowBlocks, row_blocks
+from relay_tune.tensor.expression import Tensor
+
+
+def grouped_steps(
+    steps: Sequence[Step],
+    outputs: Sequence[Tensor],
+    rows: int,
+    *,
+    most_row_bytes: int = MAXIMUM_ROW_BYTES,
+) -> tuple[Step | RowBlocks, ...]:
+    """The steps of a program with its groups in blocks of rows.
+
+    Nests whose intermediate values of one row take more than `most_row_bytes` form no group.
+    Raises InputError if the blocks are too large.
+    """
+    return tuple(
+        row_blocks(in_place(step), rows) if isinstance(step, RowGroup) else step
+        for step in with_groups(steps, outputs, most_row_bytes)
+    )

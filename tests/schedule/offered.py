@@ -1,0 +1,30 @@
+"""Which algorithms a program has, for tests."""
+
+from __future__ import annotations
+
+from relay_tune.op.lower import TensorProgram
+from relay_tune.schedule.accuracy import Accuracy
+from relay_tune.schedule.matrix_tiles.stages import ways_to_gather
+from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.algorithm import DIRECT, AppliedAlgorithm
+from relay_tune.schedule.rewrites.matrix_products import BF16X3, BF16X6
+
+MATRIX_PRODUCTS = {
+    BF16X3(): (2, False),
+    BF16X3(gathered=True): (2, True),
+    BF16X6(): (3, False),
+    BF16X6(gathered=True): (3, True),
+}
+"""The parts of each factor, and whether what a row reads is copied to one place."""
+
+
+def algorithms(program: TensorProgram) -> tuple[AppliedAlgorithm, ...]:
+    """Those of any accuracy that compute stages another way, and the direct one."""
+    found = plan_program(program).with_accuracy(Accuracy.RELAXED).algorithms
+    return tuple(each for each in found if each == DIRECT or not each.keeps_stages)
+
+
+def matrix_products(program: TensorProgram) -> list[AppliedAlgorithm]:
+    """Those on matrix registers, whatever is worth a look."""
+    ways = ways_to_gather(program)
+    return [each for each, (_, gathered) in MATRIX_PRODUCTS.items() if gathered in ways]
