@@ -84,7 +84,7 @@ class Offender:
 
 
 def _algorithm(row: ProfileRow) -> str:
-    return "" if row.work.algorithm == str(DIRECT) else f", {row.work.algorithm}"
+    return "" if row.work.algorithm in ("", str(DIRECT)) else f", {row.work.algorithm}"
 
 
 @dataclass(eq=False, slots=True)

@@ -19,7 +19,7 @@ from tests.schedule.row_groups.test_groups import right, softmax_of
 def plan_of(*shape: int, operation: str = "exp", rows: int = 8) -> Plan:
     x = input_tensor("x", shape, "float32")
     program = TensorProgram((x,), (softmax_of(x, operation),), ())
-    return plan_program(program).with_algorithm(f"rows{rows}")
+    return plan_program(program).with_algorithm(ROWS(block=rows))
 
 
 def blocks_of(plan: Plan) -> RowBlocks:
@@ -90,4 +90,4 @@ def test_a_result_that_holds_intermediate_values_is_not_asked_for():
 @pytest.mark.parametrize("shape", [(256, 128), (100, 512), (3, 70, 64)])
 @pytest.mark.parametrize("rows", [1, 16])
 def test_results_are_right(shape, rows):
-    assert right(plan_of(*shape), f"rows{rows}")
+    assert right(plan_of(*shape), ROWS(block=rows))

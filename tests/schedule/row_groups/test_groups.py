@@ -54,7 +54,7 @@ def softmax_program(*shape: int) -> TensorProgram:
 
 
 def group_of(plan: Plan, rows: int) -> RowBlocks:
-    (group,) = (s for s in plan.with_algorithm(f"rows{rows}").steps if isinstance(s, RowBlocks))
+    (group,) = (s for s in plan.with_algorithm(ROWS(block=rows)).steps if isinstance(s, RowBlocks))
     return group
 
 
@@ -82,7 +82,7 @@ def test_softmax_is_one_kernel_without_workspace():
 @pytest.mark.parametrize("rows", [1, 3, 8, 64])
 @pytest.mark.parametrize("shape", [(1, 127), (127, 1), (5, 7, 1000), (130, 16)])
 def test_softmax_of_any_shape_is_right(shape, rows):
-    assert right(plan_program(softmax_program(*shape)), f"rows{rows}")
+    assert right(plan_program(softmax_program(*shape)), ROWS(block=rows))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_softmax_of_any_shape_is_right(shape, rows):
 )
 @pytest.mark.parametrize("rows", [1, 4, 6])
 def test_attention_of_any_shape_is_right(shape, rows):
-    assert right(plan_program(attention(*shape)), f"rows{rows}", threads=2)
+    assert right(plan_program(attention(*shape)), ROWS(block=rows), threads=2)
 
 
 def depthwise_and_mixed(height: int, width: int, channels: int, step: int) -> TensorProgram:
@@ -117,7 +117,7 @@ def depthwise_and_mixed(height: int, width: int, channels: int, step: int) -> Te
 @pytest.mark.parametrize("shape", [(11, 9, 32, 1), (24, 17, 20, 2), (5, 40, 48, 1)])
 @pytest.mark.parametrize("rows", [1, 2, 4])
 def test_depthwise_and_1x1_convolution_in_blocks_are_right(shape, rows):
-    assert right(plan_program(depthwise_and_mixed(*shape)), f"rows{rows}")
+    assert right(plan_program(depthwise_and_mixed(*shape)), ROWS(block=rows))
 
 
 def test_a_sliding_window_is_cut_along_its_outer_axis_only():

@@ -6,6 +6,7 @@ import pytest
 from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import Plan, plan_program
+from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, cast, reduce, unary
 from relay_tune.tensor.loops import Allocate, Scope
@@ -26,7 +27,7 @@ def powers_of(x: Tensor, *, dtype: str = "float32") -> Computed:
 
 
 def plan_of(x: Input, *results: Tensor, rows: int = 2) -> Plan:
-    return plan_program(TensorProgram((x,), results, ())).with_algorithm(f"rows{rows}")
+    return plan_program(TensorProgram((x,), results, ())).with_algorithm(ROWS(block=rows))
 
 
 def local_buffers(plan: Plan) -> set[str]:
