@@ -16,7 +16,6 @@ from benchmarks.searching.chosen_schedules import chosen_schedules
 from benchmarks.searching.described_logs import Described
 from cost_model import CostModel
 from relay_tune.codegen.target import Target
-from relay_tune.runtime.target_machine import general_machine
 from relay_tune.schedule.features.names import FEATURE_NAMES
 from relay_tune.schedule.features.program_features import estimated_throughput
 from relay_tune.tuning.program_space import ProgramSpace
@@ -26,7 +25,7 @@ def opinions(model: Path, target: Target, threads: int = 1) -> list[Described]:
     """What a model thinks of schedules of the tasks of all blocks on a target."""
     known = CostModel(SEED, feature_names=FEATURE_NAMES)
     known.load(model)
-    machine = general_machine(target)
+    machine = target.machine
     found: list[Described] = []
     for task in block_tasks():
         space = ProgramSpace(task.plan, machine, threads)

@@ -14,7 +14,7 @@ from relay_tune.building.named_sizes import with_named_sizes
 from relay_tune.building.network import input_type, is_static, network_of, output_types
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import ChooseSchedule, compile_primitives, primitives_of
-from relay_tune.building.program_form import is_network, program_module
+from relay_tune.building.program_form import is_network, network_module, program_module
 from relay_tune.building.programs import compile_program
 from relay_tune.building.size_cases import USUAL_SIZES
 from relay_tune.building.step_order import with_extents_first
@@ -35,7 +35,6 @@ from relay_tune.runtime.program_model import ProgramModel, open_inputs
 from relay_tune.runtime.threads import thread_count
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.fix_input_shapes import FixInputShapes
-from relay_tune.transform.pipeline import PipelineOptions, default_pipeline
 from relay_tune.typing.infer import infer_types
 
 Report = Callable[[str], None]
@@ -111,7 +110,7 @@ class _Compilation:
 
     def program(self, typed: Module, sizes: Sequence[int] = USUAL_SIZES) -> CompiledFunctions:
         """The compiled program of a typed module, with code of its own for some sizes."""
-        module = program_module(typed, self.accuracy)
+        module = program_module(typed, self.accuracy, self.target)
         return compile_program(
             module, self.target, self.threads, self.schedules, self.report, sizes, self.defaults
         )
@@ -149,7 +148,7 @@ def _input_types(main: Function) -> dict[str, TensorType]:
 @results_for_one_build()
 def _compiled_network(module: Module, compilation: _Compilation) -> CompiledProgram:
     """The compiled program of a module with static shapes."""
-    fused = default_pipeline(PipelineOptions(accuracy=compilation.accuracy))(module)
+    fused = network_module(module, compilation.accuracy, compilation.target)
     return compile_fused(
         fused,
         compilation.target,

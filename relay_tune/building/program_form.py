@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from relay_tune.building.network import network_of
+from relay_tune.codegen.target import Target, native_target
 from relay_tune.first_order.instructions import ComputeScalars, Instruction, RunKernel, RunRegion
 from relay_tune.first_order.kinds import component_types, is_open_type
 from relay_tune.first_order.lower_program import lower_program
@@ -41,11 +42,21 @@ def is_network(typed: Module) -> bool:
     return not any(_is_open(node.type) for node in nodes)
 
 
-def fused_module(typed: Module, accuracy: Accuracy = Accuracy.FAST) -> Module:
-    """A typed module after all passes, as it is built."""
+def fused_module(
+    typed: Module, accuracy: Accuracy = Accuracy.FAST, target: Target | None = None
+) -> Module:
+    """A typed module after all passes, as it is built for a target, by default the native one."""
     if is_network(typed):
-        return default_pipeline(PipelineOptions(accuracy=accuracy))(typed)
-    return program_module(typed, accuracy)
+        return network_module(typed, accuracy, target)
+    return program_module(typed, accuracy, target)
+
+
+def network_module(
+    typed: Module, accuracy: Accuracy = Accuracy.FAST, target: Target | None = None
+) -> Module:
+    """The fused module of a network."""
+    machine = (native_target() if target is None else target).machine
+    return default_pipeline(PipelineOptions(accuracy=accuracy, machine=machine))(typed)
 
 
 def kernel_functions(fused: Module) -> list[Function]:
@@ -89,9 +100,13 @@ def _instructions(program: FirstOrderProgram) -> Iterator[Instruction]:
             yield from block.instructions
 
 
-def program_module(typed: Module, accuracy: Accuracy = Accuracy.FAST) -> Module:
+def program_module(
+    typed: Module, accuracy: Accuracy = Accuracy.FAST, target: Target | None = None
+) -> Module:
     """The fused module of a program, every node typed."""
-    pipeline = default_pipeline(PipelineOptions(slice_views=False, accuracy=accuracy))
+    machine = (native_target() if target is None else target).machine
+    options = PipelineOptions(slice_views=False, accuracy=accuracy, machine=machine)
+    pipeline = default_pipeline(options)
     return InferTypes()(pipeline(PropagateConstants()(InlineLocal()(Specialize()(typed)))))
 
 

@@ -10,7 +10,7 @@ from relay_tune.cli.show_kernels import kernels_text
 from relay_tune.codegen.target import parse_target
 from relay_tune.ir.module import Module
 from relay_tune.runtime.threads import thread_count
-from relay_tune.transform.pipeline import pipeline_after
+from relay_tune.transform.pipeline import PipelineOptions, pipeline_after
 from relay_tune.typing.infer import infer_types
 
 
@@ -29,7 +29,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print_relay(module: Module, arguments: argparse.Namespace) -> None:
     if arguments.after is not None:
-        module = pipeline_after(arguments.after)(module)
+        options = PipelineOptions(machine=parse_target(arguments.target).machine)
+        module = pipeline_after(arguments.after, options)(module)
     elif arguments.types:
         module = infer_types(module)
     text = module.astext(arguments.types, arguments.weights)

@@ -24,7 +24,8 @@ Describe = Callable[[Primitive, Target, int], str]
 def kernels_text(module: Module, step: str, target: Target, threads: int) -> Iterator[str]:
     """One text for each distinct primitive of a model; `step` is one of STEPS."""
     describe = STEPS[step]
-    primitives = primitives_of(kernel_functions(fused_module(infer_types(module))))
+    fused = fused_module(infer_types(module), target=target)
+    primitives = primitives_of(kernel_functions(fused))
     distinct = {primitive.key.digest: primitive for primitive in primitives.values()}
     nodes: dict[str, dict[str, None]] = {digest: {} for digest in distinct}
     for function, primitive in primitives.items():

@@ -16,6 +16,7 @@ from relay_tune.codegen.llvm_types import BYTES
 from relay_tune.codegen.target_check import unknown_parts
 from relay_tune.errors import InputError
 from relay_tune.machine.intrinsic import Intrinsic, permissions
+from relay_tune.machine.machine import Machine
 from relay_tune.targets.x86.intrinsics import INTRINSICS
 
 BFLOAT16_CPUS = (
@@ -85,6 +86,15 @@ class Target:
         return _intrinsics(self)
 
     @property
+    def machine(self) -> Machine:
+        """What is known of it without measuring: the same on every host.
+
+        Its caches are those of a server core, unless a measurement tells others
+        (`relay_tune.runtime.target_machine`).
+        """
+        return _general_machine(self)
+
+    @property
     def scales_powers(self) -> bool:
         """Whether vectors of floats are split and scaled by powers of two at once (AVX-512DQ)."""
         given = self.features.split(",")
@@ -111,6 +121,11 @@ def _intrinsics(target: Target) -> tuple[Intrinsic, ...]:
         return ()
     about = target.triple, target.cpu, target.features, target.vector_bits
     return tuple(each for each in INTRINSICS if each.requirement.is_met(*about))
+
+
+@cache
+def _general_machine(target: Target) -> Machine:
+    return Machine(target.vector_bits // 8, target.vector_registers, intrinsics=target.intrinsics)
 
 
 @cache

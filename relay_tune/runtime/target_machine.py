@@ -33,24 +33,15 @@ def machine_of(target: Target, limits: MachineLimits | None = None) -> Machine:
     Targets that are named get general figures.
     """
     if target != native_target():
-        return general_machine(target)
+        return target.machine
     if limits is None or len(limits.caches) < PRIVATE_CACHES:
         limits = machine_limits(1)
     return measured_machine(target, limits)
 
 
-def general_machine(target: Target) -> Machine:
-    """The figures of a target that nothing was measured on."""
-    return Machine(
-        target.vector_bits // 8,
-        target.vector_registers,
-        intrinsics=target.intrinsics,
-    )
-
-
 def measured_machine(target: Target, limits: MachineLimits) -> Machine:
     """The figures of a machine with these limits of one thread, whose code `target` is for."""
-    general = general_machine(target)
+    general = target.machine
     fused = limits.operations["float32"] / (2 * target.lanes("float32"))
     cycle = general.fused_per_cycle / fused
     private, shared = limits.caches[:PRIVATE_CACHES], limits.caches[PRIVATE_CACHES:]

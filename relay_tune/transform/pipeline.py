@@ -7,11 +7,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from relay_tune.arguments import did_you_mean, instance_of
+from relay_tune.codegen.target import native_target
 from relay_tune.errors import BuildError, IndexRangeError, InputError, RelayError
 from relay_tune.ir.module import Module
+from relay_tune.machine.machine import Machine
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.branches.divide_products import DivideProducts
 from relay_tune.transform.branches.repeat_slices import RepeatSlices
@@ -83,6 +85,7 @@ class PipelineOptions:
         explicit_padding: whether producers write the padding that consumers need.
         slice_views: whether slices can be views of planned memory.
         accuracy: of the algorithms that kernels may use, where their costs are estimated.
+        machine: that costs are estimated for; by default the processor that runs the passes.
     """
 
     layout: str = "cost"
@@ -90,6 +93,7 @@ class PipelineOptions:
     explicit_padding: bool = True
     slice_views: bool = True
     accuracy: Accuracy = Accuracy.FAST
+    machine: Machine = field(default_factory=lambda: native_target().machine)
 
 
 def default_pipeline(options: PipelineOptions | None = None) -> Pipeline:
@@ -115,7 +119,7 @@ def default_pipeline(options: PipelineOptions | None = None) -> Pipeline:
             ToGraphNormalForm(),
             SinkBindings(),
             DivideProducts(),
-            ChooseLayout(chosen.layout, accuracy=chosen.accuracy),
+            ChooseLayout(chosen.layout, chosen.machine, chosen.accuracy),
             FoldConstants(),
             SimplifyExpression(),
             *padding,
@@ -129,12 +133,12 @@ def default_pipeline(options: PipelineOptions | None = None) -> Pipeline:
     )
 
 
-def pipeline_after(name: str) -> Pipeline:
+def pipeline_after(name: str, options: PipelineOptions | None = None) -> Pipeline:
     """The default pipeline up to a pass, or a pass of the language after type inference.
 
     Raises InputError if there is no pass called `name`.
     """
-    whole = default_pipeline()
+    whole = default_pipeline(options)
     if name in LANGUAGE_PASSES and name not in [step.name for step in whole.passes]:
         return Pipeline((InferTypes(), LANGUAGE_PASSES[name]))
     try:

@@ -17,7 +17,6 @@ from relay_tune.op.lower import lower_function
 from relay_tune.op.node_names import kernel_title, node_names, unique_titles
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
 from relay_tune.op.primitive_views import computes_nothing
-from relay_tune.runtime.target_machine import general_machine
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.plan import Plan, plan_program
 
@@ -48,7 +47,7 @@ class Task:
 
     def plans_for(self, target: Target) -> Sequence[Plan]:
         """The plans under all algorithms that a target can run."""
-        known = self.plan.algorithms_on(general_machine(target))
+        known = self.plan.algorithms_on(target.machine)
         return [self.plan.with_algorithm(each) for each in known]
 
 

@@ -118,7 +118,7 @@ def _tuned(
     budget = make_budget(None, options.minutes, 0, used=0, began=options.began)
     try:
         with budget.limited():
-            fused = fused_module(infer_types(module), accuracy)
+            fused = fused_module(infer_types(module), accuracy, target)
             tasks = extract_tasks(fused, accuracy)
     except TimeIsOver:
         return _nothing_measured(budget)

@@ -14,9 +14,10 @@ not element by element gets its arguments in the original order.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
+from relay_tune.codegen.target import native_target
 from relay_tune.errors import InputError
 from relay_tune.ir.expr import Call, Expr, Tuple
 from relay_tune.ir.module import Module
@@ -30,9 +31,6 @@ from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.layout.kernel_cost import kernel_cycles
 from relay_tune.transform.module_pass import map_scopes, same_scope
 
-ROUNDED_MACHINE = Machine(vector_bytes=64, registers=32)
-"""A processor that nothing is known of."""
-
 
 @dataclass(frozen=True)
 class ChooseLayout:
@@ -41,13 +39,13 @@ class ChooseLayout:
     Fields:
         layout: "cost" (channels last where that costs least), "NHWC" (channels last for every
             convolution) or "NCHW" (no change).
-        machine: that costs are estimated for.
+        machine: that costs are estimated for; by default the processor that runs the pass.
         accuracy: of the algorithms whose costs are estimated.
     """
 
     name: ClassVar[str] = "choose_layout"
     layout: str = "cost"
-    machine: Machine = ROUNDED_MACHINE
+    machine: Machine = field(default_factory=lambda: native_target().machine)
     accuracy: Accuracy = Accuracy.FAST
 
     def __post_init__(self) -> None:

@@ -4,12 +4,16 @@ from typing import Any
 
 import pytest
 
+from relay_tune.building.program_form import fused_module, kernel_functions
+from relay_tune.codegen.target import parse_target
 from relay_tune.errors import InputError
 from relay_tune.ir.expr import Call
+from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.layout.choose_layout import ChooseLayout
 from relay_tune.transform.pipeline import PipelineOptions, default_pipeline
+from tests.schedule.machines import SERVER
 
 IMAGE = "%x: Tensor[(1, 4, 8, 8), float32]"
 W = "%w: Tensor[(4, 4, 3, 3), float32]"
@@ -148,7 +152,7 @@ def by_cost(
     module: Any, calls: Any, accuracy: Accuracy = Accuracy.FAST
 ) -> tuple[list[str], set[tuple[str, str]]]:
     """The operators after the choice by cost, and (data, result) layouts of the convolutions."""
-    after = ChooseLayout("cost", accuracy=accuracy)(module)
+    after = ChooseLayout("cost", SERVER, accuracy)(module)
     layouts = {
         (node.attributes.data_layout, node.attributes.out_layout or node.attributes.data_layout)
         for node in post_order(after.main)
@@ -176,7 +180,7 @@ def test_first_convolution_reads_the_image_as_it_lies(
     names, layouts = by_cost(module, calls)
     assert "layout_transform" not in names
     assert layouts == {("NCHW", "NHWC"), ("NHWC", "NHWC")}
-    assert_same_meaning(module, ChooseLayout("cost")(module))
+    assert_same_meaning(module, ChooseLayout("cost", SERVER)(module))
 
 
 def test_deep_convolution_pays_for_its_conversions(typed: Any, calls: Any) -> None:
@@ -199,6 +203,18 @@ def test_conversions_pay_where_the_accuracy_allows_winograd_convolutions(
     assert choice.accuracy is Accuracy.EXACT
 
 
+@pytest.mark.parametrize(("cpu", "converts"), [("haswell", True), ("skylake-avx512", False)])
+def test_layouts_are_those_of_the_target(typed: Any, calls: Any, cpu: str, converts: bool) -> None:
+    """Narrow vectors gain more from channels that lie beside each other."""
+    text = "(%x: Tensor[(1, 16, 12, 12), float32], %w: Tensor[(16, 16, 3, 3), float32])"
+    module = typed(f"{text} {{ nn.conv2d(%x, %w, padding=[1, 1]) }}", "w")
+    target = parse_target(f"x86_64-linux-gnu:{cpu}")
+    assert ("layout_transform" in calls(ChooseLayout("cost", target.machine)(module))) == converts
+    built = kernel_functions(fused_module(module, target=target))
+    fused = [name for each in built for name in calls(Module.from_function(each))]
+    assert ("transpose" in fused) == converts  # what a conversion is simplified to
+
+
 def test_few_channels_are_transposed_where_the_program_transposes_them(
     typed: Any, calls: Any, assert_same_meaning: Any
 ) -> None:
@@ -212,7 +228,7 @@ def test_few_channels_are_transposed_where_the_program_transposes_them(
         {("NCHW", "NHWC")},
     )
     assert by_cost(many, calls) == (["nn.conv2d", "nn.relu"], {("NHWC", "NHWC")})
-    assert_same_meaning(few, ChooseLayout("cost")(few))
+    assert_same_meaning(few, ChooseLayout("cost", SERVER)(few))
 
 
 NETWORK = """(%x: Tensor[(BATCH, 3, 16, 16), float32], %w: Tensor[(32, 3, 3, 3), float32],
@@ -253,7 +269,7 @@ def test_last_convolution_with_few_channels_writes_the_image_as_it_is_wanted(
         "w",
         "v",
     )
-    after = ChooseLayout("cost")(module)
+    after = ChooseLayout("cost", SERVER)(module)
     last = [n for n in post_order(after.main) if repr(getattr(n, "callee", "")).endswith("pose")]
     assert last[-1].attributes.data_layout == "NCHW"
     assert_same_meaning(module, after)
