@@ -12,10 +12,13 @@ from relay_tune.frontend.onnx_import.build import (
     type_of,
 )
 from relay_tune.frontend.onnx_import.node import OnnxNode
+from relay_tune.frontend.onnx_import.open_sizes import are_known
+from relay_tune.frontend.onnx_import.operators.reshape import reshape_to
 from relay_tune.frontend.onnx_import.sequences import converted, joined_type
 from relay_tune.frontend.onnx_import.subgraph import Enter, Subgraph
+from relay_tune.ir.dim_arithmetic import product
 from relay_tune.ir.expr import Constant, Expr, If
-from relay_tune.ir.types import TupleType, Type
+from relay_tune.ir.types import TensorType, TupleType, Type
 
 
 def translate_if(node: OnnxNode, build: Builder, enter: Enter) -> Sequence[Expr | None]:
@@ -30,13 +33,39 @@ def translate_if(node: OnnxNode, build: Builder, enter: Enter) -> Sequence[Expr 
     if counts[0] != counts[1] or not counts[0]:
         raise ModelError(f"the branches have {counts[0]} and {counts[1]} outputs.")
     bodies, kinds = zip(*(_branch(build, branch, None) for branch in branches), strict=True)
-    types = [joined_type(a, b) for a, b in zip(*kinds, strict=True)]
+    types = _types(node, build, kinds)
     if any(kind != types for kind in kinds):
         bodies, _ = zip(*(_branch(build, branch, types) for branch in branches), strict=True)
     if len(types) == 1:
         return [If(condition, *bodies, type=types[0])]
     result = If(condition, *bodies, type=TupleType(tuple(types)))
     return [build.item(result, place) for place in range(len(types))]
+
+
+def _types(node: OnnxNode, build: Builder, kinds: Sequence[Sequence[Type]]) -> list[Type]:
+    """Types for the results of both branches; see `branch_ranks` for those that differ in rank."""
+    pairs = list(zip(*kinds, strict=True))
+    if not any(map(_differ_in_rank, pairs)):
+        return [joined_type(a, b) for a, b in pairs]
+    chosen = build.branch_ranks.of(node.name)
+    return [
+        joined_type(*pair) if chosen is None or not _differ_in_rank(pair) else pair[chosen]
+        for pair in pairs
+    ]
+
+
+def _differ_in_rank(pair: Sequence[Type]) -> bool:
+    tensors = [type_ for type_ in pair if isinstance(type_, TensorType) and are_known(type_.shape)]
+    return len(tensors) == 2 and len({(len(each.shape), each.dtype) for each in tensors}) == 2
+
+
+def _fitted(build: Builder, value: Expr, type_: Type) -> Expr:
+    """A result of a branch as the type that results of both have."""
+    if isinstance(type_, TensorType) and _differ_in_rank((type_of(value), type_)):
+        flat = build.call("reshape", value, newshape=(-1,))
+        flat = build.with_shape(flat, (product(type_.shape),))  # the run checks that they fit
+        return reshape_to(build, flat, type_.shape)
+    return converted(build, value, type_)
 
 
 def _branch(
@@ -49,6 +78,6 @@ def _branch(
     with build.scope() as binding:
         outputs = branch.run(())
         if types is not None:
-            outputs = [converted(build, v, t) for v, t in zip(outputs, types, strict=True)]
+            outputs = [_fitted(build, v, t) for v, t in zip(outputs, types, strict=True)]
         body = outputs[0] if len(outputs) == 1 else build.tuple_of(outputs)
         return binding(body), [type_of(each) for each in outputs]

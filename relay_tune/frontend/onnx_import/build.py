@@ -16,6 +16,7 @@ import numpy as np
 
 import relay_tune.op  # noqa: F401  (enters all operators into the table)
 from relay_tune.errors import FIX_SIZES, ModelError, UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.branch_ranks import BranchRanks
 from relay_tune.frontend.onnx_import.folding import (
     LARGEST_FOLDED_TENSOR,
     constant_value,
@@ -66,9 +67,11 @@ class Builder:
         narrow: what the elements of tensors stand for that store a type of at most 8 bits.
         sized: for symbolic sizes, the first tensor that has one, and its axis.
         shaped: for shapes with symbolic sizes, the first tensor that has it.
+        branch_ranks: which ranks results of branches have that differ in rank.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, branch_ranks: BranchRanks | None = None) -> None:
+        self.branch_ranks = BranchRanks() if branch_ranks is None else branch_ranks
         self.symbolic: dict[Expr, np.ndarray] = {}
         self.sized: dict[Dim, tuple[Expr, int]] = {}
         self.narrow: dict[Expr, NarrowType] = {}

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from onnx import ValueInfoProto
 
 from relay_tune.arguments import by_name, instance_of
 from relay_tune.errors import FIX_SIZES, ModelError, RelayError, UnsupportedOperatorError
-from relay_tune.frontend.onnx_import.build import Builder, tensor_type, type_of, weight
+from relay_tune.frontend.onnx_import.branch_ranks import BranchRanks, with_branch_ranks
+from relay_tune.frontend.onnx_import.build import Builder, rank_of, tensor_type, type_of, weight
 from relay_tune.frontend.onnx_import.declared_types import declared_value_type
 from relay_tune.frontend.onnx_import.given_constants import GivenValue, given_constants
 from relay_tune.frontend.onnx_import.graph import GraphTranslator
@@ -64,7 +66,7 @@ def from_onnx(
     instance_of(str, name, "The name of the function", "Omit it for main.")
     content = read_model(model)
     try:
-        return _translated(content, wanted, given, name)
+        return with_branch_ranks(lambda ranks: _translated(content, wanted, given, name, ranks))
     except (ModelError, UnsupportedOperatorError) as error:
         if error.where is not None or FIX_SIZES in (error.remedy or ""):
             add_input_hint(error, content.graph, {*wanted, *given})
@@ -72,7 +74,11 @@ def from_onnx(
 
 
 def _translated(
-    content: OnnxModel, wanted: Mapping[str, object], given: Mapping[str, object], name: str
+    content: OnnxModel,
+    wanted: Mapping[str, object],
+    given: Mapping[str, object],
+    name: str,
+    ranks: BranchRanks,
 ) -> Module:
     """The module; raises one error with all that was refused.
 
@@ -80,7 +86,7 @@ def _translated(
     """
     refusals = Refusals()
     collect_missing_operators(content, refusals)
-    translator = GraphTranslator(content.functions, content.folder, refusals)
+    translator = GraphTranslator(content.functions, content.folder, refusals, ranks)
     scope = Scope(content.opsets)
     params: tuple[Var, ...] = ()
     try:
@@ -146,11 +152,26 @@ def _outputs(model: OnnxModel, scope: Scope, build: Builder) -> tuple[tuple[str,
         if value.type == NOTHING:
             value = converted(build, value, declared_value_type(declared.type, name))
         _check_dtype(name, declared, value, build)
+        if build.branch_ranks.chosen:
+            _check_rank(name, declared, value)
         names.append(name)
         outputs.append(value)
     if not outputs:
         raise ModelError("The model has no outputs.")
     return tuple(names), outputs
+
+
+def _check_rank(name: str, declared: ValueInfoProto, value: Expr) -> None:
+    """Raise ModelError where an output has not the rank that the file declares, if it does.
+
+    No axes are no declaration: writers of files leave them out where they know nothing.
+    """
+    wanted = len(declared.type.tensor_type.shape.dim)
+    if not wanted or not isinstance(value.type, TensorType):
+        return
+    found = rank_of(value)
+    if found != wanted:
+        raise ModelError(f"The output {name!r} is declared with {wanted} axes, but has {found}.")
 
 
 def _check_dtype(name: str, declared: object, value: Expr, build: Builder) -> None:

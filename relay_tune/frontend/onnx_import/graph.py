@@ -9,6 +9,7 @@ from typing import Any
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto
 
 from relay_tune.errors import ModelError, NodeSpan, RelayError, UnsupportedOperatorError
+from relay_tune.frontend.onnx_import.branch_ranks import BranchRanks
 from relay_tune.frontend.onnx_import.build import Builder, RunTimeValueError, weight
 from relay_tune.frontend.onnx_import.control import CONTROL_OPERATORS
 from relay_tune.frontend.onnx_import.functions import (
@@ -54,8 +55,9 @@ class GraphTranslator:
         functions: Mapping[FunctionKey, FunctionProto],
         folder: Path | None,
         refusals: Refusals,
+        branch_ranks: BranchRanks,
     ) -> None:
-        self.build = Builder()
+        self.build = Builder(branch_ranks)
         self.refusals = refusals
         self._functions = functions
         self._folder = folder
