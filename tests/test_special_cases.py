@@ -9,7 +9,7 @@ import relay_tune
 
 SOURCE = Path(relay_tune.__file__).parent
 
-OF_MATRIX_REGISTERS = re.compile(r"(?i)amx|ldtilecfg|tdpbf16|has_matrix|nest_product")
+OF_MATRIX_REGISTERS = re.compile(r"(?i)amx|ldtilecfg|tdpbf16|has_matrix_tiles|nest_product")
 
 TABLES = {SOURCE / "codegen/processor_features.py"}
 """Features by their bits of CPUID."""
