@@ -17,6 +17,7 @@ from relay_tune.building.primitives import ChooseSchedule, compile_primitives, p
 from relay_tune.building.program_form import is_network, network_module, program_module
 from relay_tune.building.programs import compile_program
 from relay_tune.building.size_cases import USUAL_SIZES
+from relay_tune.building.size_points import InputSizes, SizePoint, size_points
 from relay_tune.building.step_order import with_extents_first
 from relay_tune.codegen.compiled_program import CompiledProgram
 from relay_tune.codegen.compiler_pool import CompilerPool
@@ -51,6 +52,7 @@ def build(
     report: Report | None = None,
     sizes: Sequence[int] = USUAL_SIZES,
     defaults: DefaultSchedules | None = None,
+    shapes: InputSizes | Sequence[InputSizes] = (),
 ) -> Model | ProgramModel:
     """Compile a module's main function.
 
@@ -67,6 +69,8 @@ def build(
         sizes: sizes of open dimensions for which products with weights get code of their own, with
             the schedules of these sizes, beside the code for all sizes.
         defaults: those that `schedules` gives, which other processes may find beforehand.
+        shapes: sizes of inputs by name, some of them ranges, for which kernels are chosen
+            (`relay_tune.building.size_points`), beside the code for all sizes.
 
     Where sizes of inputs are open (symbols or `?`), the code is for all sizes. Where an operator
     has no such code, code is made when inputs of new shapes first come, and `report` is told why.
@@ -80,6 +84,7 @@ def build(
         _logged(function_argument(_silent if report is None else report, "report")),
         sizes,
         defaults,
+        (shapes,) if isinstance(shapes, Mapping) else tuple(shapes),
     )
     typed = infer_types(module)
     if not is_network(typed):
@@ -107,12 +112,25 @@ class _Compilation:
     report: Report
     sizes: Sequence[int]
     defaults: DefaultSchedules | None
+    shapes: Sequence[InputSizes]
 
-    def program(self, typed: Module, sizes: Sequence[int] = USUAL_SIZES) -> CompiledFunctions:
+    def program(
+        self,
+        typed: Module,
+        sizes: Sequence[int] = USUAL_SIZES,
+        points: Sequence[SizePoint] = (),
+    ) -> CompiledFunctions:
         """The compiled program of a typed module, with code of its own for some sizes."""
         module = program_module(typed, self.accuracy, self.target)
         return compile_program(
-            module, self.target, self.threads, self.schedules, self.report, sizes, self.defaults
+            module,
+            self.target,
+            self.threads,
+            self.schedules,
+            self.report,
+            sizes,
+            points,
+            self.defaults,
         )
 
 
@@ -132,8 +150,10 @@ def _program_model(typed: Module, compilation: _Compilation) -> ProgramModel:
 
 def _for_all_sizes(typed: Module, compilation: _Compilation) -> CompiledFunctions | None:
     """Code for all sizes of the inputs, or None where an operator has none."""
+    named = with_named_sizes(typed)
+    points = size_points(named, compilation.shapes)
     try:
-        return compilation.program(with_named_sizes(typed), compilation.sizes)
+        return compilation.program(named, compilation.sizes, points)
     except NoNativeCodeError as error:
         compilation.report(
             f"There is no code for all sizes, it is made for those that come: {error}"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from relay_tune.building.open_primitives import USUAL_EXAMPLE, Example, open_program
 from relay_tune.first_order.open_primitive import OpenPrimitive
 from relay_tune.first_order.size_naming import SizeSource
+from relay_tune.ir.expr import Function
 from relay_tune.op.lower import TensorProgram
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.schedule.plan import Plan
@@ -23,6 +24,7 @@ class Primitive:
     Attributes:
         key: the key.
         program: what it computes.
+        function: the typed function itself, with names for its sizes where they are dynamic.
         plan: of the program under the direct algorithm, where it is kept (see `planned`).
         schedule: its schedule, where it is chosen already.
         open: the names of its sizes, where some are known at run time only.
@@ -35,6 +37,7 @@ class Primitive:
 
     key: PrimitiveKey
     program: TensorProgram
+    function: Function
     plan: Plan | None = None
     schedule: Schedule | None = None
     open: OpenPrimitive | None = None
@@ -50,19 +53,34 @@ class Primitive:
         stretched = (part for each in self.stretched for part in each.primitive.with_parts())
         return (self, *(case.primitive for case in self.cases), *sizes, *stretched)
 
+    def at(self, sizes: Mapping[str, int]) -> Primitive:
+        """The primitive whose code runs for these sizes, which fit each other."""
+        fitting = (case.primitive for case in self.cases if case.fits(sizes))
+        return next(fitting, self)
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PrimitiveCase:
-    """A primitive for the sizes of a symbol among `least` .. `most`.
+    """A primitive for some sizes.
 
-    Those of a primitive that share their packing read the same copy of its weights.
+    Attributes:
+        bounds: the least and the largest size of some symbols; others may have any.
+        primitive: its code.
+        shares_packing: whether it reads the same copy of the weights as other such cases.
     """
 
-    symbol: str
-    least: int
-    most: int
+    bounds: Mapping[str, tuple[int, int]]
     primitive: Primitive
     shares_packing: bool = False
+
+    def fits(self, sizes: Mapping[str, int]) -> bool:
+        """Whether its code is for these sizes."""
+        return all(low <= sizes[name] <= high for name, (low, high) in self.bounds.items())
+
+    @property
+    def most(self) -> int:
+        """The largest of all sizes."""
+        return max(high for _, high in self.bounds.values())
 
 
 @dataclass(frozen=True, eq=False, slots=True)

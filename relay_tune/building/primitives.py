@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.open_primitives import (
+    Example,
+    is_possible,
     no_open_code,
     open_program,
     size_program,
@@ -15,7 +17,15 @@ from relay_tune.building.open_primitives import (
 )
 from relay_tune.building.planned_ahead import planned_ahead
 from relay_tune.building.primitive import Primitive, Stretched
-from relay_tune.building.size_cases import USUAL_SIZES, size_cases, smaller_sizes
+from relay_tune.building.size_cases import (
+    USUAL_SIZES,
+    cases_of_points,
+    fixed_case,
+    key_at,
+    size_cases,
+    smaller_sizes,
+)
+from relay_tune.building.size_points import SizePoint, local_sizes
 from relay_tune.building.work import work_of
 from relay_tune.codegen.compiler import compile_text, module_text
 from relay_tune.codegen.compiler_pool import CompilerPool
@@ -68,28 +78,54 @@ class PrimitiveCode:
 
 
 def primitives_of(
-    functions: Iterable[Function], sizes: Sequence[int] = USUAL_SIZES
+    functions: Iterable[Function],
+    sizes: Sequence[int] = USUAL_SIZES,
+    points: Sequence[SizePoint] = (),
 ) -> dict[Function, Primitive]:
-    """The primitive of each function; `sizes` of open dimensions get code of their own."""
-    return {function: _primitive(function, sizes) for function in dict.fromkeys(functions)}
+    """The primitive of each function; `sizes` of open dimensions get code of their own.
+
+    So do the sizes of `points`, and all up to them.
+    """
+    return {function: _primitive(function, sizes, points) for function in dict.fromkeys(functions)}
 
 
-def _primitive(function: Function, sizes: Sequence[int]) -> Primitive:
+def _primitive(function: Function, sizes: Sequence[int], points: Sequence[SizePoint]) -> Primitive:
     if not is_open_primitive(function):
-        return Primitive(primitive_key(function), lower_function(function))
+        return Primitive(primitive_key(function), lower_function(function), function)
     named = open_primitive(function)
-    example = usual_example(named)
-    key, program = primitive_key(named.function), open_program(named, example)
-    cases = size_cases(named, key, program, example, sizes)
+    usual = usual_example(named)
+    plain = primitive_key(named.function)
+    local = [(local_sizes(function, named, point), point.is_exact) for point in points]
+    exact = [fixed_case(named, found) for found, alone in local if found and alone]
+    wanted = [found for found, alone in local if found and not alone]
+    example = _example(named, usual, wanted)
+    key = plain if example == usual else key_at(named, plain, example.own)
+    program = open_program(named, example)
+    cases = (
+        *smaller_sizes(named, plain, example),
+        *exact,
+        *size_cases(named, plain, program, example, sizes),
+        *cases_of_points(named, plain, example, wanted),
+    )
     return Primitive(
         key,
         program,
+        named.function,
         open=named,
         example=example,
-        cases=(*smaller_sizes(named, key, example), *cases),
+        cases=cases,
         sizes=_size_primitive(named, key),
         stretched=_stretched(function, named),
     )
+
+
+def _example(named: OpenPrimitive, usual: Example, wanted: Sequence[Mapping[str, int]]) -> Example:
+    """The example for the code of all sizes: the last that is wanted and possible."""
+    for sizes in reversed(wanted):
+        example = replace(usual, own=sizes)
+        if is_possible(open_program(named, example)):
+            return example
+    return usual
 
 
 def _stretched(function: Function, named: OpenPrimitive) -> tuple[Stretched, ...]:
@@ -99,12 +135,15 @@ def _stretched(function: Function, named: OpenPrimitive) -> tuple[Stretched, ...
     found: list[Stretched] = []
     for each in stretched_primitives(function, named):
         if each.named is None:
-            own = Primitive(primitive_key(each.function), lower_function(each.function))
+            own = Primitive(
+                primitive_key(each.function), lower_function(each.function), each.function
+            )
         else:
             example = replace(usual_example(each.named), least={})
             own = Primitive(
                 primitive_key(each.named.function),
                 open_program(each.named, example),
+                each.named.function,
                 open=each.named,
                 example=example,
                 stretched=_stretched(each.function, each.named),
@@ -118,7 +157,7 @@ def _size_primitive(named: OpenPrimitive, key: PrimitiveKey) -> Primitive | None
     if not named.found:
         return None
     own = PrimitiveKey(f"{key.digest}s", f"sizes of {key.title}")
-    return Primitive(own, size_program(named), open=named, lower=size_program)
+    return Primitive(own, size_program(named), named.function, open=named, lower=size_program)
 
 
 def planned(primitive: Primitive) -> Primitive:
@@ -151,7 +190,7 @@ def write_primitive(
     try:
         code = _written(primitive, target, threads, choose)
         program = primitive.lower(primitive.open, primitive.example.next)
-        other = Primitive(primitive.key, program)
+        other = Primitive(primitive.key, program, primitive.function)
         schedule = code.schedule
         again = _written(other, target, threads, lambda key, plan: schedule)
     except UndecidedSizeError as error:

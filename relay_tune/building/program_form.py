@@ -37,7 +37,7 @@ def is_network(typed: Module) -> bool:
     nodes = list(post_order(main.body, enter=lambda node: not isinstance(node, Function)))
     if not _is_flat(typed, main.body.type) or not all(_is_plain(node) for node in nodes):
         return False
-    if any(_is_open(known_type(param)) for param in main.params):
+    if has_open_inputs(typed):
         return True
     return not any(_is_open(node.type) for node in nodes)
 
@@ -46,7 +46,7 @@ def fused_module(
     typed: Module, accuracy: Accuracy = Accuracy.FAST, target: Target | None = None
 ) -> Module:
     """A typed module after all passes, as it is built for a target, by default the native one."""
-    if is_network(typed):
+    if is_network(typed) and not has_open_inputs(typed):
         return network_module(typed, accuracy, target)
     return program_module(typed, accuracy, target)
 
@@ -59,12 +59,17 @@ def network_module(
     return default_pipeline(PipelineOptions(accuracy=accuracy, machine=machine))(typed)
 
 
+def has_open_inputs(typed: Module) -> bool:
+    """Whether a typed module has inputs whose sizes are known at run time only."""
+    return any(_is_open(known_type(param)) for param in typed.main.params)
+
+
 def kernel_functions(fused: Module) -> list[Function]:
     """The primitive functions of a fused module that run as kernels, each once.
 
     Raises NoNativeCodeError where the module has no native form.
     """
-    if is_network(fused):
+    if is_network(fused) and not has_open_inputs(fused):
         return list(dict.fromkeys(run.function for run in network_of(fused).region.runs))
     return list(dict.fromkeys(program_kernels(lower_program(fused))))
 

@@ -89,8 +89,7 @@ class StepWriter:
             sizes=None if primitive.open is None else _open_sizes(primitive.open),
             found=None if primitive.sizes is None else self._found(primitive.sizes),
             cases=tuple(
-                SizeCase(case.symbol, case.least, case.most, self._step(case.primitive))
-                for case in primitive.cases
+                SizeCase(case.bounds, self._step(case.primitive)) for case in primitive.cases
             ),
             stretched=tuple(
                 StretchedStep((each.place.input, each.place.axis), self._step(each.primitive))

@@ -20,6 +20,7 @@ from relay_tune.building.primitives import (
 from relay_tune.building.program_form import lone_kernels, program_kernels, program_regions
 from relay_tune.building.program_steps import StepWriter
 from relay_tune.building.size_cases import USUAL_SIZES
+from relay_tune.building.size_points import SizePoint
 from relay_tune.codegen.compiler import compile_optimized, compile_text
 from relay_tune.codegen.processor_features import required_features
 from relay_tune.codegen.programs.compiled import CompiledFunctions, KernelFunction, ProgramPrimitive
@@ -43,14 +44,16 @@ def compile_program(
     schedules: ChooseSchedule | None,
     report: Callable[[str], None],
     sizes: Sequence[int] = USUAL_SIZES,
+    points: Sequence[SizePoint] = (),
     defaults: DefaultSchedules | None = None,
 ) -> CompiledFunctions:
     """The compiled program of a fused module; NoNativeCodeError for what has no native form.
 
-    `sizes` of open dimensions get code of their own. `defaults` are those that `schedules` gives.
+    `sizes` of open dimensions get code of their own, so do `points`. `defaults` are those that
+    `schedules` gives.
     """
     program = lower_program(module)
-    known = primitives_of(program_kernels(program), sizes)
+    known = primitives_of(program_kernels(program), sizes, points)
     joined = with_shared_packing(known, program, target, threads, schedules)
     primitives = with_few_rows_packed_alike(joined, target, threads, schedules)
     every = [each for primitive in primitives.values() for each in primitive.with_parts()]

@@ -12,7 +12,7 @@ rows read it in order, few rows read as it lies. Vectors along an axis of few po
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -23,7 +23,7 @@ from relay_tune.building.open_primitives import (
     open_program,
 )
 from relay_tune.building.primitive import Primitive, PrimitiveCase
-from relay_tune.first_order.open_primitive import OpenPrimitive, with_size
+from relay_tune.first_order.open_primitive import OpenPrimitive, with_sizes
 from relay_tune.ir.dim_arithmetic import symbol_names
 from relay_tune.op.lower import TensorProgram, lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
@@ -70,11 +70,11 @@ def size_cases(
     if len(named.symbols) != 1:
         return in_a_line
     (symbol,) = named.symbols
-    known = [_fixed(named, symbol, size) for size in dict.fromkeys(sizes)]
+    known = [fixed_case(named, {symbol: size}) for size in dict.fromkeys(sizes)]
     if rows != {example_sizes(named, example)[symbol]}:
         return (*known, *_few(named, key, symbol, example, FEW_ROWS), *in_a_line)
     others = [size for size in range(1, FEW_ROWS + 1) if size not in sizes]
-    cases = [_fixed(named, symbol, size) for size in others]
+    cases = [fixed_case(named, {symbol: size}) for size in others]
     return (*known, *(replace(case, shares_packing=True) for case in cases), *in_a_line)
 
 
@@ -85,14 +85,45 @@ def smaller_sizes(
     if not example.least:
         return ()
     own, undecided = PrimitiveKey(f"{key.digest}a", key.title), replace(example, least={})
-    whole = Primitive(own, open_program(named, undecided), open=named, example=undecided)
-    return tuple(PrimitiveCase(name, 0, least - 1, whole) for name, least in example.least.items())
+    program = open_program(named, undecided)
+    whole = Primitive(own, program, named.function, open=named, example=undecided)
+    return tuple(PrimitiveCase({name: (0, n - 1)}, whole) for name, n in example.least.items())
 
 
-def _fixed(named: OpenPrimitive, symbol: str, size: int) -> PrimitiveCase:
-    fixed = with_size(named, symbol, size)
-    own = Primitive(primitive_key(fixed), lower_function(fixed))
-    return PrimitiveCase(symbol, size, size, own)
+def cases_of_points(
+    named: OpenPrimitive, key: PrimitiveKey, example: Example, points: Sequence[Mapping[str, int]]
+) -> Iterator[PrimitiveCase]:
+    """The cases of all sizes up to each of some points, in this order.
+
+    `example` is that of the code for all sizes, which serves the point that it is chosen for.
+    """
+    for sizes in points:
+        own = replace(example, own=sizes)
+        if own == example:
+            continue
+        bounds = {name: (example.least.get(name, 1), size) for name, size in sizes.items()}
+        if all(low >= high for low, high in bounds.values()):
+            yield fixed_case(named, sizes)
+            continue
+        program = open_program(named, own)
+        if is_possible(program):
+            own_key = key_at(named, key, sizes)
+            case = Primitive(own_key, program, named.function, open=named, example=own)
+            yield PrimitiveCase(bounds, case)
+
+
+def key_at(named: OpenPrimitive, key: PrimitiveKey, sizes: Mapping[str, int]) -> PrimitiveKey:
+    """The key of the code that is chosen for some sizes, but runs for others, too."""
+    numbers = "x".join(str(size) for size in sizes.values())
+    title = primitive_key(with_sizes(named, sizes)).title
+    return PrimitiveKey(f"{key.digest}e{numbers}", f"{title}, dynamic")
+
+
+def fixed_case(named: OpenPrimitive, sizes: Mapping[str, int]) -> PrimitiveCase:
+    """The case of these sizes alone, whose code is that of a model of fixed sizes."""
+    fixed = with_sizes(named, sizes)
+    own = Primitive(primitive_key(fixed), lower_function(fixed), fixed)
+    return PrimitiveCase({name: (size, size) for name, size in sizes.items()}, own)
 
 
 def _few_rows(
@@ -138,8 +169,8 @@ def _few(
     few = _with(example, symbol, points or most)
     program = open_program(named, few)
     if is_possible(program):
-        case = Primitive(own, program, open=named, example=few)
-        yield PrimitiveCase(symbol, 1, most, case)
+        case = Primitive(own, program, named.function, open=named, example=few)
+        yield PrimitiveCase({symbol: (1, most)}, case)
 
 
 def _has_other_steps(named: OpenPrimitive, program: TensorProgram, example: Example) -> bool:

@@ -1,4 +1,4 @@
-"""The work that a planned program has to do."""
+"""The work that a planned program has to do; of dynamic sizes, that of the example."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _operations_by_unit(plan: Plan) -> dict[str, int]:
     """The operations of all nests by what computes them."""
     found: Counter[str] = Counter()
     for nest, times in zip(plan.nests, plan.repeats, strict=True):
-        found[_unit(nest)] += nest_operations(nest) * (times or 1)
+        found[_unit(nest)] += nominal(nest_operations(nest) * (times or 1))
     return dict(found)
 
 

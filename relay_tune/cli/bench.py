@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
 from relay_tune.cli.difference import largest_difference
 from relay_tune.cli.model_file import constant_inputs, load_argument
+from relay_tune.cli.options import dynamic_shapes_of
 from relay_tune.cli.peers.catalogue import PEERS
+from relay_tune.cli.representative_inputs import RepresentativeInputs, representative_inputs
 from relay_tune.cli.turns import Turns, median_interval, time_in_turns
 from relay_tune.cli.units import table_text, time_text
 from relay_tune.errors import InputError, UnsupportedOperatorError
@@ -24,10 +27,12 @@ from relay_tune.frontend.onnx_export.to_onnx import to_onnx
 from relay_tune.ir.module import Module
 from relay_tune.runtime.threads import thread_count
 from relay_tune.tuning.tuned_build import build
-from relay_tune.zoo import example_inputs
 
 Call = Callable[[], object]
 """Runs a model once; gives its outputs."""
+
+Variant = Callable[[Mapping[str, Any]], Call]
+"""The call of a model with these inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +60,34 @@ class Line:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print one line for each variant."""
-    with _variants(arguments) as variants:
-        turns = time_in_turns(variants, arguments.repeat)
-        lines = results(turns, _differences(variants))
+    """Print one line for each variant; of dynamic sizes, for each that --shape names."""
+    module = load_argument(arguments)
+    inputs = representative_inputs(module, arguments)
+    measured: list[tuple[RepresentativeInputs, list[Line]]] = []
+    with _variants(arguments, module) as variants:
+        for each in inputs:
+            calls = {name: variant(each.values) for name, variant in variants.items()}
+            turns = time_in_turns(calls, arguments.repeat)
+            measured.append((each, results(turns, _differences(calls))))
+            if not arguments.json:
+                print(_text(measured[-1][1], each.title, _reference(variants)))
     if arguments.json:
-        print(json.dumps([asdict(line) for line in lines], indent=2))
-        return 0
-    print(table_text(_table(lines, _reference(variants))))
+        print(json.dumps(_data(measured), indent=2))
     return 0
+
+
+def _text(lines: Sequence[Line], title: str, reference: str | None) -> str:
+    table = table_text(_table(lines, reference))
+    return f"{title}\n{table}" if title else table
+
+
+def _data(measured: Sequence[tuple[RepresentativeInputs, list[Line]]]) -> list[dict[str, object]]:
+    """The lines; of dynamic sizes with the shapes of the inputs."""
+    return [
+        {**({"shapes": inputs.shapes} if inputs.shapes else {}), **asdict(line)}
+        for inputs, lines in measured
+        for line in lines
+    ]
 
 
 def results(turns: Turns, differences: Mapping[str, float]) -> list[Line]:
@@ -104,22 +128,34 @@ def _table(lines: Sequence[Line], reference: str | None) -> list[tuple[str, ...]
 
 
 @contextmanager
-def _variants(arguments: argparse.Namespace) -> Iterator[dict[str, Call]]:
+def _variants(arguments: argparse.Namespace, module: Module) -> Iterator[dict[str, Variant]]:
     """What is timed, by name."""
-    module = load_argument(arguments)
-    inputs = example_inputs(module)
     threads = thread_count(arguments.threads)
     built = partial(
-        build, module, target=arguments.target, threads=threads, accuracy=arguments.accuracy
+        build,
+        module,
+        target=arguments.target,
+        threads=threads,
+        accuracy=arguments.accuracy,
+        shapes=dynamic_shapes_of(arguments),
     )
-    variants: dict[str, Call] = {"untuned": partial(built().run, inputs)}
+    variants: dict[str, Variant] = {"untuned": partial(partial, built().run)}
     if arguments.log is not None:
-        variants["tuned"] = partial(built(log=arguments.log).run, inputs)
+        variants["tuned"] = partial(partial, built(log=arguments.log).run)
+    constants = constant_inputs(arguments)
     with _onnx_file(arguments, module) as path:
-        given = {**inputs, **constant_inputs(arguments)}
         for name in dict.fromkeys(arguments.against):
-            variants[name] = PEERS[name].checked(path, given, threads)
+            variants[name] = _peer(name, path, constants, threads)
         yield variants
+
+
+def _peer(name: str, path: Path, constants: Mapping[str, Any], threads: int) -> Variant:
+    """Another runtime on the model of a file."""
+
+    def variant(inputs: Mapping[str, Any]) -> Call:
+        return PEERS[name].checked(path, {**inputs, **constants}, threads)
+
+    return variant
 
 
 @contextmanager
@@ -149,7 +185,7 @@ def _exported(module: Module, arguments: argparse.Namespace) -> bytes:
     return content
 
 
-def _reference(variants: Mapping[str, Call]) -> str | None:
+def _reference(variants: Iterable[str]) -> str | None:
     """The first other runtime."""
     return next((name for name in variants if name in PEERS), None)
 

@@ -115,6 +115,7 @@ def _refuse_options(shapes: Shapes | None, constants: Constants | None, what: st
         )
     if shapes:
         raise InputError(
-            f"{what} states its shapes itself; --shape is for ONNX models.",
-            remedy="Omit --shape, or write the sizes into the types of the text.",
+            f"{what} states its shapes itself; --shape fixes sizes of ONNX models.",
+            remedy="Omit --shape, write the sizes into the types of the text, or name ranges "
+            "(x=1..64,256) to choose kernels for.",
         )

@@ -24,6 +24,11 @@ def kernel_count(typed: Module) -> int | None:
     return len(network_of(default_pipeline()(typed)).region.runs)
 
 
+def require_kernels(module: Module) -> None:
+    """Raise RelayError unless a module becomes kernels, whatever its sizes are."""
+    kernel_count(infer_types(module))
+
+
 def require_fixed_kernels(module: Module, what: str) -> None:
     """Raise RelayError unless a module becomes kernels of fixed sizes; `what` has to be so."""
     typed = infer_types(module)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from argparse import ArgumentParser, ArgumentTypeError
 
+from relay_tune.errors import InputError
 from relay_tune.schedule.accuracy import Accuracy
 
 MODEL_HELP = "a .onnx, .relay or .json file, or zoo:NAME for a built-in network"
@@ -19,7 +20,8 @@ def add_model(parser: ArgumentParser) -> None:
         type=shape,
         action="append",
         default=[],
-        help="the size of an input that the file leaves open; may be repeated",
+        help="the size of an input that the file leaves open; with ranges (NAME=1..64,3,224,224), "
+        "or where an input is named again, sizes that kernels are chosen for; may be repeated",
     )
     parser.add_argument(
         "--constant",
@@ -99,16 +101,26 @@ def positive_real(text: str) -> float:
     return value
 
 
-def shape(text: str) -> tuple[str, tuple[int, ...]]:
-    """NAME=SIZES as a pair; sizes are numbers between commas, none for a scalar."""
+def shape(text: str) -> tuple[str, tuple[int | range, ...]]:
+    """NAME=SIZES as a pair; sizes are numbers or ranges between commas, none for a scalar."""
     name, equals, sizes = text.rpartition("=")
+    values = [_size(size) for size in sizes.split(",")] if sizes else []
+    known = tuple(value for value in values if value is not None)
+    if not equals or not name or len(known) < len(values):
+        raise ArgumentTypeError(f"{text!r} does not read like NAME=1,3,224,224 or NAME=1..64,256")
+    return name, known
+
+
+def _size(text: str) -> int | range | None:
+    """A size, or a range such as 1..64; None for anything else."""
+    least, dots, most = text.partition("..")
     try:
-        values = tuple(int(size) for size in sizes.split(",")) if sizes else ()
+        low, high = int(least), int(most) if dots else int(least)
     except ValueError:
-        values = (-1,)
-    if not equals or not name or any(value < 0 for value in values):
-        raise ArgumentTypeError(f"{text!r} does not read like NAME=1,3,224,224")
-    return name, values
+        return None
+    if low < 0 or high < low:
+        return None
+    return range(low, high + 1) if dots else low
 
 
 Values = bool | float | list[bool | float]
@@ -141,5 +153,34 @@ def constants_of(arguments: argparse.Namespace) -> dict[str, Values]:
 
 
 def shapes_of(arguments: argparse.Namespace) -> dict[str, tuple[int, ...]]:
-    """The sizes that were given by --shape, by name."""
-    return dict(arguments.shape)
+    """The sizes that --shape fixes, by name: none where it says what to choose kernels for."""
+    if dynamic_shapes_of(arguments):
+        return {}
+    return {
+        name: tuple(size for size in sizes if isinstance(size, int))
+        for name, sizes in arguments.shape
+    }
+
+
+def dynamic_shapes_of(arguments: argparse.Namespace) -> list[dict[str, tuple[int | range, ...]]]:
+    """The sizes that kernels are chosen for: ranges, or inputs that are named several times.
+
+    Of inputs that are named several times, the first sizes belong together, and so on; what is
+    named once belongs to all.
+    """
+    by_name: dict[str, list[tuple[int | range, ...]]] = {}
+    for name, sizes in arguments.shape:
+        by_name.setdefault(name, []).append(sizes)
+    count = max((len(each) for each in by_name.values()), default=0)
+    ranges = any(isinstance(size, range) for _, sizes in arguments.shape for size in sizes)
+    if count < 2 and not ranges:
+        return []
+    if any(len(each) not in (1, count) for each in by_name.values()):
+        raise InputError(
+            f"--shape names some inputs {count} times and others more than once, but less often.",
+            remedy="Name each input once, or as often as the others.",
+        )
+    return [
+        {name: each[number if len(each) > 1 else 0] for name, each in by_name.items()}
+        for number in range(count)
+    ]

@@ -7,14 +7,15 @@ import json
 from pathlib import Path
 
 from relay_tune.cli.model_file import load_argument
+from relay_tune.cli.options import dynamic_shapes_of
 from relay_tune.cli.output_file import require_writable, write_text
+from relay_tune.cli.representative_inputs import RepresentativeInputs, representative_inputs
 from relay_tune.codegen.target import parse_target
 from relay_tune.runtime.machine_limits import MachineLimits
-from relay_tune.runtime.profile import ProfileRow
+from relay_tune.runtime.profile import ProfileReport, ProfileRow
 from relay_tune.runtime.threads import thread_count
 from relay_tune.tuning.logged_limits import logged_limits
 from relay_tune.tuning.tuned_build import build
-from relay_tune.zoo import example_inputs
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -28,27 +29,38 @@ def run(arguments: argparse.Namespace) -> int:
         target=arguments.target,
         threads=arguments.threads,
         accuracy=arguments.accuracy,
+        shapes=dynamic_shapes_of(arguments),
     )
-    inputs = example_inputs(module)
-    report = model.profile(*inputs.values(), limits=_limits(arguments))
+    given = representative_inputs(module, arguments)
+    limits = _limits(arguments)
+    reports = [(each, model.profile(*each.values.values(), limits=limits)) for each in given]
     if arguments.trace is not None:
-        write_text(Path(arguments.trace), json.dumps(model.trace(*inputs.values()).to_json()))
-    if not arguments.json:
-        print(report)
-        if arguments.trace is not None:
-            print(f"timeline: {arguments.trace}")
+        trace = model.trace(*given[-1].values.values())
+        write_text(Path(arguments.trace), json.dumps(trace.to_json()))
+    if arguments.json:
+        found = [_data(each, report, arguments.trace) for each, report in reports]
+        print(json.dumps(found[0] if len(found) == 1 else found, indent=2))
         return 0
+    for each, report in reports:
+        print(*filter(None, (each.title, str(report))), sep="\n")
+    if arguments.trace is not None:
+        print(f"timeline: {arguments.trace}")
+    return 0
+
+
+def _data(
+    inputs: RepresentativeInputs, report: ProfileReport, trace: str | None
+) -> dict[str, object]:
     rows = [_fields(row) for row in report.rows]
     limits = report.limits.entries()
-    known = {
+    return {
+        **({"shapes": inputs.shapes} if inputs.shapes else {}),
         "seconds": report.seconds,
         "whole_seconds": report.whole,
         "limits": limits,
-        "trace": arguments.trace,
+        "trace": trace,
         "kernels": rows,
     }
-    print(json.dumps(known, indent=2))
-    return 0
 
 
 def _limits(arguments: argparse.Namespace) -> MachineLimits | None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from relay_tune.cli.exit_codes import FAILED, INTERRUPTED
 from relay_tune.cli.model_file import load_argument, stem
-from relay_tune.cli.native_form import require_fixed_kernels
+from relay_tune.cli.native_form import require_kernels
+from relay_tune.cli.options import dynamic_shapes_of
 from relay_tune.cli.output_file import require_library
 from relay_tune.cli.progress import shown_progress
 from relay_tune.cli.run_report import report_text
@@ -42,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         with time_limit(_tuning_seconds(arguments) + LATE_SECONDS):
             module = load_argument(arguments)
-            require_fixed_kernels(module, "Kernels are tuned")
+            require_kernels(module)
         with shown_progress(sys.stderr if arguments.json else sys.stdout) as progress:
             result = _tuned(module, arguments, progress)
             if not result.interrupted and not _measured_nothing(result):
@@ -99,6 +100,7 @@ def _tuned(module: Module, arguments: argparse.Namespace, progress: Progress) ->
         seed=arguments.seed,
         progress=progress,
         name=stem(arguments.model),
+        shapes=dynamic_shapes_of(arguments),
     )
 
 
@@ -129,6 +131,7 @@ def _exported(module: Module, output: Path, arguments: argparse.Namespace) -> st
         target=arguments.target,
         threads=arguments.threads,
         accuracy=arguments.accuracy,
+        shapes=dynamic_shapes_of(arguments),
     )
     model.export(output)
     return str(output)

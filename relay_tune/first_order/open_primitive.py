@@ -146,9 +146,8 @@ def _operators(function: Function) -> str:
     return ", ".join(dict.fromkeys(names))
 
 
-def with_size(primitive: OpenPrimitive, symbol: str, size: int) -> Function:
-    """The typed primitive for one size of a symbol."""
-    sizes = {symbol: size}
+def with_sizes(primitive: OpenPrimitive, sizes: Mapping[str, int]) -> Function:
+    """The typed primitive with numbers for some of its symbols."""
     types = [substitute_symbols(t, sizes) for t in function_type(primitive.function).params]
     typed = infer_expr(retyped(primitive.function, types))
     assert isinstance(typed, Function)

@@ -21,6 +21,7 @@ from relay_tune.runtime.native_program import NativeProgram
 from relay_tune.runtime.network_executable import NetworkExecutable
 from relay_tune.runtime.open_network import OpenNetwork
 from relay_tune.runtime.profile import ProfileReport, profile_report
+from relay_tune.runtime.program_trace import program_trace
 from relay_tune.runtime.threads import thread_count
 from relay_tune.runtime.trace import Trace
 from relay_tune.typing.type_text import type_text
@@ -87,9 +88,11 @@ class Model(NetworkExecutable):
         count = self._threads if threads is None else thread_count(threads)
         arrays = self._call_inputs.bind(inputs, named)
         shapes = tuple(array.shape for array in arrays)
-        times = self._native(shapes).step_seconds(arrays, count, PROFILE_RUNS)
         known = machine_limits(count) if limits is None else limits
         instance_of(MachineLimits, known, "limits", "Omit it to have them measured.")
+        if self._general is not None and shapes not in self._programs:
+            return self._general.profile(arrays, count, PROFILE_RUNS, known)
+        times = self._native(shapes).step_seconds(arrays, count, PROFILE_RUNS)
         return profile_report(self.program(shapes).steps, times, known)
 
     def trace(
@@ -101,8 +104,11 @@ class Model(NetworkExecutable):
         """
         count = self._threads if threads is None else thread_count(threads)
         arrays = self._call_inputs.bind(inputs, named)
-        native = self._native(tuple(array.shape for array in arrays))
-        return native.trace(arrays, count, whole_number(runs, "runs", 1))
+        shapes = tuple(array.shape for array in arrays)
+        number = whole_number(runs, "runs", 1)
+        if self._general is not None and shapes not in self._programs:
+            return program_trace(self._general.compiled, arrays, count, number)
+        return self._native(shapes).trace(arrays, count, number)
 
     def repeat_seconds(self, *inputs: object, runs: int, threads: int | None = None) -> float:
         """The seconds of one of so many runs that follow each other without Python between them.

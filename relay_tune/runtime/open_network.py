@@ -16,10 +16,14 @@ from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE
 from relay_tune.ir.dim import Symbol
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.runtime.benchmark import measure
 from relay_tune.runtime.call_inputs import address_of, check_open_sizes
 from relay_tune.runtime.direct.call import direct_call
 from relay_tune.runtime.direct.callee import session_callee
+from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.native_session import NativeSession, SessionFunctions, load_functions
+from relay_tune.runtime.profile import ProfileReport
+from relay_tune.runtime.program_trace import program_profile, program_trace
 
 _Sizes = ctypes.Array[ctypes.c_int64]
 
@@ -51,6 +55,14 @@ class OpenNetwork:
             return None
         outputs: tuple[np.ndarray, ...] | None = session.direct(inputs, threads)
         return outputs
+
+    def profile(
+        self, inputs: Sequence[np.ndarray], threads: int, runs: int, limits: MachineLimits
+    ) -> ProfileReport:
+        """The time of each kernel in so many runs, traced, and that of a run without a trace."""
+        trace = program_trace(self.compiled, inputs, threads, runs)
+        whole = measure(lambda: self.run(inputs, threads), repeat=runs, warmup=1).median
+        return program_profile(self.compiled.primitives, trace, whole, limits)
 
     def _new_session(self, threads: int) -> _Session:
         if self._functions is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from relay_tune.building.open_primitives import no_open_code
 from relay_tune.codegen.compiler import module_text
 from relay_tune.codegen.main_function import Place, call_of, main_text
 from relay_tune.codegen.repeat_function import MEASURED_SYMBOL
@@ -12,11 +13,12 @@ from relay_tune.codegen.target import Target
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.runtime.measuring.message import Slot, SlotKind
 from relay_tune.schedule.apply import apply_schedule
-from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.size import nominal
 from relay_tune.tensor.touched import has_parallel_loop
+from relay_tune.tuning.tasks import Task
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -34,11 +36,20 @@ class CandidateText:
     is_serial: bool
 
 
-def candidate_text(plan: Plan, schedule: Schedule, target: Target) -> CandidateText:
-    """The code of a plan under a schedule; its main function is `MEASURED_SYMBOL`."""
-    scheduled = apply_schedule(plan, schedule)
+def candidate_text(task: Task, schedule: Schedule, target: Target) -> CandidateText:
+    """The code of a task under a schedule; its main function is `MEASURED_SYMBOL`.
+
+    Raises BuildError where there is none, or where it would depend on what dynamic sizes are.
+    """
+    scheduled = apply_schedule(task.plan, schedule)
+    kernels = [module_text([kernel], target) for kernel in scheduled.kernels]
+    if task.other_plan is not None:
+        other = apply_schedule(task.other_plan, schedule)
+        if kernels != [module_text([kernel], target) for kernel in other.kernels]:
+            raise no_open_code(task.key.title, "Which instructions it needs depends on the sizes.")
     slots = _slots(scheduled)
     places = {tensor: Place(slot) for slot, tensor in enumerate(slots)}
+    numbers = {name: len(slots) + n for n, name in enumerate(task.sizes)}
     sizes = {packed.tensor: packed.recipe.size for packed in scheduled.packed}
     sizes |= {source: data.size for source, data in scheduled.program.constants}
     calls = [
@@ -50,14 +61,15 @@ def candidate_text(plan: Plan, schedule: Schedule, target: Target) -> CandidateT
                 for tensor in kernel.arguments
                 if tensor in sizes
             },
+            [numbers[name] for name in kernel.sizes],
         )
         for kernel in scheduled.kernels
     ]
     main = main_text(MEASURED_SYMBOL, calls, target.triple)
-    kernels = [module_text([kernel], target) for kernel in scheduled.kernels]
     modules = (*kernels, main)
     is_serial = not any(has_parallel_loop(kernel.body) for kernel in scheduled.kernels)
-    return CandidateText(modules, tuple(slots.values()), is_serial)
+    given = (Slot(SlotKind.SIZE, size) for size in task.sizes.values())
+    return CandidateText(modules, (*slots.values(), *given), is_serial)
 
 
 def _slots(scheduled: ScheduledProgram) -> dict[Tensor, Slot]:
@@ -73,7 +85,7 @@ def _slots(scheduled: ScheduledProgram) -> dict[Tensor, Slot]:
     for packed in scheduled.packed:
         slots[packed.tensor] = Slot(SlotKind.CONSTANT, numbers[packed.source], recipe=packed.recipe)
     for tensor in scheduled.workspace:
-        size = prod(tensor.shape) * DTYPES[tensor.dtype].itemsize
+        size = nominal(prod(tensor.shape)) * DTYPES[tensor.dtype].itemsize
         slots[tensor] = Slot(SlotKind.SCRATCH, bytes=size)
     for index, output in enumerate(program.outputs):
         slots[output] = Slot(SlotKind.OUTPUT, index)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 
+from relay_tune.building.size_points import InputSizes
 from relay_tune.errors import InputError
 
 SEEDS = 1 << 31
@@ -21,6 +23,7 @@ class TuningOptions:
         batch: candidates of one task that are compiled together.
         name: of the network, for the log.
         began: when the run began (`time.monotonic`); None for when its tasks are known.
+        shapes: sizes of inputs with dynamic sizes, between which kernels are tuned.
     """
 
     trials: int | None = None
@@ -29,6 +32,7 @@ class TuningOptions:
     batch: int = 8
     name: str = ""
     began: float | None = None
+    shapes: Sequence[InputSizes] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.seed, Integral) or not 0 <= self.seed < SEEDS:

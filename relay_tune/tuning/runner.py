@@ -136,7 +136,7 @@ class NativeRunner:
     def draft(self, task: Task, schedule: Schedule) -> Draft:
         """See `Runner.draft`."""
         try:
-            text = candidate_text(task.plan, schedule, self._target)
+            text = candidate_text(task, schedule, self._target)
         except BuildError as error:
             failed = Measurement(Outcome.COMPILE_ERROR, message=error.message[:500])
             return Draft(schedule, failure=failed)

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from relay_tune.building.open_primitives import example_sizes, open_program
+from relay_tune.building.primitive import Primitive
+from relay_tune.building.primitives import primitives_of
+from relay_tune.building.size_points import SizePoint, local_sizes
 from relay_tune.building.work import plan_bytes, plan_operations
 from relay_tune.codegen.target import Target
 from relay_tune.errors import BuildError
+from relay_tune.first_order.open_primitive import is_open_primitive, with_sizes
 from relay_tune.first_order.primitive_calls import is_scalar_arithmetic
 from relay_tune.ir.expr import Call, Expr, Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
-from relay_tune.op.lower import lower_function
+from relay_tune.op.lower import TensorProgram, lower_function
 from relay_tune.op.node_names import kernel_title, node_names, unique_titles
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
 from relay_tune.op.primitive_views import computes_nothing
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.plan import Plan, plan_program
+from relay_tune.tensor.size import nominal
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -34,6 +40,10 @@ class Task:
         weight: how often the model runs it.
         operations: arithmetic operations of one run, as the program is written.
         bytes: what one run reads and writes at least once, as the program is written.
+        sizes: the dynamic sizes for which it is tuned, by the names in its plan; `function` is for
+            these sizes alone.
+        other_plan: the plan for other sizes, whose code has to be the same; None where all sizes
+            are known.
     """
 
     key: PrimitiveKey
@@ -44,6 +54,8 @@ class Task:
     bytes: int
     nodes: tuple[str, ...] = ()
     title: str = ""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    other_plan: Plan | None = None
 
     def plans_for(self, target: Target) -> Sequence[Plan]:
         """The plans under all algorithms that a target can run."""
@@ -58,24 +70,28 @@ def network_bytes(tasks: Sequence[Task], target: Target) -> int:
     )
 
 
-def extract_tasks(module: Module, accuracy: Accuracy = Accuracy.FAST) -> list[Task]:
+def extract_tasks(
+    module: Module, accuracy: Accuracy = Accuracy.FAST, points: Sequence[SizePoint] = ()
+) -> list[Task]:
     """The tasks of a fused module, the ones with most arithmetic in the whole model first.
 
-    Their schedules are those of an accuracy.
-    Primitives that only reshape, those of scalars alone, and those without a static tensor
-    computation are no tasks.
+    Their schedules are those of an accuracy. A primitive of dynamic sizes has a task for each of
+    `points` whose code is another one. Primitives that only reshape, those of scalars alone, and
+    those without a static tensor computation are no tasks.
     """
     nodes: dict[str, list[str]] = {}
     counts: Counter[str] = Counter()
-    first: dict[str, tuple[PrimitiveKey, Function]] = {}
+    first: dict[str, _Kernel] = {}
+    kernels: dict[Function, list[_Kernel]] = {}
     for function in _primitive_calls(module):
-        key = primitive_key(function)
-        counts[key.digest] += 1
-        first.setdefault(key.digest, (key, function))
-        nodes.setdefault(key.digest, []).extend(node_names(function)[:1])
-    found = [
-        _task(key, function, counts[digest], accuracy) for digest, (key, function) in first.items()
-    ]
+        if function not in kernels:
+            kernels[function] = list(_kernels(function, points))
+        for kernel in kernels[function]:
+            digest = kernel.key.digest
+            counts[digest] += 1
+            first.setdefault(digest, kernel)
+            nodes.setdefault(digest, []).extend(node_names(function)[:1])
+    found = [_task(kernel, counts[digest], accuracy) for digest, kernel in first.items()]
     tasks = sorted(
         (task for task in found if task is not None),
         key=lambda task: (-task.operations * task.weight, task.key.digest),
@@ -88,6 +104,56 @@ def extract_tasks(module: Module, accuracy: Accuracy = Accuracy.FAST) -> list[Ta
         replace(task, nodes=names, title=title)
         for task, names, title in zip(tasks, named, titles, strict=True)
     ]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Kernel:
+    """A primitive function of fixed sizes; `open` is the one for all sizes that runs there."""
+
+    key: PrimitiveKey
+    function: Function
+    open: Primitive | None = None
+
+    def programs(self) -> Iterator[TensorProgram]:
+        """What is scheduled; of dynamic sizes for two examples."""
+        if self.open is None:
+            yield lower_function(self.function)
+        elif self.open.open is not None:
+            yield self.open.program
+            yield open_program(self.open.open, self.open.example.next)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The dynamic sizes of the example."""
+        if self.open is None or self.open.open is None:
+            return {}
+        sizes = example_sizes(self.open.open, self.open.example)
+        return {name: nominal(size) for name, size in sizes.items()}
+
+
+def _kernels(function: Function, points: Sequence[SizePoint]) -> Iterator[_Kernel]:
+    """What runs for a primitive function at each of some points, each once."""
+    if not is_open_primitive(function):
+        yield _Kernel(primitive_key(function), function)
+        return
+    if not points:
+        return
+    try:
+        (primitive,) = primitives_of([function], points=points).values()
+    except BuildError:
+        return  # there is no code for dynamic sizes, which the build says
+    named = primitive.open
+    if named is None or named.found:
+        return
+    found = (local_sizes(function, named, point) for point in points)
+    parts = dict.fromkeys(primitive.at(sizes) for sizes in found if sizes is not None)
+    for part in parts:
+        if part.open is None:
+            yield _Kernel(part.key, part.function)
+            continue
+        sizes = example_sizes(part.open, part.example)
+        fixed = with_sizes(part.open, {name: nominal(size) for name, size in sizes.items()})
+        yield _Kernel(part.key, fixed, part)
 
 
 def _primitive_calls(module: Module) -> Iterator[Function]:
@@ -104,12 +170,23 @@ def _is_entered(node: Expr) -> bool:
     return not (isinstance(node, Function) and node.is_primitive)
 
 
-def _task(key: PrimitiveKey, function: Function, weight: int, accuracy: Accuracy) -> Task | None:
+def _task(kernel: _Kernel, weight: int, accuracy: Accuracy) -> Task | None:
     """The task of a primitive, or None where it has no schedule."""
     try:
-        plan = plan_program(lower_function(function)).with_accuracy(accuracy)
+        plans = [plan_program(program).with_accuracy(accuracy) for program in kernel.programs()]
     except BuildError:
-        return None  # dynamic shapes: built and run without schedules
+        return None  # sizes that no code can be chosen for
+    plan, *others = plans
     if not plan.nests:
         return None
-    return Task(key, function, plan, weight, plan_operations(plan), plan_bytes(plan))
+    operations, size = plan_operations(plan), plan_bytes(plan)
+    return Task(
+        kernel.key,
+        kernel.function,
+        plan,
+        weight,
+        operations,
+        size,
+        sizes=kernel.sizes,
+        other_plan=others[0] if others else None,
+    )

@@ -7,7 +7,7 @@ print(result.default_model_seconds, "->", result.model_seconds)
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cache, partial
@@ -15,7 +15,9 @@ from os import PathLike
 
 from relay_tune.arguments import function_argument, instance_of, path_argument
 from relay_tune.building.default_schedules import remember
-from relay_tune.building.program_form import fused_module
+from relay_tune.building.named_sizes import with_named_sizes
+from relay_tune.building.program_form import fused_module, has_open_inputs
+from relay_tune.building.size_points import InputSizes, SizePoint, dynamic_inputs, size_points
 from relay_tune.codegen.target import Target, native_target, target_argument
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.ending_signals import ending_signals
@@ -70,6 +72,7 @@ def tune(
     seed: int = 0,
     progress: Progress | None = None,
     name: str = "",
+    shapes: InputSizes | Sequence[InputSizes] = (),
 ) -> TuningResult:
     """Tune a model as the user gave it; every measurement is in the log at once.
 
@@ -89,6 +92,8 @@ def tune(
         seed: of all random choices.
         progress: is called with each event (`relay_tune.tuning.events`).
         name: of the model, for reports about the log.
+        shapes: of inputs with dynamic sizes: sizes by name, some of them ranges, between which
+            kernels are tuned for some (`relay_tune.building.size_points`).
 
     Raises RelayError for an ill-typed model, InputError for a target, log, budget or seed that
     cannot be used, TuningError if nothing could be measured.
@@ -98,7 +103,8 @@ def tune(
     _check_native(chosen)
     log = path_argument(log, "log", "Omit it for tuning.db.")
     count = thread_count(threads)
-    options = TuningOptions(trials, minutes, seed, name=_name(name), began=began)
+    given = (shapes,) if isinstance(shapes, Mapping) else tuple(shapes)
+    options = TuningOptions(trials, minutes, seed, name=_name(name), began=began, shapes=given)
     report = logged(function_argument(ignore if progress is None else progress, "progress"))
     with ending_signals():
         return _tuned(module, log, options, chosen, count, parse_accuracy(accuracy), report)
@@ -118,8 +124,10 @@ def _tuned(
     budget = make_budget(None, options.minutes, 0, used=0, began=options.began)
     try:
         with budget.limited():
-            fused = fused_module(infer_types(module), accuracy, target)
-            tasks = extract_tasks(fused, accuracy)
+            typed = with_named_sizes(infer_types(module))
+            points = _points(typed, options)
+            fused = fused_module(typed, accuracy, target)
+            tasks = extract_tasks(fused, accuracy, points)
     except TimeIsOver:
         return _nothing_measured(budget)
     scope = Scope(target.key, threads, CODE_VERSION)
@@ -326,6 +334,13 @@ def _states(
             states.append(new_state(task, space, seed))
         progress(PhaseStarted("planning", number + 1, len(tasks)))
     return tasks, states
+
+
+def _points(typed: Module, options: TuningOptions) -> tuple[SizePoint, ...]:
+    """The sizes that kernels are tuned for; InputError where they are dynamic and not given."""
+    if not options.shapes and has_open_inputs(typed):
+        raise dynamic_inputs(typed, "Kernels are tuned")
+    return size_points(typed, options.shapes)
 
 
 def _check_native(target: Target) -> None:

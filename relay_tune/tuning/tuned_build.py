@@ -12,6 +12,7 @@ from relay_tune.building.build import Report
 from relay_tune.building.build import build as build_model
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.size_cases import USUAL_SIZES
+from relay_tune.building.size_points import InputSizes
 from relay_tune.codegen.target import Target, target_argument
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.ir.module import Module
@@ -64,6 +65,7 @@ def build(
     report: Report | None = None,
     coverage: Coverage | None = None,
     sizes: Sequence[int] = USUAL_SIZES,
+    shapes: InputSizes | Sequence[InputSizes] = (),
 ) -> Model | ProgramModel:
     """Compile a module's main function for a machine.
 
@@ -78,6 +80,8 @@ def build(
         coverage: is told which primitives were found in the log.
         sizes: sizes of open dimensions for which products with weights get code of their own, with
             what the log knows for these sizes, beside the code for all sizes.
+        shapes: of inputs with dynamic sizes: sizes by name, some of them ranges, between which
+            kernels are chosen for some (`relay_tune.building.size_points`).
 
     Raises BuildError where the program has no native form, InputError for a log that cannot be
     read, RelayError for an ill-typed program.
@@ -111,4 +115,5 @@ def build(
         report=report,
         sizes=sizes,
         defaults=defaults,
+        shapes=shapes,
     )

@@ -53,11 +53,9 @@ class OpenSizes:
 
 @dataclass(frozen=True, slots=True)
 class SizeCase:
-    """Another step, which runs where a symbol is among `least` .. `most`."""
+    """Another step, which runs where symbols are in bounds: the least and the largest size."""
 
-    symbol: str
-    least: int
-    most: int
+    bounds: Mapping[str, tuple[int, int]]
     step: KernelStep
 
 

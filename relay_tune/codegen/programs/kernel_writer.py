@@ -94,9 +94,11 @@ class _StepWriter:
             return
         for number, case in enumerate(self._step.cases):
             writer.push_scope()
-            size = self._symbols[case.symbol]
-            above = writer.pure(f"sub i64 {size}, {case.least}")
-            fits = writer.pure(f"icmp ule i64 {above}, {case.most - case.least}")
+            fits = "true"
+            for name, (least, most) in case.bounds.items():
+                above = writer.pure(f"sub i64 {self._symbols[name]}, {least}")
+                inside = writer.pure(f"icmp ule i64 {above}, {most - least}")
+                fits = inside if fits == "true" else writer.pure(f"and i1 {fits}, {inside}")
             writer.line(f"br i1 {fits}, label %{end}.case{number}, label %{end}.not{number}")
             writer.start_block(f"{end}.case{number}")
             self._write_step(case.step)

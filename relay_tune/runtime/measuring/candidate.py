@@ -106,6 +106,8 @@ class CandidateRun:
                     addresses.append(next(own).address)
                 case SlotKind.CONSTANT:
                     addresses.append(next(constant))
+                case SlotKind.SIZE:
+                    addresses.append(slot.index)
         return addresses
 
     def run(self, count: int) -> float:

@@ -21,12 +21,13 @@ FORGOTTEN = "forgotten"
 
 
 class SlotKind(StrEnum):
-    """What a slot of a candidate's table of addresses points to."""
+    """What a slot of a candidate's table of addresses points to, or that it is a size."""
 
     INPUT = "input"
     OUTPUT = "output"
     CONSTANT = "constant"
     SCRATCH = "scratch"
+    SIZE = "size"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Slot:
 
     Attributes:
         kind: what it points to.
-        index: which input, output or constant of the task.
+        index: which input, output or constant of the task; of a size its number.
         bytes: the size of scratch memory.
         recipe: how the constant is packed, or None for the constant as it is.
     """
