@@ -115,12 +115,22 @@ def _affine(build: Builder, data: Expr, scale: Expr, bias: Expr | None) -> Expr:
     return result if bias is None else build.call("add", result, bias)
 
 
+def _stash_dtype(node: OnnxNode, dtype: str) -> str:
+    """The type in which data is normalised: that of the attribute, but float64 as float64.
+
+    The attribute says float32 where it is left out, also in files of float64, which every runtime
+    normalises in float64.
+    """
+    asked = dtype_name(node.integer("stash_type", 1), "the intermediate result")
+    return dtype if dtype == "float64" else asked
+
+
 def translate_layer_normalization(node: OnnxNode, build: Builder) -> list[Expr | None]:
     """Normalisation of the last axes; also the mean and the inverse deviation."""
     data, scale, bias = node.input(0), node.input(1), node.optional(2)
     axis = checked_axis(node.integer("axis", -1), rank_of(data))
     epsilon, dtype = node.number("epsilon", 1e-5), dtype_of(data)
-    stash = dtype_name(node.integer("stash_type", 1), "the intermediate result")
+    stash = _stash_dtype(node, dtype)
     if stash == wide_dtype(dtype) and not _wants_statistics(node):
         whole = _flat_layer_norm(build, (data, scale, bias), axis, epsilon)
         if whole is not None:
@@ -160,7 +170,7 @@ def translate_rms_normalization(node: OnnxNode, build: Builder) -> Expr:
     """The last axes divided by their root mean square."""
     data, scale = node.input(0), node.input(1)
     axes = tuple(range(checked_axis(node.integer("axis", -1), rank_of(data)), rank_of(data)))
-    stash = dtype_name(node.integer("stash_type", 1), "the intermediate result")
+    stash = _stash_dtype(node, dtype_of(data))
     wide = cast_to(build, data, stash)
     square = build.call("mean", build.call("multiply", wide, wide), axis=axes, keepdims=True)
     root = build.call("sqrt", shifted(build, square, node.number("epsilon", 1e-5)))
@@ -183,7 +193,7 @@ def translate_group_normalization(node: OnnxNode, build: Builder) -> Expr:
         )
     stash = dtype_of(data)
     if node.opset >= 21:
-        stash = dtype_name(node.integer("stash_type", 1), "the intermediate result")
+        stash = _stash_dtype(node, stash)
     sizes = shape_of(data)[2:]
     cut = reshape_to(
         build, cast_to(build, data, stash), (shape_of(data)[0], groups, channels // groups, *sizes)

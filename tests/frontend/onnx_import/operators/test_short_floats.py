@@ -100,3 +100,17 @@ def test_layer_norm_of_a_large_mean(shape: tuple[int, ...], bias: bool) -> None:
     module = from_onnx(make_node_model("LayerNormalization", inputs, axis=axis))
     for found in (interpret(module, *inputs), build(module, threads=1)(*inputs)):
         np.testing.assert_allclose(found, expected, 2e-6, 2e-6)
+
+
+@pytest.mark.parametrize("operator", ["LayerNormalization", "RMSNormalization"])
+def test_float64_is_normalised_in_float64(operator: str) -> None:
+    """Also where the type of the intermediate result is left out, which means float32."""
+    random = np.random.default_rng(7)
+    data, scale = random.standard_normal((3, 16)) + 100, random.uniform(0.5, 1.5, 16)
+    exact = {
+        "LayerNormalization": _standardized(data, (1,)),
+        "RMSNormalization": data / np.sqrt(np.square(data).mean(1, keepdims=True) + 1e-5),
+    }
+    module = from_onnx(make_node_model(operator, [data, scale], opset=23))
+    for found in (interpret(module, data, scale), build(module, threads=1)(data, scale)):
+        np.testing.assert_allclose(found, exact[operator] * scale, rtol=1e-11, atol=1e-11)
