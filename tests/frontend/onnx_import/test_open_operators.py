@@ -217,6 +217,12 @@ CASES: dict[str, tuple[str, int, dict[str, Any], dict[str, tuple[Any, ...]]]] = 
         {"image": ints(4, 6), "block": ints(2, 2)},
         {"x": (("n", 12, 6),)},
     ),
+    "channels as blocks of pixels": (
+        'g (float[1, c, h, 3] x) => (float y) { y = DepthToSpace<blocksize=2, mode="CRD">(x) }',
+        17,
+        {},
+        {"x": ((1, 8, "n", 3),)},
+    ),
     "heads of a width that four divide": (
         """g (float[n, m] x, float[n, m] z) => (float y) { rows = Shape<start=0, end=1>(x)
           columns = Shape<start=1, end=2>(x)

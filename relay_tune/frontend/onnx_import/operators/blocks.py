@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from relay_tune.errors import ModelError
-from relay_tune.frontend.onnx_import.build import (
-    Builder,
-    shape_of,
-    static_dim,
-)
+from relay_tune.frontend.onnx_import.build import Builder, shape_of
 from relay_tune.frontend.onnx_import.node import OnnxNode
 from relay_tune.frontend.onnx_import.operators.reshape import reshape_to
 from relay_tune.frontend.onnx_import.operators.translator import Translator
@@ -23,11 +19,11 @@ def translate_depth_to_space(node: OnnxNode, build: Builder) -> Expr:
     data = node.input(0)
     block, mode = node.integer("blocksize"), node.text("mode", "DCR")
     batch, channels, height, width = _four_sizes(data)
-    if block < 1 or channels % (block * block):
+    if block < 1 or (isinstance(channels, int) and channels % (block * block)):
         raise ModelError(f"{channels} channels cannot be arranged in blocks of size {block}.")
     if mode not in ("DCR", "CRD"):
         raise ModelError(f"attribute mode must be DCR or CRD, not {mode!r}.")
-    depth = channels // (block * block)
+    depth = floor_divide(channels, block * block)
     first = (block, block, depth) if mode == "DCR" else (depth, block, block)
     order = (0, 3, 4, 1, 5, 2) if mode == "DCR" else (0, 1, 4, 2, 5, 3)
     cut = reshape_to(build, data, (batch, *first, height, width))
@@ -50,15 +46,15 @@ def translate_space_to_depth(node: OnnxNode, build: Builder) -> Expr:
     if node.opset >= 28 and node.text("mode", "DCR") == "CRD":
         order = (0, 1, 3, 5, 2, 4)
     moved = build.call("transpose", cut, axes=order)
-    return reshape_to(build, moved, (batch, channels * block * block, rows, columns))
+    return reshape_to(build, moved, (batch, multiply(channels, block * block), rows, columns))
 
 
-def _four_sizes(data: Expr) -> tuple[Dim, int, Dim, Dim]:
-    """Batch, channels (a number), height, width."""
+def _four_sizes(data: Expr) -> tuple[Dim, Dim, Dim, Dim]:
+    """Batch, channels, height, width."""
     shape = shape_of(data)
     if len(shape) != 4:
         raise ModelError(f"expects 4 dimensions, but the input has {len(shape)}.")
-    return shape[0], static_dim(shape[1]), shape[2], shape[3]
+    return shape[0], shape[1], shape[2], shape[3]
 
 
 BLOCKS: Mapping[str, Translator] = {
