@@ -5,10 +5,15 @@ layout         how an operator runs on tensors whose axes have another order in 
 simplify       which calls mean the same as fewer or cheaper ones
 fusion         how operators take part in kernels
 indices        which arguments are indices, where they come from, what values integers have
-fold           what can be computed before a program runs
+fold           what can be computed before a program runs: scales of weights, shapes
+padding        who reads elements around its data
+columns        whose columns can be computed apart
+convolution    all of that for a convolution, at once
 
 Passes ask these tables and decide by no operator's name. A rule may use any operator, which the
 file of an operator in `relay_tune.op` may not. Files in the folders are named as those of `op`.
 """
 
-import relay_tune.op  # noqa: F401  # registers the operators that rules name
+from relay_tune.op_rules import convolution
+
+__all__ = ["convolution"]

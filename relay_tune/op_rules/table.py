@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
+import relay_tune.op  # noqa: F401  # registers the operators that rules name
 from relay_tune.errors import InputError
 from relay_tune.ir.expr import Call, Expr
 from relay_tune.ir.operator import Operator, find_operator

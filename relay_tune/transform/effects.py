@@ -59,9 +59,11 @@ def _calls_a_function(node: Expr) -> bool:
 
 
 def _calls(node: Expr, names: Collection[str]) -> bool:
-    return (
-        isinstance(node, Call) and isinstance(node.callee, GlobalVar) and node.callee.name in names
-    )
+    match node:
+        case Call(callee=GlobalVar(name=name)):
+            return name in names
+        case _:
+            return False
 
 
 def _has_effectful_child(node: Expr, found: set[Expr]) -> bool:

@@ -18,8 +18,8 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op.elements import integer_shape
+from relay_tune.op_rules.fold.values import value_from_type
 from relay_tune.op_rules.indices.uses import require_valid_indices
-from relay_tune.op_rules.matching import attribute, operator_name, static_shape
 from relay_tune.op_rules.typed import constant_of, resolved_item, tuple_of
 from relay_tune.transform.module_pass import rewrite_calls
 
@@ -38,7 +38,7 @@ class FoldConstants:
 
     name: ClassVar[str] = "fold_constants"
     maximum_growth: int = 64
-    keep: frozenset[str] = frozenset({"debug", "on_device", "annotation.stop_fusion"})
+    keep: frozenset[str] = frozenset()
 
     def __call__(self, module: Module) -> Module:
         """The module with constants folded."""
@@ -60,7 +60,7 @@ class FoldConstants:
         operator = node.callee
         if not isinstance(operator, Operator) or operator.stateful or operator.name in self.keep:
             return node
-        from_type = _value_from_type(node)
+        from_type = value_from_type(node)
         if from_type is not None:
             return constant_of(from_type)
         values = [_constant_value(argument) for argument in node.arguments]
@@ -79,20 +79,6 @@ class FoldConstants:
 
 
 _Folded = np.ndarray | tuple["_Folded", ...]
-
-
-def _value_from_type(node: Call) -> np.ndarray | None:
-    """The result of the operators that ask for a shape, where the type knows it."""
-    name = operator_name(node)
-    if name not in ("shape_of", "ndarray_size", "vm.shape_of"):
-        return None
-    shape = static_shape(node.arguments[0])
-    if shape is None:
-        return None
-    dtype = attribute(node, "dtype", "int32") or "int32"
-    if name == "ndarray_size":
-        return np.asarray(np.prod(shape, dtype=np.int64), dtype=dtype)
-    return np.asarray(shape, dtype=dtype)
 
 
 def _constant_value(expr: Expr) -> _Folded | None:

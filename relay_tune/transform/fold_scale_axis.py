@@ -4,42 +4,27 @@ before: multiply(add(nn.conv2d(%x, W), b), s)          s and b: one number a cha
 after:  add(nn.conv2d(%x, W * s), b * s)
 
 A scale moves up to the layer through additions of constants, bias_add, and, where it is positive,
-relu. A scale of the data moves down into the layer that reads it.
+relu (`relay_tune.op_rules.fold.links`). A scale of the data moves down into the layer that reads
+it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
-
-import numpy as np
 
 from relay_tune.ir.expr import Call, Constant, Expr, Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import rewrite_with_original, use_counts
-from relay_tune.op_rules.fold.weighted import (
-    CONVOLUTIONS,
-    DENSE,
-    TRANSPOSED_CONVOLUTIONS,
-    channel_vector,
-    fits_channels,
-    weighted_layer,
-)
-from relay_tune.op_rules.matching import (
-    attribute,
-    is_opaque_function,
-    operator_call,
-    operator_name,
-    rank,
-)
-from relay_tune.op_rules.typed import constant_of, recall
+from relay_tune.op_rules.fold.links import FACTORS, LINKS, Scaled
+from relay_tune.op_rules.fold.table import weighted_layer
+from relay_tune.op_rules.fold.weighted import channel_vector, fits_channels
+from relay_tune.op_rules.matching import is_opaque_function, rank
 from relay_tune.transform.module_pass import map_functions, with_body
 
 MAXIMUM_CHAIN = 8
 """How many calls may stand between the layer and its scale."""
-
-_LAYERS = (*CONVOLUTIONS, *TRANSPOSED_CONVOLUTIONS, *DENSE)
-_POSITIVELY_HOMOGENEOUS = ("nn.relu", "nn.leaky_relu")
 
 
 @dataclass(frozen=True)
@@ -69,16 +54,17 @@ def _fold(function: Function) -> Function:
 
 
 def _folded(node: Call, uses: dict[Expr, int]) -> Expr:
-    if operator_name(node) == "multiply":
-        return _folded_output_scale(node, uses) or node
-    if operator_name(node) in _LAYERS:
-        return _folded_input_scale(node, uses) or node
-    return node
+    factors = FACTORS.rule_of(node)
+    if factors is not None:
+        return _folded_output_scale(node, factors(node), uses) or node
+    return _folded_input_scale(node, uses) or node
 
 
-def _folded_output_scale(node: Call, uses: dict[Expr, int]) -> Expr | None:
+def _folded_output_scale(
+    node: Call, factors: Sequence[tuple[Expr, Expr]], uses: dict[Expr, int]
+) -> Expr | None:
     """multiply(chain(layer), constant): the chain with the scale inside its layer."""
-    for data, scale in (node.arguments, reversed(node.arguments)):
+    for data, scale in factors:
         if not isinstance(scale, Constant) or data.type != node.type:
             continue
         chain = _chain_to_layer(data, uses)
@@ -98,7 +84,7 @@ def _chain_to_layer(top: Expr, uses: dict[Expr, int]) -> list[Call] | None:
         chain.append(current)
         if weighted_layer(current) is not None:
             return chain
-        if operator_name(current) not in ("add", "nn.bias_add", *_POSITIVELY_HOMOGENEOUS):
+        if LINKS.rule_of(current) is None:
             return None
         current = current.arguments[0]
     return None
@@ -114,44 +100,26 @@ def _scale_chain(chain: list[Call], scale: Constant) -> Expr | None:
     if vector is None or not fits_channels(vector, layer):
         return None
     result: Expr | None = layer.with_scaled_outputs(vector)
-    if result is None:
-        return None
     for link in reversed(chain[:-1]):
-        scaled = _scaled_link(link, result, vector, layer.channel_axis, dims)
-        if scaled is None:
+        rule = LINKS.rule_of(link)
+        if rule is None or result is None:
             return None
-        result = scaled
+        result = rule(link, Scaled(result, vector, layer.channel_axis, dims))
     return result
-
-
-def _scaled_link(
-    link: Call, below: Expr, vector: np.ndarray, channel_axis: int, dims: int
-) -> Expr | None:
-    """One call of the chain, on data that is already scaled by `vector`."""
-    if operator_call(link, *_POSITIVELY_HOMOGENEOUS) is not None:
-        return recall(link, (below,)) if bool((vector > 0).all()) else None
-    if operator_name(link) == "nn.bias_add" and attribute(link, "axis") % dims != channel_axis:
-        return None
-    addend = link.arguments[1]
-    if not isinstance(addend, Constant):
-        return None
-    is_vector = operator_name(link) == "nn.bias_add"
-    trailing = 0 if is_vector else dims - 1 - channel_axis
-    aligned = vector.reshape((vector.size, *(1,) * trailing))
-    scaled = (addend.data * aligned).astype(addend.data.dtype)
-    new = recall(link, (below, constant_of(scaled)))
-    return new if new.type == link.type else None
 
 
 def _folded_input_scale(node: Call, uses: dict[Expr, int]) -> Expr | None:
     """layer(multiply(x, constant)): padding with zeros does not mind, so padded layers do too."""
     layer = weighted_layer(node)
-    product = operator_call(node.arguments[0], "multiply")
-    if layer is None or product is None or uses.get(product, 1) > 1:
+    product = node.arguments[0] if layer is not None else None
+    factors = None if product is None else FACTORS.rule_of(product)
+    if layer is None or factors is None or not isinstance(product, Call):
         return None
-    data, scale = product.arguments
     dims = rank(product)
-    if dims is None or data.type != product.type:
+    if dims is None or uses.get(product, 1) > 1:
         return None
-    vector = channel_vector(scale, layer.data_channel_axis, dims)
-    return None if vector is None else layer.with_scaled_inputs(vector, data)
+    for data, scale in factors(product):
+        vector = channel_vector(scale, layer.data_channel_axis, dims)
+        if vector is not None and data.type == product.type:
+            return layer.with_scaled_inputs(vector, data)
+    return None

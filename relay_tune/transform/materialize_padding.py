@@ -10,7 +10,6 @@ the kernel that computes the tensor, so it costs almost nothing.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -22,23 +21,12 @@ from relay_tune.ir.dim import Dim
 from relay_tune.ir.dim_arithmetic import add
 from relay_tune.ir.expr import Call, Constant, Expr
 from relay_tune.ir.module import Module
-from relay_tune.ir.operator import find_operator
 from relay_tune.ir.provenance import made_as, made_for
 from relay_tune.ir.traversal import children, post_order, rebuild
-from relay_tune.op_rules.fold.weighted import CONVOLUTIONS
-from relay_tune.op_rules.matching import (
-    attribute,
-    operator_call,
-    operator_name,
-    tensor_type,
-)
+from relay_tune.op_rules.matching import tensor_type
+from relay_tune.op_rules.padding import PADDING, Padding, Widths
 from relay_tune.op_rules.typed import call, constant_of, recall, slice_of
 from relay_tune.transform.module_pass import map_scopes, same_scope
-from relay_tune.typing.windows import pad_pairs
-
-Widths = tuple[tuple[int, int], ...]
-
-MAXIMUM_POOLS = ("nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d")
 
 
 @dataclass(frozen=True)
@@ -98,7 +86,8 @@ def _wanted_padding(nodes: list[Expr]) -> dict[Expr, _Padded]:
         need = _need(node)
         if need is None:
             continue
-        source, widths, value = need
+        source, padding = need
+        widths, value = padding.widths, padding.value
         known = wanted.get(source)
         if known is None:
             wanted[source] = _Padded(widths, value, {node}, node.span)
@@ -110,30 +99,13 @@ def _wanted_padding(nodes: list[Expr]) -> dict[Expr, _Padded]:
     return wanted
 
 
-def _need(node: Expr) -> tuple[Expr, Widths, float] | None:
-    """(data, padding of all its axes, value) of a consumer that pads; None of any other."""
-    consumer = operator_call(node, *CONVOLUTIONS, *MAXIMUM_POOLS)
-    data = None if consumer is None else tensor_type(consumer.arguments[0])
-    if consumer is None or data is None:
+def _need(node: Expr) -> tuple[Expr, Padding] | None:
+    """(data, padding) of a consumer that pads; None of any other."""
+    rule = PADDING.rule_of(node)
+    if rule is None or not isinstance(node, Call) or isinstance(node.arguments[0], Constant):
         return None
-    layout = attribute(consumer, "data_layout") or attribute(consumer, "layout")
-    if not layout.isalpha() or isinstance(consumer.arguments[0], Constant):
-        return None
-    pairs = pad_pairs(attribute(consumer, "padding"), len(layout) - 2)
-    if not any(map(any, pairs)):
-        return None
-    spatial = iter(pairs)
-    widths = tuple((0, 0) if letter in "NC" else next(spatial) for letter in layout)
-    sizes = zip(widths, data.shape, strict=True)
-    if any(any(pair) and not isinstance(size, int) for pair, size in sizes):
-        return None
-    if operator_call(consumer, *MAXIMUM_POOLS) is None:
-        return consumer.arguments[0], widths, 0.0
-    if data.dtype not in ("float32", "float64", "float16"):
-        return None
-    if attribute(consumer, "ceil_mode", False):
-        return None
-    return consumer.arguments[0], widths, -math.inf
+    padding = rule(node)
+    return None if padding is None else (node.arguments[0], padding)
 
 
 def _largest(first: Widths, second: Widths) -> Widths:
@@ -143,7 +115,10 @@ def _largest(first: Widths, second: Widths) -> Widths:
 
 def _padded(padding: _Padded, value: Expr) -> Expr:
     """Make the padded tensor; what everybody else reads is the slice of it that is `value`."""
-    padding.padded = _pad(value, padding.widths, padding.value)
+    type_ = tensor_type(value)
+    assert type_ is not None  # a rule read its sizes
+    fill = constant_of(np.asarray(padding.value, dtype=type_.dtype))
+    padding.padded = call("nn.pad", value, fill, pad_width=padding.widths)
     begin = [before for before, _ in padding.widths]
     end = [add(start, size) for start, size in zip(begin, _shape(value), strict=True)]
     padding.inner = slice_of(padding.padded, begin, end)
@@ -155,17 +130,8 @@ def _shape(expr: Expr) -> tuple[Dim, ...]:
     return () if type_ is None else type_.shape
 
 
-def _pad(data: Expr, widths: Widths, value: float) -> Call:
-    operator = find_operator("nn.pad")
-    type_ = tensor_type(data)
-    if operator is not None and len(operator.arguments) == 2 and type_ is not None:
-        fill = constant_of(np.asarray(value, dtype=type_.dtype))
-        return call("nn.pad", data, fill, pad_width=widths)
-    return call("nn.pad", data, pad_width=widths, pad_value=value)
-
-
 def _padding_read_by(node: Expr, wanted: dict[Expr, _Padded]) -> Iterable[tuple[Expr, _Padded]]:
-    if not isinstance(node, Call) or operator_name(node) is None or not node.arguments:
+    if not isinstance(node, Call) or not node.arguments:
         return
     padding = wanted.get(node.arguments[0])
     if padding is not None and node in padding.consumers:
@@ -177,7 +143,7 @@ def _reading_padded(node: Expr, new: Expr, source: Expr, padding: _Padded) -> Ex
     need = _need(node)
     if need is None or not isinstance(new, Call) or padding.padded is None:
         return new
-    _, widths, _ = need
+    widths = need[1].widths
     data = padding.padded
     if widths != padding.widths:
         limits = list(zip(padding.widths, widths, _shape(source), strict=True))

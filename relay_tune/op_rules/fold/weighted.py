@@ -1,18 +1,19 @@
-"""Convolutions and dense layers with constant weights: scaling their weights by channel."""
+"""Layers that are linear in constant weights: scaling their weights by channel."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from relay_tune.ir.expr import Call, Constant, Expr
-from relay_tune.op_rules.matching import attribute, operator_call, rank, static_shape
+from relay_tune.op_rules.matching import static_shape
 from relay_tune.op_rules.typed import constant_of, recall
 
-CONVOLUTIONS = ("nn.conv1d", "nn.conv2d", "nn.conv3d")
-TRANSPOSED_CONVOLUTIONS = ("nn.conv1d_transpose", "nn.conv2d_transpose", "nn.conv3d_transpose")
-DENSE = ("nn.dense", "nn.matmul")
+LayerRule: TypeAlias = "Callable[[Call, Constant], WeightedLayer | None]"
+"""rule(call, its weight, of floats) -> the layer; None if no axis counts its channels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +60,6 @@ class WeightedLayer:
         return recall(self.layer, (self.layer.arguments[0], constant_of(scaled)))
 
 
-def weighted_layer(expr: Expr) -> WeightedLayer | None:
-    """`expr` as a layer whose weight is a floating-point constant, or None."""
-    layer = operator_call(expr, *CONVOLUTIONS, *TRANSPOSED_CONVOLUTIONS, *DENSE)
-    if layer is None or not isinstance(layer.arguments[1], Constant):
-        return None
-    if layer.arguments[1].data.dtype.kind != "f":
-        return None
-    if operator_call(layer, *DENSE) is not None:
-        return _dense_layer(layer, layer.arguments[1])
-    return _convolution_layer(layer, layer.arguments[1])
-
-
 def channel_vector(expr: Expr, channel_axis: int, dims: int) -> np.ndarray | None:
     """The elements of a constant that varies, at most, along one axis of what it broadcasts to."""
     if not isinstance(expr, Constant) or expr.data.dtype.kind != "f" or expr.data.ndim > dims:
@@ -84,33 +73,3 @@ def fits_channels(vector: np.ndarray, layer: WeightedLayer) -> bool:
     """Whether the vector is one number or one for each output channel."""
     shape = static_shape(layer.layer)
     return vector.size == 1 or (shape is not None and shape[layer.channel_axis] == vector.size)
-
-
-def _dense_layer(layer: Call, weight: Constant) -> WeightedLayer | None:
-    dims = rank(layer)
-    is_transposed = operator_call(layer, "nn.dense") is not None or attribute(layer, "transpose_b")
-    if dims is None or weight.data.ndim != 2 or attribute(layer, "transpose_a", False):
-        return None
-    output_axis = 0 if is_transposed else 1
-    data_rank = rank(layer.arguments[0]) or dims
-    return WeightedLayer(layer, weight, output_axis, 1 - output_axis, dims - 1, data_rank - 1)
-
-
-def _convolution_layer(layer: Call, weight: Constant) -> WeightedLayer | None:
-    data_layout, kernel_layout = attribute(layer, "data_layout"), attribute(layer, "kernel_layout")
-    out_layout = attribute(layer, "out_layout", "") or data_layout
-    if not (data_layout + kernel_layout + out_layout).isalpha():
-        return None
-    if weight.data.ndim != len(kernel_layout):
-        return None
-    grouped = attribute(layer, "groups") != 1
-    if grouped and operator_call(layer, *TRANSPOSED_CONVOLUTIONS) is not None:
-        return None
-    return WeightedLayer(
-        layer,
-        weight,
-        output_axis=kernel_layout.index("O"),
-        input_axis=None if grouped else kernel_layout.index("I"),
-        channel_axis=out_layout.index("C"),
-        data_channel_axis=data_layout.index("C"),
-    )

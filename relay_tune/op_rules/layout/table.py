@@ -11,13 +11,12 @@ from relay_tune.op_rules.layout import (
     shape,
     slicing,
 )
-from relay_tune.op_rules.layout.nn import convolution, matmul, pad
+from relay_tune.op_rules.layout.nn import matmul, pad
 from relay_tune.op_rules.layout.rule import LayoutRule
 from relay_tune.op_rules.table import OperatorTable
 
 LAYOUT: OperatorTable[LayoutRule] = OperatorTable(
     along_axis.RULES,
-    convolution.RULES,
     indexing.RULES,
     joining.RULES,
     layout_attribute.RULES,

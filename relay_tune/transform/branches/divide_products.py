@@ -25,8 +25,8 @@ from relay_tune.ir.expression_scopes import Scope, ScopePlan
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import FusionKind, Operator
 from relay_tune.ir.traversal import children, post_order, rewrite_with_original
-from relay_tune.op.slicing import slice_positions
-from relay_tune.op_rules.matching import attribute, operator_call, static_shape
+from relay_tune.op_rules.columns import PRODUCTS, taken_columns
+from relay_tune.op_rules.matching import static_shape
 from relay_tune.op_rules.typed import call, constant_of, recall
 from relay_tune.transform.branches.activation import branch_plan, has_branches
 from relay_tune.transform.module_pass import map_scopes, same_scope
@@ -102,7 +102,7 @@ def _parts(
 ) -> Iterator[tuple[Expr, _Part]]:
     """The part of each slice of a product; nothing if it is to stay one."""
     chain = _chain(whole, users)
-    columns = [_column_range(user) for user in users[whole]]
+    columns = [taken_columns(user) for user in users[whole]]
     if chain is None or not all(columns):
         return
     slices = dict(zip(users[whole], [taken for taken in columns if taken is not None], strict=True))
@@ -131,9 +131,9 @@ def _chain(node: Expr, users: dict[Expr, list[Expr]]) -> list[Call] | None:
     chain: list[Call] = []
     while isinstance(node, Call) and static_shape(node):
         chain.append(node)
-        if operator_call(node, "nn.dense"):
-            is_constant = isinstance(node.arguments[1], Constant)
-            return chain[::-1] if is_constant else None
+        product = PRODUCTS.rule_of(node)
+        if product is not None:
+            return chain[::-1] if product.is_divisible(node) else None
         others = [argument for argument in node.arguments if not isinstance(argument, Constant)]
         if not _is_elementwise(node) or len(others) != 1 or len(users[others[0]]) != 1:
             return None
@@ -147,29 +147,15 @@ def _is_elementwise(node: Call) -> bool:
     return isinstance(node.callee, Operator) and node.callee.kind <= FusionKind.BROADCAST
 
 
-def _column_range(node: Expr) -> range | None:
-    """The columns that a slice takes; None if it takes no rectangle of whole columns."""
-    call_ = operator_call(node, "strided_slice")
-    shape = None if call_ is None else static_shape(call_.arguments[0])
-    if call_ is None or not shape or call_.attributes is None:
-        return None
-    *others, last = slice_positions(call_.attributes, shape)
-    is_whole = all(taken == range(size) for taken, size in zip(others, shape, strict=False))
-    return last if is_whole and last.step == 1 and last else None
-
-
 def _columns(whole: Expr, begin: int, end: int) -> Expr:
     """The product, and what follows it, with these columns alone."""
     calls: list[Call] = []
     node = whole
-    while isinstance(node, Call) and not operator_call(node, "nn.dense"):
+    while isinstance(node, Call) and (product := PRODUCTS.rule_of(node)) is None:
         calls.append(node)
         node = next(a for a in node.arguments if not isinstance(a, Constant))
-    assert isinstance(node, Call)
-    data, weight = node.arguments
-    assert isinstance(weight, Constant)
-    changes = {} if attribute(node, "units") is None else {"units": end - begin}
-    result: Expr = recall(node, (data, constant_of(weight.data[begin:end])), **changes)
+    assert isinstance(node, Call) and product is not None  # `_chain` found it
+    result: Expr = product.columns(node, begin, end)
     width = (static_shape(whole) or (0,))[-1]
     for call_ in reversed(calls):
         arguments = [

@@ -21,11 +21,9 @@ from relay_tune.ir.expr import Call, Expr
 from relay_tune.ir.expression_scopes import Scope, ScopePlan
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, post_order, rebuild
-from relay_tune.op_rules.matching import operator_name
+from relay_tune.op_rules.fusion.table import fusion_rule
 from relay_tune.transform.branches.activation import branch_plan, has_branches
 from relay_tune.transform.module_pass import map_scopes, same_scope
-
-SLICES = ("strided_slice",)
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ def _repeated(body: Expr) -> Expr:
     if not has_branches(body):
         return body
     nodes = list(post_order(body, enter=same_scope))
-    slices = {node for node in nodes if operator_name(node) in SLICES}
+    slices = {node for node in nodes if fusion_rule(node).is_slice}
     if not slices:
         return body
     plan = branch_plan(body)

@@ -10,11 +10,9 @@ Pooling is done on the tiles of a convolution while they are in registers
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import prod
 
 from relay_tune.ir.expr import Call, Expr
-from relay_tune.op_rules.fold.weighted import CONVOLUTIONS, TRANSPOSED_CONVOLUTIONS
 from relay_tune.op_rules.fusion.rule import FusionRule, Rows
 from relay_tune.op_rules.matching import attribute, static_shape
 
@@ -75,8 +73,3 @@ def _leaves_gaps(call: Call) -> bool:
 
 CONVOLUTION = FusionRule(gives_rows=_gives_rows, takes_rows=_takes_rows)
 TRANSPOSED_CONVOLUTION = FusionRule(leaves_gaps=_leaves_gaps)
-
-RULES: Mapping[str, FusionRule] = {
-    **dict.fromkeys(CONVOLUTIONS, CONVOLUTION),
-    **dict.fromkeys(TRANSPOSED_CONVOLUTIONS, TRANSPOSED_CONVOLUTION),
-}

@@ -14,12 +14,10 @@ the data channels last. What the program itself transposes to NHWC is read as NH
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 
 from relay_tune.ir.expr import Call, Constant, Expr, Var
 from relay_tune.ir.types import TensorType, Type
-from relay_tune.op_rules.fold.weighted import CONVOLUTIONS, TRANSPOSED_CONVOLUTIONS
 from relay_tune.op_rules.layout.rule import LayoutRule, always
 from relay_tune.op_rules.layout.versions import (
     CHANNELS_FIRST,
@@ -143,8 +141,3 @@ CONVOLUTION, TRANSPOSED_CONVOLUTION = (
     )
     for is_transposed in (False, True)
 )
-
-RULES: Mapping[str, LayoutRule] = {
-    **dict.fromkeys(CONVOLUTIONS, CONVOLUTION),
-    **dict.fromkeys(TRANSPOSED_CONVOLUTIONS, TRANSPOSED_CONVOLUTION),
-}

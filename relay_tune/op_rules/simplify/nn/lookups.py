@@ -22,7 +22,9 @@ import numpy as np
 from relay_tune.errors import Span
 from relay_tune.ir.expr import Call, Constant, Expr, Tuple
 from relay_tune.ir.operator import Operator
-from relay_tune.op_rules.fold.weighted import DENSE, WeightedLayer, weighted_layer
+from relay_tune.op_rules.fold.nn.matmul import DENSE
+from relay_tune.op_rules.fold.table import weighted_layer
+from relay_tune.op_rules.fold.weighted import WeightedLayer
 from relay_tune.op_rules.matching import (
     attribute,
     constant_data,

@@ -1,0 +1,42 @@
+"""Everything that passes know of a convolution, entered at once.
+
+A new convolution runs in channels-last layouts, takes scales into its weights, leaves its padding
+to what computes its data, and shares kernels with poolings and pointwise convolutions when it is
+named here, whether it is one of ours or is registered from outside.
+"""
+
+from __future__ import annotations
+
+from relay_tune.ir.operator import Operator
+from relay_tune.op_rules.fold.nn import convolution as fold
+from relay_tune.op_rules.fold.table import LAYERS
+from relay_tune.op_rules.fusion.nn import convolution as fusion
+from relay_tune.op_rules.fusion.table import FUSION
+from relay_tune.op_rules.layout.nn import convolution as layout
+from relay_tune.op_rules.layout.table import LAYOUT
+from relay_tune.op_rules.padding import PADDING, convolution_padding
+
+
+def add_convolution(*operators: Operator | str) -> None:
+    """Enter convolutions: arguments and attributes mean what those of nn.conv2d mean.
+
+    Raises InputError if one is not registered or is entered already.
+    """
+    LAYOUT.add(layout.CONVOLUTION, *operators)
+    LAYERS.add(fold.CONVOLUTION, *operators)
+    FUSION.add(fusion.CONVOLUTION, *operators)
+    PADDING.add(convolution_padding, *operators)
+
+
+def add_transposed_convolution(*operators: Operator | str) -> None:
+    """Enter transposed convolutions, with the attributes of nn.conv2d_transpose.
+
+    Raises InputError if one is not registered or is entered already.
+    """
+    LAYOUT.add(layout.TRANSPOSED_CONVOLUTION, *operators)
+    LAYERS.add(fold.TRANSPOSED_CONVOLUTION, *operators)
+    FUSION.add(fusion.TRANSPOSED_CONVOLUTION, *operators)
+
+
+add_convolution("nn.conv1d", "nn.conv2d", "nn.conv3d")
+add_transposed_convolution("nn.conv1d_transpose", "nn.conv2d_transpose", "nn.conv3d_transpose")

@@ -1,0 +1,1 @@
+"""Weights of layers of neural networks."""
