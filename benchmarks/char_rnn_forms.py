@@ -36,6 +36,8 @@ ROUNDS = 400
 Array = np.ndarray[Any, Any]
 Inputs = Mapping[str, Any]
 Run = Callable[[], list[int]]
+Model = Callable[..., Any]
+Build = Callable[[Module], Model]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,21 +96,22 @@ def main() -> None:
         _report(letters)
 
 
-def forms(letters: int, *, small: bool = False) -> dict[str, Run]:
+def forms(letters: int, build: Build | None = None) -> dict[str, Run]:
     """Each form, built for one thread: it writes a name of at most so many letters."""
+    made = _native if build is None else build
     program = PROGRAMS["char_rnn"]
-    drawn = program_inputs(program, 0, small, 1)
+    drawn = program_inputs(program, 0, False, 1)
     inputs = {name: np.asarray(value) for name, value in drawn.items()}
     inputs["limit"] = np.asarray(letters, np.int32)
-    weights = tutorial_weights(program_weights(program, 0, small, 1))
+    weights = tutorial_weights(program_weights(program, 0, False, 1))
     rows = {name: inputs[name].reshape(1) for name in ("category", "first")}
     loop = {**rows, "limit": np.asarray(letters, np.int64)}
-    zoo = program_module(program, 0, small, 1)
+    zoo = program_module(program, 0, False, 1)
     return {
-        "zoo": _listed(zoo, inputs),
-        "Relay text": _listed(relay_text(weights), inputs),
-        "Python": _listed(char_rnn(weights, *sizes(weights)).module, inputs),
-        "ONNX": _looped(onnx_loop(weights), loop),
+        "zoo": _listed(made(zoo), inputs),
+        "Relay text": _listed(made(relay_text(weights)), inputs),
+        "Python": _listed(made(char_rnn(weights, *sizes(weights)).module), inputs),
+        "ONNX": _looped(made(onnx_loop(weights)), loop),
     }
 
 
@@ -205,13 +208,15 @@ def sizes(weights: Mapping[str, Array]) -> tuple[int, int]:
     return letters, inputs - letters - weights["hidden"].shape[1]
 
 
-def _listed(module: Module, inputs: Inputs) -> Run:
-    model = rt.build(module, threads=1)
+def _native(module: Module) -> Model:
+    return rt.build(module, threads=1)
+
+
+def _listed(model: Model, inputs: Inputs) -> Run:
     return lambda: [int(np.asarray(each)) for each in rt.list_items(model(**inputs))]
 
 
-def _looped(module: Module, inputs: Inputs) -> Run:
-    model = rt.build(module, threads=1)
+def _looped(model: Model, inputs: Inputs) -> Run:
     return lambda: [int(letter) for letter in np.asarray(model(**inputs)).ravel()]
 
 

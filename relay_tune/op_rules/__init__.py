@@ -9,6 +9,7 @@ fold           what can be computed before a program runs: scales of weights, sh
 padding        who reads elements around its data
 columns        whose columns can be computed apart
 convolution    all of that for a convolution, at once
+parallel       how calls on parts of channels are one call
 
 Passes ask these tables and decide by no operator's name. A rule may use any operator, which the
 file of an operator in `relay_tune.op` may not. Files in the folders are named as those of `op`.

@@ -20,6 +20,7 @@ from relay_tune.transform.branches.repeat_slices import RepeatSlices
 from relay_tune.transform.branches.sink_bindings import SinkBindings
 from relay_tune.transform.branches.split_tuples import SplitTuples
 from relay_tune.transform.check_indices import CheckIndices
+from relay_tune.transform.combine_parallel import CombineParallel
 from relay_tune.transform.eliminate_common_subexpressions import EliminateCommonSubexpressions
 from relay_tune.transform.eliminate_dead_code import EliminateDeadCode
 from relay_tune.transform.fold_constants import FoldConstants
@@ -109,6 +110,8 @@ def default_pipeline(options: PipelineOptions | None = None) -> Pipeline:
             ToGraphNormalForm(),
             SimplifyInference(),
             FoldConstants(),
+            EliminateCommonSubexpressions(),
+            CombineParallel(chosen.machine, chosen.accuracy),
             SimplifyExpression(),
             FoldScaleAxis(),
             SimplifyExpression(),

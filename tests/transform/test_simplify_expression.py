@@ -42,6 +42,17 @@ REWRITES = [
         "concatenate((%x, %x, %x), axis=-2)",
     ),
     ("strided_slice(%x, begin=[0, 0, 0], end=[2, 3, 4], strides=[1, 1, 1])", "%x"),
+    (
+        "concatenate((strided_slice(%x, begin=[0], end=[3], axes=[2]), "
+        "strided_slice(%x, begin=[3], end=[4], axes=[2])), axis=2)",
+        "%x",
+    ),
+    (
+        "concatenate((%x, strided_slice(%x, begin=[0], end=[1], axes=[1]), "
+        "strided_slice(%x, begin=[1], end=[2], axes=[1])), axis=1)",
+        "concatenate((%x, strided_slice(%x, begin=[0, 0, 0], end=[2, 2, 4], strides=[1, 1, 1], "
+        "axes=[0, 1, 2])), axis=1)",
+    ),
 ]
 
 
@@ -52,6 +63,8 @@ def test_rewrite(before: str, after: str) -> None:
 
 
 KEPT = [
+    "concatenate((strided_slice(%x, begin=[3], end=[4], axes=[2]), "
+    "strided_slice(%x, begin=[0], end=[3], axes=[2])), axis=2)",
     "add(%x, 1f)",
     "divide(%x, 0f)",
     "divide(%x, 3e38f)",  # one by it is no normal number
