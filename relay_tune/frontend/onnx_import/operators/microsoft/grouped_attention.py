@@ -107,7 +107,10 @@ def _keys_before(build: Builder, query: Expr, lengths: Expr, total: Expr) -> Exp
 
 
 def _cached(build: Builder, past: Expr | None, new: Expr, before: Expr, total: Expr) -> Expr:
-    """The cache after the new keys: at index t the old one if t < before, else new[t - before]."""
+    """The cache after the new keys: at index t the old one if t < before, else new[t - before].
+
+    Behind the new ones the old ones stay, as where a runtime writes the cache in place.
+    """
     if past is None:
         return new
     room, count = length(build, past), length(build, new)
