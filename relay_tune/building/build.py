@@ -95,10 +95,13 @@ def build(
 
     def compile_for(shapes: Shapes) -> CompiledProgram:
         fixed = with_fixed_sizes(typed, dict(zip(types, shapes, strict=True)))
+        if isinstance(general, NoNativeCodeError) and not is_network(fixed):
+            raise general  # sizes that only a run knows need the code that there is not
         return _compiled_network(fixed, compilation)
 
     general = _for_all_sizes(typed, compilation)
-    return Model(types, output_types(typed), compilation.threads, compile_for, general)
+    compiled = None if isinstance(general, NoNativeCodeError) else general
+    return Model(types, output_types(typed), compilation.threads, compile_for, compiled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +148,14 @@ def _program_model(typed: Module, compilation: _Compilation) -> ProgramModel:
         compiled = compilation.program(typed, compilation.sizes)
         return ProgramModel(inputs, outputs, compilation.threads, compile_for, compiled)
     general = _for_all_sizes(typed, compilation)
-    return ProgramModel(inputs, outputs, compilation.threads, compile_for, general)
+    known = None if isinstance(general, NoNativeCodeError) else general
+    return ProgramModel(inputs, outputs, compilation.threads, compile_for, known)
 
 
-def _for_all_sizes(typed: Module, compilation: _Compilation) -> CompiledFunctions | None:
-    """Code for all sizes of the inputs, or None where an operator has none."""
+def _for_all_sizes(
+    typed: Module, compilation: _Compilation
+) -> CompiledFunctions | NoNativeCodeError:
+    """Code for all sizes of the inputs, or why an operator has none."""
     named = with_named_sizes(typed)
     points = size_points(named, compilation.shapes)
     try:
@@ -158,7 +164,7 @@ def _for_all_sizes(typed: Module, compilation: _Compilation) -> CompiledFunction
         compilation.report(
             f"There is no code for all sizes, it is made for those that come: {error}"
         )
-        return None
+        return error
 
 
 def _input_types(main: Function) -> dict[str, TensorType]:

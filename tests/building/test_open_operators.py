@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from relay_tune.building.build import build
+from relay_tune.errors import NoNativeCodeError
 from relay_tune.frontend.relay_text import parse
 from relay_tune.runtime.interpreter.interpret import interpret
 from tests.properties.programs.compare import assert_same_value
@@ -184,3 +185,13 @@ def test_values_without_repetition(dtype: str, attributes: str) -> None:
     if dtype == "float32":
         data[3] = data[0] = np.nan
     check(f"unique(%a{attributes})", [f"Tensor[(?), {dtype}]"], (data,), (data[:1],), (data[:0],))
+
+
+def test_a_call_names_the_operator_that_has_no_code_for_all_sizes() -> None:
+    """Not one whose sizes only a run knows, which has code for all of them."""
+    text = """def @main(%x: Tensor[(n, m), float32], %y: Tensor[(p, q), float32]) {
+      reshape_like(argwhere(%x), %y)
+    }"""
+    program = build(parse(text), threads=1)
+    with pytest.raises(NoNativeCodeError, match="reshape_like has no code for sizes"):
+        program(np.ones((2, 3), np.float32), np.ones((4, 3), np.float32))
