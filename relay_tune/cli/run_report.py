@@ -7,6 +7,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
+from relay_tune.cli.options import dynamic_shapes_of
 from relay_tune.cli.run_table import kernel_rows, kernel_table
 from relay_tune.cli.units import clock_text, time_text
 from relay_tune.codegen.export import header_of
@@ -34,7 +35,7 @@ def report_text(
             f"the kernels by themselves: untuned {time_text(before)}, tuned {time_text(after)}"
         )
     if result.network is not None:
-        lines.append(_network_text(result.network))
+        lines.append(_network_text(result.network, arguments))
     if result.interrupted:
         lines.append(f"interrupted; the log {arguments.log} has all that was measured")
     if library:
@@ -42,16 +43,19 @@ def report_text(
     return "\n".join(lines)
 
 
-def _network_text(times: NetworkTimes) -> str:
+def _network_text(times: NetworkTimes, arguments: argparse.Namespace) -> str:
     """What became of the whole network; a gain only where the turns show one."""
+    what = "the whole network"
+    if dynamic_shapes_of(arguments):
+        what += ", once at each size"
     if times.interval is None:
-        return f"the whole network: {time_text(times.untuned)}, its default schedules stay"
+        return f"{what}: {time_text(times.untuned)}, its default schedules stay"
     low, high = times.interval
     gain = f"{times.ratio:.2f} times as fast ({low:.2f} to {high:.2f})"
     if not times.is_gain:
         gain = f"no gain that can be told ({low:.2f} to {high:.2f} times as fast)"
     whole = f"untuned {time_text(times.untuned)}, tuned {time_text(times.tuned)}"
-    return f"the whole network, timed in turns: {whole}, {gain}"
+    return f"{what}, timed in turns: {whole}, {gain}"
 
 
 def _fields(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from threading import Lock
 
@@ -68,20 +68,43 @@ def program_profile(
 
     Kernels that other threads ran at the same time count once.
     """
-    by_title: dict[str, dict[int, list[TraceEvent]]] = {}
-    for event in trace.events:
-        by_title.setdefault(event.title, {}).setdefault(event.run, []).append(event)
+    by_title = _runs_by_title(trace)
     known = {each.title: each for each in primitives}
-    spent = {
-        title: median(_busy_nanoseconds(events) for events in runs.values()) / 1e9
-        for title, runs in by_title.items()
-    }
+    spent = {title: _seconds(runs) for title, runs in by_title.items()}
     total = sum(spent.values()) or 1.0
     rows = [
         _row(known[title], by_title[title], seconds, seconds / total, limits)
         for title, seconds in sorted(spent.items(), key=lambda item: -item[1])
     ]
     return ProfileReport(tuple(rows), limits, whole)
+
+
+def kernel_seconds(primitives: Sequence[ProgramPrimitive], trace: Trace) -> dict[str, float]:
+    """The time of one run of each primitive that a trace has, by its digest."""
+    digests = {each.title: each.digest for each in primitives}
+    return {
+        digests[title]: _seconds(runs) / _calls(runs)
+        for title, runs in _runs_by_title(trace).items()
+    }
+
+
+def _runs_by_title(trace: Trace) -> dict[str, dict[int, list[TraceEvent]]]:
+    found: dict[str, dict[int, list[TraceEvent]]] = {}
+    for event in trace.events:
+        found.setdefault(event.title, {}).setdefault(event.run, []).append(event)
+    return found
+
+
+def _seconds(runs: Mapping[int, Sequence[TraceEvent]]) -> float:
+    """How long the kernels of a primitive took in a run of the program."""
+    return median(_busy_nanoseconds(events) for events in runs.values()) / 1e9
+
+
+def _calls(runs: Mapping[int, Sequence[TraceEvent]]) -> int:
+    """How often a run of the program ran a primitive."""
+    first = next(iter(runs.values()))
+    begun = Counter(event.kernel for event in first if event.share == 0)
+    return max(begun.values(), default=1)
 
 
 def _row(
@@ -91,9 +114,7 @@ def _row(
     share: float,
     limits: MachineLimits,
 ) -> ProfileRow:
-    first = next(iter(runs.values()))
-    begun = Counter(event.kernel for event in first if event.share == 0)
-    calls = max(begun.values(), default=1)
+    calls = _calls(runs)
     work = _times(primitive.work, calls)
     return ProfileRow(
         title=primitive.title,

@@ -1,14 +1,16 @@
-"""The end of tuning: the winners must hold in the network, on one thread too."""
+"""The end of tuning: the winners must hold in the whole model, on one thread too."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from relay_tune.building.default_schedules import default_schedule
-from relay_tune.building.primitive import Primitive
+from relay_tune.building.program_form import is_network
+from relay_tune.building.size_points import SizePoint
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.target import Target
-from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
 from relay_tune.machine.machine import Machine
 from relay_tune.runtime.threads import available_processors
@@ -17,13 +19,42 @@ from relay_tune.time_limit import TimeIsOver
 from relay_tune.tuning.budget import Budget
 from relay_tune.tuning.events import PhaseStarted, Progress
 from relay_tune.tuning.log_keeper import LogKeeper
-from relay_tune.tuning.network_check import NetworkVerdict, check_network, network_primitives
+from relay_tune.tuning.network_check import NetworkVerdict, check_variants
+from relay_tune.tuning.network_variants import (
+    NetworkVariants,
+    network_primitives,
+    runs_as_network,
+)
 from relay_tune.tuning.schedule_lookup import ScheduleLookup
+from relay_tune.tuning.size_variants import SizeVariants, takes_tensors
 from relay_tune.tuning.tasks import Task
+from relay_tune.tuning.variants import Variants
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SettledModel:
+    """A model that was tuned.
+
+    Attributes:
+        typed: the typed module, with names for all sizes of its inputs.
+        fused: the same after all passes.
+        points: the sizes that it was tuned for, where some are dynamic.
+    """
+
+    typed: Module
+    fused: Module
+    points: Sequence[SizePoint]
+
+    @property
+    def can_run(self) -> bool:
+        """Whether random inputs are enough to run it, always in the same way."""
+        if self.points:
+            return is_network(self.typed) and takes_tensors(self.typed)
+        return runs_as_network(self.fused)
 
 
 def settle(
-    module: Module,
+    model: SettledModel,
     tasks: Sequence[Task],
     keeper: LogKeeper,
     target: Target,
@@ -31,12 +62,19 @@ def settle(
     budget: Budget,
     progress: Progress,
 ) -> NetworkVerdict:
-    """Compare the best schedules of the log with the default ones in the network of a fused module.
+    """Compare the best schedules of the log with the default ones in a model that can run.
 
     What holds is marked in the log, for the number of threads that was tuned for and, if there is
     time, for one. The result is about the former; TimeIsOver is raised where there was none for it.
     """
-    primitives = network_primitives(module, tasks)
+    primitives = {} if model.points else network_primitives(model.fused, tasks)
+
+    def variants(pool: CompilerPool, threads: int) -> Variants[Any]:
+        require = budget.require_time
+        if model.points:
+            return SizeVariants(model.typed, model.fused, model.points, target, threads, require)
+        return NetworkVariants(model.fused, primitives, pool, target, threads, require)
+
     with CompilerPool(target, available_processors()) as pool:
         verdicts: list[NetworkVerdict] = []
         counts = list(dict.fromkeys((keeper.scope.threads, 1)))
@@ -44,9 +82,8 @@ def settle(
             progress(PhaseStarted("timing the whole network", number, len(counts)))
             before = budget.elapsed
             try:
-                found = _settle(
-                    module, primitives, tasks, keeper, pool, target, machine, threads, budget
-                )
+                own = variants(pool, threads)
+                found = _settle(own, tasks, keeper, target, machine, threads)
             except TimeIsOver:
                 if not verdicts:
                     raise
@@ -64,15 +101,12 @@ def is_settled(tasks: Sequence[Task], keeper: LogKeeper) -> bool:
 
 
 def _settle(
-    module: Module,
-    primitives: Mapping[Function, Primitive],
+    variants: Variants[Any],
     tasks: Sequence[Task],
     keeper: LogKeeper,
-    pool: CompilerPool,
     target: Target,
     machine: Machine,
     threads: int,
-    budget: Budget,
 ) -> NetworkVerdict:
     default = {
         task.key.digest: default_schedule(task.key.digest, task.plan, machine, threads)
@@ -84,9 +118,7 @@ def _settle(
     for task in tasks:
         found = lookup(task.key, task.plan)
         tuned[task.key.digest] = default[task.key.digest] if found is None else found
-    verdict = check_network(
-        module, primitives, pool, target, threads, default, tuned, budget.require_time
-    )
+    verdict = check_variants(variants, default, tuned)
     for task in tasks:
         digest = task.key.digest
         if digest in verdict.kept:

@@ -36,7 +36,6 @@ from relay_tune.tuning.events import PhaseStarted, Progress, RunStarted, ignore
 from relay_tune.tuning.finished_tasks import earlier_result
 from relay_tune.tuning.known_limits import known_limits
 from relay_tune.tuning.log_keeper import LogKeeper
-from relay_tune.tuning.network_check import runs_as_network
 from relay_tune.tuning.network_times import NetworkTimes
 from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.program_space import ProgramSpace
@@ -47,7 +46,7 @@ from relay_tune.tuning.runner import NativeRunner, Runner
 from relay_tune.tuning.running_marks import RunningMarks
 from relay_tune.tuning.scope import Scope
 from relay_tune.tuning.session import Session
-from relay_tune.tuning.settle import is_settled, settle
+from relay_tune.tuning.settle import SettledModel, is_settled, settle
 from relay_tune.tuning.task_result import TaskResult
 from relay_tune.tuning.task_state import TaskState, new_state
 from relay_tune.tuning.tasks import Task, extract_tasks, network_bytes
@@ -152,12 +151,13 @@ def _tuned(
     finally:
         runner.close()
         marks.close()
-    return _settled(result, fused, tasks, log, scope, target, budget, progress)
+    model = SettledModel(typed, fused, points)
+    return _settled(result, model, tasks, log, scope, target, budget, progress)
 
 
 def _settled(
     result: TuningResult,
-    fused: Module,
+    model: SettledModel,
     tasks: Sequence[Task],
     log: str | PathLike[str],
     scope: Scope,
@@ -170,7 +170,7 @@ def _settled(
     Nothing is done where nothing new was measured and all winners are known to hold.
     """
     nothing = result.out_of_time and not result.measured
-    if result.interrupted or nothing or not runs_as_network(fused):
+    if result.interrupted or nothing or not model.can_run:
         return result
     keeper = LogKeeper(log, scope)
     try:
@@ -181,7 +181,7 @@ def _settled(
             return replace(result, out_of_time=True)
         with budget.limited():
             machine = _machine(keeper, target, progress)
-            verdict = settle(fused, tasks, keeper, target, machine, budget, progress)
+            verdict = settle(model, tasks, keeper, target, machine, budget, progress)
         times = NetworkTimes.of(verdict.untuned_seconds, verdict.tuned_seconds, verdict.ratios)
         if result.run is not None:
             keeper.note_results(result.run, {"network": asdict(times)})

@@ -58,6 +58,8 @@ def test_a_build_for_the_same_sizes_uses_what_was_measured(tmp_path: Path) -> No
     result = tune(MODULE, log=log, trials=6, minutes=1, threads=1, shapes=RANGE)
     measured = [task for task in result.tasks if task.best_seconds is not None]
     assert measured
+    assert result.network is not None and result.network.tuned <= result.network.untuned
+    assert all(task.holds is not None for task in result.tasks)
     coverage = Coverage()
     model = build(MODULE, log=log, threads=1, shapes=RANGE, coverage=coverage)
     assert len(coverage.tuned) == len(measured)

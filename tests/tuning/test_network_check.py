@@ -14,10 +14,15 @@ from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.time_limit import TimeIsOver
 from relay_tune.transform.pipeline import default_pipeline
-from relay_tune.tuning import network_check
-from relay_tune.tuning.network_check import check_network, network_primitives, runs_as_network
+from relay_tune.tuning.network_check import check_variants
+from relay_tune.tuning.network_variants import (
+    NetworkVariants,
+    network_primitives,
+    runs_as_network,
+)
 from relay_tune.tuning.plan_space import PlanSpace
 from relay_tune.tuning.tasks import Task, extract_tasks
+from relay_tune.tuning.variants import WHOLE_ROUNDS
 
 
 def choices(tasks: Sequence[Task], target: Target) -> tuple[dict[str, Schedule], ...]:
@@ -42,10 +47,12 @@ def test_both_networks_are_run(module: Module, target: Target) -> None:
     default, tuned = choices(tasks, target)
     with CompilerPool(target, 1) as pool:
         primitives = network_primitives(fused, tasks)
-        verdict = check_network(fused, primitives, pool, target, 1, default, tuned)
+        verdict = check_variants(
+            NetworkVariants(fused, primitives, pool, target, 1), default, tuned
+        )
     assert 0 < verdict.tuned_seconds <= verdict.untuned_seconds
     kept_defaults = verdict.kept == default
-    assert len(verdict.ratios) == (0 if kept_defaults else network_check.WHOLE_ROUNDS)
+    assert len(verdict.ratios) == (0 if kept_defaults else WHOLE_ROUNDS)
     for digest, schedule in verdict.kept.items():
         assert schedule in (default[digest], tuned[digest]) and verdict.seconds[digest] > 0
 
@@ -58,12 +65,14 @@ def test_defaults_stay_where_kernels_or_the_whole_are_slower(
     first, second = (task.key.digest for task in extract_tasks(fused)[:2])
     default, tuned = choices(extract_tasks(fused), target)
     steps = [{first: 3.0, second: 3.0}, {first: 1.0, second: 4.0}]
-    networks = network_check._Networks
-    monkeypatch.setattr(networks, "step_seconds", lambda *_: steps)
+    networks = NetworkVariants
+    monkeypatch.setattr(networks, "kernel_seconds", lambda *_: steps)
     monkeypatch.setattr(networks, "whole_seconds", lambda *_: list(whole))
     with CompilerPool(target, 1) as pool:
         primitives = network_primitives(fused, extract_tasks(fused))
-        verdict = check_network(fused, primitives, pool, target, 1, default, tuned)
+        verdict = check_variants(
+            NetworkVariants(fused, primitives, pool, target, 1), default, tuned
+        )
     assert verdict.kept[second] == default[second] and verdict.seconds[second] == 3.0
     if whole == (2.0, 1.0):
         assert verdict.kept[first] == tuned[first] and verdict.seconds[first] == 1.0
@@ -87,7 +96,8 @@ def test_the_comparison_is_given_up_between_any_two_steps(
 
     with CompilerPool(target, 1) as pool, pytest.raises(TimeIsOver):
         primitives = network_primitives(fused, tasks)
-        check_network(fused, primitives, pool, target, 1, *choices(tasks, target), require_time)
+        variants = NetworkVariants(fused, primitives, pool, target, 1, require_time)
+        check_variants(variants, *choices(tasks, target))
 
 
 def test_the_same_schedules_are_not_compared(module: Module, target: Target) -> None:
@@ -96,7 +106,9 @@ def test_the_same_schedules_are_not_compared(module: Module, target: Target) -> 
     default, _ = choices(tasks, target)
     with CompilerPool(target, 1) as pool:
         primitives = network_primitives(fused, tasks)
-        verdict = check_network(fused, primitives, pool, target, 1, default, default)
+        verdict = check_variants(
+            NetworkVariants(fused, primitives, pool, target, 1), default, default
+        )
     assert verdict.tuned_seconds == verdict.untuned_seconds and verdict.ratios == ()
 
 
@@ -122,5 +134,7 @@ def @main(%x: Tensor[(16, 48), float32]) { (%x, nn.relu(%x), %x) }
     }
     with CompilerPool(target, 1) as pool:
         primitives = network_primitives(fused, tasks)
-        verdict = check_network(fused, primitives, pool, target, 1, schedules, schedules)
+        verdict = check_variants(
+            NetworkVariants(fused, primitives, pool, target, 1), schedules, schedules
+        )
     assert verdict.tuned_seconds > 0
