@@ -10,6 +10,6 @@ native_runtime                 the thread pool, part of every program
 compiler, compiler_pool        text to machine code, here or in worker processes; compile_worker
 compiled_code                  what every compiled program has
 export, linking                a network as a shared library; library_header, library_text
-machine_code, compiler_runtime functions of a library that no IR of ours or no system has
+compiler_runtime               functions of a library that no system has
 limit_loops, arithmetic_loops  loops that measure the machine
 """

@@ -53,7 +53,7 @@ def arithmetic_loops(target: Target) -> tuple[ArithmeticLoop, ...]:
         # Intel's instruction multiplies unsigned by signed bytes, four for each sum.
         name = f"llvm.x86.avx512.vpdpbusd.{bits}"
         found.append(ArithmeticLoop("int8", 8 * lanes, _int32(lanes), _int32(lanes), name))
-    if "dotprod" in features and target.triple.startswith("aarch64"):
+    if "dotprod" in features:
         name = f"llvm.aarch64.neon.sdot.v{lanes}i32.v{4 * lanes}i8"
         found.append(ArithmeticLoop("int8", 8 * lanes, _int32(lanes), f"<{4 * lanes} x i8>", name))
     return tuple(found)

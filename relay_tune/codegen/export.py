@@ -22,17 +22,16 @@ from relay_tune.codegen.library_text import CONSTANTS_SYMBOL, library_text
 from relay_tune.codegen.linking.shared_object import (
     LibraryNames,
     Weights,
-    processor_of,
     undefined_symbols,
     write_shared_object,
 )
-from relay_tune.codegen.machine_code import machine_code
 from relay_tune.codegen.native_runtime.runtime_text import runtime_text
-from relay_tune.codegen.processor_features import architecture
 from relay_tune.codegen.target import Target
 from relay_tune.errors import BuildError, InputError
 from relay_tune.ir.types import TensorType
+from relay_tune.machine.linking import Linking
 from relay_tune.new_files import new_files
+from relay_tune.targets.registry import BUILT_IN, architecture_of
 
 METADATA_FORMAT = 5
 
@@ -87,7 +86,7 @@ def publish(path: Path, name: str, code: CompiledCode, texts: LibraryTexts) -> N
                 remedy="Name a new file, or one that may be replaced.",
             )
     check_library_target(code.target.triple)
-    family = architecture(code.target.triple)
+    linking = linking_of(code.target.triple)
     weights = Weights(CONSTANTS_SYMBOL, code.constants.size, code.constants.pieces)
     names = LibraryNames(path.name, (f"{name}_*",), texts.metadata.encode())
     images = [
@@ -98,7 +97,7 @@ def publish(path: Path, name: str, code: CompiledCode, texts: LibraryTexts) -> N
     images += _compiler_runtime(images, code.target)
     try:
         with new_files(path, permissions=0o777) as (library,):
-            write_shared_object(library, images, weights, names, family, machine_code(family))
+            write_shared_object(library, images, weights, names, linking)
             with new_files(header) as (text,):
                 text.write(texts.header.encode())
     except OSError as error:
@@ -107,7 +106,7 @@ def publish(path: Path, name: str, code: CompiledCode, texts: LibraryTexts) -> N
 
 def _compiler_runtime(images: Sequence[bytes], target: Target) -> list[bytes]:
     """An object with the functions that LLVM calls and no system has, if there are any."""
-    wanted = undefined_symbols(images, architecture(target.triple))
+    wanted = undefined_symbols(images, linking_of(target.triple))
     text = compiler_runtime_text(target.triple, wanted)
     return [plain_object(text, target)] if text else []
 
@@ -122,7 +121,20 @@ def check_library_target(triple: str) -> None:
                 "this process rt.build works without a library."
             ),
         )
-    processor_of(architecture(triple))
+    linking_of(triple)
+
+
+def linking_of(triple: str) -> Linking:
+    """What the linker has to know; BuildError where the target's architecture does not say it."""
+    own = architecture_of(triple)
+    if own.linking is None:
+        known = ", ".join(each.name for each in BUILT_IN if each.linking is not None)
+        raise BuildError(
+            f"A library for {own.name} cannot be written.",
+            notes=(f"Known are: {known}, with ELF files.",),
+            remedy="Choose a target with one of these processors.",
+        )
+    return own.linking
 
 
 def header_of(path: Path) -> Path:
@@ -173,5 +185,6 @@ def plain_object(text: str, target: Target) -> bytes:
 
 def _plain(target: Target) -> Target:
     """The target's architecture without what only some of its processors have."""
-    cpu = "x86-64" if architecture(target.triple) == "x86_64" else ""
-    return Target(target.triple, cpu, "", 128, 16)
+    cpu = architecture_of(target.triple).plain_cpu
+    vectors = architecture_of(target.triple).vectors(cpu, "")
+    return Target(target.triple, cpu, "", vectors.bits, vectors.registers)

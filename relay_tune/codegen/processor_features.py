@@ -1,104 +1,18 @@
 """What code for a target asks of the processor, and a native function that looks for it.
 
 Features have LLVM's names. The function runs before any generated code, and is itself for every
-processor of the family, so that a library on a machine which it was not made for gives an error
-code, not an illegal instruction.
+processor of the architecture, so that a library on a machine which it was not made for gives an
+error code, not an illegal instruction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable
 
 from relay_tune.codegen.implied_features import implied_features
 from relay_tune.codegen.target import Target
 from relay_tune.machine.intrinsic import permissions, used_in
-from relay_tune.machine.permission import Permission
-from relay_tune.targets.x86.intrinsics import INTRINSICS
-
-# Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2A, CPUID; AMD64
-# Architecture Programmer's Manual, volume 3, appendix E.
-_BITS = {
-    "ssse3": (1, 0, "ecx", 9),
-    "fma": (1, 0, "ecx", 12),
-    "sse4.1": (1, 0, "ecx", 19),
-    "sse4.2": (1, 0, "ecx", 20),
-    "movbe": (1, 0, "ecx", 22),
-    "popcnt": (1, 0, "ecx", 23),
-    "avx": (1, 0, "ecx", 28),
-    "f16c": (1, 0, "ecx", 29),
-    "bmi": (7, 0, "ebx", 3),
-    "avx2": (7, 0, "ebx", 5),
-    "bmi2": (7, 0, "ebx", 8),
-    "avx512f": (7, 0, "ebx", 16),
-    "avx512dq": (7, 0, "ebx", 17),
-    "avx512ifma": (7, 0, "ebx", 21),
-    "avx512cd": (7, 0, "ebx", 28),
-    "avx512bw": (7, 0, "ebx", 30),
-    "avx512vl": (7, 0, "ebx", 31),
-    "avx512vbmi": (7, 0, "ecx", 1),
-    "avx512vbmi2": (7, 0, "ecx", 6),
-    "gfni": (7, 0, "ecx", 8),
-    "avx512vnni": (7, 0, "ecx", 11),
-    "avx512bitalg": (7, 0, "ecx", 12),
-    "avx512vpopcntdq": (7, 0, "ecx", 14),
-    "amx-bf16": (7, 0, "edx", 22),
-    "avx512fp16": (7, 0, "edx", 23),
-    "amx-tile": (7, 0, "edx", 24),
-    "amx-int8": (7, 0, "edx", 25),
-    "avxvnni": (7, 1, "eax", 4),
-    "avx512bf16": (7, 1, "eax", 5),
-    "avxifma": (7, 1, "eax", 23),
-    "avxvnniint8": (7, 1, "edx", 4),
-    "avxneconvert": (7, 1, "edx", 5),
-    "avxvnniint16": (7, 1, "edx", 10),
-    "egpr": (7, 1, "edx", 21),
-    "lzcnt": (0x80000001, 0, "ecx", 5),
-    "sse4a": (0x80000001, 0, "ecx", 6),
-    "xop": (0x80000001, 0, "ecx", 11),
-    "fma4": (0x80000001, 0, "ecx", 16),
-    "tbm": (0x80000001, 0, "ecx", 21),
-}
-"""Feature: CPUID leaf, subleaf, register, bit."""
-
-HARDWARE_WORDS = (16, 26)
-"""AT_HWCAP and AT_HWCAP2: the numbers by which Linux tells of a processor's features."""
-
-# Linux, arch/arm64/include/uapi/asm/hwcap.h.
-HARDWARE_BITS = {
-    "lse": (0, 8),
-    "fullfp16": (0, 10),
-    "rdm": (0, 12),
-    "complxnum": (0, 14),
-    "rcpc": (0, 15),
-    "sha3": (0, 17),
-    "dotprod": (0, 20),
-    "sve": (0, 22),
-    "fp16fml": (0, 23),
-    "rcpc-immo": (0, 26),
-    "flagm": (0, 27),
-    "sve2": (1, 1),
-    "fptoint": (1, 8),
-    "i8mm": (1, 13),
-    "bf16": (1, 14),
-    "cssc": (1, 34),
-    "mops": (1, 43),
-    "hbc": (1, 44),
-    "rcpc3": (1, 47),
-    "faminmax": (1, 50),
-}
-"""Feature of AArch64: the word of `HARDWARE_WORDS`, and the bit."""
-
-_REGISTERS = ("eax", "ebx", "ecx", "edx")
-_SAVES_STATE = 27
-_AVX_STATE, _AVX512_STATE, _EGPR_STATE = 0x06, 0xE6, 0x80000
-_VECTOR_FEATURES = ("avx", "f16c", "fma", "xop")
-"""Beginnings of the names of features on the 256-bit registers."""
-
-
-def architecture(triple: str) -> str:
-    """The processor family of a target triple."""
-    first = triple.split("-")[0]
-    return {"amd64": "x86_64", "arm64": "aarch64"}.get(first, first)
+from relay_tune.targets.registry import architecture_of
 
 
 def required_features(target: Target, texts: Iterable[str]) -> tuple[str, ...]:
@@ -107,11 +21,10 @@ def required_features(target: Target, texts: Iterable[str]) -> tuple[str, ...]:
     Those that need a permission are required only if a text has such instructions: LLVM makes no
     other code into them.
     """
-    asked = permissions(INTRINSICS)
+    own = architecture_of(target.triple)
+    asked = permissions(own.intrinsics)
     candidates = tuple(
-        name
-        for name in known_features(architecture(target.triple))
-        if not any(permission.covers(name) for permission in asked)
+        name for name in own.features if not any(permission.covers(name) for permission in asked)
     )
     found = set(implied_features(target.triple, target.cpu, target.features, candidates))
     for intrinsic in used_in(target.intrinsics, texts):
@@ -119,138 +32,6 @@ def required_features(target: Target, texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def known_features(family: str) -> Collection[str]:
-    """The features of a processor family that libraries look for."""
-    tables: Mapping[str, Collection[str]] = {"x86_64": _BITS, "aarch64": HARDWARE_BITS}
-    return tables.get(family, ())
-
-
 def support_text(name: str, triple: str, features: Collection[str]) -> str:
-    """The LLVM function `i1 NAME()`: whether the processor has the features.
-
-    On x86-64 it asks CPUID, and Linux for permissions; on AArch64 it asks Linux. Of features
-    and processors that it does not know it says yes.
-    """
-    family = architecture(triple)
-    if family == "aarch64" and "linux" in triple:
-        return _hardware_function(name, features)
-    wanted = [_BITS[feature] for feature in features if feature in _BITS]
-    if family != "x86_64" or not wanted:
-        return f"define internal i1 @{name}() nounwind {{\n  ret i1 true\n}}\n"
-    asked = [
-        permission
-        for permission in permissions(INTRINSICS)
-        if any(permission.covers(feature) for feature in features)
-    ]
-    state = _saved_state(features, asked)
-    masks: dict[tuple[int, int], dict[str, int]] = {(1, 0): {}}
-    if state:
-        masks[1, 0]["ecx"] = 1 << _SAVES_STATE
-    for leaf, subleaf, register, bit in wanted:
-        of_leaf = masks.setdefault((leaf, subleaf), {})
-        of_leaf[register] = of_leaf.get(register, 0) | 1 << bit
-    return _support_function(name, masks, state, asked if "linux" in triple else [])
-
-
-def _hardware_function(name: str, features: Collection[str]) -> str:
-    """Both words of the hardware's features have all bits that are wanted."""
-    masks = [0, 0]
-    for feature in features:
-        if feature in HARDWARE_BITS:
-            word, bit = HARDWARE_BITS[feature]
-            masks[word] |= 1 << bit
-    lines = ["declare i64 @getauxval(i64)", f"define internal i1 @{name}() nounwind {{"]
-    for number, (word, mask) in enumerate(zip(HARDWARE_WORDS, masks, strict=True)):
-        lines += [
-            f"  %word{number} = call i64 @getauxval(i64 {word})",
-            f"  %bits{number} = and i64 %word{number}, {mask}",
-            f"  %has{number} = icmp eq i64 %bits{number}, {mask}",
-        ]
-    return "\n".join([*lines, "  %all = and i1 %has0, %has1", "  ret i1 %all", "}", ""])
-
-
-def _saved_state(features: Collection[str], asked: Iterable[Permission]) -> int:
-    """The bits of what the operating system must save (XCR0); 0 where that goes without saying."""
-    state = _AVX_STATE if any(each.startswith(_VECTOR_FEATURES) for each in features) else 0
-    if any(each.startswith("avx512") for each in features):
-        state |= _AVX512_STATE
-    for permission in asked:
-        state |= permission.state
-    return state | (_EGPR_STATE if "egpr" in features else 0)
-
-
-def _support_function(
-    name: str,
-    masks: dict[tuple[int, int], dict[str, int]],
-    state: int,
-    asked: Sequence[Permission],
-) -> str:
-    last = "permission0" if asked else "yes"
-    deepest = max(leaf for leaf, _ in masks if leaf < 0x80000000)
-    lines = [
-        "declare void @relay_tune_cpuid(i32, i32, ptr)",
-        "declare i32 @relay_tune_saved_state()",
-        "declare i64 @syscall(i64, ...)",
-        f"define internal i1 @{name}() nounwind {{",
-        "entry:",
-        "  %answer = alloca [4 x i32], align 16",
-        "  call void @relay_tune_cpuid(i32 0, i32 0, ptr %answer)",
-        "  %deepest = load i32, ptr %answer, align 4",
-        f"  %deep = icmp uge i32 %deepest, {deepest}",
-        "  br i1 %deep, label %leaf0, label %no",
-    ]
-    for number, ((leaf, subleaf), registers) in enumerate(sorted(masks.items())):
-        following = f"leaf{number + 1}" if number + 1 < len(masks) else last
-        lines += [
-            f"leaf{number}:",
-            f"  call void @relay_tune_cpuid(i32 {leaf}, i32 {subleaf}, ptr %answer)",
-        ]
-        if number or not state:
-            lines += _check_registers(f"l{number}", registers, following)
-            continue
-        lines += _check_registers("l0", registers, "state")
-        lines += _check_state(state, following)
-    for number, permission in enumerate(asked):
-        following = f"permission{number + 1}" if number + 1 < len(asked) else "yes"
-        lines += _ask_permission(permission, number, following)
-    lines += ["yes:", "  ret i1 true", "no:", "  ret i1 false", "}"]
-    return "\n".join(lines) + "\n"
-
-
-def _check_registers(prefix: str, registers: dict[str, int], following: str) -> list[str]:
-    """Go on to `following` if all bits of the masks are set, else to `no`."""
-    lines: list[str] = []
-    all_set = "true"
-    for register, mask in registers.items():
-        name = f"%{prefix}_{register}"
-        index = _REGISTERS.index(register)
-        lines += [
-            f"  {name}_at = getelementptr i32, ptr %answer, i64 {index}",
-            f"  {name} = load i32, ptr {name}_at, align 4",
-            f"  {name}_bits = and i32 {name}, {mask}",
-            f"  {name}_set = icmp eq i32 {name}_bits, {mask}",
-            f"  {name}_all = and i1 {name}_set, {all_set}",
-        ]
-        all_set = f"{name}_all"
-    return [*lines, f"  br i1 {all_set}, label %{following}, label %no"]
-
-
-def _check_state(state: int, following: str) -> list[str]:
-    """The operating system must save the vector registers."""
-    return [
-        "state:",
-        "  %low = call i32 @relay_tune_saved_state()",
-        f"  %saved = and i32 %low, {state}",
-        f"  %saves = icmp eq i32 %saved, {state}",
-        f"  br i1 %saves, label %{following}, label %no",
-    ]
-
-
-def _ask_permission(permission: Permission, number: int, following: str) -> list[str]:
-    """Linux saves some registers only for processes that asked for them."""
-    return [
-        f"permission{number}:",
-        f"  %status{number} = call i64 (i64, ...) @syscall({permission.operands})",
-        f"  %granted{number} = icmp eq i64 %status{number}, 0",
-        f"  br i1 %granted{number}, label %{following}, label %no",
-    ]
+    """The LLVM function `i1 NAME()`: whether the processor has the features."""
+    return architecture_of(triple).check(name, triple, features)

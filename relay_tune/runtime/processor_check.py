@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterable
 from functools import cache
 
 import llvmlite.binding as llvm
 
-from relay_tune.codegen.processor_features import (
-    HARDWARE_BITS,
-    HARDWARE_WORDS,
-    architecture,
-)
 from relay_tune.codegen.target import native_target, permitted_features
 from relay_tune.errors import InputError
+from relay_tune.targets.registry import architecture_name, architecture_of
 
 
 def check_features(triple: str, features: Iterable[str], name: str) -> None:
@@ -35,21 +30,14 @@ def check_features(triple: str, features: Iterable[str], name: str) -> None:
 
 @cache
 def _host_features() -> dict[str, bool]:
-    if _machine(native_target().triple) == ("aarch64", "linux"):
-        return _hardware_features()
+    ask = architecture_of(native_target().triple).host_features
+    if ask is not None and _system(native_target().triple) == "linux":
+        return ask()
     return permitted_features(llvm.get_host_cpu_features())
 
 
-def _hardware_features() -> dict[str, bool]:
-    """What Linux says of an AArch64 processor."""
-    ask = ctypes.CDLL(None).getauxval
-    ask.argtypes, ask.restype = (ctypes.c_ulong,), ctypes.c_ulong
-    words = [ask(number) for number in HARDWARE_WORDS]
-    return {name: bool(words[word] >> bit & 1) for name, (word, bit) in HARDWARE_BITS.items()}
-
-
 def _machine(triple: str) -> tuple[str, str]:
-    return architecture(triple), _system(triple)
+    return architecture_name(triple), _system(triple)
 
 
 def _system(triple: str) -> str:

@@ -5,19 +5,18 @@ from dataclasses import replace
 import llvmlite.binding as llvm
 import pytest
 
-from relay_tune.codegen import processor_features
-from relay_tune.codegen.export import plain_object
+from relay_tune.codegen.export import linking_of, plain_object
 from relay_tune.codegen.linking.shared_object import LibraryNames, Weights, write_shared_object
-from relay_tune.codegen.machine_code import machine_code
 from relay_tune.codegen.processor_features import (
-    _BITS,
-    HARDWARE_BITS,
-    architecture,
     required_features,
     support_text,
 )
 from relay_tune.codegen.target import native_target, parse_target, permitted_features
+from relay_tune.targets.aarch64.features import HARDWARE_BITS
+from relay_tune.targets.registry import architecture_name
+from relay_tune.targets.x86 import features
 from relay_tune.targets.x86.amx.emission import PERMISSION
+from relay_tune.targets.x86.features import BITS
 from relay_tune.targets.x86.intrinsics import INTRINSICS
 
 TARGET = native_target()
@@ -29,15 +28,13 @@ def supported(*features: str) -> bool:
     text = support_text("supported", TARGET.triple, features)
     text += "define i1 @asked() {\n  %yes = call i1 @supported()\n  ret i1 %yes\n}\n"
     image = plain_object(f'target triple = "{TARGET.triple}"\n{text}', TARGET)
-    family = architecture(TARGET.triple)
     with tempfile.NamedTemporaryFile() as file:
         write_shared_object(
             file,
             [image],
             Weights("weights", 0, lambda: ()),
             LibraryNames("check.so", ("asked",), b"{}"),
-            family,
-            machine_code(family),
+            linking_of(TARGET.triple),
         )
         file.flush()
         ask = ctypes.CDLL(file.name)["asked"]
@@ -45,8 +42,8 @@ def supported(*features: str) -> bool:
     return bool(ask())
 
 
-@pytest.mark.skipif(architecture(TARGET.triple) != "x86_64", reason="CPUID is of x86")
-@pytest.mark.parametrize("feature", sorted(_BITS))
+@pytest.mark.skipif(architecture_name(TARGET.triple) != "x86_64", reason="CPUID is of x86")
+@pytest.mark.parametrize("feature", sorted(BITS))
 def test_the_native_check_agrees_with_llvm(feature: str) -> None:
     here = permitted_features(llvm.get_host_cpu_features())
     assert supported(feature) == here.get(feature, False)
@@ -78,9 +75,9 @@ def test_nothing_is_asked_of_unknown_processors() -> None:
     ],
 )
 def test_what_a_named_processor_asks_for(target: str, has: set[str], lacks: set[str]) -> None:
-    features = set(required_features(parse_target(target), ()))
-    assert has <= features
-    assert not lacks & features
+    found = set(required_features(parse_target(target), ()))
+    assert has <= found
+    assert not lacks & found
 
 
 def test_every_feature_of_aarch64_is_looked_for() -> None:
@@ -111,14 +108,12 @@ def test_a_system_that_does_not_give_matrix_registers(monkeypatch: pytest.Monkey
     (intrinsic,) = INTRINSICS
     permission = replace(PERMISSION, arguments=(*PERMISSION.arguments[:1], 63))  # no such part
     unknown = replace(intrinsic.requirement, permission=permission)
-    monkeypatch.setattr(
-        processor_features, "INTRINSICS", (replace(intrinsic, requirement=unknown),)
-    )
+    monkeypatch.setattr(features, "INTRINSICS", (replace(intrinsic, requirement=unknown),))
     assert not supported("amx-tile")
     assert supported("avx512f")
 
 
 def test_only_linux_is_asked_for_matrix_registers() -> None:
-    features = ["amx-tile", "avx512f"]
-    assert "call i64 (i64, ...) @syscall" not in support_text("f", "x86_64-apple-darwin", features)
+    wanted = ["amx-tile", "avx512f"]
+    assert "call i64 (i64, ...) @syscall" not in support_text("f", "x86_64-apple-darwin", wanted)
     assert "call i64 (i64, ...) @syscall" not in support_text("f", "x86_64-linux-gnu", ["avx512f"])

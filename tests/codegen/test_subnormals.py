@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import relay_tune as rt
-from relay_tune.codegen.processor_features import architecture
 from relay_tune.codegen.subnormals import subnormals_text
 from relay_tune.codegen.target import native_target
+from relay_tune.targets.registry import architecture_name
 
 SMALLEST_NORMAL = np.finfo(np.float32).tiny
 SQUARES = "def @main(%x: Tensor[(64, 1000), float32]) { multiply(%x, %x) }"
@@ -22,7 +22,7 @@ def @main(%x: Tensor[(4), float32], %n: int32) { @power(%x, %n) }
 """
 
 pytestmark = pytest.mark.skipif(
-    architecture(native_target().triple) != "x86_64", reason="flushing is for x86-64"
+    architecture_name(native_target().triple) != "x86_64", reason="flushing is for x86-64"
 )
 
 

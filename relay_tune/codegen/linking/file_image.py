@@ -25,7 +25,7 @@ from relay_tune.codegen.linking.elf import (
     aligned,
 )
 from relay_tune.codegen.linking.layout import OutputSection, Segment, headers_size, place
-from relay_tune.codegen.linking.processor import Processor
+from relay_tune.machine.linking import Linking
 
 OTHER_HEADERS = 4
 """Program headers beside those of memory: dynamic tables, note, constants after loading, stack."""
@@ -38,12 +38,12 @@ class FileImage:
     """
 
     def __init__(
-        self, segments: Sequence[Segment], weights: OutputSection, processor: Processor
+        self, segments: Sequence[Segment], weights: OutputSection, linking: Linking
     ) -> None:
         self._segments = segments
         self._weights = weights
-        self._processor = processor
-        self._page = processor.page_bytes
+        self._linking = linking
+        self._page = linking.page_bytes
         self._headers = len(segments) + bool(weights.size) + OTHER_HEADERS
         self._end = place(segments, headers_size(self._headers), self._page)
         weights.address = aligned(max(segment.end for segment in segments), self._page)
@@ -90,7 +90,7 @@ class FileImage:
         return FILE_HEADER.pack(
             IDENTIFICATION,
             SHARED_OBJECT,
-            self._processor.machine,
+            self._linking.machine,
             1,
             0,
             FILE_HEADER.size,

@@ -13,8 +13,8 @@ from relay_tune.codegen.linking.object_file import (
     Symbol,
     unsupported,
 )
-from relay_tune.codegen.linking.processor import STUB_BYTES, Processor
 from relay_tune.codegen.linking.symbol_table import Import, Resolver, Target, Uses
+from relay_tune.machine.linking import STUB_BYTES, Linking
 
 SLOT_BYTES = 8
 
@@ -72,13 +72,13 @@ class Relocator:
 
     def __init__(
         self,
-        processor: Processor,
+        linking: Linking,
         resolver: Resolver,
         addresses: Addresses,
         numbers: Mapping[str, int],
     ) -> None:
         """`numbers` are those of the symbols that the loader knows."""
-        self._processor = processor
+        self._linking = linking
         self._resolver = resolver
         self._addresses = addresses
         self._numbers = numbers
@@ -100,21 +100,21 @@ class Relocator:
     def _apply_one(self, section: Section, relocation: Relocation, target: Target) -> None:
         output = self._addresses.output(section)
         address = self._addresses.section(section) + relocation.offset
-        if relocation.kind in self._processor.words:
-            self._word(address, target, relocation.addend, self._processor.absolute)
+        if relocation.kind in self._linking.words:
+            self._word(address, target, relocation.addend, self._linking.absolute)
             return
-        if relocation.kind in self._processor.slots:
+        if relocation.kind in self._linking.slots:
             value = self._addresses.slot(target)
         else:
             value = self._addresses.target(target)
         offset = output.parts[section] + relocation.offset
         total = value + relocation.addend
-        self._processor.patch(output.data, offset, relocation.kind, total, address)
+        self._linking.patch(output.data, offset, relocation.kind, total, address)
 
     def fill_slots(self, uses: Uses) -> None:
         """Have the loader write the addresses of all slots."""
         for target in uses.slots:
-            self._word(self._addresses.slot(target), target, 0, self._processor.slot)
+            self._word(self._addresses.slot(target), target, 0, self._linking.slot)
 
     def _word(self, address: int, target: Target, addend: int, kind: int) -> None:
         """A 64-bit address that is known when the library is loaded."""
@@ -123,11 +123,11 @@ class Relocator:
             self._named.append(RELOCATION.pack(address, number << 32 | kind, addend))
         else:
             value = self._addresses.target(target) + addend
-            self._relative.append(RELOCATION.pack(address, self._processor.relative, value))
+            self._relative.append(RELOCATION.pack(address, self._linking.relative, value))
 
 
-def stub_code(uses: Uses, addresses: Addresses, processor: Processor) -> bytes:
+def stub_code(uses: Uses, addresses: Addresses, linking: Linking) -> bytes:
     """The stubs that jump to functions of the system."""
     return b"".join(
-        processor.stub(addresses.target(target), addresses.slot(target)) for target in uses.stubs
+        linking.stub(addresses.target(target), addresses.slot(target)) for target in uses.stubs
     )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import BinaryIO
 
-from relay_tune.codegen.linking.aarch64 import AARCH64
 from relay_tune.codegen.linking.dynamic import DynamicTables
 from relay_tune.codegen.linking.elf import (
     NOTE_SECTION,
@@ -20,7 +19,6 @@ from relay_tune.codegen.linking.file_image import FileImage
 from relay_tune.codegen.linking.layout import OutputSection, merged_sections, segments_of
 from relay_tune.codegen.linking.note import ALIGNMENT, CHECKSUM_OFFSET, Note, note_size, write_note
 from relay_tune.codegen.linking.object_file import ObjectFile, code_object, parse_object
-from relay_tune.codegen.linking.processor import STUB_BYTES, Processor
 from relay_tune.codegen.linking.relocation import SLOT_BYTES, Addresses, Relocator, stub_code
 from relay_tune.codegen.linking.symbol_table import (
     Resolver,
@@ -30,10 +28,7 @@ from relay_tune.codegen.linking.symbol_table import (
     weights_object,
 )
 from relay_tune.codegen.linking.tool_symbols import tool_symbols
-from relay_tune.codegen.linking.x86_64 import X86_64
-from relay_tune.errors import BuildError
-
-PROCESSORS = {"x86_64": X86_64, "aarch64": AARCH64}
+from relay_tune.machine.linking import STUB_BYTES, Linking
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -66,22 +61,9 @@ class LibraryNames:
     description: bytes
 
 
-def processor_of(family: str) -> Processor:
-    """A processor family; BuildError for one that libraries are not written for."""
-    processor = PROCESSORS.get(family)
-    if processor is None:
-        raise BuildError(
-            f"A library for {family} cannot be written.",
-            notes=(f"Known are: {', '.join(PROCESSORS)}, with ELF files.",),
-            remedy="Choose a target with one of these processors.",
-        )
-    return processor
-
-
-def undefined_symbols(images: Sequence[bytes], family: str) -> list[str]:
+def undefined_symbols(images: Sequence[bytes], linking: Linking) -> list[str]:
     """The names that object files use and none of them defines, sorted."""
-    machine = processor_of(family).machine
-    return undefined_names([parse_object(image, machine) for image in images])
+    return undefined_names([parse_object(image, linking.machine) for image in images])
 
 
 def write_shared_object(
@@ -89,20 +71,19 @@ def write_shared_object(
     images: Sequence[bytes],
     weights: Weights,
     names: LibraryNames,
-    family: str,
-    functions: Mapping[str, bytes],
+    linking: Linking,
 ) -> None:
     """Link object files and weights into a shared object for Linux, written to an empty file.
 
-    `functions` are given as machine code, and linked where an object wants them.
-    The same input gives the same bytes. Raises BuildError for a processor family or an object that
-    is not understood, and for symbols that nobody defines.
+    Functions that are machine code are linked where an object wants them.
+    The same input gives the same bytes. Raises BuildError for an object that is not understood, and
+    for symbols that nobody defines.
     """
-    processor = processor_of(family)
-    objects = [parse_object(image, processor.machine) for image in images]
+    functions = linking.functions
+    objects = [parse_object(image, linking.machine) for image in images]
     wanted = [name for name in undefined_names(objects) if name in functions]
     objects.append(code_object({name: functions[name] for name in wanted}))
-    head, checksum_at = _linked(objects, weights, names, family, processor)
+    head, checksum_at = _linked(objects, weights, names, linking)
     file.write(head)
     checksum = zlib.crc32(head)
     for piece in weights.pieces():
@@ -116,26 +97,25 @@ def _linked(
     code: Sequence[ObjectFile],
     weights: Weights,
     names: LibraryNames,
-    family: str,
-    processor: Processor,
+    linking: Linking,
 ) -> tuple[bytes, int]:
     """The file as far as the weights, with a checksum of zero, and where the checksum stands."""
     constants, block = _weights_section(weights)
-    resolver = Resolver([*code, constants], family)
-    used = uses(code, resolver, processor)
+    resolver = Resolver([*code, constants], linking)
+    used = uses(code, resolver, linking)
     exported = _exported(resolver, names.exported)
     imports = list(resolver.imports.values())
     tables = DynamicTables(names.soname, imports, exported, used.words + len(used.slots))
     note, stubs, slots = _own_sections(used, names.description)
     merged = merged_sections(code)
     segments = segments_of((note, *tables.sections), merged, stubs, (tables.dynamic, slots))
-    image = FileImage(segments, block, processor)
+    image = FileImage(segments, block, linking)
     addresses = Addresses([*merged.values(), block], used, slots, stubs)
-    relocator = Relocator(processor, resolver, addresses, tables.numbers)
+    relocator = Relocator(linking, resolver, addresses, tables.numbers)
     for part in code:
         relocator.apply(part)
     relocator.fill_slots(used)
-    stubs.data[:] = stub_code(used, addresses, processor)
+    stubs.data[:] = stub_code(used, addresses, linking)
     tables.fill(resolver.symbols, addresses, image.numbers, relocator.left_to_the_loader)
     image.finish(tool_symbols([*code, constants], addresses, image.numbers, exported))
     note.data[:] = write_note(Note(image.size, 0, image.size - weights.size, names.description))

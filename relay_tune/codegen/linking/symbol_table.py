@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from relay_tune.codegen.linking.object_file import ObjectFile, Section, Symbol, unsupported
-from relay_tune.codegen.linking.processor import Processor
 from relay_tune.codegen.linking.system_symbols import SystemSymbol, system_symbol
+from relay_tune.machine.linking import Linking
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +55,13 @@ class Resolver:
         imports: the functions of the system that are used, by name, sorted.
     """
 
-    def __init__(self, objects: Sequence[ObjectFile], family: str) -> None:
-        """`family` is the processor's; BuildError if nobody has a symbol."""
+    def __init__(self, objects: Sequence[ObjectFile], linking: Linking) -> None:
+        """BuildError if nobody has a symbol."""
         self.symbols = global_symbols(objects)
         self.imports: dict[str, Import] = {}
         missing = []
         for name in undefined_names(objects):
-            symbol = system_symbol(name, family)
+            symbol = system_symbol(name, linking)
             if symbol is None:
                 missing.append(name)
             else:
@@ -94,7 +94,7 @@ class Uses:
     words: int
 
 
-def uses(objects: Sequence[ObjectFile], resolver: Resolver, processor: Processor) -> Uses:
+def uses(objects: Sequence[ObjectFile], resolver: Resolver, linking: Linking) -> Uses:
     """Look through all relocations; BuildError for one that is not known."""
     slots: dict[Target, None] = {}
     stubs: dict[Import, None] = {}
@@ -104,11 +104,11 @@ def uses(objects: Sequence[ObjectFile], resolver: Resolver, processor: Processor
             for relocation in section.relocations:
                 kind = relocation.kind
                 target = resolver.target(image.symbols[relocation.symbol])
-                if kind in processor.words:
+                if kind in linking.words:
                     words += 1
-                elif kind in processor.slots:
+                elif kind in linking.slots:
                     slots[target] = None
-                elif kind not in processor.direct:
+                elif kind not in linking.direct:
                     raise unsupported(f"{section.name} has a relocation of kind {kind}")
                 elif isinstance(target, Import):
                     stubs[target] = None

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from relay_tune.machine.linking import Linking
+
 LIBC, LIBM, LIBPTHREAD = "libc.so.6", "libm.so.6", "libpthread.so.0"
 
 
@@ -25,21 +27,6 @@ class SystemSymbol:
     library: str
     version: str
 
-
-_FIRST = {"x86_64": "GLIBC_2.2.5", "aarch64": "GLIBC_2.17"}
-"""The first version for a processor, which most functions have kept."""
-
-_LATER_ON_X86 = {
-    "clock_gettime": "GLIBC_2.17",
-    "getauxval": "GLIBC_2.16",
-    "memcpy": "GLIBC_2.14",
-    "pthread_cond_broadcast": "GLIBC_2.3.2",
-    "pthread_cond_init": "GLIBC_2.3.2",
-    "pthread_cond_wait": "GLIBC_2.3.2",
-    "pthread_setaffinity_np": "GLIBC_2.3.4",
-    "sched_getaffinity": "GLIBC_2.3.4",
-    "sched_getcpu": "GLIBC_2.6",
-}
 
 _NAMES = {
     LIBC: """
@@ -62,11 +49,9 @@ _NAMES = {
 _LIBRARIES = {name: library for library, names in _NAMES.items() for name in names.split()}
 
 
-def system_symbol(name: str, family: str) -> SystemSymbol | None:
-    """A function of the system for a processor family; None where it is not known."""
+def system_symbol(name: str, linking: Linking) -> SystemSymbol | None:
+    """A function of the system for an architecture; None where it is not known."""
     library = _LIBRARIES.get(name)
     if library is None:
         return None
-    first = _FIRST[family]
-    version = _LATER_ON_X86.get(name, first) if family == "x86_64" else first
-    return SystemSymbol(library, version)
+    return SystemSymbol(library, linking.later_versions.get(name, linking.first_version))

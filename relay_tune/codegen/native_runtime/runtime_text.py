@@ -37,6 +37,7 @@ from relay_tune.codegen.native_runtime.run import RUN
 from relay_tune.codegen.native_runtime.shares import SHARES
 from relay_tune.codegen.native_runtime.workers import SHUTDOWN, WORKERS
 from relay_tune.codegen.subnormals import subnormals_text
+from relay_tune.targets.registry import architecture_of
 
 MAXIMUM_THREADS = 256
 MAXIMUM_QUEUES = 16
@@ -61,7 +62,7 @@ RUNTIME_SYMBOLS = (
 
 def runtime_text(triple: str) -> str:
     """The LLVM module of the runtime for a target triple."""
-    declaration, pause = _pause(triple)
+    declaration, pause = architecture_of(triple).pause
     return _TEMPLATE.format(
         triple=triple,
         pause=pause,
@@ -74,15 +75,6 @@ def runtime_text(triple: str) -> str:
         closed=CLOSED,
         all_but_closed=CLOSED - 1,
     )
-
-
-def _pause(triple: str) -> tuple[str, str]:
-    """The declaration and call that tell the processor that a thread is spinning."""
-    if triple.startswith(("x86_64", "i686", "i386")):
-        return "declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"
-    if triple.startswith(("aarch64", "arm64")):
-        return "declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"
-    return "", "fence seq_cst"
 
 
 _STATE = """\

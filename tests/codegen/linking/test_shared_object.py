@@ -10,20 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from relay_tune.codegen.export import plain_object
+from relay_tune.codegen.export import linking_of, plain_object
 from relay_tune.codegen.linking.shared_object import (
     LibraryNames,
     Weights,
     undefined_symbols,
     write_shared_object,
 )
-from relay_tune.codegen.machine_code import machine_code
-from relay_tune.codegen.processor_features import architecture
 from relay_tune.codegen.target import native_target, parse_target
 from relay_tune.errors import BuildError
 
 NATIVE = native_target()
-FAMILY = architecture(NATIVE.triple)
+LINKING = linking_of(NATIVE.triple)
 
 CALLER = """
 @weights = external constant i8
@@ -91,12 +89,12 @@ def image(text: str, target: str = "native") -> bytes:
 
 def link(path: Path, *texts: str, weights: bytes = b"", target: str = "native") -> Path:
     """A library that shows what begins with `my_`."""
-    family = architecture(parse_target(target).triple)
+    linking = linking_of(parse_target(target).triple)
     data = Weights("weights", len(weights), lambda: (memoryview(weights),))
     names = LibraryNames(path.name, ("my_*",), b'{"a": 1}')
     images = [image(text, target) for text in texts]
     with path.open("wb") as file:
-        write_shared_object(file, images, data, names, family, machine_code(family))
+        write_shared_object(file, images, data, names, linking)
     return path
 
 
@@ -135,7 +133,7 @@ def test_only_what_is_exported_is_shown(tmp_path: Path) -> None:
 def test_a_symbol_that_nobody_defines(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match="nobody defines other"):
         link(tmp_path / "a.so", CALLER)
-    assert undefined_symbols([image(CALLER)], FAMILY) == [
+    assert undefined_symbols([image(CALLER)], LINKING) == [
         "getpid",
         "memset",
         "other",
@@ -159,9 +157,9 @@ def test_what_is_not_understood_is_refused(tmp_path: Path) -> None:
             "[{ i32, ptr, ptr } { i32 1, ptr @f, ptr null }]\ndefine void @f() {\n  ret void\n}",
         )
     with pytest.raises(BuildError, match="no ELF object"):
-        undefined_symbols([image(OTHER, "aarch64-linux-gnu")], "x86_64")
+        undefined_symbols([image(OTHER, "aarch64-linux-gnu")], linking_of("x86_64-linux-gnu"))
     with pytest.raises(BuildError, match="riscv64 cannot be written"):
-        undefined_symbols([], "riscv64")
+        linking_of("riscv64-linux-gnu")
 
 
 @pytest.mark.skipif(shutil.which("readelf") is None, reason="needs readelf")

@@ -2,13 +2,13 @@
 
 import pytest
 
-from relay_tune.codegen.linking.aarch64 import AARCH64
-from relay_tune.codegen.linking.processor import Processor
-from relay_tune.codegen.linking.x86_64 import X86_64
 from relay_tune.errors import BuildError
+from relay_tune.machine.linking import Linking
+from relay_tune.targets.aarch64.linking import LINKING as AARCH64
+from relay_tune.targets.x86.linking import LINKING as X86_64
 
 
-def patched(processor: Processor, field: bytes, kind: int, value: int, address: int) -> bytes:
+def patched(processor: Linking, field: bytes, kind: int, value: int, address: int) -> bytes:
     data = bytearray(field)
     processor.patch(data, 0, kind, value, address)
     return bytes(data)
@@ -43,7 +43,7 @@ def test_fields_of_x86_64() -> None:
 
 
 @pytest.mark.parametrize(("processor", "kind"), [(X86_64, 2), (AARCH64, 283), (AARCH64, 275)])
-def test_what_is_too_far_away(processor: Processor, kind: int) -> None:
+def test_what_is_too_far_away(processor: Linking, kind: int) -> None:
     with pytest.raises(BuildError, match="too large"):
         patched(processor, bytes(4), kind, 1 << 40, 0)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 
-from relay_tune.codegen.linking.elf import MACHINES
-from relay_tune.codegen.linking.processor import Processor, checked
+from relay_tune.machine.linking import Linking, checked
+from relay_tune.targets.aarch64.machine_code import FUNCTIONS
 
 _ABS64, _PREL64, _PREL32 = 257, 260, 261
 _LD_PREL_LO19, _ADR_PREL_LO21, _ADR_PREL_PG_HI21 = 273, 274, 275
@@ -77,8 +77,8 @@ def _stub(address: int, slot: int) -> bytes:
     return struct.pack("<IIII", page, load, 0xD61F0220, 0xD4200000)
 
 
-AARCH64 = Processor(
-    machine=MACHINES["aarch64"],
+LINKING = Linking(
+    machine=183,  # EM_AARCH64
     page_bytes=65536,
     words=frozenset((_ABS64,)),
     slots=frozenset((_ADR_GOT_PAGE, _LD64_GOT_LO12)),
@@ -91,4 +91,6 @@ AARCH64 = Processor(
     slot=_GLOB_DAT,
     stub=_stub,
     patch=_patch,
+    first_version="GLIBC_2.17",
+    functions=FUNCTIONS,
 )

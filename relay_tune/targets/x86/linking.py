@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 
-from relay_tune.codegen.linking.elf import MACHINES
-from relay_tune.codegen.linking.processor import STUB_BYTES, Processor, checked
+from relay_tune.machine.linking import STUB_BYTES, Linking, checked
+from relay_tune.targets.x86.machine_code import FUNCTIONS
 
 _ABS64, _PC32, _PLT32, _GOTPCREL, _PC64 = 1, 2, 4, 9, 24
 _GOTPCRELX, _REX_GOTPCRELX = 41, 42
@@ -27,8 +27,20 @@ def _stub(address: int, slot: int) -> bytes:
     return jump.ljust(STUB_BYTES, b"\xcc")
 
 
-X86_64 = Processor(
-    machine=MACHINES["x86_64"],
+_LATER_VERSIONS = {
+    "clock_gettime": "GLIBC_2.17",
+    "getauxval": "GLIBC_2.16",
+    "memcpy": "GLIBC_2.14",
+    "pthread_cond_broadcast": "GLIBC_2.3.2",
+    "pthread_cond_init": "GLIBC_2.3.2",
+    "pthread_cond_wait": "GLIBC_2.3.2",
+    "pthread_setaffinity_np": "GLIBC_2.3.4",
+    "sched_getaffinity": "GLIBC_2.3.4",
+    "sched_getcpu": "GLIBC_2.6",
+}
+
+LINKING = Linking(
+    machine=62,  # EM_X86_64
     page_bytes=4096,
     words=frozenset((_ABS64,)),
     slots=frozenset((_GOTPCREL, _GOTPCRELX, _REX_GOTPCRELX)),
@@ -38,4 +50,7 @@ X86_64 = Processor(
     slot=_GLOB_DAT,
     stub=_stub,
     patch=_patch,
+    first_version="GLIBC_2.2.5",
+    later_versions=_LATER_VERSIONS,
+    functions=FUNCTIONS,
 )

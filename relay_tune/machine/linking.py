@@ -1,9 +1,9 @@
-"""What the linker has to know of a processor family, as data and two functions."""
+"""What the linker has to know of an architecture, as data and two functions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from relay_tune.errors import BuildError
 
@@ -13,9 +13,9 @@ whose address in memory is given; `value` is what the symbol, or its slot, and t
 to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Processor:
-    """A processor family.
+@dataclass(frozen=True, eq=False, slots=True)
+class Linking:
+    """How code of an architecture is put into a shared library (ELF).
 
     Attributes:
         machine: its ELF number.
@@ -28,6 +28,9 @@ class Processor:
         slot: the loader's relocation of a slot.
         stub: `stub(address, slot)` is code at an address that jumps to what a slot holds.
         patch: fills in a field.
+        first_version: of the system's C library for the architecture; most functions have kept it.
+        later_versions: of functions that came or changed later.
+        functions: those that no LLVM IR can say, as machine code (`relay_tune.codegen.programs`).
     """
 
     machine: int
@@ -40,6 +43,9 @@ class Processor:
     slot: int
     stub: Callable[[int, int], bytes]
     patch: Patch
+    first_version: str
+    later_versions: Mapping[str, str] = field(default_factory=dict)
+    functions: Mapping[str, bytes] = field(default_factory=dict)
 
 
 STUB_BYTES = 16

@@ -1,0 +1,103 @@
+"""An architecture: what all processors have in common that triples name alike, as a record.
+
+Only its name and its vectors have to be given. What else is left out costs what it says: without
+`linking` there are no shared libraries, without `stack_switch` no programs with control flow,
+without `check` libraries do not look at the processor before they run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from relay_tune.machine.intrinsic import Intrinsic
+from relay_tune.machine.linking import Linking
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """The vector registers of a processor.
+
+    Attributes:
+        bits: their width.
+        registers: how many there are.
+        scales_powers: whether one instruction splits and scales floats by powers of two.
+        rounds_bfloats: whether one instruction rounds a vector of floats to bfloat16.
+    """
+
+    bits: int
+    registers: int
+    scales_powers: bool = False
+    rounds_bfloats: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StackSwitch:
+    """Two functions in assembly, a line for each instruction.
+
+    Attributes:
+        enter: runs a function on another stack.
+        abort: leaves it from anywhere.
+    """
+
+    enter: tuple[str, ...]
+    abort: tuple[str, ...]
+
+
+def nothing_asked(name: str, _triple: str, _features: Collection[str]) -> str:
+    """The check that says yes: the LLVM function `i1 NAME()`."""
+    return f"define internal i1 @{name}() nounwind {{\n  ret i1 true\n}}\n"
+
+
+SUBNORMALS_KEPT = """\
+define internal i32 @flush_subnormals() nounwind {
+entry:
+  ret i32 0
+}
+
+define internal void @restore_control(i32 %control) nounwind {
+entry:
+  ret void
+}
+"""
+"""For processors that compute with subnormal numbers at full speed or nearly so."""
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Architecture:
+    """What code generation has to know of an architecture.
+
+    Attributes:
+        name: how triples begin.
+        vectors: of a processor with features, both as LLVM names them (`+one,-another`).
+        aliases: other beginnings of triples.
+        impossible_cpus: processors that LLVM knows for its triples and that cannot run such code.
+        plain_cpu: LLVM's name of what all its processors have.
+        intrinsics: its instructions on tiles, in the order in which nests are matched with them.
+        features: that libraries look for before they run.
+        check: `check(name, triple, features)` is the LLVM function `i1 NAME()` that looks for them.
+        host_features: asks the system for them; None where LLVM knows those of this processor.
+        pause: the declaration and the call that tell the processor that a thread is spinning.
+        subnormals: the functions of `relay_tune.codegen.subnormals` in LLVM IR.
+        stack_switch: what programs with control flow need.
+        linking: what shared libraries need.
+    """
+
+    name: str
+    vectors: Callable[[str, str], Vectors]
+    aliases: tuple[str, ...] = ()
+    impossible_cpus: frozenset[str] = frozenset()
+    plain_cpu: str = ""
+    intrinsics: tuple[Intrinsic, ...] = ()
+    features: Collection[str] = ()
+    check: Callable[[str, str, Collection[str]], str] = nothing_asked
+    host_features: Callable[[], dict[str, bool]] | None = None
+    pause: tuple[str, str] = ("", "fence seq_cst")
+    subnormals: str = SUBNORMALS_KEPT
+    stack_switch: StackSwitch | None = None
+    linking: Linking | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All beginnings of its triples."""
+        return (self.name, *self.aliases)

@@ -1,0 +1,1 @@
+"""Processors with the 64-bit instructions of Arm."""

@@ -1,0 +1,27 @@
+"""x86-64."""
+
+from __future__ import annotations
+
+from relay_tune.machine.architecture import Architecture
+from relay_tune.targets.x86.features import BITS, check_text
+from relay_tune.targets.x86.intrinsics import INTRINSICS
+from relay_tune.targets.x86.linking import LINKING
+from relay_tune.targets.x86.processors import CPUS_OF_32_BITS, vectors_of
+from relay_tune.targets.x86.stack_switch import STACK_SWITCH
+from relay_tune.targets.x86.subnormals import SUBNORMALS
+
+X86_64 = Architecture(
+    name="x86_64",
+    aliases=("amd64",),
+    vectors=vectors_of,
+    impossible_cpus=CPUS_OF_32_BITS,
+    plain_cpu="x86-64",
+    intrinsics=INTRINSICS,
+    features=tuple(BITS),
+    check=check_text,
+    pause=("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
+    subnormals=SUBNORMALS,
+    stack_switch=STACK_SWITCH,
+    linking=LINKING,
+)
+"""All processors with its instructions."""
