@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 
 
-def documented_diff(page: str, number: int = 0) -> str:
-    """The text of a diff in a page of docs/; `number` counts those of the page."""
+def documented_diff(page: str, file: str) -> str:
+    """The text of the diff in a page of docs/ that makes or changes a file."""
     text = (ROOT / "docs" / page).read_text()
-    return re.findall(r"^```diff\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)[number]
+    diffs: list[str] = re.findall(r"^```diff\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+    (found,) = (diff for diff in diffs if f"+++ b/{file}\n" in diff)
+    return found
 
 
 def apply_diff(diff: str, folder: Path) -> list[Path]:
@@ -45,3 +52,13 @@ def _changed(old: list[str], lines: list[str]) -> list[str]:
         if not line.startswith("-"):
             new.append(line[1:])
     return new + old[read:]
+
+
+def loaded(name: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A module of a file, known under a name while the test runs."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, name, module)
+    spec.loader.exec_module(module)
+    return module

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -13,7 +10,7 @@ import pytest
 from relay_tune.schedule.plan import plan_program, read_schedule
 from relay_tune.schedule.rewrites.table import ALGORITHMS
 from relay_tune.tensor.evaluate import evaluate
-from tests.documented_diffs import apply_diff, documented_diff
+from tests.documented_diffs import apply_diff, documented_diff, loaded
 from tests.schedule.convolutions import feeds_of
 from tests.schedule.machines import SERVER
 from tests.schedule.products import dense
@@ -30,18 +27,10 @@ def test_names_are_those_of_one_algorithm_each() -> None:
         assert set(each.follows) <= set(ALGORITHMS[:number])
 
 
-def loaded(name: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """A module of a file, known under a name while the test runs."""
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, name, module)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_an_algorithm_is_a_file_and_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own, table = apply_diff(documented_diff("extending.md"), tmp_path)
+    own, table = apply_diff(
+        documented_diff("extending.md", "relay_tune/schedule/rewrites/exchanged.py"), tmp_path
+    )
     exchanged = loaded(f"{ROOM}.exchanged", own, monkeypatch).EXCHANGED
     known = loaded(f"{ROOM}.table", table, monkeypatch).ALGORITHMS
     assert known == (*ALGORITHMS, exchanged)
