@@ -75,10 +75,21 @@ def _forge_limit(database: sqlite3.Connection, chance: random.Random) -> None:
     _replace(database, "limits", row_of_limit((row["target"], row["name"], value)), row)
 
 
+ALGORITHMS = (
+    '"algorithm":[{"name":"rows","block":9999}],"nests"',
+    '"algorithm":[{"name":"winograd","tile":4,"block":3},{"name":"winograd","tile":4}],"nests"',
+    '"algorithm":[{"name":"strassen"},{"name":"strassen"}],"nests"',
+    '"algorithm":[{"name":"split","parts":true}],"nests"',
+    '"algorithm":[{"name":[],"name":{}}],"nests"',
+    '"algorithm":"winograd4_tiles28","nests"',
+)
+"""What may stand before the choices of a schedule."""
+
+
 def _forge_task(database: sqlite3.Connection, chance: random.Random) -> None:
     row = dict(chance.choice(database.execute("SELECT * FROM tasks").fetchall()))
     description = str(row["description"])
-    for word in chance.sample(["1", "0", '"float32"', "direct", "threads", "["], 2):
+    for word in chance.sample(["1", "0", '"float32"', '"name"', "threads", "["], 2):
         description = description.replace(
             word, chance.choice(["7", "-1", '"y"', "[", "1e99", "{}"])
         )
@@ -90,9 +101,9 @@ def _forge_task(database: sqlite3.Connection, chance: random.Random) -> None:
 def _forge_record(database: sqlite3.Connection, chance: random.Random) -> None:
     row = dict(chance.choice(database.execute("SELECT * FROM records").fetchall()))
     schedule = str(row["schedule"])
-    for old in chance.sample([*"0123456789", "direct", "relu", "true", "["], 3):
+    for old in chance.sample([*"0123456789", '"nests"', "relu", "true", "[", '"algorithm":[{'], 3):
         schedule = schedule.replace(
-            old, chance.choice([*"0987", "64", "-1", "winograd4", "x", "{}"])
+            old, chance.choice([*"0987", "64", "-1", "winograd4", "x", "{}", *ALGORITHMS])
         )
     row["schedule"] = schedule if chance.random() < 0.8 else chance.choice(["3", "{}", "[[]]"])
     row["seconds"] = chance.choice([1e-12, 1e-6, 1.0, 5e-324, 1e308])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from cost_model import RETRAIN_ROWS, CostModel, CostModelError, Row
 from relay_tune.schedule.features.program_features import estimated_throughput
 from relay_tune.tuning.pretrained import new_cost_model
-from relay_tune.tuning.task_state import TaskState
+from relay_tune.tuning.task_state import TaskState, runs_per_second
 from search import Genome, Score
 
 RETRAIN_SHARE = 0.05
@@ -16,8 +16,7 @@ RETRAIN_SHARE = 0.05
 
 def row_of(group: str, features: Sequence[float], seconds: float | None) -> Row:
     """What a measured candidate teaches; its group are the candidates of the same task."""
-    throughput = None if seconds is None else 1.0 / seconds
-    return Row(group, features, throughput, estimated_throughput(features))
+    return Row(group, features, runs_per_second(seconds), estimated_throughput(features))
 
 
 class Ranking:

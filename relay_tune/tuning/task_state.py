@@ -25,6 +25,10 @@ the other. The later attempts go by no rating.
 """
 
 
+LEAST_SECONDS = 1e-12
+"""No kernel takes less; a log of a stranger may say that one did."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tried:
     """A schedule with its outcome; `seconds` of correct ones only."""
@@ -113,7 +117,7 @@ class TaskState:
         schedule = self.space.schedule(genome)
         text = schedule.to_json()
         if text in self.tried:
-            self.search.tell(genome, _worth(self.tried[text].seconds))
+            self.search.tell(genome, runs_per_second(self.tried[text].seconds))
         else:
             found[text] = schedule
 
@@ -124,7 +128,7 @@ class TaskState:
         self.outcomes[outcome] += 1
         genome = self.space.genome(schedule)
         if genome is not None:
-            self.search.tell(genome, _worth(time))
+            self.search.tell(genome, runs_per_second(time))
 
     def confirm(self, schedule: Schedule, measurement: Measurement) -> None:
         """Replace the time of a schedule by a more careful one."""
@@ -162,6 +166,6 @@ def new_search(space: Space, seed: int, initial: Sequence[Genome] = ()) -> Genet
     )
 
 
-def _worth(seconds: float | None) -> float | None:
-    """Higher is better: runs a second."""
-    return None if seconds is None else 1.0 / seconds
+def runs_per_second(seconds: float | None) -> float | None:
+    """What a measured time is worth; None for a candidate without one."""
+    return None if seconds is None else 1.0 / max(seconds, LEAST_SECONDS)

@@ -75,3 +75,11 @@ def test_a_failing_model_is_given_up_once(
     assert ranking.score(state)(genomes) == estimates
     ranking.learn(rows(state, genomes))
     assert told == ["no trees today"]
+
+
+@pytest.mark.parametrize("seconds", [5e-324, 1e-30, 1.0])
+def test_whatever_time_a_log_claims_can_be_learned_from(state: TaskState, seconds: float) -> None:
+    (genome,) = sample(state, 1)
+    space = state.space
+    row = row_of("task", space.features(space.schedule(genome)), seconds)
+    assert row.throughput is not None and 0 < row.throughput <= 1e12
