@@ -16,6 +16,7 @@ from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
+from relay_tune.schedule.rewrites.split import SPLIT
 from relay_tune.schedule.row_groups.grouped_steps import grouped_steps
 from relay_tune.schedule.row_groups.groups import RowGroup, Step, with_groups
 from relay_tune.schedule.row_groups.in_place import in_place
@@ -96,5 +97,5 @@ def _grouped(
     return grouped_steps(nests, outputs, parameters.block)
 
 
-ROWS = Algorithm("rows", _offers, Rows, grouped=_grouped)
+ROWS = Algorithm("rows", _offers, Rows, grouped=_grouped, follows=(SPLIT,))
 """Groups of nests that share rows, in blocks of these."""

@@ -1,6 +1,7 @@
 """Long sums over weights in parts."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,9 +9,13 @@ import pytest
 from relay_tune.machine.machine import Machine
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.rewrites.algorithm import DIRECT
+from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.schedule.rewrites.split import SPLIT, Parts, split_program
+from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.evaluate import evaluate
+from relay_tune.tensor.expression import Axis, reduce, unary
+from relay_tune.tensor.tensor import compute
 from tests.schedule.convolutions import convolution_program, feeds_of
 from tests.schedule.offered import algorithms
 from tests.schedule.products import dense
@@ -78,3 +83,28 @@ def test_the_default_splits_where_two_panels_leave_the_second_cache():
     known = {name: long.with_algorithm(name) for name in (DIRECT, SPLIT(parts=4))}
     direct, split = (p.default_under_algorithm(SERVER, 1)[0] for p in known.values())
     assert split < direct
+
+
+def softmax_of_a_long_sum():
+    """Rows of 48 sums of 2048 products each, divided by the sum of their exponentials."""
+    program = dense(16, 2048, 48)
+    (logits,) = program.outputs
+    exponentials = compute("exp", logits.shape, lambda i, j: unary("exp", logits[i, j] * 0.01))
+    k = Axis("k", 48)
+    total = compute("total", (16,), lambda i: reduce("sum", [k], exponentials[i, k]))
+    rows = compute("rows", logits.shape, lambda i, j: exponentials[i, j] / total[i])
+    return replace(program, outputs=(rows,))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_rows_follow_where_parts_are_added_up(threads):
+    plan = plan_program(softmax_of_a_long_sum())
+    blocks = [each for each in plan.algorithms if len(each.rewrites) == 2]
+    assert blocks == [SPLIT(parts=4) + ROWS(block=1)]
+    rng = random.Random(threads)
+    for algorithm in blocks:
+        grouped = plan.with_algorithm(algorithm)
+        assert any(isinstance(step, RowBlocks) for step in grouped.steps)
+        assert error(grouped, grouped.default_under_algorithm(SERVER, threads)[1]) <= TOLERANCE
+        choices = tuple(any_choice(rng, nest) for nest in grouped.nests)
+        assert error(grouped, Schedule(choices, algorithm), threads) <= TOLERANCE
