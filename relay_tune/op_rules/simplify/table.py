@@ -7,6 +7,7 @@ import operator
 from relay_tune.op_rules.simplify import (
     arithmetic,
     cast,
+    indexing,
     joining,
     rounding,
     selection,
@@ -20,6 +21,7 @@ from relay_tune.op_rules.table import OperatorTable
 SIMPLIFY: OperatorTable[Rules] = OperatorTable(
     arithmetic.RULES,
     cast.RULES,
+    indexing.RULES,
     joining.RULES,
     lookups.RULES,
     matmul.RULES,
