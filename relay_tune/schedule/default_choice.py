@@ -19,6 +19,10 @@ WORTH_TURNING = 0.995
 """A start with another order of the window's loops has to be so much better than those before: they
 often find tiles that are as good."""
 
+HOPELESS = 2.0
+"""A start none of whose tiles comes so near to the best one is left out: blocks, orders and single
+steps decide about less."""
+
 
 def default_choices(spaces: Sequence[NestSpace]) -> tuple[TileChoice, ...]:
     """The default choice of each nest."""
@@ -61,7 +65,10 @@ def _found(
     first = {name: values[0] for name, values in zip(space.names, space.values, strict=True)}
     descent = Descent(space)
     for vector, start in product(space.values[0], _starts(space)):
-        found = descent.run({**first, "vector": vector, **start})
+        chosen = {**first, "vector": vector, **start}
+        if best is not None and not descent.may_reach(chosen, HOPELESS * best[0]):
+            continue
+        found = descent.run(chosen)
         worth = WORTH_TURNING if "reduction_order" in start else 1.0
         if best is None or found[0] < best[0] * worth:
             best = found

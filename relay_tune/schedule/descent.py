@@ -51,6 +51,14 @@ class Descent:
                 break
         return cost, chosen
 
+    def may_reach(self, chosen: Chosen, bound: float) -> bool:
+        """Whether a descent's first group has a combination that costs less than a bound."""
+        group = self.groups(chosen)[0]
+        candidates = (
+            {**chosen, **dict(zip(group, values, strict=True))} for values in self.together(group)
+        )
+        return any(self._cost(candidate, bound) < bound for candidate in candidates)
+
     def groups(self, chosen: Chosen) -> list[tuple[str, ...]]:
         """Choices to look at together; a window's unrolling decides what its tile can share.
 

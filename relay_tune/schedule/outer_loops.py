@@ -16,9 +16,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.size import ceiling_quotient, is_symbolic
+
+REMEMBERED = 1 << 12
+"""Loops that are kept: several parts of an estimate ask for those of a choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +47,21 @@ def outer_loops(axes: Sequence[Axis], choice: TileChoice) -> tuple[OuterLoop, ..
 
     Blocks of one tile are tiles, but stand among the blocks. Open axes have no blocks.
     """
+    return _outer_loops(tuple(axes), choice.tile, choice.order, choice.blocks)
+
+
+@remembered(REMEMBERED)
+def _outer_loops(
+    axes: tuple[Axis, ...], tile: Sequence[int], order: Sequence[int], in_blocks: Sequence[int]
+) -> tuple[OuterLoop, ...]:
     over_blocks: list[OuterLoop] = []
     over_tiles: list[OuterLoop] = []
-    for place in choice.order:
-        tiles = ceiling_quotient(axes[place].extent, choice.tile[place])
+    for place in order:
+        tiles = ceiling_quotient(axes[place].extent, tile[place])
         if is_symbolic(tiles):
             over_tiles.append(OuterLoop(place, tiles, 1))
             continue
-        in_block = -(-tiles // choice.blocks[place])
+        in_block = -(-tiles // in_blocks[place])
         blocks = -(-tiles // in_block) if tiles else 1
         if blocks == 1:
             over_tiles.append(OuterLoop(place, tiles, 1))

@@ -6,6 +6,8 @@ from math import prod
 
 import pytest
 
+from relay_tune.remembered import results_for_one_build
+from relay_tune.schedule import default_choice as module
 from relay_tune.schedule.choice_cost import ChoiceCost
 from relay_tune.schedule.default_choice import default_choice
 from relay_tune.schedule.descent import ENOUGH_ACCUMULATORS, PASSES, WORTH_CHANGING, Descent
@@ -50,6 +52,28 @@ def test_what_is_skipped_changes_no_descent() -> None:
             cost, found = Descent(space).run(chosen)
             assert cost == plain_descent(space, Descent(space), chosen)
             assert cost == ChoiceCost(space, space.decode(found)).below(math.inf)
+
+
+def test_starts_that_are_left_out_change_no_default_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = list(spaces(20))
+    found = [default_choice(space) for space in listed]
+    monkeypatch.setattr(module, "HOPELESS", math.inf)
+    with results_for_one_build():
+        pass  # what is remembered is dropped
+    assert [default_choice(space) for space in listed] == found
+
+
+def test_a_start_may_reach_what_its_best_tile_costs() -> None:
+    for space in spaces(4):
+        first = {name: values[0] for name, values in zip(space.names, space.values, strict=True)}
+        descent = Descent(space)
+        group = descent.groups(first)[0]
+        candidates = [
+            {**first, **dict(zip(group, values, strict=True))} for values in descent.together(group)
+        ]
+        best = min(ChoiceCost(space, space.decode(each)).below(math.inf) for each in candidates)
+        assert not Descent(space).may_reach(first, best)
+        assert best == math.inf or Descent(space).may_reach(first, math.nextafter(best, math.inf))
 
 
 def test_no_combination_is_decoded_twice(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,7 +133,8 @@ def _all_tiles(
     compute, tiles, points = 0.0, 0, 0
     for count, extents in tile_variants(tiled_axes(nest, choice)):
         sizes = tuple(extents.values())
-        compute += count * _tile_cycles(analysis, innermost(choice, sizes), machine)
+        tile = choice if sizes == choice.tile else innermost(choice, sizes)
+        compute += count * _tile_cycles(analysis, tile, machine)
         tiles += count
         points += count * _computed_points(analysis, choice, extents)
     return compute, tiles, points
@@ -175,7 +176,7 @@ def _tile_cycles(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -
         epilogue += results * _lane_reduction_cycles(analysis, choice, extents)
     if analysis.match is not None:
         return tile_cycles(analysis.match, extents, machine, epilogue / max(results, 1))
-    body = body_loads(analysis, choice, extents)
+    body = body_loads(analysis, choice)
     loaded = body.shared / body.together * (choice.unroll if choice.vector == -2 else 1)
     operands, reloaded, spilled = operands_in_use(body, vectors, machine)
     loaded += reloaded

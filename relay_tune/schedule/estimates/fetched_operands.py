@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
+from relay_tune.remembered import remembered
 from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.load_count import distinct_places, tiled_axes
@@ -17,10 +18,13 @@ from relay_tune.tensor.index import is_injective
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.streamed import is_streamed
 
+REMEMBERED = 1 << 12
+
 LEAST_FETCHED = 128 << 10
 """Bytes of an operand; fewer arrive in no time."""
 
 
+@remembered(REMEMBERED)
 def may_lie_in_pieces(analysis: NestAnalysis, access: Access) -> bool:
     """Whether tiles may read an operand in pieces which can be fetched ahead.
 

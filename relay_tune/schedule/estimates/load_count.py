@@ -8,6 +8,7 @@ from itertools import product
 from math import prod
 from types import MappingProxyType
 
+from relay_tune.remembered import remembered
 from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.estimates.line_splits import split_share
@@ -17,6 +18,9 @@ from relay_tune.schedule.nest import Nest
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.lane_rows import MOST_SKIPPED, move_instructions
+
+REMEMBERED = 1 << 14
+"""Counts that are kept: the tiles of a search differ in axes that an access does not depend on."""
 
 NOTHING_UNROLLED: Mapping[Axis, int] = MappingProxyType({})
 
@@ -130,7 +134,24 @@ def _counts(
     if access.form is None:
         scattered = vector_count(nest, choice, extents) * choice.lanes
         return scattered, scattered
-    vector, lanes = vector_axis(nest, choice), choice.lanes
+    terms = access.form.terms
+    own = tuple([each for each in extents.items() if each[0] in terms])
+    steps = tuple([each for each in unrolled.items() if each[0] in terms])
+    return _affine_counts(access, nest, vector_axis(nest, choice), choice.lanes, own, steps)
+
+
+@remembered(REMEMBERED)
+def _affine_counts(
+    access: Access,
+    nest: Nest,
+    vector: Axis | None,
+    lanes: int,
+    own: tuple[tuple[Axis, int], ...],
+    steps: tuple[tuple[Axis, int], ...],
+) -> tuple[float, float]:
+    """The counts of an affine access by what it depends on: `own` axes of the tile, and `steps`."""
+    assert access.form is not None
+    extents, unrolled = dict(own), dict(steps)
     held = distinct_places(access.form, extents, unrolled, vector, lanes)
     form = whole_vectors(access, nest.reduction)
     loaded = held
@@ -144,9 +165,11 @@ def _counts(
     return loaded * (1 + _split_share(begins, access, vector, lanes, nest)), held
 
 
-def body_loads(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, int]) -> BodyLoads:
-    """The loads of a tile's reduction body; `extents` are those of its axes."""
+@remembered(REMEMBERED)
+def body_loads(analysis: NestAnalysis, choice: TileChoice) -> BodyLoads:
+    """The loads of a tile's reduction body; of the choice only what is `innermost` matters."""
     nest, accesses = analysis.nest, analysis.body_accesses
+    extents = dict(tiled_axes(nest, choice))
     each = {access: _counts(access, nest, choice, extents) for access in accesses}
     counts = tuple(each[access][0] for access in accesses)
     held = tuple(each[access][1] for access in accesses)
@@ -272,12 +295,13 @@ def distinct_places(
     windows = {axis: steps for axis, steps in unrolled.items() if axis in factors}
     count = 1.0
     for axis, extent in extents.items():
-        if axis not in factors:
+        factor = factors.get(axis)
+        if factor is None:
             continue
         if axis is vector:
             count *= -(-extent // lanes)
             continue
-        points, factor = extent, factors[axis]
+        points = extent
         for window, steps in windows.items():
             stride = factor // factors[window]
             if stride and factor == stride * factors[window] and stride <= steps:

@@ -8,6 +8,7 @@ from math import prod
 from operator import mul
 
 from relay_tune.machine.machine import Machine
+from relay_tune.remembered import remembered
 from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.estimates.crowded_places import crowded_bytes
@@ -31,6 +32,8 @@ from relay_tune.schedule.estimates.waiting_weights import (
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.tensor.expression import Axis
+
+REMEMBERED = 1 << 14
 
 ONE_STREAM = 1.15
 """How much longer weights take from memory if all are read in the order in which they lie.
@@ -278,7 +281,18 @@ def _footprint(access: Access, extents: dict[Axis, int], reduced: dict[Axis, int
     """Bytes that an access touches over a box; a sliding window counts its overlap once."""
     if access.form is None:
         return float(access.bytes * prod(extents.values()))
-    points = distinct_places(access.form, extents, reduced, None, 1)
+    terms = access.form.terms
+    own = tuple([each for each in extents.items() if each[0] in terms])
+    return _affine_footprint(access, own, tuple(reduced.items()))
+
+
+@remembered(REMEMBERED)
+def _affine_footprint(
+    access: Access, own: tuple[tuple[Axis, int], ...], reduced: tuple[tuple[Axis, int], ...]
+) -> float:
+    """The bytes of an affine access by the extents of the axes that it depends on."""
+    assert access.form is not None
+    points = distinct_places(access.form, dict(own), dict(reduced), None, 1)
     return access.bytes * min(points, float(access.elements))
 
 

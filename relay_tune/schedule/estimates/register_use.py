@@ -81,7 +81,7 @@ def _innermost_use(analysis: NestAnalysis, choice: TileChoice, machine: Machine)
     full = dict(tiled_axes(nest, choice))
     written = vector_count(nest, choice, full)
     held = accumulators(analysis, choice)
-    body = body_loads(analysis, choice, full)
+    body = body_loads(analysis, choice)
     in_use, _, _ = operands_in_use(body, written, machine)
     innermost = analysis.result_operations if nest.body is None else analysis.body_operations
     operations = max(written * innermost, 1.0)

@@ -29,6 +29,8 @@ def whole_vectors(
     """
     assert access.form is not None
     form = access.form
+    if not access.repeats:
+        return form
     for axis in reduction:
         is_whole = unrolled is None or unrolled.get(axis, 1) == axis.extent
         form = form.without(axis) if picks(access, axis) and is_whole else form
