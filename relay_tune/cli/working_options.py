@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from relay_tune.cli.model_file import Constants, Shapes
-from relay_tune.frontend.onnx_import.dynamic_inputs import GUESSES, DeclaredInputs
+from relay_tune.frontend.onnx_import.dynamic_inputs import DeclaredInputs
 
 MOST_TRIALS = 8
 """Models that are imported in search of options that work."""
@@ -46,7 +46,7 @@ def _candidates(inputs: DeclaredInputs, given: ModelOptions) -> Iterator[ModelOp
     deciding = {n: v for n, v in inputs.deciding.items() if n not in given.constants}
     values = [dict(zip(deciding, chosen, strict=True)) for chosen in product(*deciding.values())]
     seen: list[ModelOptions] = [given]
-    for guess in GUESSES:
+    for guess in inputs.guesses:
         for constants in ({}, *values):
             known = {**constants, **given.constants}
             likely = inputs.likely_shapes(guess)

@@ -18,6 +18,7 @@ from onnx import GraphProto
 from relay_tune.frontend.onnx_import.deciding_inputs import Option, deciding_inputs
 from relay_tune.frontend.onnx_import.declared_types import declared_size
 from relay_tune.frontend.onnx_import.types import DTYPE_NAMES
+from relay_tune.frontend.onnx_import.written_lengths import written_lengths
 
 BATCH = 1
 PAST = 16
@@ -34,7 +35,7 @@ class LikelySizes:
 
 
 GUESSES = (LikelySizes(224, 128, 512), LikelySizes(640, 32, 16000), LikelySizes(64, 16, 128))
-"""In the order in which they are tried."""
+"""Of any file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +67,24 @@ class DeclaredInput:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredInputs:
-    """The inputs that no weight fills, and values of those that decide what runs."""
+    """The inputs that no weight fills, and values of those that decide what runs.
+
+    `lengths` are written out in the graph, which may have been traced with one of them.
+    """
 
     inputs: tuple[DeclaredInput, ...]
     deciding: Mapping[str, tuple[Option, ...]]
+    lengths: tuple[int, ...] = ()
 
     @property
     def dynamic(self) -> tuple[DeclaredInput, ...]:
         """Those with a size that is not in the file."""
         return tuple(each for each in self.inputs if each.is_dynamic)
+
+    @property
+    def guesses(self) -> tuple[LikelySizes, ...]:
+        """Likely sizes, in the order in which they are tried."""
+        return (*GUESSES, *(LikelySizes(length, length, length) for length in self.lengths))
 
     def likely_shapes(self, guess: LikelySizes) -> dict[str, tuple[int, ...]]:
         """A shape for each dynamic input."""
@@ -101,7 +111,7 @@ def declared_inputs(graph: GraphProto) -> DeclaredInputs:
         dtype = DTYPE_NAMES.get(tensor.elem_type, "values")
         shape = tuple(sizes) if tensor.HasField("shape") else None
         inputs.append(DeclaredInput(value.name, dtype, shape, required.get(value.name, {})))
-    return DeclaredInputs(tuple(inputs), deciding_inputs(graph))
+    return DeclaredInputs(tuple(inputs), deciding_inputs(graph), written_lengths(graph))
 
 
 def _required_sizes(graph: GraphProto) -> dict[str, dict[int, int]]:

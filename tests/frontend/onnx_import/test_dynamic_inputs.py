@@ -178,3 +178,19 @@ def test_damaged_constants_decide_nothing() -> None:
     nodes = [helper.make_node("Constant", [], [], value=short)]
     graph = helper.make_graph(nodes, "g", [info("x", FLOAT, [])], [], [short, wide])
     assert deciding_inputs(graph) == {}
+
+
+def test_lengths_that_reshapes_write_out_are_guesses() -> None:
+    nodes = (
+        helper.make_node("Unsqueeze", ["seven", "zero"], ["length"]),
+        helper.make_node("Concat", ["heads", "length"], ["shape"], axis=0),
+        helper.make_node("Reshape", ["x", "shape"], ["y"]),
+    )
+    graph = graph_of(info("x", FLOAT, ["b", "t", 32]), nodes=nodes)
+    constants = {"seven": np.array(7), "zero": np.array([0]), "heads": np.array([-1, 0, 4])}
+    graph.initializer.extend(numpy_helper.from_array(a, name) for name, a in constants.items())
+    inputs = declared_inputs(graph)
+    assert [inputs.likely_shapes(guess)["x"] for guess in inputs.guesses[len(GUESSES) :]] == [
+        (1, 7, 32),
+        (1, 4, 32),
+    ]
