@@ -14,13 +14,13 @@ from relay_tune.codegen.compiler import LoadedCode, compile_text, module_text
 from relay_tune.codegen.main_function import Place, call_of, main_text
 from relay_tune.codegen.native_runtime.runtime_text import runtime_text
 from relay_tune.codegen.target import Target
-from relay_tune.op.lower import TensorProgram
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import Input
 
 Array = np.ndarray[Any, Any]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from relay_tune.building.constant_block import ConstantBlock
 from relay_tune.codegen.programs.kernel_step import Argument, Source
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.program import TensorProgram
 
 
 class KernelArguments:

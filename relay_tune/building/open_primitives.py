@@ -19,8 +19,9 @@ from relay_tune.ir.dim_order import is_never_negative
 from relay_tune.ir.expr import Function
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType
-from relay_tune.op.lower import TensorProgram, lower_function, lower_sizes
+from relay_tune.op.lower import lower_function, lower_sizes
 from relay_tune.tensor.dependencies import tensors_in_order
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import EXAMPLE_SIZE, is_symbolic, nominal, symbolic_size
 
 

@@ -17,10 +17,10 @@ import numpy as np
 
 from relay_tune.errors import BuildError
 from relay_tune.machine.machine import Machine
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.tensor import expression, loops, tensor
 from relay_tune.tensor.deferred_array import DeferredArray, deferred
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.scalar_semantics import Array
 
 _CLASSES: Mapping[str, type[Any]] = MappingProxyType(

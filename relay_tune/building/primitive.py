@@ -9,10 +9,10 @@ from relay_tune.building.open_primitives import USUAL_EXAMPLE, Example, open_pro
 from relay_tune.first_order.open_primitive import OpenPrimitive
 from relay_tune.first_order.size_naming import SizeSource
 from relay_tune.ir.expr import Function
-from relay_tune.op.lower import TensorProgram
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
+from relay_tune.tensor.program import TensorProgram
 
 
 @dataclass(frozen=True, eq=False, slots=True)

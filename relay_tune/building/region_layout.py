@@ -17,10 +17,10 @@ from relay_tune.codegen.main_function import KernelCall, Place, call_of
 from relay_tune.first_order.region import Buffer, KernelRun, Origin, Region
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Function
-from relay_tune.op.lower import TensorProgram
 from relay_tune.runtime.memory_plan import Lifetime, plan_memory
 from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.program import TensorProgram
 
 
 class RegionLayout:

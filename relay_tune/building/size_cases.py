@@ -25,11 +25,12 @@ from relay_tune.building.open_primitives import (
 from relay_tune.building.primitive import Primitive, PrimitiveCase
 from relay_tune.first_order.open_primitive import OpenPrimitive, with_sizes
 from relay_tune.ir.dim_arithmetic import symbol_names
-from relay_tune.op.lower import TensorProgram, lower_function
+from relay_tune.op.lower import lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Reduce
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import UndecidedSizeError, dim_of, is_symbolic
 from relay_tune.tensor.tensor import Computed
 from relay_tune.tensor.walk import axes_of, loads

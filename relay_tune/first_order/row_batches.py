@@ -17,10 +17,11 @@ from relay_tune.first_order.kinds import component_types, function_type
 from relay_tune.ir.expr import Call, Expr, Function, Var
 from relay_tune.ir.traversal import rewrite
 from relay_tune.ir.types import TensorType, Type
-from relay_tune.op.lower import TensorProgram, lower_function
+from relay_tune.op.lower import lower_function
 from relay_tune.op.slicing import StridedSliceAttributes
 from relay_tune.tensor.dependencies import dependencies, tensors_in_order
 from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import Computed
 from relay_tune.tensor.walk import loads
 from relay_tune.typing.infer import infer_expr

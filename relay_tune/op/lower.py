@@ -7,7 +7,6 @@ is what schedules are made for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from relay_tune.errors import FIX_SIZES, BuildError, NoNativeCodeError
@@ -28,9 +27,9 @@ from relay_tune.ir.known_type import known_type
 from relay_tune.ir.operator import Composition, Operator
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType, TupleType, Type
-from relay_tune.tensor.deferred_array import ConstantData, array_of
+from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.expression import Scalar, Tensor, binary, literal, select
-from relay_tune.tensor.scalar_semantics import Array
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import UndecidedSizeError, size_value
 from relay_tune.tensor.tensor import Input, compute, input_tensor
 from relay_tune.typing.infer import infer_expr
@@ -39,25 +38,6 @@ Value = Tensor | tuple["Value", ...]
 """What an expression becomes: a tensor, or a tuple of values."""
 
 NO_SIZES: Mapping[str, int] = MappingProxyType({})
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class TensorProgram:
-    """What a primitive computes.
-
-    Attributes:
-        inputs: the parameters in order, those of tuple type flattened.
-        outputs: the results in order, a tuple flattened.
-        constants: tensors of known content that the outputs also depend on.
-    """
-
-    inputs: tuple[Input, ...]
-    outputs: tuple[Tensor, ...]
-    constants: tuple[tuple[Input, ConstantData], ...]
-
-    def constant_arrays(self) -> dict[Tensor, Array]:
-        """The elements of each constant."""
-        return {tensor: array_of(data) for tensor, data in self.constants}
 
 
 def lower_function(

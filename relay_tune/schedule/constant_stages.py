@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.tensor.dependencies import dependencies
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.scalar_semantics import Array
 from relay_tune.tensor.tensor import Computed, Input, input_tensor
 

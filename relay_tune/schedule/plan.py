@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 from relay_tune.errors import InputError
 from relay_tune.machine.machine import Machine
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.accuracy import Accuracy, is_allowed, least_accuracy
 from relay_tune.schedule.build_nests import build_nests
 from relay_tune.schedule.constant_stages import fold_constant_stages
@@ -29,6 +28,7 @@ from relay_tune.schedule.schedule import Schedule, algorithm_of
 from relay_tune.schedule.space import NestSpace, nest_space
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.index import FlatView
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import Input, ProcedureOutput, compute
 
 ARRIVAL_SHARE = 0.1

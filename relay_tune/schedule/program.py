@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.packing import PackedConstant
 from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.loops import Kernel
+from relay_tune.tensor.program import TensorProgram
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.tensor.deferred_array import ConstantData, array_of, deferred
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Load, Scalar, Tensor
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.scalar_semantics import Array
 from relay_tune.tensor.tensor import Computed, Input
 from relay_tune.tensor.walk import transform

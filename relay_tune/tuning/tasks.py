@@ -18,12 +18,13 @@ from relay_tune.first_order.primitive_calls import is_scalar_arithmetic
 from relay_tune.ir.expr import Call, Expr, Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
-from relay_tune.op.lower import TensorProgram, lower_function
+from relay_tune.op.lower import lower_function
 from relay_tune.op.node_names import kernel_title, node_names, unique_titles
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
 from relay_tune.op.primitive_views import computes_nothing
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.plan import Plan, plan_program
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import nominal
 
 

@@ -9,9 +9,9 @@ from relay_tune.building.primitives import primitives_of
 from relay_tune.errors import BuildError
 from relay_tune.ir.dim import Symbol
 from relay_tune.machine.machine import Machine
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.deferred_array import array_of
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import symbolic_size
 from relay_tune.tensor.tensor import compute, input_tensor
 from relay_tune.transform.pipeline import default_pipeline

@@ -8,10 +8,12 @@ from relay_tune.building import planned_ahead as module
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.planned_ahead import planned_ahead
 from relay_tune.building.primitive import Primitive
+from relay_tune.ir.expr import Function, Var
+from relay_tune.ir.types import TensorType
 from relay_tune.machine.machine import Machine
-from relay_tune.op.lower import TensorProgram
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.schedule.plan import plan_program
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 
 MACHINE = Machine(32, 16)
@@ -20,7 +22,9 @@ MACHINE = Machine(32, 16)
 def primitive(size: int) -> Primitive:
     x = input_tensor("x", (size, 8), "float32")
     y = compute("y", (size, 8), lambda i, j: x[i, j] + 1.0)
-    return Primitive(PrimitiveKey(f"ahead{size}", f"add {size}"), TensorProgram((x,), (y,), ()))
+    given = Var("x", TensorType((size, 8), "float32"))
+    key, function = PrimitiveKey(f"ahead{size}", f"add {size}"), Function((given,), given)
+    return Primitive(key, TensorProgram((x,), (y,), ()), function)
 
 
 @pytest.fixture

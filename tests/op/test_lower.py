@@ -9,11 +9,12 @@ from relay_tune.ir.operator import find_operator
 from relay_tune.ir.types import BOOL, TensorType, TupleType
 from relay_tune.op.arithmetic import add, multiply
 from relay_tune.op.joining import split
-from relay_tune.op.lower import TensorProgram, lower_function
+from relay_tune.op.lower import lower_function
 from relay_tune.op.nn.normalization import layer_norm
 from relay_tune.op.reduction import sum as sum_
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Literal
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.typing.infer import infer_expr
 
 MATRIX = TensorType((2, 3), "float32")

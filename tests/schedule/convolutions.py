@@ -8,7 +8,6 @@ from typing import cast
 
 import numpy as np
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD, Tiles
@@ -23,6 +22,7 @@ from relay_tune.tensor.expression import (
     select,
     unary,
 )
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.machines import SERVER
 from tests.schedule.random_choices import any_choice

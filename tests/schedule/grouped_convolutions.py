@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.tensor.expression import Axis, Scalar, reduce
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 
 

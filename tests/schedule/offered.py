@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.matrix_tiles.stages import ways_to_gather
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.algorithm import DIRECT, AppliedAlgorithm
 from relay_tune.schedule.rewrites.matrix_products import BF16X3, BF16X6
+from relay_tune.tensor.program import TensorProgram
 
 MATRIX_PRODUCTS = {
     BF16X3(): (2, False),

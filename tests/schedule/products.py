@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.dim import Symbol
-from relay_tune.op.lower import TensorProgram
 from relay_tune.tensor.expression import Axis, Scalar, binary, cast, reduce
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import symbolic_size
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program

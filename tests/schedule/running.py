@@ -9,11 +9,11 @@ import numpy as np
 
 from relay_tune.codegen.compiler import LoadedCode, compile_text, module_text
 from relay_tune.codegen.target import Target, native_target, parse_target
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.tensor.tensor import Input
 from tests.codegen.guarded_memory import guarded_array, guarded_copy

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from relay_tune.machine.machine import Machine
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.constant_passes import reads_constants_once
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.expression import Axis, reduce
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 
 

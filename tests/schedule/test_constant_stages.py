@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.constant_stages import MAXIMUM_GROWTH, fold_constant_stages
 from relay_tune.tensor.dependencies import tensors_in_order
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import Computed, compute, input_tensor
 
 WEIGHTS = np.array([1, 2, 3, 4], np.float32)

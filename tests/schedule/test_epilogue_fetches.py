@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from relay_tune.codegen.target import native_target
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.plan import Plan, plan_program
@@ -15,6 +14,7 @@ from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, reduce
 from relay_tune.tensor.loops import Prefetch
 from relay_tune.tensor.loops_text import kernel_text
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 from relay_tune.tensor.touched import statements
 from tests.schedule.running import run_schedule

@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from relay_tune.codegen.compiler import module_text
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.schedule import Schedule, misfit
 from relay_tune.tensor.expression import Axis, reduce
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import Input, compute, input_tensor
 from tests.codegen.running import NATIVE
 from tests.schedule.running import run_schedule, runnable_targets

@@ -2,7 +2,6 @@
 
 import pytest
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.next_block import read_ahead, tensors_ahead
 from relay_tune.schedule.plan import Plan, plan_program
@@ -10,6 +9,7 @@ from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.tensor.expression import Axis, reduce
 from relay_tune.tensor.loops import Prefetch
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 from relay_tune.tensor.touched import statements
 from tests.schedule.machines import SERVER

@@ -4,10 +4,10 @@ import pytest
 
 from relay_tune.ir.dim import Symbol
 from relay_tune.machine.machine import Machine
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.open_strides import MOST_ADDRESSES
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.expression import Axis, reduce
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import symbolic_size
 from relay_tune.tensor.tensor import compute, input_tensor
 

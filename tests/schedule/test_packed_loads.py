@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, reduce
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.running import run_schedule, runnable_targets
 

@@ -8,11 +8,11 @@ import pytest
 from relay_tune.codegen.target import native_target
 from relay_tune.ir.dim import Symbol
 from relay_tune.machine.machine import Machine
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, Tensor, binary, reduce
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import symbolic_size
 from relay_tune.tensor.tensor import Computed, compute, input_tensor
 from tests.run_tensors import run_tensors

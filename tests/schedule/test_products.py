@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.products import Product, match_product
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, reduce
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program, feeds_of
 from tests.schedule.products import NO_PRODUCTS, PRODUCTS, SHAPE, batched, dense

@@ -6,11 +6,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, binary, reduce
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.machines import SERVER
 from tests.schedule.random_choices import any_choice, point_of_space

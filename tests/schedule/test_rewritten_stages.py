@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.tensor.dependencies import dependencies, tensors_in_order
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Tensor, binary
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import Computed, Input, compute, input_tensor
 
 WEIGHTS = np.array([1, 2, 3, 4], np.float32)

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.packing import PackRecipe
 from relay_tune.schedule.plan import Plan, plan_program
@@ -10,6 +9,7 @@ from relay_tune.schedule.rewrites.algorithm import DIRECT
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.expression import Axis, reduce
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.machines import SERVER
 

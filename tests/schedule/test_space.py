@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from relay_tune.machine.machine import Machine
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.default_choice import default_choice
 from relay_tune.schedule.nest import Nest
@@ -14,6 +13,7 @@ from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.schedule import misfit
 from relay_tune.schedule.space import NestSpace, nest_space
 from relay_tune.tensor.expression import Axis, Tensor, reduce, unary
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.nest_spaces import AVX2, AVX512, MACHINES, NEON, only_nest, space_of
 from tests.schedule.random_choices import point_of_space

@@ -12,8 +12,6 @@ from enum import Enum
 from math import prod
 from typing import TypeAlias
 
-import numpy as np
-
 from relay_tune.ir.expr import Call, Constant, Expr, Tuple
 from relay_tune.ir.provenance import made_as
 from relay_tune.op.logical_shape import result_shape
@@ -155,7 +153,7 @@ def relayout(expr: Expr, source: str, target: str) -> Expr:
 
 def _moved(expr: Expr, order: tuple[int, ...], source: str, target: str) -> Expr:
     if isinstance(expr, Constant):
-        return constant_of(np.ascontiguousarray(expr.data.transpose(order)))
+        return constant_of(expr.data.transpose(order))
     shape = static_shape(expr)
     if shape is not None:
         longer = [axis for axis in order if shape[axis] != 1]

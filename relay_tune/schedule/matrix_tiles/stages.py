@@ -23,7 +23,6 @@ from operator import add
 
 import numpy as np
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.matrix_tiles.match import match_matrix_product, whole_columns
 from relay_tune.schedule.matrix_tiles.operands import (
     COLUMNS,
@@ -42,6 +41,7 @@ from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stage
 from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, binary, cast, reduce, select
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.scalar_semantics import Array
 from relay_tune.tensor.tensor import Computed, compute, input_tensor
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from relay_tune.machine.machine import Machine
 from relay_tune.machine.pattern import BFLOAT16_PAIRS
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.accuracy import Accuracy, Exactness, is_allowed
 from relay_tune.schedule.matrix_tiles.stages import (
     matrix_program,
@@ -17,6 +16,7 @@ from relay_tune.schedule.matrix_tiles.stages import (
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
 from relay_tune.schedule.row_groups.groups import Step
+from relay_tune.tensor.program import TensorProgram
 
 LARGE_PRODUCTS = 32_000_000
 """Multiplications from which on a product is worth the rounding of two parts.

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
@@ -29,6 +28,7 @@ from relay_tune.schedule.row_groups.row_blocks import (
 )
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import UndecidedSizeError, is_symbolic
 from relay_tune.tensor.walk import loads
 

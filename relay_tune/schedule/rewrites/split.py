@@ -18,7 +18,6 @@ from functools import reduce as fold
 from math import prod
 from operator import add
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
 from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
@@ -26,6 +25,7 @@ from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Axis, Reduce, Scalar, Tensor
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Computed, compute
 from relay_tune.tensor.walk import loads, substitute

@@ -5,12 +5,12 @@ from math import prod
 import numpy as np
 import pytest
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.analysis import Access
 from relay_tune.schedule.estimates.shuffled_operands import picks, steps_within, whole_vectors
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis, Scalar, reduce
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.machines import SERVER
 

@@ -5,10 +5,10 @@ from math import prod
 import numpy as np
 
 from relay_tune.machine.machine import Machine
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.estimates.swept_weights import LARGE, swept_cycles
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.expression import Axis, reduce
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.streamed import MOST_USES
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.machines import SERVER

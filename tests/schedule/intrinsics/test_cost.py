@@ -8,13 +8,13 @@ from math import inf
 import pytest
 
 from relay_tune.machine.machine import Machine
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.intrinsics.cost import least_tile_cycles, tile_cycles
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch, intrinsic_match
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
 from relay_tune.schedule.rewrites.matrix_products import BF16X3, BF16X6
+from relay_tune.tensor.program import TensorProgram
 from tests.schedule.convolutions import convolution_program
 from tests.schedule.machines import SERVER, TILES
 from tests.schedule.offered import MATRIX_PRODUCTS

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from relay_tune.machine.pattern import BFLOAT16_PAIRS
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.intrinsics.match import (
     FEW_ROWS,
     IntrinsicMatch,
@@ -23,6 +22,7 @@ from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.algorithm import DIRECT, AppliedAlgorithm
 from relay_tune.schedule.rewrites.matrix_products import BF16X3, BF16X6
 from relay_tune.tensor.expression import Axis, Scalar, cast, reduce
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program
 from tests.schedule.products import batched, dense

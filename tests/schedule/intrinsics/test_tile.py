@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from relay_tune.codegen.target import native_target
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.intrinsics.match import intrinsic_match
@@ -22,6 +21,7 @@ from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, Tensor, reduce
 from relay_tune.tensor.loops_text import kernel_text
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.run_loops import run_loops
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.tensor.tensor import compute

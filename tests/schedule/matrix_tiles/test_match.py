@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.matrix_tiles.match import match_matrix_product, whole_columns
 from relay_tune.schedule.matrix_tiles.stages import (
     matrix_program,
@@ -20,6 +19,7 @@ from relay_tune.schedule.rewrites.matrix_products import BF16X3, BF16X6
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, binary, reduce
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program, feeds_of
 from tests.schedule.offered import matrix_products

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.matrix_tiles.match import match_matrix_product
 from relay_tune.schedule.matrix_tiles.operands import (
     LeftOperand,
@@ -24,6 +23,7 @@ from relay_tune.schedule.products import Product
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, reduce
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program
 from tests.schedule.products import dense

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.matrix_tiles.operands import LARGEST
 from relay_tune.schedule.matrix_tiles.stages import TERMS, matrix_program
 from relay_tune.tensor.deferred_array import array_of
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, Scalar, reduce
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program, feeds_of
 from tests.schedule.offered import MATRIX_PRODUCTS

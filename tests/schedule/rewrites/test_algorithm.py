@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from relay_tune.errors import InputError
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.accuracy import Accuracy, Exactness, Mixing
 from relay_tune.schedule.plan import plan_program, read_schedule
 from relay_tune.schedule.rewrites.algorithm import (
@@ -28,6 +27,7 @@ from relay_tune.schedule.rewrites.table import ALGORITHMS
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.tensor.evaluate import evaluate
+from relay_tune.tensor.program import TensorProgram
 from tests.schedule.convolutions import feeds_of
 from tests.schedule.machines import SERVER
 from tests.schedule.products import dense

@@ -5,7 +5,6 @@ import pytest
 
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import InputError
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import Plan, plan_program, read_schedule
 from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
@@ -13,6 +12,7 @@ from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, Tensor, binary, literal, reduce, select, unary
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 from relay_tune.tensor.touched import has_parallel_loop
 from tests.schedule.machines import SERVER

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, cast, reduce, unary
 from relay_tune.tensor.loops import Allocate, Scope
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import Computed, Input, compute, input_tensor
 from relay_tune.tensor.touched import statements
 from tests.codegen.running import NATIVE

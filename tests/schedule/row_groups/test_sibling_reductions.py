@@ -6,7 +6,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.rewrites.rows import ROWS
@@ -14,6 +13,7 @@ from relay_tune.schedule.row_groups.sibling_reductions import are_siblings
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, reduce
 from relay_tune.tensor.loops_text import kernel_text
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import Input, compute, input_tensor
 from relay_tune.tuning.plan_space import PlanSpace
 from tests.schedule.machines import SERVER

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.accuracy import Accuracy, Exactness, Mixing
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters
 from relay_tune.schedule.rewrites.strassen.cost import outgrown_cycles
@@ -14,6 +13,7 @@ from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.program import TensorProgram
 
 
 def _offers(

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.rewrites.strassen.combinations import (
     LEFT,
     PRODUCTS,
@@ -31,6 +30,7 @@ from relay_tune.schedule.rewrites.strassen.match import HalvedProduct, match_hal
 from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.tensor.element_at import element_at
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, reduce
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.scalar_semantics import Array
 from relay_tune.tensor.tensor import Computed, compute, input_tensor
 from relay_tune.tensor.walk import substitute

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.accuracy import Accuracy, Exactness, Mixing
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
 from relay_tune.schedule.rewrites.winograd.blocks import tile_counts
@@ -18,6 +17,7 @@ from relay_tune.schedule.row_groups.row_blocks import MAXIMUM_LOCAL_BYTES, RowBl
 from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.program import TensorProgram
 
 TILES = (2, 4)
 """Extents of output tiles. F(4x4, 3x3) has one to three times the largest error of direct sums."""

@@ -25,7 +25,6 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
 from relay_tune.machine.machine import LINE_ELEMENTS
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.rewrites.winograd.blocks import TileBlocks, tile_bands
 from relay_tune.schedule.rewrites.winograd.match import Convolution, match_convolution
 from relay_tune.schedule.rewrites.winograd.tile_elements import tile_of, two_passes, window_of
@@ -47,6 +46,7 @@ from relay_tune.tensor.expression import (
     reduce,
     select,
 )
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.scalar_semantics import Array
 from relay_tune.tensor.tensor import Computed, compute, input_tensor
 from relay_tune.tensor.walk import substitute

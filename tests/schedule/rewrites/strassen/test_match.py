@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.strassen.match import HalvedProduct, match_halves
 from relay_tune.schedule.rewrites.strassen.record import STRASSEN
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Axis, Scalar, reduce
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program
 from tests.schedule.machines import SERVER

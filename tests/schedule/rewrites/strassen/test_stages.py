@@ -8,12 +8,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import plan_program, read_schedule
 from relay_tune.schedule.rewrites.strassen.record import STRASSEN
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.evaluate import evaluate
+from relay_tune.tensor.program import TensorProgram
 from tests.schedule.convolutions import convolution_program, feeds_of, relative_error
 from tests.schedule.convolutions import plan_schedule as default_schedule
 from tests.schedule.products import batched, dense

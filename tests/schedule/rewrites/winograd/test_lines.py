@@ -5,7 +5,6 @@ import random
 import numpy as np
 import pytest
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.algorithm import DIRECT
 from relay_tune.schedule.rewrites.winograd.match import match_convolution
@@ -14,6 +13,7 @@ from relay_tune.schedule.rewrites.winograd.transforms import plane_filtering, tr
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, binary, reduce, select
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import (
     SERVER,

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from relay_tune.errors import InputError
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import plan_program, read_schedule
 from relay_tune.schedule.rewrites.algorithm import DIRECT
@@ -19,6 +18,7 @@ from relay_tune.schedule.rewrites.winograd.transforms import (
 from relay_tune.tensor.deferred_array import array_of, deferred
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, literal, reduce
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.scalar_value import scalar_value
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import (

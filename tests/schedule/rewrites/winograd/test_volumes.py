@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from relay_tune.op.lower import TensorProgram
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.algorithm import DIRECT
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
@@ -11,6 +10,7 @@ from relay_tune.schedule.rewrites.winograd.stages import winograd_program
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, binary, reduce
+from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import TILES, feeds_of, relative_error, tolerance_of
 from tests.schedule.offered import algorithms

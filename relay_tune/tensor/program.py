@@ -1,0 +1,29 @@
+"""What a primitive computes, as tensors: the subject of plans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relay_tune.tensor.deferred_array import ConstantData, array_of
+from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.scalar_semantics import Array
+from relay_tune.tensor.tensor import Input
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TensorProgram:
+    """What a primitive computes.
+
+    Attributes:
+        inputs: the parameters in order, those of tuple type flattened.
+        outputs: the results in order, a tuple flattened.
+        constants: tensors of known content that the outputs also depend on.
+    """
+
+    inputs: tuple[Input, ...]
+    outputs: tuple[Tensor, ...]
+    constants: tuple[tuple[Input, ConstantData], ...]
+
+    def constant_arrays(self) -> dict[Tensor, Array]:
+        """The elements of each constant."""
+        return {tensor: array_of(data) for tensor, data in self.constants}
