@@ -73,11 +73,11 @@ def _of_nest(
         found.append(f"edge tiles: {estimate.waste - 1:.0%} computed in vain")
     if estimate.memory_cycles > estimate.compute_cycles and row.bound.name == COMPUTE:
         found.append("the schedule reads more from the caches than it computes")
-    loads_bound = machine.loads_per_cycle / machine.fused_per_cycle
+    loads_bound = machine.vectors.loads_per_cycle / machine.vectors.fused_per_cycle
     if estimate.loads_per_operation > loads_bound and row.bound.name == COMPUTE:
         found.append(f"{estimate.loads_per_operation:.1f} loads for each operation")
     if choice.vector == -1:
         found.append("no vectors")
-    if estimate.registers > machine.registers:
-        found.append(f"{estimate.registers} registers of {machine.registers}")
+    if estimate.registers > machine.vectors.registers:
+        found.append(f"{estimate.registers} registers of {machine.vectors.registers}")
     return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -16,8 +16,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from relay_tune.errors import BuildError
-from relay_tune.machine.machine import Machine
+from relay_tune.machine.intrinsic import Intrinsic
+from relay_tune.machine.machine import Machine, Memory, MemoryScope, VectorUnit
 from relay_tune.schedule.accuracy import Accuracy
+from relay_tune.targets.registry import BUILT_IN
 from relay_tune.tensor import expression, loops, tensor
 from relay_tune.tensor.deferred_array import DeferredArray, deferred
 from relay_tune.tensor.program import TensorProgram
@@ -32,14 +34,17 @@ _CLASSES: Mapping[str, type[Any]] = MappingProxyType(
             *(expression.Reduce, loops.LaneReduce, loops.Buffer, tensor.Input, tensor.Computed),
             *(tensor.Procedure, tensor.ProcedureOutput, loops.Block, loops.Loop, loops.Let),
             *(loops.Store, loops.Prefetch, loops.Branch, loops.While, loops.Allocate),
-            *(TensorProgram, Machine),
+            *(TensorProgram, Machine, Memory, VectorUnit),
         )
     }
 )
 _ENUMERATIONS: Mapping[str, type[Enum]] = MappingProxyType(
-    {each.__name__: each for each in (loops.Scope, loops.LoopKind, Accuracy)}
+    {each.__name__: each for each in (loops.Scope, loops.LoopKind, Accuracy, MemoryScope)}
 )
-_FIELDS = {node: tuple(field.name for field in fields(node)) for node in _CLASSES.values()}
+_FIELDS = {
+    node: tuple(field.name for field in fields(node) if field.init) for node in _CLASSES.values()
+}
+_INTRINSICS = {each.key: each for own in BUILT_IN for each in own.intrinsics}
 _PLAIN = (bool, int, float, str, type(None))
 
 Json: TypeAlias = Any
@@ -89,6 +94,8 @@ class _Encoder:
             return [self._value(part) for part in value]
         if isinstance(value, Enum) and type(value).__name__ in _ENUMERATIONS:
             return {"enumeration": type(value).__name__, "name": value.name}
+        if isinstance(value, Intrinsic) and value.key in _INTRINSICS:
+            return {"intrinsic": value.key, "cycles": value.cycles}
         if isinstance(value, np.ndarray | DeferredArray):
             return {"array": value.dtype.name, "shape": [self._value(n) for n in value.shape]}
         raise _NotPlainError
@@ -115,6 +122,8 @@ def decoded(text: str) -> Any:
             return given
         if "node" in given:
             return nodes[given["node"]]
+        if "intrinsic" in given:
+            return replace(_INTRINSICS[given["intrinsic"]], cycles=given["cycles"])
         if "array" in given:
             return deferred(tuple(given["shape"]), given["array"], _missing)
         return _ENUMERATIONS[given["enumeration"]][given["name"]]

@@ -17,7 +17,7 @@ from relay_tune.codegen.target_check import unknown_parts
 from relay_tune.errors import InputError
 from relay_tune.machine.architecture import Vectors
 from relay_tune.machine.intrinsic import Intrinsic, permissions
-from relay_tune.machine.machine import Machine
+from relay_tune.machine.machine import Machine, VectorUnit
 from relay_tune.targets.registry import HOW_TO_WRITE, architecture_of
 
 
@@ -91,7 +91,8 @@ def _vectors(target: Target) -> Vectors:
 
 @cache
 def _general_machine(target: Target) -> Machine:
-    return Machine(target.vector_bits // 8, target.vector_registers, intrinsics=target.intrinsics)
+    vectors = VectorUnit(target.vector_bits // 8, target.vector_registers)
+    return Machine(vectors, intrinsics=target.intrinsics)
 
 
 @cache

@@ -1,8 +1,10 @@
-"""What estimates know of the machine that a schedule is chosen for."""
+"""What passes and estimates know of the machine that they choose for."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import Enum
+from math import inf
 
 from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.machine.pattern import TilePattern
@@ -13,37 +15,104 @@ LINE_BYTES = 64
 LINE_ELEMENTS = LINE_BYTES // 4
 """Numbers of 32 bits in a line."""
 
-PRIVATE_CACHES = 2
+
+class MemoryScope(Enum):
+    """Whose a memory is."""
+
+    CORE = "core"
+    SHARED = "shared"
+    MAIN = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A cache, or what lies behind all caches.
+
+    Attributes:
+        scope: whose it is.
+        bytes: how much of it a kernel's data can fill; `inf` of the last one.
+        rate: bytes read from it in a cycle.
+    """
+
+    scope: MemoryScope
+    bytes: float
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class VectorUnit:
+    """The vector registers of a core, and what computes with them.
+
+    Attributes:
+        bytes: of a register.
+        registers: how many there are.
+        fused_per_cycle: fused multiply-adds of whole vectors in a cycle.
+        loads_per_cycle: vectors loaded from the first cache in a cycle.
+        latency: cycles from a fused multiply-add to its result.
+    """
+
+    bytes: int
+    registers: int
+    fused_per_cycle: float = 2.0
+    loads_per_cycle: float = 1.7
+    latency: float = 4.0
+
+
+SERVER_MEMORIES = (
+    Memory(MemoryScope.CORE, 32 << 10, 110.0),
+    Memory(MemoryScope.CORE, 768 << 10, 48.0),
+    Memory(MemoryScope.SHARED, 16 << 20, 24.0),
+    Memory(MemoryScope.MAIN, inf, 8.0),
+)
+"""Rounded figures of a server core; their ratios matter, not their size."""
+
+PRIVATE_CACHES = sum(memory.scope is MemoryScope.CORE for memory in SERVER_MEMORIES)
 """The nearest caches belong to one core each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """One processor core and its caches, in bytes and cycles.
+    """One processor core and its memories, in bytes and cycles.
 
-    A cycle is the time in which the core does `fused_per_cycle` fused multiply-adds of whole
-    vectors. The figures that are given here are rounded ones of a server core, for machines that
-    nothing was measured on; their ratios matter, not their size.
+    A cycle is the time in which the core does `vectors.fused_per_cycle` fused multiply-adds of
+    whole vectors. What is not given are figures for machines that nothing was measured on.
 
     Attributes:
-        vector_bytes: of a vector register.
-        registers: how many vector registers there are.
-        fused_per_cycle: fused multiply-adds of whole vectors in a cycle.
-        loads_per_cycle: vectors loaded from the first cache in a cycle.
-        latency: cycles from a fused multiply-add to its result.
-        cache_bytes: how much of each cache a kernel's data can fill, the nearest cache first.
-        cache_bandwidth: bytes read in a cycle from each cache, and last from memory.
+        vectors: its vector unit.
+        memories: the nearest cache first, and last what has room for everything.
         intrinsics: its instructions on tiles, with the cycles that they take.
     """
 
-    vector_bytes: int
-    registers: int
-    fused_per_cycle: float = 2.0
-    loads_per_cycle: float = 1.7
-    latency: float = 4.0
-    cache_bytes: tuple[int, ...] = (32 << 10, 768 << 10, 16 << 20)
-    cache_bandwidth: tuple[float, ...] = (110.0, 48.0, 24.0, 8.0)
+    vectors: VectorUnit
+    memories: tuple[Memory, ...] = SERVER_MEMORIES
     intrinsics: tuple[Intrinsic, ...] = ()
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.vectors, self.memories, self.intrinsics)))
+
+    def __hash__(self) -> int:
+        """Computed once: estimates are remembered by machine, among others."""
+        return self._hash
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Another process hashes names otherwise."""
+        return Machine, (self.vectors, self.memories, self.intrinsics)
+
+    @property
+    def caches(self) -> tuple[Memory, ...]:
+        """The memories that have not room for everything."""
+        return self.memories[:-1]
+
+    @property
+    def last_cache(self) -> Memory:
+        """The largest cache."""
+        return self.memories[-2]
+
+    @property
+    def main(self) -> Memory:
+        """What lies behind all caches."""
+        return self.memories[-1]
 
     def intrinsic(self, pattern: TilePattern) -> Intrinsic | None:
         """What computes the products of a pattern here, if anything does."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import log
+from math import inf, log
 
 from relay_tune.codegen.target import Target, native_target
 from relay_tune.machine.intrinsic import Intrinsic
-from relay_tune.machine.machine import PRIVATE_CACHES, Machine
+from relay_tune.machine.machine import PRIVATE_CACHES, Machine, Memory, MemoryScope
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.measure_limits import machine_limits
 
@@ -43,21 +43,27 @@ def measured_machine(target: Target, limits: MachineLimits) -> Machine:
     """The figures of a machine with these limits of one thread, whose code `target` is for."""
     general = target.machine
     fused = limits.operations["float32"] / (2 * target.lanes("float32"))
-    cycle = general.fused_per_cycle / fused
+    cycle = general.vectors.fused_per_cycle / fused
     private, shared = limits.caches[:PRIVATE_CACHES], limits.caches[PRIVATE_CACHES:]
-    sizes = [
-        min(cache.bytes * share, MOST_FILLED)
+    memories = [
+        Memory(
+            MemoryScope.CORE,
+            int(min(cache.bytes * share, MOST_FILLED)),
+            _rounded(cache.rate * cycle, STEP),
+        )
         for cache, share in zip(private, FILLED_SHARES, strict=False)
     ]
-    sizes += [cache.bytes * SHARED_FILLED_SHARE for cache in shared]
-    rates = [_rounded(cache.rate * cycle, STEP) for cache in private]
-    rates += [_rounded(cache.rate * cycle, SHARED_STEP) for cache in shared]
-    return replace(
-        general,
-        intrinsics=tuple(_measured(each, limits, cycle) for each in general.intrinsics),
-        cache_bytes=tuple(map(int, sizes)),
-        cache_bandwidth=(*rates, _rounded(limits.memory * cycle, SHARED_STEP)),
-    )
+    memories += [
+        Memory(
+            MemoryScope.SHARED,
+            int(cache.bytes * SHARED_FILLED_SHARE),
+            _rounded(cache.rate * cycle, SHARED_STEP),
+        )
+        for cache in shared
+    ]
+    memories.append(Memory(MemoryScope.MAIN, inf, _rounded(limits.memory * cycle, SHARED_STEP)))
+    intrinsics = tuple(_measured(each, limits, cycle) for each in general.intrinsics)
+    return replace(general, memories=tuple(memories), intrinsics=intrinsics)
 
 
 def _measured(intrinsic: Intrinsic, limits: MachineLimits, cycle: float) -> Intrinsic:

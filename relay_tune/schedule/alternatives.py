@@ -87,7 +87,7 @@ def _tiled_axes(analysis: NestAnalysis) -> list[int]:
 def _blocked_axes(analysis: NestAnalysis, machine: Machine) -> list[int]:
     """Axes whose tiles may run in blocks: those with reuse, if the data outgrow a cache's share."""
     read = sum(access.elements * access.bytes for access in analysis.body_accesses)
-    if read <= machine.cache_bytes[1] * LEAST_BLOCKED_SHARE:
+    if read <= machine.memories[1].bytes * LEAST_BLOCKED_SHARE:
         return []
     places = {*_tiled_axes(analysis), *analysis.beside_windows}
     return [p for p in sorted(places) if len(_block_counts(_extent(analysis, p))) > 1]

@@ -21,7 +21,7 @@ class ChoiceCost:
     def __init__(self, space: NestSpace, choice: TileChoice) -> None:
         self._space = space
         self._choice = choice
-        fits = accumulators(space.analysis, choice) <= space.machine.registers + 4
+        fits = accumulators(space.analysis, choice) <= space.machine.vectors.registers + 4
         self._known = space.least_cycles(choice) if fits else math.inf
         self._penalty = self._imbalance = 1.0
         self._steps = 0
@@ -53,8 +53,8 @@ def _penalty(space: NestSpace, choice: TileChoice) -> float:
     if match is not None and use.registers > match.pattern.registers:
         return math.inf
     penalty = 1.0
-    if use.registers > space.machine.registers:
-        penalty += 0.5 * (use.registers - space.machine.registers)
+    if use.registers > space.machine.vectors.registers:
+        penalty += 0.5 * (use.registers - space.machine.vectors.registers)
     if use.code > MAXIMUM_BODY:
         penalty += use.code / MAXIMUM_BODY
     return penalty

@@ -31,6 +31,6 @@ def _least_of_nest(analysis: NestAnalysis, machine: Machine) -> float:
         if analysis.match is not None:
             return least_tile_cycles(analysis.match, machine)
         operations += nest.points * analysis.body_operations
-    lanes = max(machine.vector_bytes // analysis.store_bytes, 1)
-    arithmetic = operations / lanes / machine.fused_per_cycle
+    lanes = max(machine.vectors.bytes // analysis.store_bytes, 1)
+    arithmetic = operations / lanes / machine.vectors.fused_per_cycle
     return overlapped(arithmetic, stored_cycles(analysis, machine))

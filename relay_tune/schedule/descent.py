@@ -102,7 +102,7 @@ class Descent:
             return list(product(*values))
         shaping = len(group) - ("unroll" in group)  # which is the last one
         sizes = [[integer(size) for size in each] for each in values[:shaping]]
-        filling = _filling(sizes, self._space.machine.registers, self._enough)
+        filling = _filling(sizes, self._space.machine.vectors.registers, self._enough)
         return [(*shape, *rest) for shape in filling for rest in product(*values[shaping:])]
 
     def _cost(self, chosen: Chosen, bound: float) -> float:

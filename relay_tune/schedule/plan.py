@@ -213,7 +213,7 @@ class Plan:
         return (
             KERNEL_CYCLES * len(self.steps)
             + sum(waiting_cycles(group) for group in groups)
-            + ARRIVAL_SHARE * weights / machine.cache_bandwidth[-1]
+            + ARRIVAL_SHARE * weights / machine.main.rate
             + self.algorithm.fixed_cycles(self._between, machine)
         )
 

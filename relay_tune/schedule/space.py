@@ -83,7 +83,7 @@ class NestSpace:
     def registers(self) -> int:
         """How many registers there are of the kind that results are summed in."""
         match = self.analysis.match
-        return self.machine.registers if match is None else match.pattern.registers
+        return self.machine.vectors.registers if match is None else match.pattern.registers
 
     def estimate(self, choice: TileChoice) -> Estimate:
         """The estimate of a choice of this space, for all times that the nest runs."""
@@ -98,7 +98,7 @@ class NestSpace:
         match = self.analysis.match
         if match is not None:
             return tile_misfit(choice, match) is None
-        registers = self.machine.registers
+        registers = self.machine.vectors.registers
         if accumulators(self.analysis, choice) > registers:
             return False
         use = register_use(self.analysis, choice, self.machine)

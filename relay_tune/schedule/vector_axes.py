@@ -10,7 +10,7 @@ from relay_tune.tensor.expression import Axis
 def vector_choices(analysis: NestAnalysis, machine: Machine) -> list[tuple[int, int]]:
     """(axis, lanes): the axes along which most accesses are contiguous, best first."""
     nest = analysis.nest
-    lanes = max(1, machine.vector_bytes // _widest(analysis))
+    lanes = max(1, machine.vectors.bytes // _widest(analysis))
     rated: list[tuple[float, int, int]] = []
     for place, axis in enumerate(nest.axes):
         if axis in analysis.written_out:

@@ -7,13 +7,13 @@ from relay_tune.building.build import build
 from relay_tune.ir.expr import Call, Expr, Function, Var, constant
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
-from relay_tune.machine.machine import Machine
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.schedule import Schedule
+from tests.schedule.machines import core
 
 CHANNELS = 20
 LAYERS = 3
@@ -43,7 +43,7 @@ def test_layers_that_share_kernels_keep_their_weights(
         if algorithm not in plan.algorithms:
             return None
         used.append(key.digest)
-        return plan.with_algorithm(algorithm).default_under_algorithm(Machine(32, 16), threads)[1]
+        return plan.with_algorithm(algorithm).default_under_algorithm(core(32, 16), threads)[1]
 
     data = np.random.default_rng(6).standard_normal((1, CHANNELS, 10, 13)).astype("float32")
     model = build(module, threads=threads, schedules=choose)

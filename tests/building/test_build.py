@@ -11,13 +11,13 @@ from relay_tune.ir.expr import Call, Expr, Function, Tuple, Var, constant
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import FusionKind, Operator
 from relay_tune.ir.types import TensorType
-from relay_tune.machine.machine import Machine
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.model import Model
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.tensor import compute
+from tests.schedule.machines import core
 
 Op = Callable[..., Call]
 Check = Callable[..., Model]
@@ -148,7 +148,7 @@ def test_a_given_schedule_is_used(op: Op) -> None:
 
     def choose(key: PrimitiveKey, plan: Plan) -> Schedule | None:
         asked.append(key)
-        return plan.default_schedule(Machine(16, 16), 1)
+        return plan.default_schedule(core(16, 16), 1)
 
     data = RNG.standard_normal((8, 16)).astype("float32")
     chosen = build(module, threads=1, schedules=choose)

@@ -8,7 +8,6 @@ from relay_tune.building.plain_data import decoded, encoded
 from relay_tune.building.primitives import primitives_of
 from relay_tune.errors import BuildError
 from relay_tune.ir.dim import Symbol
-from relay_tune.machine.machine import Machine
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.deferred_array import array_of
 from relay_tune.tensor.program import TensorProgram
@@ -17,8 +16,9 @@ from relay_tune.tensor.tensor import compute, input_tensor
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.typing.infer import infer_types
 from relay_tune.zoo import build as zoo_build
+from tests.schedule.machines import TILES, core
 
-MACHINE = Machine(32, 16)
+MACHINE = core(32, 16)
 
 
 @pytest.mark.parametrize("network", ["resnet18", "bert_base", "lstm"])
@@ -49,7 +49,7 @@ def test_sharing_is_kept_and_elements_are_not() -> None:
 
 
 def test_numbers_and_machines_come_back_as_they_were() -> None:
-    given = (MACHINE, 1, 1.0, True, None, float("inf"), "x", (2, ()))
+    given = (MACHINE, TILES, 1, 1.0, True, None, float("inf"), "x", (2, ()))
     found = decoded(str(encoded(given)))
     assert found == given and list(map(type, found)) == list(map(type, given))
 

@@ -10,13 +10,13 @@ from relay_tune.building.planned_ahead import planned_ahead
 from relay_tune.building.primitive import Primitive
 from relay_tune.ir.expr import Function, Var
 from relay_tune.ir.types import TensorType
-from relay_tune.machine.machine import Machine
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
+from tests.schedule.machines import core
 
-MACHINE = Machine(32, 16)
+MACHINE = core(32, 16)
 
 
 def primitive(size: int) -> Primitive:

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from relay_tune.codegen.target import native_target, parse_target
-from relay_tune.machine.machine import Machine
 from relay_tune.machine.pattern import BFLOAT16_PAIRS
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.runtime.target_machine import machine_of, measured_machine
+from tests.schedule.machines import core
 
 HASWELL = parse_target("x86_64-linux-gnu:haswell")
 
@@ -27,8 +27,9 @@ def limits(factor: float = 1.0, peak: float = 256e9) -> MachineLimits:
 def test_rates_are_told_in_bytes_of_a_cycle() -> None:
     target = parse_target("x86_64-linux-gnu:x86-64-v4")
     machine = measured_machine(target, limits())
-    assert machine.cache_bytes == (32 << 10, 768 << 10, 16 << 20)
-    assert machine.cache_bandwidth == pytest.approx((128, 64, 32, 8))
+    assert [memory.bytes for memory in machine.caches] == [32 << 10, 768 << 10, 16 << 20]
+    assert [memory.rate for memory in machine.memories] == pytest.approx([128, 64, 32, 8])
+    assert [memory.scope.value for memory in machine.memories] == ["core", "core", "shared", "main"]
 
 
 def test_noise_changes_nothing() -> None:
@@ -43,7 +44,7 @@ def test_limits_of_too_few_caches_are_not_used(caches: int) -> None:
 
 
 def test_targets_that_are_named_have_general_figures() -> None:
-    assert machine_of(HASWELL) == machine_of(HASWELL, limits()) == Machine(32, 16)
+    assert machine_of(HASWELL) == machine_of(HASWELL, limits()) == core(32, 16)
 
 
 @pytest.mark.parametrize(("cpu", "cycles"), [("sapphirerapids", (20.0,)), ("icelake-server", ())])
@@ -74,4 +75,4 @@ def test_this_machine_is_measured_or_remembered() -> None:
 def test_a_machine_may_have_two_caches() -> None:
     caches = (CacheLimit(1 << 15, 8e9), CacheLimit(1 << 22, 4e9))
     machine = measured_machine(HASWELL, MachineLimits(1, {"float32": 1e9}, caches, 1e9))
-    assert (len(machine.cache_bytes), len(machine.cache_bandwidth)) == (2, 3)
+    assert [memory.scope.value for memory in machine.memories] == ["core", "core", "main"]

@@ -12,10 +12,10 @@ from relay_tune.schedule.space import NestSpace, nest_space
 from relay_tune.tensor.expression import Axis, Tensor, reduce
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import Computed, Input, compute, input_tensor
-from tests.schedule.machines import SERVER
+from tests.schedule.machines import SERVER, core
 from tests.schedule.running import program_of
 
-AVX512, AVX2, NEON = Machine(64, 32), Machine(32, 16), Machine(16, 32)
+AVX512, AVX2, NEON = core(64, 32), core(32, 16), core(16, 32)
 MACHINES = {"avx512": AVX512, "avx2": AVX2, "neon": NEON}
 
 

@@ -3,13 +3,13 @@
 import pytest
 
 from relay_tune.ir.dim import Symbol
-from relay_tune.machine.machine import Machine
 from relay_tune.schedule.open_strides import MOST_ADDRESSES
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.expression import Axis, reduce
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import symbolic_size
 from relay_tune.tensor.tensor import compute, input_tensor
+from tests.schedule.machines import core
 
 
 @pytest.mark.parametrize("is_open", [False, True])
@@ -20,8 +20,8 @@ def test_a_tile_has_few_rows_whose_distance_is_open(is_open: bool) -> None:
     k = Axis("k", columns)
     result = compute("p", (64, 32), lambda i, j: reduce("sum", [k], x[i, k] * w[k, j]))
     plan = plan_program(TensorProgram((x, w), (result,), ()))
-    (space,) = plan.spaces(Machine(64, 32), 1)
+    (space,) = plan.spaces(core(64, 32), 1)
     most = max(dict(zip(space.names, space.values, strict=True))["tile0"])
     assert (most == MOST_ADDRESSES) == is_open
-    (choice,) = plan.default_schedule(Machine(64, 32), 1).choices
+    (choice,) = plan.default_schedule(core(64, 32), 1).choices
     assert (choice.tile[0] > MOST_ADDRESSES) != is_open

@@ -7,7 +7,6 @@ import pytest
 
 from relay_tune.codegen.target import native_target
 from relay_tune.ir.dim import Symbol
-from relay_tune.machine.machine import Machine
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.evaluate import evaluate
@@ -16,6 +15,7 @@ from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.size import symbolic_size
 from relay_tune.tensor.tensor import Computed, compute, input_tensor
 from tests.run_tensors import run_tensors
+from tests.schedule.machines import core, with_rates
 
 
 def product(left: Tensor, right: Tensor, *, transposed: bool) -> Computed:
@@ -143,7 +143,7 @@ def test_rows_are_copied_as_they_lie_and_whole_panels_are_read():
     program = TensorProgram((left, right), (product(left, right, transposed=False),), ())
     # a server core whose third cache is far away
     bandwidth = (90.0, 45.0, 8.0, 4.0)
-    machine = Machine(vector_bytes=64, registers=32, cache_bandwidth=bandwidth)
+    machine = with_rates(core(64, 32), bandwidth)
     copy, multiply = plan_program(program).default_schedule(machine, 1).choices
     assert copy.order == (1, 0, 2)  # (panel, row, column): the rows outside
     assert multiply.tile[1:] == (1, 64)  # one panel, all of its columns

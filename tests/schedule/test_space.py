@@ -5,7 +5,6 @@ from math import prod
 import numpy as np
 import pytest
 
-from relay_tune.machine.machine import Machine
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.default_choice import default_choice
 from relay_tune.schedule.nest import Nest
@@ -15,6 +14,7 @@ from relay_tune.schedule.space import NestSpace, nest_space
 from relay_tune.tensor.expression import Axis, Tensor, reduce, unary
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
+from tests.schedule.machines import core
 from tests.schedule.nest_spaces import AVX2, AVX512, MACHINES, NEON, only_nest, space_of
 from tests.schedule.random_choices import point_of_space
 from tests.schedule.random_programs import random_program
@@ -63,7 +63,7 @@ def test_the_default_choice_is_in_the_space_and_sensible():
         chosen = default_choice(space)
         assert misfit(chosen, space.analysis.nest) is None
         found = space.estimate(chosen)
-        assert found.accumulators <= space.machine.registers + 4
+        assert found.accumulators <= space.machine.vectors.registers + 4
         size = prod(len(values) for values in space.values)
         if size <= 3000:
             assert chosen in [space.decode(values) for values in space.combinations()]
@@ -77,9 +77,9 @@ def test_the_default_of_a_matrix_product(machine, size):
     space = nest_space(nest, frozenset([weights]), figures, 4)
     chosen = default_choice(space)
     assert space.is_sensible(chosen)
-    assert chosen.lanes == figures.vector_bytes // 4
+    assert chosen.lanes == figures.vectors.bytes // 4
     estimate = space.estimate(chosen)
-    assert estimate.accumulators >= min(6, figures.registers // 4)
+    assert estimate.accumulators >= min(6, figures.vectors.registers // 4)
     assert estimate.waste < 1.5
 
 
@@ -148,7 +148,7 @@ def test_windows_that_share_more_than_fits_into_registers_stay_in_the_space() ->
         lambda i, j, c: reduce("sum", [u, v], x[i + u, j + v, c] * weight[u, v, c]),
     )
     (nest,) = plan_program(program_of([result], {})).nests
-    space = nest_space(nest, frozenset(), Machine(vector_bytes=64, registers=32), 1)
+    space = nest_space(nest, frozenset(), core(64, 32), 1)
     chosen = {name: values[0] for name, values in zip(space.names, space.values, strict=True)}
     chosen |= {"vector": (2, 16), "vectors": 1, "tile0": 2, "tile1": 7, "unroll": 9}
     assert space.is_sensible(space.decode(chosen))

@@ -62,7 +62,7 @@ def loongarch(folder: Path) -> None:
 def test_a_target_of_an_installed_package() -> None:
     target = parse_target(f"{TRIPLE}:la464")
     assert (target.vector_bits, target.vector_registers) == (256, 32)
-    assert target.machine.vector_bytes == 32
+    assert target.machine.vectors.bytes == 32
     lane, source, result = Axis("l", 8), argument("a", (8,)), argument("b", (8,))
     body = loop(lane, Store(result, (lane,), source[lane] * 2.0), kind=LoopKind.VECTOR)
     kernel = Kernel("twice", (source, result), (source, result), body)

@@ -11,7 +11,6 @@ from relay_tune.building.build import build
 from relay_tune.ir.module import Module
 from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.traversal import post_order
-from relay_tune.machine.machine import Machine
 from relay_tune.op_rules.matching import operator_call, operator_name, static_shape
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.transform.bind_parameters import BindParameters
@@ -19,12 +18,13 @@ from relay_tune.transform.combine_parallel import CombineParallel
 from relay_tune.transform.eliminate_common_subexpressions import EliminateCommonSubexpressions
 from relay_tune.transform.fold_constants import FoldConstants
 from relay_tune.typing.infer import infer_types
+from tests.schedule.machines import core
 
 LAYERS = ("nn.dense", "nn.matmul", "nn.conv2d", "nn.conv1d")
 ROW = "%x: Tensor[(1, 32), float32]"
 IMAGE = "%x: Tensor[(1, 8, 5, 5), float32]"
 
-COMBINE = CombineParallel(Machine(vector_bytes=32, registers=16))
+COMBINE = CombineParallel(core(32, 16))
 
 SIZES = {
     "a": (24, 32),

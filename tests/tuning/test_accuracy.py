@@ -12,7 +12,6 @@ from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.errors import InputError
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.module import Module
-from relay_tune.machine.machine import Machine
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.transform.bind_parameters import BindParameters
@@ -20,6 +19,7 @@ from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.tasks import Task, extract_tasks
 from relay_tune.tuning.tune import tune
 from relay_tune.tuning.tuned_build import Coverage, build
+from tests.schedule.machines import core
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_tasks_are_searched_under_the_algorithms_of_an_accuracy(module: Module) 
 def test_an_exact_build_passes_over_what_is_only_fast(module: Module, tmp_path: Path) -> None:
     task, target, path = convolution(module), native_target(), tmp_path / "log.db"
     plan = task.plan.with_algorithm(WINOGRAD(tile=4))
-    schedule = plan.default_under_algorithm(Machine(32, 16), 1)[1]
+    schedule = plan.default_under_algorithm(core(32, 16), 1)[1]
     with logs.open_log(path) as log:
         log.append(
             logs.Record(

@@ -43,7 +43,7 @@ def crowded_bytes(analysis: NestAnalysis, choice: TileChoice, machine: Machine) 
     if choice.vector < 0 or not analysis.nest.reduction:
         return 0.0
     tile = tuple(map(min, choice.tile, (axis.extent for axis in analysis.nest.axes)))
-    room = FULL * max(machine.cache_bytes[0] // PAGE_BYTES, 1)
+    room = FULL * max(machine.memories[0].bytes // PAGE_BYTES, 1)
     return _in_tiles(analysis, choice.vector, tile, choice.reduction_order, choice.unroll, room)
 
 

@@ -34,7 +34,9 @@ def crowding(analysis: NestAnalysis, tile: Mapping[Axis, int], machine: Machine)
     from which the innermost loop walks along the vector axis.
     """
     accesses = (*analysis.body_accesses, *analysis.result_accesses)
-    far = [a for a in accesses if a.elements * a.bytes > machine.cache_bytes[1] and not a.is_near]
+    far = [
+        a for a in accesses if a.elements * a.bytes > machine.memories[1].bytes and not a.is_near
+    ]
     if not far or not analysis.beside_windows:
         streams = sum(access.streams for access in far)
         return CROWDED_STREAMS if streams > FOLLOWED_STREAMS else 1.0

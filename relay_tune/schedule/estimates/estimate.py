@@ -165,8 +165,9 @@ def _tile_cycles(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -
     results = _lane_results(nest, choice, extents) if choice.vector == -2 else vectors
     stored = results * _stores(analysis, choice, extents)
     epilogue = (
-        analysis.result_operations * results / machine.fused_per_cycle
-        + load_count(analysis.result_accesses, nest, choice, extents) / machine.loads_per_cycle
+        analysis.result_operations * results / machine.vectors.fused_per_cycle
+        + load_count(analysis.result_accesses, nest, choice, extents)
+        / machine.vectors.loads_per_cycle
         + stored
     )
     if nest.body is None:
@@ -180,11 +181,11 @@ def _tile_cycles(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -
     loaded = body.shared / body.together * (choice.unroll if choice.vector == -2 else 1)
     operands, reloaded, spilled = operands_in_use(body, vectors, machine)
     loaded += reloaded
-    spilled += max(0, vectors * analysis.near.siblings + operands - machine.registers)
-    arithmetic = vectors * analysis.body_operations / machine.fused_per_cycle
+    spilled += max(0, vectors * analysis.near.siblings + operands - machine.vectors.registers)
+    arithmetic = vectors * analysis.body_operations / machine.vectors.fused_per_cycle
     if body.shuffled:
         arithmetic = with_shuffles(arithmetic, body, vectors, machine)
-    step = max(arithmetic, loaded / machine.loads_per_cycle, machine.latency)
+    step = max(arithmetic, loaded / machine.vectors.loads_per_cycle, machine.vectors.latency)
     step += LOAD_CYCLES * loaded
     if _spreads_windows(analysis, choice):
         step *= SPREAD_WINDOW

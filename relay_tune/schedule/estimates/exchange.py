@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import prod
 
-from relay_tune.machine.machine import PRIVATE_CACHES, Machine
+from relay_tune.machine.machine import Machine, MemoryScope
 from relay_tune.schedule.analysis import NestAnalysis
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.outer_loops import outer_loops
@@ -34,7 +34,7 @@ def exchange_cycles(
     )
     if axis is not next((a for a in analysis.nest.axes if a.extent > 1), None):
         shared += prod(a.extent for a in analysis.nest.axes) * analysis.store_bytes
-    far = machine.cache_bandwidth[min(PRIVATE_CACHES, len(machine.cache_bandwidth) - 1)]
+    far = next(each.rate for each in machine.memories if each.scope is not MemoryScope.CORE)
     return (threads - 1) * shared / far
 
 

@@ -52,16 +52,16 @@ def late_cycles(
     readers = tile_variants((axis, n) for axis, n in tiles if not form.coefficient(axis))
     sharing = sum(count for count, _ in readers)
     part = access.bytes * steps * prod(panels[0][1].values()) / sharing
-    arrival = part / machine.cache_bandwidth[-1]
+    arrival = part / machine.main.rate
     waited = _burst_cycles(part / LINE_BYTES, -(-steps // max(choice.unroll, 1)))
     late = 0.0
     for count, panel in panels:
         size = access.bytes * steps * prod(panel.values())
-        reading = DELAYED_SHARE * size / machine.cache_bandwidth[1]
-        far = 1 if size <= machine.cache_bytes[0] else sharing
+        reading = DELAYED_SHARE * size / machine.memories[1].rate
+        far = 1 if size <= machine.memories[0].bytes else sharing
         for times, reader in readers:
             points = vector_count(nest, choice, {**panel, **reader})
-            time = points * steps * analysis.body_operations / machine.fused_per_cycle
+            time = points * steps * analysis.body_operations / machine.vectors.fused_per_cycle
             first = min(far, times)
             far -= first
             late += count * first * max(arrival - max(time - reading, 0.0), 0.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from math import prod
 from operator import mul
 
@@ -114,7 +115,7 @@ def memory_cycles(
     cycles += stored_cycles(analysis, machine)
     wasted = torn_bytes(analysis, tile, _stored_bytes(analysis)) + reloaded_bytes(analysis, choice)
     wasted += crowded_bytes(analysis, choice, machine)
-    return cycles + wasted / machine.cache_bandwidth[1], exposed
+    return cycles + wasted / machine.memories[1].rate, exposed
 
 
 def _outgrown(
@@ -143,8 +144,9 @@ def _as_filled(machine: Machine, analysis: NestAnalysis) -> Machine:
     costs = None if analysis.match is None else analysis.match.costs(machine)
     if costs is None:
         return machine
-    first, second, *others = machine.cache_bytes
-    return replace(machine, cache_bytes=(first, costs.filled * second, *others))
+    first, second, *others = machine.memories
+    larger = replace(second, bytes=costs.filled * second.bytes)
+    return replace(machine, memories=(first, larger, *others))
 
 
 def _fetched(analysis: NestAnalysis, choice: TileChoice) -> frozenset[Access]:
@@ -195,7 +197,7 @@ def _unhidden(
     """
     vectors = vector_count(analysis.nest, choice, dict(tiled_axes(analysis.nest, choice)))
     steps = prod(axis.extent for axis in analysis.nest.reduction)
-    arithmetic = vectors * steps * analysis.body_operations / machine.fused_per_cycle
+    arithmetic = vectors * steps * analysis.body_operations / machine.vectors.fused_per_cycle
     transfer = touched / _bandwidth(access.elements * access.bytes, machine)
     return max(1.0 - arithmetic / transfer, 0.0) if transfer else 0.0
 
@@ -234,10 +236,10 @@ def _access_cycles(
     """
     near, moved, again, repeated, reused = analysis.near, touched[0], 0.0, 1.0, False
     everything = access.elements * access.bytes
-    exposed = 1.0 if everything <= machine.cache_bytes[1] else _exposed_rereads(machine)
+    exposed = 1.0 if everything <= machine.memories[1].bytes else _exposed_rereads(machine)
     for depth, (axis, count) in enumerate(loops):
         depends = access.form is None or access.form.coefficient(axis) != 0
-        is_kept = bool(analysis.beside_windows) and working_sets[depth] <= machine.cache_bytes[0]
+        is_kept = bool(analysis.beside_windows) and working_sets[depth] <= machine.memories[0].bytes
         if reused:
             repeated *= 1 if is_kept and not depends else count
         elif depends or count == 1:
@@ -253,11 +255,11 @@ def _access_cycles(
         moved = min(moved, float(everything))  # the last tile is a part of one
     if not access.constant:
         bandwidth = _kept_bandwidth if access.is_near else _bandwidth
-        known = (1 - access.fresh) * moved * repeated / machine.cache_bandwidth[1]
+        known = (1 - access.fresh) * moved * repeated / machine.memories[1].rate
         first = access.fresh * moved * repeated / bandwidth(everything, machine)
         return again * repeated + known, first, 0.0
-    beyond = machine.cache_bytes[1] + 1
-    source = min(everything, machine.cache_bytes[-1]) if is_awaited else everything
+    beyond = machine.memories[1].bytes + 1
+    source = min(everything, machine.last_cache.bytes) if is_awaited else everything
     cold = moved * repeated / _bandwidth(max(source, beyond), machine) / near.repeats
     around = everything + near.bytes
     warm = moved * repeated / _kept_bandwidth(around, machine) * (1 - 1 / near.repeats)
@@ -266,8 +268,8 @@ def _access_cycles(
 
 def _exposed_rereads(machine: Machine) -> float:
     """The share of reading rows again that transfers from the third cache do not hide."""
-    second, third = machine.cache_bandwidth[1:3]
-    return min(max(EXPOSED_REREADS, third / second), 1.0)
+    second, third = machine.memories[1:3]
+    return min(max(EXPOSED_REREADS, third.rate / second.rate), 1.0)
 
 
 def _footprints(
@@ -298,18 +300,13 @@ def _affine_footprint(
 
 def _bandwidth(working_set: float, machine: Machine) -> float:
     """Bytes a cycle from the smallest cache that holds a working set."""
-    for size, speed in zip(machine.cache_bytes, machine.cache_bandwidth, strict=False):
-        if working_set <= size:
-            return speed
-    return machine.cache_bandwidth[-1]
+    return next(memory.rate for memory in machine.memories if working_set <= memory.bytes)
 
 
 def _kept_bandwidth(working_set: float, machine: Machine) -> float:
     """The same for what was just touched: of up to twice a cache's bytes a part is still there."""
-    for level, (size, speed) in enumerate(
-        zip(machine.cache_bytes, machine.cache_bandwidth, strict=False)
-    ):
-        if working_set < 2 * size:
-            missing = max(0.0, working_set / size - 1)
-            return 1 / ((1 - missing) / speed + missing / machine.cache_bandwidth[level + 1])
-    return machine.cache_bandwidth[-1]
+    for memory, following in pairwise(machine.memories):
+        if working_set < 2 * memory.bytes:
+            missing = max(0.0, working_set / memory.bytes - 1)
+            return 1 / ((1 - missing) / memory.rate + missing / following.rate)
+    return machine.main.rate

@@ -48,7 +48,7 @@ def outgrown_factor(run_bytes: float, all_bytes: float, rolled: bool, machine: M
     where that is up to twice as much as the
     second cache, a part of it is there, and slower transfers of the rest hide this.
     """
-    near, second = machine.cache_bytes[:2]
+    near, second = (memory.bytes for memory in machine.memories[:2])
     kept = min(max(3.0 - 1.5 * all_bytes / second, 0.0), 1.0)
     doublings = log2(max(run_bytes / (OUTGROWN_SHARE * near), 1.0))
     slower = OUTGROWN_RUN * min(doublings, MOST_DOUBLINGS) + ROLLED_WINDOW * rolled

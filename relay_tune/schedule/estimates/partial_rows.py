@@ -90,7 +90,7 @@ def scattering(
     axes = sorted((axis for axis in tile if form.coefficient(axis)), key=form.coefficient)
     if not axes or form.coefficient(axes[0]) != 1:
         return 1.0
-    is_far = access.elements * access.bytes > machine.cache_bytes[1]
+    is_far = access.elements * access.bytes > machine.memories[1].bytes
     long = LONG_FAR_ROW if is_far and analysis.beside_windows else LONG_ROW
     run = dict(tile)
     for axis, count in loops:

@@ -128,7 +128,7 @@ def operands_in_use(loaded: BodyLoads, vectors: int, machine: Machine) -> tuple[
         return 2, 0.0, 0.0
     if not loaded.slides or loaded.shuffled:
         return int(min(min(loaded.held), 8)), 0.0, 0.0
-    free = max(machine.registers - vectors - 1, LEAST_OPERANDS)
+    free = max(machine.vectors.registers - vectors - 1, LEAST_OPERANDS)
     if loaded.carried:
         free = max(free - IN_FLIGHT, LEAST_OPERANDS)
         again = max(max(values - free, 0.0) * times for values, times in loaded.carried)
@@ -151,6 +151,6 @@ def with_shuffles(arithmetic: float, loaded: BodyLoads, vectors: int, machine: M
     Live are `vectors` of results, what the steps of a row share, and what they pick from.
     """
     shuffles = loaded.shuffled / loaded.together
-    missing = vectors + max(loaded.row, 1.0) + loaded.sources + 1 - machine.registers
+    missing = vectors + max(loaded.row, 1.0) + loaded.sources + 1 - machine.vectors.registers
     longer = SHUFFLED_STEP * (1 + MISSING_REGISTER * max(missing, 0.0))
-    return longer * max(arithmetic + shuffles / machine.fused_per_cycle, shuffles)
+    return longer * max(arithmetic + shuffles / machine.vectors.fused_per_cycle, shuffles)

@@ -28,4 +28,4 @@ def stride_cycles(weights: float, in_body: float, uses: float, machine: Machine)
     """
     if not is_streamed(uses) or in_body <= LONGEST_STRIDE:
         return 0.0
-    return UNFOLLOWED * weights / machine.cache_bandwidth[1]
+    return UNFOLLOWED * weights / machine.memories[1].rate

@@ -26,7 +26,7 @@ def swept_cycles(weights: float, in_tile: float, uses: float, machine: Machine) 
 
     Arguments: the bytes of all weights and of those of a tile, and how often each is used.
     """
-    near, far = machine.cache_bandwidth[1:3]
-    if not is_streamed(uses) or weights <= LARGE * machine.cache_bytes[1]:
+    near, far = (memory.rate for memory in machine.memories[1:3])
+    if not is_streamed(uses) or weights <= LARGE * machine.memories[1].bytes:
         return 0.0
     return LOST_SHARE * in_tile * max(1 / far - 1 / near, 0.0)

@@ -33,7 +33,7 @@ Measured with 3x3 convolutions of 512 channels on 7x7 by Winograd's F(2x2), 16.8
 
 def is_far(access: Access, machine: Machine) -> bool:
     """Whether no cache holds an operand."""
-    return access.elements * access.bytes > machine.cache_bytes[-1]
+    return access.elements * access.bytes > machine.last_cache.bytes
 
 
 def waiting_cycles(
@@ -50,7 +50,7 @@ def waiting_cycles(
     Where no cache holds it and it is used too seldom for anything to hide that, its transfer from
     memory is all that the nest takes.
     """
-    arrival = access.elements * access.bytes / machine.cache_bandwidth[-1] / analysis.near.repeats
+    arrival = access.elements * access.bytes / machine.main.rate / analysis.near.repeats
     if is_fetched:
         costs = None if analysis.match is None else analysis.match.costs(machine)
         if costs is not None:

@@ -50,7 +50,7 @@ def _vector_values(space: NestSpace, choice: TileChoice) -> list[float]:
         choice.vector == -2,
         choice.vector == -1,
         len(analysis.nest.axes) - choice.vector if choice.vector >= 0 else 0,
-        log_share(choice.lanes * FLOAT_BYTES, space.machine.vector_bytes),
+        log_share(choice.lanes * FLOAT_BYTES, space.machine.vectors.bytes),
         vectors,
         tile / (vectors * choice.lanes),
         is_stored,

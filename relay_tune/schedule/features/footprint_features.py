@@ -54,12 +54,12 @@ def footprint_values(space: NestSpace, choice: TileChoice) -> list[float]:
     found = _footprints(space.analysis, choice)
     sizes = (found.tile, found.row, found.plane)
     reuse = operations_of(space.analysis) / max(found.tile, 1.0)
-    first, second, *_ = space.machine.cache_bytes
+    first, second, *_ = (memory.bytes for memory in space.machine.memories)
     return [
         log_share(found.tile, first),
         log_share(found.row, first),
         log_share(found.row, second),
         log_share(found.plane, second),
-        *(sum(size > cache for cache in space.machine.cache_bytes) for size in sizes),
+        *(sum(size > cache.bytes for cache in space.machine.caches) for size in sizes),
         log_size(reuse),
     ]

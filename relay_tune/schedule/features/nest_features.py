@@ -20,7 +20,7 @@ REMEMBERED = 2048
 def nest_values(space: NestSpace) -> list[float]:
     """The features of NEST_NAMES."""
     analysis, nest = space.analysis, space.analysis.nest
-    cache = space.machine.cache_bytes[1]
+    cache = space.machine.memories[1].bytes
     accesses = accesses_of(analysis)
     outputs = prod(axis.extent for axis in nest.axes)
     read = sum(access.bytes * access.elements for access in accesses)

@@ -85,7 +85,7 @@ def _group_values(space: NestSpace) -> list[float]:
     """How the nests around share a block of rows; zeros for a nest by itself."""
     if not space.repeats:
         return [0.0] * len(GROUP_NAMES)
-    first, second, *_ = space.machine.cache_bytes
+    first, second, *_ = (memory.bytes for memory in space.machine.memories)
     return [
         log_size(space.repeats),
         log_share(space.analysis.near.bytes, first),
@@ -108,7 +108,7 @@ def _second_values(
     return [
         found.cycles / max(estimates[ranked[0]].cycles, 1.0),
         choice.vector == -2,
-        log_share(choice.lanes * FLOAT_BYTES, space.machine.vector_bytes),
+        log_share(choice.lanes * FLOAT_BYTES, space.machine.vectors.bytes),
         -(-tile // choice.lanes),
         log_size(prod(choice.tile)),
         log_size(choice.unroll),

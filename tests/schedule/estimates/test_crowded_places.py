@@ -1,14 +1,12 @@
 """Tiles whose steps want more lines of one place of the first cache than it has room for."""
 
-from dataclasses import replace
-
 from relay_tune.machine.machine import Machine
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.estimates.crowded_places import crowded_bytes
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.space import NestSpace
 from tests.schedule.grouped_convolutions import Grouped
-from tests.schedule.machines import SERVER
+from tests.schedule.machines import SERVER, SIZES, with_sizes
 from tests.schedule.nest_spaces import depthwise, space_of
 
 CHANNEL_LAST, COLUMN_LAST, ROW_LAST = (0, 1, 2), (0, 2, 1), (1, 2, 0)
@@ -67,7 +65,7 @@ def test_what_the_loops_inside_of_the_channels_read_counts_too():
 
 def test_a_larger_cache_has_more_room():
     space = grouped(512)
-    twice = replace(SERVER, cache_bytes=(64 << 10, *SERVER.cache_bytes[1:]))
+    twice = with_sizes(SERVER, (64 << 10, *SIZES[1:]))
     assert crowded(space, (1, 14, 1, 16), machine=twice) < crowded(space, (1, 14, 1, 16)) / 2
 
 

@@ -9,7 +9,7 @@ from relay_tune.schedule.plan import plan_program
 from tests.schedule.machines import SERVER
 from tests.schedule.products import dense
 
-L3 = SERVER.cache_bandwidth[2]
+L3 = SERVER.memories[2].rate
 
 
 def analysed(rows: int, steps: int, columns: int):

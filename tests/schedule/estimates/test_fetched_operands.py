@@ -51,7 +51,7 @@ def test_weights_that_nothing_asks_for_are_waited_for():
     space = weighted_product(16, 512, 512)
     choice = TileChoice(1, 16, (16, 16), (0, 1), (1, 1), (0,), 8, 0)
     fetched = replace(choice, prefetch=True)
-    weights = 4 * 512 * 512 / SERVER.cache_bandwidth[-1]
+    weights = 4 * 512 * 512 / SERVER.main.rate
     saved = space.estimate(choice).cycles - space.estimate(fetched).cycles
     assert WAIT_SHARE * weights < saved < weights
 

@@ -16,7 +16,7 @@ def late(rows: int, tile: tuple[int, int], unroll: int = 4, depth: int = 256, co
     choice = TileChoice(1, 16, tile, (1, 0), (1, 1), (0,), unroll, 0, prefetch=True)
     constant = only_constant(space)
     found = late_cycles(space.analysis, choice, constant, SERVER)
-    return found / (rows * depth * columns / 16 / SERVER.fused_per_cycle)
+    return found / (rows * depth * columns / 16 / SERVER.vectors.fused_per_cycle)
 
 
 def test_panels_of_many_rows_come_in_time():
@@ -58,7 +58,7 @@ def test_blocks_of_panels_that_leave_their_order_come_unasked():
 
     in_order, turning = cycles((2, 1, 1)), cycles((1, 1, 2))
     assert in_order == cycles((1, 1, 1))
-    panel = 4 * 256 * 32 / SERVER.cache_bandwidth[-1]
+    panel = 4 * 256 * 32 / SERVER.main.rate
     assert (
         turning - in_order == 2 * 4 * panel
     )  # two blocks of columns, in each of them four matrices

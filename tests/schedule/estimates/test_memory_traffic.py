@@ -10,7 +10,7 @@ from relay_tune.schedule.default_choice import default_choice
 from relay_tune.schedule.estimates.line_conflicts import reloaded_bytes
 from relay_tune.schedule.estimates.outgrown_runs import outgrown_factor
 from relay_tune.schedule.space import nest_space
-from tests.schedule.machines import SERVER
+from tests.schedule.machines import SERVER, with_rates
 from tests.schedule.nest_spaces import depthwise, space_of
 
 
@@ -67,7 +67,7 @@ def test_reading_rows_of_windows_again_costs_more_where_the_third_cache_is_fast(
     """Slow transfers hide it."""
 
     def extra(third: float) -> float:
-        machine = replace(SERVER, cache_bandwidth=(128.0, 45.0, third, 8.0))
+        machine = with_rates(SERVER, (128.0, 45.0, third, 8.0))
         space = nest_space(depthwise(144, 56), frozenset(), machine, 1)
         chosen = replace(default_choice(space), order=(0, 1, 2), blocks=(1, 1, 1), unroll=9)
         flat, tall = (
@@ -80,7 +80,7 @@ def test_reading_rows_of_windows_again_costs_more_where_the_third_cache_is_fast(
 
 
 def test_tall_tiles_of_windows_are_found_with_rows_as_the_innermost_loop():
-    machine = replace(SERVER, cache_bandwidth=(128.0, 45.0, 32.0, 8.0))
+    machine = with_rates(SERVER, (128.0, 45.0, 32.0, 8.0))
     chosen = default_choice(nest_space(depthwise(144, 56), frozenset(), machine, 1))
     assert chosen.tile[0] > chosen.tile[1]
     assert chosen.reduction_order == (1, 0)
@@ -102,7 +102,7 @@ def test_short_runs_of_written_out_windows_are_not_slowed():
 
 
 def test_long_runs_and_loops_over_a_window_are_slowed_but_not_from_afar():
-    second = SERVER.cache_bytes[1]
+    second = SERVER.memories[1].bytes
     long = outgrown_factor(1 << 17, second // 2, False, SERVER)
     rolled = outgrown_factor(1 << 13, second // 2, True, SERVER)
     assert long > 1 and rolled > 1

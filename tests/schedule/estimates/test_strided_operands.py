@@ -53,4 +53,4 @@ def test_the_default_leaves_few_registers_idle_and_writes_out_few_taps(channels:
     chosen = default_choice(space)
     estimate = space.estimate(chosen)
     assert chosen.unroll <= 3
-    assert estimate.accumulators >= 24 and estimate.registers <= SERVER.registers
+    assert estimate.accumulators >= 24 and estimate.registers <= SERVER.vectors.registers

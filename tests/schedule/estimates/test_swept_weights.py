@@ -4,19 +4,18 @@ from math import prod
 
 import numpy as np
 
-from relay_tune.machine.machine import Machine
 from relay_tune.schedule.estimates.swept_weights import LARGE, swept_cycles
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.expression import Axis, reduce
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.streamed import MOST_USES
 from relay_tune.tensor.tensor import compute, input_tensor
-from tests.schedule.machines import SERVER
+from tests.schedule.machines import SERVER, core, with_rates
 
-FAR = Machine(vector_bytes=64, registers=32, cache_bandwidth=(96.0, 48.0, 8.0, 4.0))
+FAR = with_rates(core(64, 32), (96.0, 48.0, 8.0, 4.0))
 """A server whose third cache is slow."""
 
-MANY = 2 * LARGE * SERVER.cache_bytes[1]
+MANY = 2 * LARGE * SERVER.memories[1].bytes
 
 
 def test_larger_tiles_cost_more():
@@ -25,7 +24,7 @@ def test_larger_tiles_cost_more():
 
 
 def test_weights_that_fit_or_are_used_often_cost_nothing():
-    assert swept_cycles(SERVER.cache_bytes[1], 1 << 18, 1, SERVER) == 0
+    assert swept_cycles(SERVER.memories[1].bytes, 1 << 18, 1, SERVER) == 0
     assert swept_cycles(MANY, 1 << 18, 2 * MOST_USES, SERVER) == 0
 
 
@@ -43,4 +42,4 @@ def tile_bytes(rows: int, depth: int, columns: int) -> int:
 
 
 def test_the_default_tile_of_a_large_matrix_and_a_vector_is_a_small_part_of_the_second_cache():
-    assert tile_bytes(1, 4096, 1024) <= SERVER.cache_bytes[1] / 2
+    assert tile_bytes(1, 4096, 1024) <= SERVER.memories[1].bytes / 2

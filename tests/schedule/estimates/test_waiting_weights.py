@@ -13,7 +13,7 @@ def waited(rows: int, columns: int, transfer: float = 1000.0):
     choice = TileChoice(1, 16, (rows, 16), (1, 0), (1, 1), (0,), 4, 0)
     constant = only_constant(space)
     found = waiting_cycles(space.analysis, choice, constant, transfer, SERVER, is_fetched=False)
-    return found / (4 * depth * columns / SERVER.cache_bandwidth[-1])
+    return found / (4 * depth * columns / SERVER.main.rate)
 
 
 def test_a_matrix_from_memory_takes_its_transfer_and_nothing_else():

@@ -20,7 +20,7 @@ from relay_tune.tensor.expression import Axis, Tensor, reduce, unary
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program
-from tests.schedule.machines import SERVER
+from tests.schedule.machines import SERVER, SIZES, with_sizes
 
 
 def product(rows: int, columns: int, depth: int) -> Tensor:
@@ -82,8 +82,8 @@ def test_sizes_enter_as_logarithms() -> None:
 
 def test_bytes_are_told_relative_to_the_caches() -> None:
     found = described(product(32, 48, 64))
-    assert found["log_written_by_cache"] == math.log2(32 * 48 * 4 / SERVER.cache_bytes[1])
-    larger = replace(SERVER, cache_bytes=tuple(2 * size for size in SERVER.cache_bytes))
+    assert found["log_written_by_cache"] == math.log2(32 * 48 * 4 / SERVER.memories[1].bytes)
+    larger = with_sizes(SERVER, [2 * size for size in SIZES])
     again = described(product(32, 48, 64), machine=larger)
     for name in ("log_written_by_cache", "log_read_by_cache"):
         assert again[name] == found[name] - 1

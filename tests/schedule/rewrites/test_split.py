@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from relay_tune.machine.machine import Machine
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.rewrites.algorithm import DIRECT
 from relay_tune.schedule.rewrites.rows import ROWS
@@ -17,12 +16,13 @@ from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, reduce, unary
 from relay_tune.tensor.tensor import compute
 from tests.schedule.convolutions import convolution_program, feeds_of
+from tests.schedule.machines import core, with_sizes
 from tests.schedule.offered import algorithms
 from tests.schedule.products import dense
 from tests.schedule.random_choices import any_choice
 from tests.schedule.running import run_schedule, runnable_targets
 
-SERVER = Machine(64, 32, cache_bytes=(32 << 10, 768 << 10, 32 << 20))
+SERVER = with_sizes(core(64, 32), (32 << 10, 768 << 10, 32 << 20))
 TOLERANCE = 1e-5
 
 

@@ -14,7 +14,7 @@ KEPT = 3.5
 """Second caches that what lies between the nests may fill at no cost that the nests do not know."""
 
 FILLED = 0.5
-"""The part of a third cache that a kernel is said to fill (`Machine.cache_bytes`)."""
+"""The part of a third cache that a kernel is said to fill (`Machine.memories`)."""
 
 TRANSFERS = 5
 """How often what is beyond that passes by the third cache.
@@ -39,6 +39,6 @@ def outgrown_cycles(between: Iterable[Tensor], machine: Machine) -> float:
     What leaves all of that one, too, the nests know themselves: each of its tensors does.
     """
     taken = sum(nominal(prod(t.shape)) * element_bytes(t.dtype) for t in between)
-    whole = machine.cache_bytes[2] / FILLED
-    beyond = max(min(taken, whole) - KEPT * machine.cache_bytes[1], 0)
-    return TRANSFERS * beyond / machine.cache_bandwidth[2]
+    whole = machine.memories[2].bytes / FILLED
+    beyond = max(min(taken, whole) - KEPT * machine.memories[1].bytes, 0)
+    return TRANSFERS * beyond / machine.memories[2].rate

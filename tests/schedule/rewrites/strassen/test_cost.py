@@ -11,10 +11,10 @@ from tests.schedule.products import dense
 
 
 def test_what_the_second_cache_does_not_keep_moves_several_times():
-    kept = int(KEPT * SERVER.cache_bytes[1]) // 4
+    kept = int(KEPT * SERVER.memories[1].bytes) // 4
     small, large = (input_tensor("x", (count,), "float32") for count in (kept, kept + 1000))
     assert outgrown_cycles([small], SERVER) == 0
-    expected = TRANSFERS * 4000 / SERVER.cache_bandwidth[2]
+    expected = TRANSFERS * 4000 / SERVER.memories[2].rate
     assert outgrown_cycles([large], SERVER) == expected
     assert outgrown_cycles([small, input_tensor("y", (1000,), "float32")], SERVER) == expected
 
