@@ -103,12 +103,12 @@ def test_the_log_tells_what_each_algorithm_has_to_do(
         described = json.loads(log.task(convolution_task.key.digest) or "")
     told = described["algorithms"]
     works = ProgramSpace(convolution_task.plan, machine_of(target), 2).works
-    for work in works:
-        (own,) = (each for each in told if work.algorithm in each["names"])
+    for algorithm, work in works.items():
+        (own,) = (each for each in told if algorithm.to_json() in each["names"])
         assert (own["operations"], own["bytes"]) == (work.operations, work.bytes)
-    assert len(told) == len({(*w.operations.items(), w.bytes) for w in works})
+    assert len(told) == len({(*w.operations.items(), w.bytes) for w in works.values()})
     limits = SimulatedRunner().limits()
-    assert result.tasks[0].limit_seconds == limits.least_bound(works).seconds
+    assert result.tasks[0].limit_seconds == limits.least_bound(works.values()).seconds
 
 
 def test_defaults_come_first_and_the_result_is_not_slower(
