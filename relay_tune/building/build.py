@@ -95,9 +95,12 @@ def build(
 
     def compile_for(shapes: Shapes) -> CompiledProgram:
         fixed = with_fixed_sizes(typed, dict(zip(types, shapes, strict=True)))
-        if isinstance(general, NoNativeCodeError) and not is_network(fixed):
-            raise general  # sizes that only a run knows need the code that there is not
-        return _compiled_network(fixed, compilation)
+        try:
+            return _compiled_network(fixed, compilation)
+        except NoNativeCodeError as error:
+            if not isinstance(general, NoNativeCodeError) or is_network(fixed):
+                raise
+            raise general from error  # sizes that only a run knows need the code that there is not
 
     general = _for_all_sizes(typed, compilation)
     compiled = None if isinstance(general, NoNativeCodeError) else general
