@@ -3,25 +3,34 @@
 before: multiply(add(nn.conv2d(%x, W), b), s)          s and b: one number a channel
 after:  add(nn.conv2d(%x, W * s), b * s)
 
+before: nn.dense(multiply(%x, %s), %w)                 %x: much larger than %w
+after:  nn.dense(%x, multiply(%w, %s))
+
 A scale moves up to the layer through additions of constants, bias_add, and, where it is positive,
 relu (`relay_tune.op_rules.fold.links`). A scale of the data moves down into the layer that reads
-it.
+it. Weights that arrive at run time take a scale of the data if they are smaller than these; a scale
+of the result stays, as the layer's kernel multiplies its results for nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
 from relay_tune.ir.expr import Call, Constant, Expr, Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import rewrite_with_original, use_counts
 from relay_tune.op_rules.fold.links import FACTORS, LINKS, Scaled
-from relay_tune.op_rules.fold.table import weighted_layer
+from relay_tune.op_rules.fold.table import layer_of_argument, weighted_layer
 from relay_tune.op_rules.fold.weighted import channel_vector, fits_channels
-from relay_tune.op_rules.matching import is_opaque_function, rank
+from relay_tune.op_rules.matching import attribute, is_opaque_function, rank, static_shape
+from relay_tune.op_rules.typed import call, recall, reshape
 from relay_tune.transform.module_pass import map_functions, with_body
+
+SMALLER = 2
+"""How many times larger data have to be than the weights that are scaled in their place."""
 
 MAXIMUM_CHAIN = 8
 """How many calls may stand between the layer and its scale."""
@@ -57,7 +66,7 @@ def _folded(node: Call, uses: dict[Expr, int]) -> Expr:
     factors = FACTORS.rule_of(node)
     if factors is not None:
         return _folded_output_scale(node, factors(node), uses) or node
-    return _folded_input_scale(node, uses) or node
+    return _folded_input_scale(node, uses) or _scaled_argument(node, uses) or node
 
 
 def _folded_output_scale(
@@ -123,3 +132,46 @@ def _folded_input_scale(node: Call, uses: dict[Expr, int]) -> Expr | None:
         if vector is not None and data.type == product.type:
             return layer.with_scaled_inputs(vector, data)
     return None
+
+
+def _scaled_argument(node: Call, uses: dict[Expr, int]) -> Expr | None:
+    """layer(multiply(x, s), %w): the weight that arrives at run time is scaled, being smaller.
+
+    Not where the kernel that computes the data multiplies them for nothing, nor with padding, whose
+    zeros an infinite scale would turn to NaN.
+    """
+    layer = layer_of_argument(node)
+    product = node.arguments[0] if layer is not None else None
+    factors = None if product is None else FACTORS.rule_of(product)
+    if layer is None or layer.input_axis is None or factors is None:
+        return None
+    if not isinstance(product, Call) or uses.get(product, 1) > 1 or _is_padded(node):
+        return None
+    elements, weight = prod(static_shape(product) or ()), layer.weight.data
+    if elements < SMALLER * weight.size:
+        return None
+    for data, scale in factors(product):
+        is_computed = isinstance(data, Call) and uses.get(data, 1) == 1
+        vector = None if is_computed else _vector(scale, product, layer.data_channel_axis)
+        if vector is None or data.type != product.type:
+            continue
+        shape = [1] * weight.ndim
+        shape[layer.input_axis] = -1
+        scaled = call("multiply", node.arguments[1], reshape(vector, shape))
+        return recall(node, (data, scaled))
+    return None
+
+
+def _vector(scale: Expr, product: Expr, axis: int) -> Expr | None:
+    """A scale that has one element for each channel of a product, or None."""
+    shape, whole = static_shape(scale), static_shape(product)
+    if shape is None or whole is None or scale.type == product.type:
+        return None
+    place = axis - len(whole) + len(shape)
+    others = [size for n, size in enumerate(shape) if n != place]
+    return scale if place >= 0 and set(others) <= {1} and shape[place] == whole[axis] else None
+
+
+def _is_padded(node: Call) -> bool:
+    padding = attribute(node, "padding", 0)
+    return padding not in (0, ()) and set(padding) != {0}

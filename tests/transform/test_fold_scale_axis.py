@@ -90,3 +90,60 @@ def test_scales_that_make_weights_infinite_stay() -> None:
     weights = np.full((4, 4, 3, 3), 1e10, "float32")
     bound = infer_types(BindParameters({"w": weights})(module))
     assert FoldScaleAxis()(bound) is bound
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body"),
+    [
+        (
+            "%x: Tensor[(32, 8), float32], %w: Tensor[(4, 8), float32], %s: Tensor[(8), float32]",
+            "nn.dense(%x * %s, %w)",
+        ),
+        (
+            "%x: Tensor[(32, 8), float32], %w: Tensor[(8, 4), float32], "
+            "%s: Tensor[(1, 8), float32]",
+            "nn.matmul(%s * %x, %w)",
+        ),
+        (
+            "%x: Tensor[(1, 8, 9, 9), float32], %w: Tensor[(4, 8, 1, 1), float32], "
+            "%s: Tensor[(8, 1, 1), float32]",
+            "nn.conv2d(%x * %s, %w)",
+        ),
+    ],
+)
+def test_small_weights_that_arrive_are_scaled(
+    typed: Any, assert_same_meaning: Any, parameters: str, body: str
+) -> None:
+    before = typed(f"({parameters}) {{ {body} }}")
+    after = FoldScaleAxis()(before)
+    assert after is not before and "multiply(%x" not in after.astext()
+    assert_same_meaning(before, after)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body"),
+    [
+        (
+            "%x: Tensor[(4, 8), float32], %w: Tensor[(4, 8), float32], %s: Tensor[(8), float32]",
+            "nn.dense(%x * %s, %w)",
+        ),
+        (
+            "%x: Tensor[(32, 8), float32], %w: Tensor[(4, 8), float32], %s: Tensor[(8), float32]",
+            "nn.dense(tanh(%x) * %s, %w)",
+        ),
+        (
+            "%x: Tensor[(32, 8), float32], %w: Tensor[(4, 8), float32], %s: Tensor[(4), float32]",
+            "nn.dense(%x, %w) * %s",
+        ),
+        (
+            "%x: Tensor[(1, 8, 9, 9), float32], %w: Tensor[(4, 8, 1, 1), float32], "
+            "%s: Tensor[(8, 1, 1), float32]",
+            "nn.conv2d(%x * %s, %w, padding=[1, 1])",
+        ),
+    ],
+)
+def test_weights_that_arrive_stay_where_nothing_is_saved(
+    typed: Any, parameters: str, body: str
+) -> None:
+    before = typed(f"({parameters}) {{ {body} }}")
+    assert FoldScaleAxis()(before) is before

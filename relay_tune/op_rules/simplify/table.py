@@ -14,7 +14,7 @@ from relay_tune.op_rules.simplify import (
     shape,
     slicing,
 )
-from relay_tune.op_rules.simplify.nn import lookups, matmul, pad
+from relay_tune.op_rules.simplify.nn import lookups, matmul, pad, scaled
 from relay_tune.op_rules.simplify.rule import Rules
 from relay_tune.op_rules.table import OperatorTable
 
@@ -27,6 +27,7 @@ SIMPLIFY: OperatorTable[Rules] = OperatorTable(
     matmul.RULES,
     pad.RULES,
     rounding.RULES,
+    scaled.RULES,
     selection.RULES,
     shape.RULES,
     slicing.RULES,
