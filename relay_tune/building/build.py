@@ -12,6 +12,7 @@ from relay_tune.building.fixed_sizes import with_fixed_sizes
 from relay_tune.building.memory_limit import check_buffers
 from relay_tune.building.named_sizes import with_named_sizes
 from relay_tune.building.network import input_type, is_static, network_of, output_types
+from relay_tune.building.planned_ahead import early_workers
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import ChooseSchedule, compile_primitives, primitives_of
 from relay_tune.building.program_form import is_network, network_module, program_module
@@ -23,6 +24,7 @@ from relay_tune.codegen.compiled_program import CompiledProgram
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.target import Target, target_argument
+from relay_tune.codegen.worker_pool import WorkerPool
 from relay_tune.errors import NoNativeCodeError
 from relay_tune.first_order.kinds import function_type
 from relay_tune.ir.expr import Function
@@ -177,15 +179,17 @@ def _input_types(main: Function) -> dict[str, TensorType]:
 @results_for_one_build()
 def _compiled_network(module: Module, compilation: _Compilation) -> CompiledProgram:
     """The compiled program of a module with static shapes."""
-    fused = network_module(module, compilation.accuracy, compilation.target)
-    return compile_fused(
-        fused,
-        compilation.target,
-        compilation.threads,
-        compilation.schedules,
-        compilation.report,
-        defaults=compilation.defaults,
-    )
+    with early_workers(module, compilation.defaults) as early:
+        fused = network_module(module, compilation.accuracy, compilation.target)
+        return compile_fused(
+            fused,
+            compilation.target,
+            compilation.threads,
+            compilation.schedules,
+            compilation.report,
+            defaults=compilation.defaults,
+            early=early,
+        )
 
 
 def compile_fused(
@@ -197,11 +201,13 @@ def compile_fused(
     primitives: Mapping[Function, Primitive] | None = None,
     pool: CompilerPool | None = None,
     defaults: DefaultSchedules | None = None,
+    early: WorkerPool | None = None,
 ) -> CompiledProgram:
     """The compiled program of a module to which the pipeline was applied.
 
     `primitives` are those of the module, and `pool` compiles them, for callers who build it
-    several times. `defaults` are those that `schedules` gives.
+    several times. `defaults` are those that `schedules` gives, `early`
+    processes that choose them.
     """
     network = with_extents_first(network_of(module))
     check_buffers(network.region)
@@ -209,7 +215,9 @@ def compile_fused(
         primitives = primitives_of(run.function for run in network.region.runs)
     distinct = {primitive.key.digest: primitive for primitive in primitives.values()}
     told = report if report is not None else _silent
-    codes, objects = compile_primitives(distinct, target, threads, schedules, told, pool, defaults)
+    codes, objects = compile_primitives(
+        distinct, target, threads, schedules, told, pool, defaults, early
+    )
     return assemble(network, primitives, codes, objects, target, threads)
 
 

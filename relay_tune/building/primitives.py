@@ -31,6 +31,7 @@ from relay_tune.codegen.compiler import compile_text, module_text
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.codegen.target import Target
+from relay_tune.codegen.worker_pool import WorkerPool
 from relay_tune.first_order.open_primitive import (
     OpenPrimitive,
     is_open_primitive,
@@ -219,16 +220,18 @@ def compile_primitives(
     report: Callable[[str], None],
     pool: CompilerPool | None = None,
     defaults: DefaultSchedules | None = None,
+    early: WorkerPool | None = None,
 ) -> tuple[dict[str, PrimitiveCode], list[bytes]]:
     """The code of each primitive by digest, and the object files.
 
     `pool` compiles them, for callers who compile often; else processes are started if they pay.
-    `defaults` are those that `choose` gives, so that other processes can find them beforehand.
+    `defaults` are those that `choose` gives, so that other processes can find them beforehand,
+    `early` those that were started already.
     """
 
     def written() -> Iterator[PrimitiveCode]:
         known: Iterable[Primitive] = primitives.values()
-        ordered = known if defaults is None else planned_ahead(known, defaults)
+        ordered = known if defaults is None else planned_ahead(known, defaults, early)
         for number, primitive in enumerate(ordered, start=1):
             report(f"compile {number}/{len(primitives)}: {primitive.key.title}")
             yield write_primitive(primitive, target, threads, choose)

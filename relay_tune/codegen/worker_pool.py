@@ -23,7 +23,11 @@ Answer = Callable[[bytes], bytes]
 
 
 class WorkerPool:
-    """Up to `workers` processes, each of which starts when a request finds no idle one."""
+    """Up to `workers` processes, each of which starts when a request finds no idle one.
+
+    with WorkerPool(start, 4) as pool:
+        replies = [future.result() for future in [pool.submit(data) for data in requests]]
+    """
 
     def __init__(self, start: Callable[[], subprocess.Popen[bytes]], workers: int) -> None:
         self._start = start
@@ -44,6 +48,10 @@ class WorkerPool:
             self._threads.shutdown(wait=False, cancel_futures=True)
             self.abort()
         self.close()
+
+    def start(self) -> None:
+        """Start a process before there is a request, so that it is ready for the first one."""
+        self._threads.submit(self._process)
 
     def submit(self, request: bytes) -> Future[bytes]:
         """The reply, some time later; BuildError where it is an error, or the process ended."""

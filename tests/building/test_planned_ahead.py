@@ -6,7 +6,7 @@ import pytest
 
 from relay_tune.building import planned_ahead as module
 from relay_tune.building.default_schedules import DefaultSchedules
-from relay_tune.building.planned_ahead import planned_ahead
+from relay_tune.building.planned_ahead import early_workers, planned_ahead
 from relay_tune.building.primitive import Primitive
 from relay_tune.ir.expr import Function, Var
 from relay_tune.ir.types import TensorType
@@ -14,6 +14,8 @@ from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
+from relay_tune.typing.infer import infer_types
+from relay_tune.zoo import build as zoo_build
 from tests.schedule.machines import core
 
 MACHINE = core(32, 16)
@@ -76,3 +78,20 @@ def test_callers_that_stop_end_the_processes(started: list[str]) -> None:
     next(ordered)
     next(ordered)
     ordered.close()
+
+
+def test_networks_of_many_layers_start_a_worker_before_the_pipeline(
+    started: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = infer_types(zoo_build("mlp", small=True))
+    defaults = DefaultSchedules(MACHINE, 2)
+    with early_workers(network, defaults) as pool:
+        assert pool is None, "two layers are too few"
+    monkeypatch.setattr(module, "MANY_LAYERS", 2)
+    monkeypatch.setattr(module, "LEAST_WEIGHTS", 1)
+    primitives = [primitive(size) for size in range(50, 54)]
+    with early_workers(network, defaults) as pool:
+        assert pool is not None
+        found = list(planned_ahead(primitives, defaults, pool))
+    assert len(found) == len(primitives) and len(started) == 1
+    assert not all(defaults.are_missing(each.key.digest) for each in primitives)
