@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from relay_tune.codegen.limit_loops import CHAINS, loop_entry, stored_chains
 from relay_tune.codegen.target import Target
+from relay_tune.targets.registry import architecture_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +43,18 @@ def arithmetic_loops(target: Target) -> tuple[ArithmeticLoop, ...]:
             "float32", 2 * lanes, _float(lanes), _float(lanes), f"llvm.fma.v{lanes}f32", False
         )
     ]
-    bits = target.vector_bits
     features = {name[1:] for name in target.features.split(",") if name.startswith("+")}
-    if "avx512bf16" in features and bits == 512:
-        name = f"llvm.x86.avx512bf16.dpbf16ps.{bits}"
-        found.append(
-            ArithmeticLoop("bfloat16", 4 * lanes, _float(lanes), f"<{2 * lanes} x bfloat>", name)
-        )
-    if "avx512vnni" in features and bits == 512:
-        # Intel's instruction multiplies unsigned by signed bytes, four for each sum.
-        name = f"llvm.x86.avx512.vpdpbusd.{bits}"
-        found.append(ArithmeticLoop("int8", 8 * lanes, _int32(lanes), _int32(lanes), name))
-    if "dotprod" in features:
-        name = f"llvm.aarch64.neon.sdot.v{lanes}i32.v{4 * lanes}i8"
-        found.append(ArithmeticLoop("int8", 8 * lanes, _int32(lanes), f"<{4 * lanes} x i8>", name))
+    for each in architecture_of(target.triple).dot_products:
+        if each.feature in features and each.vector_bits == target.vector_bits:
+            found.append(
+                ArithmeticLoop(
+                    each.dtype,
+                    2 * each.steps * lanes,
+                    each.sum_type,
+                    each.factor_type,
+                    each.instruction,
+                )
+            )
     return tuple(found)
 
 
@@ -92,7 +91,3 @@ def arithmetic_text(loop: ArithmeticLoop, target: Target) -> str:
 
 def _float(lanes: int) -> str:
     return f"<{lanes} x float>"
-
-
-def _int32(lanes: int) -> str:
-    return f"<{lanes} x i32>"

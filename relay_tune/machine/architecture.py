@@ -21,7 +21,8 @@ class Vectors:
     Attributes:
         bits: their width.
         registers: how many there are.
-        scales_powers: whether one instruction splits and scales floats by powers of two.
+        scales_powers: whether they have the instructions of AVX-512DQ that split and scale floats
+            by powers of two.
         rounds_bfloats: whether one instruction rounds a vector of floats to bfloat16.
     """
 
@@ -29,6 +30,29 @@ class Vectors:
     registers: int
     scales_powers: bool = False
     rounds_bfloats: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DotProduct:
+    """An instruction that adds products of short vectors to each lane of 32 bits.
+
+    Attributes:
+        dtype: of the factors, as rates of machines are called.
+        sum_type: LLVM's type of the accumulator, its first argument.
+        factor_type: LLVM's type of both factors.
+        instruction: the intrinsic function of LLVM.
+        steps: products for each lane.
+        feature: LLVM's name of what has it.
+        vector_bits: of the vectors.
+    """
+
+    dtype: str
+    sum_type: str
+    factor_type: str
+    instruction: str
+    steps: int
+    feature: str
+    vector_bits: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +98,7 @@ class Architecture:
         impossible_cpus: processors that LLVM knows for its triples and that cannot run such code.
         plain_cpu: LLVM's name of what all its processors have.
         intrinsics: its instructions on tiles, in the order in which nests are matched with them.
+        dot_products: that are measured beside the fused multiply-add of float32.
         features: that libraries look for before they run.
         check: `check(name, triple, features)` is the LLVM function `i1 NAME()` that looks for them.
         host_features: asks the system for them; None where LLVM knows those of this processor.
@@ -89,6 +114,7 @@ class Architecture:
     impossible_cpus: frozenset[str] = frozenset()
     plain_cpu: str = ""
     intrinsics: tuple[Intrinsic, ...] = ()
+    dot_products: tuple[DotProduct, ...] = ()
     features: Collection[str] = ()
     check: Callable[[str, str, Collection[str]], str] = nothing_asked
     host_features: Callable[[], dict[str, bool]] | None = None

@@ -46,6 +46,8 @@ def vectors_of(cpu: str, features: str) -> Vectors:
     given = features.split(",")
     chosen = {name[1:] for name in given if name.startswith("+")}
     refused = {name[1:] for name in given if name.startswith("-")}
+    if "avx2" in refused:  # all that came later needs it
+        return Vectors(128, 16)
     if cpu.startswith(WIDE_CPUS) and "avx512f" not in refused:
         chosen |= _OF_WIDE
         chosen |= {"avx512bf16"} if cpu.startswith(BFLOAT16_CPUS) else set()

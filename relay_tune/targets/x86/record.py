@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relay_tune.machine.architecture import Architecture
+from relay_tune.targets.x86.dot_products import DOT_PRODUCTS
 from relay_tune.targets.x86.features import BITS, check_text
 from relay_tune.targets.x86.intrinsics import INTRINSICS
 from relay_tune.targets.x86.linking import LINKING
@@ -17,6 +18,7 @@ X86_64 = Architecture(
     impossible_cpus=CPUS_OF_32_BITS,
     plain_cpu="x86-64",
     intrinsics=INTRINSICS,
+    dot_products=DOT_PRODUCTS,
     features=tuple(BITS),
     check=check_text,
     pause=("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
