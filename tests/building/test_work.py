@@ -6,7 +6,7 @@ from relay_tune.building.work import work_of
 from relay_tune.machine.pattern import BFLOAT16_PAIRS
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
-from relay_tune.schedule.rewrites.matrix_products import BF16X3, BF16X6
+from relay_tune.schedule.rewrites.matrix_products.record import BF16X3, BF16X6
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.tensor.expression import Axis, cast, reduce
 from relay_tune.tensor.program import TensorProgram

@@ -23,7 +23,7 @@ from relay_tune.ir.types import TensorType
 from relay_tune.runtime import load as load_module
 from relay_tune.runtime import processor_check
 from relay_tune.runtime.target_machine import machine_of
-from relay_tune.schedule.rewrites.matrix_products import BF16X6
+from relay_tune.schedule.rewrites.matrix_products.record import BF16X6
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.tasks import extract_tasks
 from relay_tune.tuning.tuned_build import Coverage

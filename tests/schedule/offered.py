@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from relay_tune.schedule.accuracy import Accuracy
-from relay_tune.schedule.matrix_tiles.stages import ways_to_gather
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.algorithm import DIRECT, AppliedAlgorithm
-from relay_tune.schedule.rewrites.matrix_products import BF16X3, BF16X6
+from relay_tune.schedule.rewrites.matrix_products.record import BF16X3, BF16X6
+from relay_tune.schedule.rewrites.matrix_products.stages import ways_to_gather
 from relay_tune.tensor.program import TensorProgram
 
 MATRIX_PRODUCTS = {

@@ -8,7 +8,7 @@ from relay_tune.errors import InputError
 from relay_tune.schedule.accuracy import Accuracy, is_allowed, least_accuracy, parse_accuracy
 from relay_tune.schedule.plan import Plan, plan_program, read_schedule
 from relay_tune.schedule.rewrites.algorithm import DIRECT
-from relay_tune.schedule.rewrites.matrix_products import BF16X3, BF16X6
+from relay_tune.schedule.rewrites.matrix_products.record import BF16X3, BF16X6
 from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.schedule.rewrites.split import SPLIT
 from relay_tune.schedule.rewrites.strassen.record import STRASSEN

@@ -21,7 +21,7 @@ from relay_tune.ir.types import TensorType
 from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.accuracy import Accuracy
-from relay_tune.schedule.rewrites.matrix_products import BF16X6
+from relay_tune.schedule.rewrites.matrix_products.record import BF16X6
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.targets.x86.intrinsics import INTRINSICS

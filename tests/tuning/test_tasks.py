@@ -5,7 +5,7 @@ import numpy as np
 from relay_tune.codegen.target import parse_target
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.module import Module
-from relay_tune.schedule.rewrites.matrix_products import BF16X6
+from relay_tune.schedule.rewrites.matrix_products.record import BF16X6
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.tasks import Task, extract_tasks, network_bytes

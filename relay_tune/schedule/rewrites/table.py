@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relay_tune.schedule.rewrites.algorithm import Algorithm
-from relay_tune.schedule.rewrites.matrix_products import BF16X3, BF16X6
+from relay_tune.schedule.rewrites.matrix_products.record import BF16X3, BF16X6
 from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.schedule.rewrites.split import SPLIT
 from relay_tune.schedule.rewrites.strassen.record import STRASSEN

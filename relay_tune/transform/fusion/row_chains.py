@@ -10,8 +10,8 @@ that the scores never leave the nearest cache. Measured with 12 heads, 128 rows 
 channels on one core: 391 us together, 467 us one after the other. A product with constant weights
 in front of a normalisation stays apart: each block of rows would read all the weights again. Behind
 a depthwise convolution the weights are few. Pooling is done on the tiles of a convolution while
-they are in registers (`relay_tune.schedule.written_windows`), or on a few of its rows. Which calls
-give and take rows is said by their rules in `relay_tune.op_rules.fusion`.
+they are in registers (`relay_tune.schedule.rewrites.winograd.written_windows`), or on a few of its
+rows. Which calls give and take rows is said by their rules in `relay_tune.op_rules.fusion`.
 """
 
 from __future__ import annotations

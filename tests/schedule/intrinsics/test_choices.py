@@ -19,7 +19,7 @@ from relay_tune.schedule.intrinsics.match import IntrinsicMatch, intrinsic_match
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.plan import Plan, plan_program, read_schedule
 from relay_tune.schedule.rewrites.algorithm import DIRECT, AppliedAlgorithm
-from relay_tune.schedule.rewrites.matrix_products import BF16X3, BF16X6
+from relay_tune.schedule.rewrites.matrix_products.record import BF16X3, BF16X6
 from tests.schedule.convolutions import convolution_program
 from tests.schedule.machines import TILES
 from tests.schedule.products import dense

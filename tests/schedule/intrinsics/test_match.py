@@ -16,11 +16,11 @@ from relay_tune.schedule.intrinsics.match import (
     intrinsic_match,
     with_long_rows,
 )
-from relay_tune.schedule.matrix_tiles.stages import TERMS
 from relay_tune.schedule.nest import Nest
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.algorithm import DIRECT, AppliedAlgorithm
-from relay_tune.schedule.rewrites.matrix_products import BF16X3, BF16X6
+from relay_tune.schedule.rewrites.matrix_products.record import BF16X3, BF16X6
+from relay_tune.schedule.rewrites.matrix_products.stages import TERMS
 from relay_tune.tensor.expression import Axis, Scalar, cast, reduce
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor

@@ -15,7 +15,7 @@ from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.intrinsics.match import intrinsic_match
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
-from relay_tune.schedule.rewrites.matrix_products import BF16X3, BF16X6
+from relay_tune.schedule.rewrites.matrix_products.record import BF16X3, BF16X6
 from relay_tune.schedule.schedule import Schedule, misfit
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.evaluate import evaluate

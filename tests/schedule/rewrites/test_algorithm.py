@@ -19,7 +19,7 @@ from relay_tune.schedule.rewrites.algorithm import (
     Parameters,
     read_algorithm,
 )
-from relay_tune.schedule.rewrites.matrix_products import BF16X3, BF16X6
+from relay_tune.schedule.rewrites.matrix_products.record import BF16X3, BF16X6
 from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.schedule.rewrites.split import SPLIT, split_program
 from relay_tune.schedule.rewrites.strassen.record import STRASSEN

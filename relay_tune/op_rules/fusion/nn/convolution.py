@@ -5,7 +5,7 @@
 
 Behind a depthwise convolution the weights are few, so that blocks of rows may read them again.
 Pooling is done on the tiles of a convolution while they are in registers
-(`relay_tune.schedule.written_windows`), or on a few of its rows.
+(`relay_tune.schedule.rewrites.winograd.written_windows`), or on a few of its rows.
 """
 
 from __future__ import annotations

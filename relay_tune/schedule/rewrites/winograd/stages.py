@@ -33,8 +33,8 @@ from relay_tune.schedule.rewrites.winograd.transforms import (
     plane_filtering,
     transformed_taps,
 )
+from relay_tune.schedule.rewrites.winograd.written_windows import written_out
 from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
-from relay_tune.schedule.written_windows import written_out
 from relay_tune.tensor.expression import (
     INDEX,
     Axis,

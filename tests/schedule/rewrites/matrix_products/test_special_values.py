@@ -10,7 +10,7 @@ import pytest
 from relay_tune.codegen.target import native_target
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
-from relay_tune.schedule.rewrites.matrix_products import BF16X3, BF16X6
+from relay_tune.schedule.rewrites.matrix_products.record import BF16X3, BF16X6
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.program import TensorProgram
 from tests.schedule.convolutions import convolution_program, feeds_of

@@ -5,7 +5,7 @@ import pytest
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
-from relay_tune.schedule.written_windows import written_out
+from relay_tune.schedule.rewrites.winograd.written_windows import written_out
 from relay_tune.tensor.expression import Axis, Reduce, reduce
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import (

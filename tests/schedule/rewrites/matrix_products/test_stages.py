@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relay_tune.schedule.matrix_tiles.operands import LARGEST
-from relay_tune.schedule.matrix_tiles.stages import TERMS, matrix_program
+from relay_tune.schedule.rewrites.matrix_products.operands import LARGEST
+from relay_tune.schedule.rewrites.matrix_products.stages import TERMS, matrix_program
 from relay_tune.tensor.deferred_array import array_of
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, Scalar, reduce

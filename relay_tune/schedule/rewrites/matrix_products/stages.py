@@ -23,8 +23,9 @@ from operator import add
 
 import numpy as np
 
-from relay_tune.schedule.matrix_tiles.match import match_matrix_product, whole_columns
-from relay_tune.schedule.matrix_tiles.operands import (
+from relay_tune.schedule.products import Product
+from relay_tune.schedule.rewrites.matrix_products.match import match_matrix_product, whole_columns
+from relay_tune.schedule.rewrites.matrix_products.operands import (
     COLUMNS,
     PAIR,
     STEPS,
@@ -36,7 +37,6 @@ from relay_tune.schedule.matrix_tiles.operands import (
     steps_in_place,
     stored_pairs,
 )
-from relay_tune.schedule.products import Product
 from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.dependencies import tensors_in_order

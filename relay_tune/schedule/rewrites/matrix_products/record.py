@@ -1,4 +1,4 @@
-"""Products on matrix registers, as sums of products of bfloat16 (`matrix_tiles`), as records."""
+"""Products on matrix registers, as sums of products of bfloat16, as records."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from relay_tune.machine.machine import Machine
 from relay_tune.machine.pattern import BFLOAT16_PAIRS
 from relay_tune.schedule.accuracy import Accuracy, Exactness, is_allowed
-from relay_tune.schedule.matrix_tiles.stages import (
+from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
+from relay_tune.schedule.rewrites.matrix_products.stages import (
     matrix_program,
     multiplications,
     ways_to_gather,
 )
-from relay_tune.schedule.nest import Nest
-from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
 from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.tensor.program import TensorProgram
 
