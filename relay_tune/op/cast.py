@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from relay_tune.ir.expr import Attributes
+from relay_tune.ir.expr import Attributes, Expr
 from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.ir.types import TensorType, Type
 from relay_tune.op.elements import Array, elementwise, integer_shape
 from relay_tune.tensor.expression import cast as cast_scalar
 from relay_tune.tensor.expression import reinterpret as reinterpret_scalar
@@ -27,11 +29,15 @@ class CastAttributes(Attributes):
     dtype: str
 
 
-def _cast(attributes: Any, inputs: Any, types: Any) -> list[Any]:
-    """Only the first argument counts; the result type says the rest."""
-    dtype = types[0].dtype
+def _cast(attributes: CastAttributes, inputs: Any, types: Any) -> list[Any]:
     shape = integer_shape(types[0])
-    return [elementwise("cast", shape, inputs[:1], lambda x: cast_scalar(x, dtype))]
+    return [elementwise("cast", shape, inputs, lambda x: cast_scalar(x, attributes.dtype))]
+
+
+def _cast_like(attributes: Attributes, arguments: Sequence[Expr], types: Sequence[Type]) -> Expr:
+    like = types[1]
+    assert isinstance(like, TensorType)  # its relation takes tensors
+    return cast(arguments[0], dtype=like.dtype)
 
 
 def _cast_reference(attributes: CastAttributes, data: Array) -> Array:
@@ -73,7 +79,7 @@ cast_like = register(
         arguments=("data", "dtype_like"),
         relation=cast_like_relation,
         kind=FusionKind.ELEMENTWISE,
-        compute=_cast,
+        composition=_cast_like,
         reference=_cast_like_reference,
         documentation="The elements of data converted to the element type of dtype_like.",
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from relay_tune.op.another_name import another_name
 from relay_tune.op.arithmetic import binary_operator
 from relay_tune.op.elements import Array, in_wide
 from relay_tune.tensor.expression import Scalar, binary
@@ -58,9 +59,4 @@ floor_mod = binary_operator(
     floored_remainder,
     "The remainder of floor_divide, which has the sign of rhs.",
 )
-trunc_mod = binary_operator(
-    "trunc_mod",
-    in_wide(lambda a, b: binary("truncmod", a, b)),
-    np.fmod,
-    "The remainder of trunc_divide, which has the sign of lhs.",
-)
+trunc_mod = another_name(mod, "trunc_mod", mod.documentation)

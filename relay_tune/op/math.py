@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.ir.operator import Operator
+from relay_tune.op.another_name import another_name
 from relay_tune.op.elements import in_wide
 from relay_tune.op.unary import unary_operator
 from relay_tune.tensor.expression import unary
@@ -49,6 +50,6 @@ cosh = _function("cosh", "cosh", np.cosh, "The hyperbolic cosine.")
 asinh = _function("asinh", "asinh", np.arcsinh, "The inverse hyperbolic sine.")
 acosh = _function("acosh", "acosh", np.arccosh, "The inverse hyperbolic cosine; NaN below 1.")
 atanh = _function("atanh", "atanh", np.arctanh, "The inverse hyperbolic tangent.")
-fast_exp = _function("fast_exp", "exp", np.exp, "exp where a larger error is acceptable.")
-fast_tanh = _function("fast_tanh", "tanh", np.tanh, "tanh where a larger error is acceptable.")
-fast_erf = _function("fast_erf", "erf", numpy_erf, "erf where a larger error is acceptable.")
+fast_exp = another_name(exp, "fast_exp", "exp where a larger error is acceptable.")
+fast_tanh = another_name(tanh, "fast_tanh", "tanh where a larger error is acceptable.")
+fast_erf = another_name(erf, "fast_erf", "erf where a larger error is acceptable.")

@@ -11,10 +11,14 @@ import onnxruntime
 import pytest
 
 from relay_tune.codegen.target import native_target
+from relay_tune.ir.expr import Attributes, Call, Function, Var
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.op.lower import lower_function
 from relay_tune.tensor.evaluate import evaluate
+from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.tensor import Input, input_tensor
+from relay_tune.typing.infer import infer_expr
 from tests.run_tensors import run_tensors
 
 Array = np.ndarray[Any, Any]
@@ -47,6 +51,22 @@ def _input_of(value: Value, feeds: dict[Input, Array]) -> Any:
     return tensor
 
 
+def _computed(
+    operator: Operator, record: Attributes, arrays: Sequence[Value], fields: Sequence[Type]
+) -> tuple[Sequence[Tensor], dict[Input, Array]]:
+    """What a record computes, by itself or as a composition, and the arrays of its inputs."""
+    feeds: dict[Input, Array] = {}
+    if operator.compute is not None:
+        inputs = [_input_of(array, feeds) for array in arrays]
+        return operator.compute(record, inputs, fields), feeds
+    params = tuple(Var(f"x{n}", _type_of(array)) for n, array in enumerate(arrays))
+    typed = infer_expr(Function(params, Call(operator, params, record)))
+    assert isinstance(typed, Function)
+    program = lower_function(typed)
+    given = [array for array in arrays if isinstance(array, np.ndarray)]
+    return program.outputs, dict(zip(program.inputs, given, strict=True))
+
+
 @pytest.fixture
 def check_record() -> Callable[..., Array]:
     """check_record(operator, arrays, attributes, tolerance) -> what the reference gives."""
@@ -61,10 +81,7 @@ def check_record() -> Callable[..., Array]:
         types = [_type_of(array) for array in arrays]
         result_type = operator.relation(types, record, _KnownTypes())
         fields = result_type.fields if isinstance(result_type, TupleType) else (result_type,)
-        feeds: dict[Input, Array] = {}
-        inputs = [_input_of(array, feeds) for array in arrays]
-        assert operator.compute is not None
-        outputs = operator.compute(record, inputs, fields)
+        outputs, feeds = _computed(operator, record, arrays, fields)
         expected = operator.reference(record, *arrays)
         pairs = expected if isinstance(expected, tuple) else (expected,)
         _compare(evaluate(outputs, feeds), pairs, fields, tolerance)

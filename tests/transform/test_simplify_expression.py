@@ -125,7 +125,6 @@ OF_OPEN_SIZE = [
     ("reshape(%x, newshape=[-1, 4])", False),
     ("reshape_like(%x, %y)", False),
     ('cast(%x, dtype="float32")', True),
-    ("cast_like(%x, %y)", True),
 ]
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
+from relay_tune.op.another_name import another_name
 from relay_tune.op.nn.convolution_computation import convolution, convolution_reference
 from relay_tune.typing.relations.convolution import conv as conv_relation
 
@@ -99,5 +100,7 @@ def _conv(name: str, rank: int, attributes: type[ConvAttributes]) -> Operator:
 conv1d = _conv("nn.conv1d", 1, Conv1DAttributes)
 conv2d = _conv("nn.conv2d", 2, Conv2DAttributes)
 conv3d = _conv("nn.conv3d", 3, Conv3DAttributes)
-conv2d_blocked = _conv("nn.contrib_conv2d_NCHWc", 2, Conv2DBlockedAttributes)
-depthwise_conv2d_blocked = _conv("nn.contrib_depthwise_conv2d_NCHWc", 2, Conv2DBlockedAttributes)
+conv2d_blocked, depthwise_conv2d_blocked = (
+    another_name(conv2d, name, conv2d.documentation, Conv2DBlockedAttributes)
+    for name in ("nn.contrib_conv2d_NCHWc", "nn.contrib_depthwise_conv2d_NCHWc")
+)

@@ -17,6 +17,7 @@ import numpy as np
 
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import Compute, FusionKind, Operator, Reference, register
+from relay_tune.op.another_name import another_name
 from relay_tune.op.elements import Array, normalized_axis, wide_dtype
 from relay_tune.op.layout_indices import ReductionAxes, compute_elements
 from relay_tune.tensor.expression import Scalar, Tensor, cast, literal, reduce, unary
@@ -146,11 +147,8 @@ softmax = _register(
     _softmax_reference,
     "exp(data) divided by its sum along an axis, safe from overflow.",
 )
-fast_softmax = _register(
-    "nn.fast_softmax",
-    _softmax,
-    _softmax_reference,
-    "nn.softmax where a larger error is acceptable.",
+fast_softmax = another_name(
+    softmax, "nn.fast_softmax", "nn.softmax where a larger error is acceptable."
 )
 log_softmax = _register(
     "nn.log_softmax", _log_softmax, _log_softmax_reference, "The logarithm of nn.softmax."

@@ -155,7 +155,6 @@ RANGES: OperatorTable[RangeRule] = OperatorTable(
         "maximum": _arithmetic(_corners(max)),
         "floor_mod": _arithmetic(_floor_mod),
         "mod": _arithmetic(_truncated_mod),
-        "trunc_mod": _arithmetic(_truncated_mod),
         "floor_divide": _arithmetic(_floor_divide),
     },
 )

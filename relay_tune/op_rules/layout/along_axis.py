@@ -31,7 +31,6 @@ RULES: Mapping[str, LayoutRule] = dict.fromkeys(
     (
         "nn.softmax",
         "nn.log_softmax",
-        "nn.fast_softmax",
         "nn.lrn",
         "nn.bias_add",
         "nn.prelu",

@@ -47,7 +47,4 @@ LOSSLESS_CASTS = frozenset(
 )
 
 
-RULES: RuleTable = {
-    "cast": (drop_identity_cast, merge_casts),
-    "cast_like": (drop_identity_cast,),
-}
+RULES: RuleTable = {"cast": (drop_identity_cast, merge_casts)}

@@ -25,7 +25,7 @@ def _takes_rows(call: Call) -> frozenset[Rows]:
 
 RULES: Mapping[str, FusionRule] = {
     **dict.fromkeys(
-        ("nn.softmax", "nn.fast_softmax", "nn.log_softmax"),
+        ("nn.softmax", "nn.log_softmax"),
         FusionRule(normalizes_rows=is_along_rows, gives_rows=_gives_rows, takes_rows=_takes_rows),
     ),
     "nn.layer_norm": FusionRule(normalizes_rows=is_along_rows),
