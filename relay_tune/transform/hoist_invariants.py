@@ -31,7 +31,6 @@ from relay_tune.ir.expression_scopes import Scope
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import FusionKind, Operator
 from relay_tune.ir.traversal import children, free_vars, post_order, rewrite, rewrite_with_original
-from relay_tune.op_rules.fold.weighted import WeightedLayer
 from relay_tune.op_rules.indices.uses import can_fail
 from relay_tune.op_rules.matching import static_shape
 from relay_tune.op_rules.simplify.nn.lookups import divided_product
@@ -84,10 +83,9 @@ def _with_divided_products(function: Function, name: Var) -> Expr:
     def visit(original: Expr, node: Expr) -> Expr:
         if original not in invariants.steps or original in invariants.found:
             return node
-        return node if not isinstance(node, Call) else divided_product(node, separate) or node
-
-    def separate(layer: WeightedLayer) -> Expr | None:
-        return layer.layer if layer.layer.arguments[0] in invariants.found else None
+        if not isinstance(node, Call):
+            return node
+        return divided_product(node, invariants.found.__contains__, lambda part: part.layer) or node
 
     return rewrite_with_original(function.body, visit, enter=same_scope)
 

@@ -14,6 +14,7 @@ from relay_tune.codegen.target import native_target
 from relay_tune.errors import BuildError, IndexRangeError, InputError, RelayError
 from relay_tune.ir.module import Module
 from relay_tune.machine.machine import Machine
+from relay_tune.op_rules.simplify.table import NOT_EXACT
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.branches.divide_products import DivideProducts
 from relay_tune.transform.branches.repeat_slices import RepeatSlices
@@ -102,6 +103,8 @@ def default_pipeline(options: PipelineOptions | None = None) -> Pipeline:
     chosen = PipelineOptions() if options is None else options
     instance_of(PipelineOptions, chosen, "The options of the pipeline", "Omit them.")
     padding: tuple[ModulePass, ...] = (MaterializePadding(),) if chosen.explicit_padding else ()
+    exact = chosen.accuracy is Accuracy.EXACT
+    simplify = SimplifyExpression(NOT_EXACT if exact else frozenset())
     return Pipeline(
         (
             InferTypes(),
@@ -112,9 +115,9 @@ def default_pipeline(options: PipelineOptions | None = None) -> Pipeline:
             FoldConstants(),
             EliminateCommonSubexpressions(),
             CombineParallel(chosen.machine, chosen.accuracy),
-            SimplifyExpression(),
+            simplify,
             FoldScaleAxis(),
-            SimplifyExpression(),
+            simplify,
             EliminateCommonSubexpressions(),
             SplitTuples(),
             ToGraphNormalForm(),
@@ -124,9 +127,9 @@ def default_pipeline(options: PipelineOptions | None = None) -> Pipeline:
             DivideProducts(),
             ChooseLayout(chosen.layout, chosen.machine, chosen.accuracy),
             FoldConstants(),
-            SimplifyExpression(),
+            simplify,
             *padding,
-            SimplifyExpression(),
+            simplify,
             EliminateCommonSubexpressions(),
             EliminateDeadCode(),
             CheckIndices(),

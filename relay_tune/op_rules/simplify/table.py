@@ -34,3 +34,6 @@ SIMPLIFY: OperatorTable[Rules] = OperatorTable(
     combine=operator.add,
 )
 """The rules of each operator, tried in order; rules that are added are tried after them."""
+
+NOT_EXACT = frozenset({"row_of_argument"})
+"""Rules by name that the level `exact` has not: an infinity or NaN may reach fewer results."""

@@ -13,6 +13,7 @@ from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.traversal import post_order
 from relay_tune.op_rules.matching import operator_name
 from relay_tune.runtime.interpreter.interpret import interpret
+from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.transform.fold_constants import FoldConstants
 from relay_tune.transform.simplify_expression import SimplifyExpression
@@ -63,6 +64,7 @@ def _same_answer(module: Module, *inputs: np.ndarray) -> None:
         ("(3)", f'cast(equal({POSITIONS}, expand_dims(%i, axis=1)), dtype="float32")'),
         ("(3, 1)", "reshape(one_hot(%i, 1f, 0f, depth=40), newshape=[3, 40])"),
         ("()", "expand_dims(one_hot(%i, 1f, 0f, depth=40), axis=0)"),
+        ("(3)", 'cast(one_hot(%i, 2.5f, 0f, depth=40, dtype="int32"), dtype="float32")'),
     ],
 )
 @pytest.mark.parametrize("dtype", ["int64", "int8", "uint32"])
@@ -156,3 +158,26 @@ def test_a_small_part_stays_joined() -> None:
     body = "nn.dense(concatenate((one_hot(%i, 1f, 0f, depth=4), %x), axis=1), %w)"
     module = _module(parameters, body, w=_weight(UNITS, 64))
     assert "take" not in _operators(_simplified(module))
+
+
+ARGUMENTS = f"%i: Tensor[(3), int64], %w: Tensor[({UNITS}, {DEPTH}), float32]"
+ONE_HOT = f"one_hot(%i, 2f, 0f, depth={DEPTH})"
+
+
+@pytest.mark.parametrize("product", ["nn.dense(X, %w)", "nn.matmul(X, transpose(%w))"])
+def test_rows_of_weights_that_arrive_are_taken(product: str) -> None:
+    module = _module(ARGUMENTS, product.replace("X", ONE_HOT))
+    assert _is_lookup(module)
+    for indices in ([0, 39, 40], [-1, 5, 2**62]):
+        _same_answer(module, np.asarray(indices), _weight(UNITS, DEPTH))
+
+
+def test_that_is_not_exact() -> None:
+    """Zero times an infinite weight of another row is NaN, at the level `exact` as in numpy."""
+    module = _module(ARGUMENTS, f"nn.dense({ONE_HOT}, %w)")
+    weight = _weight(UNITS, DEPTH)
+    weight[3, 5] = np.inf
+    indices = np.asarray([0, 5, 7])
+    exact = build(module, accuracy=Accuracy.EXACT)(indices, weight)
+    assert np.isnan(exact[:, 3]).tolist() == [True, False, True]
+    assert not np.isnan(build(module)(indices, weight)).any()
