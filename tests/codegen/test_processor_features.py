@@ -20,7 +20,7 @@ from relay_tune.targets.x86.features import BITS
 from relay_tune.targets.x86.intrinsics import INTRINSICS
 
 TARGET = native_target()
-USES_TILES = ["declare void @llvm.x86.ldtilecfg(ptr)"]
+USES_TILES = ["declare void @llvm.x86.tdpbf16ps(i8 immarg, i8 immarg, i8 immarg)"]
 
 
 def supported(*features: str) -> bool:

@@ -89,6 +89,5 @@ EMISSION = Emission(
     load=_load,
     store=_store,
     multiply=_multiply,
-    marker="@llvm.x86.ldtilecfg",
+    marker="@llvm.x86.tdpbf16ps",
 )
-"""What code on these registers cannot do without is their description."""
