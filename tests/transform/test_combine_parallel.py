@@ -107,6 +107,20 @@ def _combined_row(body: str) -> Module:
     return after
 
 
+def test_products_of_a_batch_are_one() -> None:
+    products = (
+        f'max(nn.batch_matmul(%x, full({n}f, shape=(1, {2 * n}, 32), dtype="float32")))'
+        for n in (1, 2)
+    )
+    before = _module("%x: Tensor[(1, 1, 32), float32]", " + ".join(products))
+    after = COMBINE(before)
+    shapes = [
+        static_shape(n) for n in post_order(after.main) if operator_call(n, "nn.batch_matmul")
+    ]
+    assert shapes == [(1, 1, 6)]
+    _same(before, after, np.random.default_rng(1).standard_normal((1, 1, 32)).astype(np.float32))
+
+
 def test_heads_of_a_detector_are_one_convolution() -> None:
     before = _module(
         IMAGE,
@@ -145,6 +159,7 @@ def test_layers_of_two_branches_stay_there() -> None:
     [
         "max(exp(nn.dense(%x, %a))) + max(nn.relu(nn.dense(%x, %b)))",
         "(nn.dense(%x, %a), nn.dense(%x, %b))",
+        "max(nn.dense(%x, %a) + 2f) + max(nn.dense(%x, %b) + %v)",
     ],
 )
 def test_parts_that_would_need_kernels_of_their_own_stay(body: str) -> None:

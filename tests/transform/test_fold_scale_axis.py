@@ -8,6 +8,7 @@ import pytest
 from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.structural import structural_equal
 from relay_tune.transform.bind_parameters import BindParameters
+from relay_tune.transform.fold_constants import FoldConstants
 from relay_tune.transform.fold_scale_axis import FoldScaleAxis
 from relay_tune.typing.infer import infer_types
 
@@ -147,3 +148,22 @@ def test_weights_that_arrive_stay_where_nothing_is_saved(
 ) -> None:
     before = typed(f"({parameters}) {{ {body} }}")
     assert FoldScaleAxis()(before) is before
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "nn.batch_matmul(%x * %s, %w)",
+        "nn.batch_matmul(%x, %w) * %t",
+        "nn.batch_matmul(%x * %s, transpose(%w, axes=[0, 2, 1]), transpose_b=False)",
+    ],
+)
+def test_scales_of_batches_of_products(typed: Any, assert_same_meaning: Any, body: str) -> None:
+    parameters = (
+        "%x: Tensor[(2, 5, 8), float32], %w: Tensor[(2, 4, 8), float32], "
+        "%s: Tensor[(8), float32], %t: Tensor[(4), float32]"
+    )
+    before = FoldConstants()(typed(f"({parameters}) {{ {body} }}", "w", "s", "t"))
+    after = FoldScaleAxis()(before)
+    assert "multiply" not in after.astext()
+    assert_same_meaning(before, after)

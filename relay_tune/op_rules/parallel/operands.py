@@ -50,6 +50,8 @@ def joined_operand(
     operands.
     """
     shapes = [static_shape(each) for each in operands]
+    if len({None if shape is None else len(shape) for shape in shapes}) > 1:
+        return None
     along = [1 if axis is None or shape is None else shape[axis] for shape in shapes]
     is_whole = axis is not None and None not in shapes and along == list(sizes)
     if not is_whole and set(along) == {1} and all(_is_same(operands[0], one) for one in operands):

@@ -12,14 +12,17 @@ DENSE = ("nn.dense", "nn.matmul")
 
 
 def dense_layer(layer: Call, weight: Constant) -> WeightedLayer | None:
-    """A product with a matrix, whose rows are output channels unless it is transposed."""
-    dims = rank(layer)
+    """A product with a matrix, or with one for each sample of a batch.
+
+    The rows of a matrix are output channels unless it is transposed.
+    """
+    dims, axes = rank(layer), weight.data.ndim
     is_transposed = attribute(layer, "transpose_b", True)
-    if dims is None or weight.data.ndim != 2 or attribute(layer, "transpose_a", False):
+    if dims is None or axes < 2 or attribute(layer, "transpose_a", False):
         return None
-    output_axis = 0 if is_transposed else 1
+    output_axis, input_axis = (axes - 2, axes - 1) if is_transposed else (axes - 1, axes - 2)
     data_rank = rank(layer.arguments[0]) or dims
-    return WeightedLayer(layer, weight, output_axis, 1 - output_axis, dims - 1, data_rank - 1)
+    return WeightedLayer(layer, weight, output_axis, input_axis, dims - 1, data_rank - 1)
 
 
-RULES: Mapping[str, LayerRule] = dict.fromkeys(DENSE, dense_layer)
+RULES: Mapping[str, LayerRule] = dict.fromkeys((*DENSE, "nn.batch_matmul"), dense_layer)
