@@ -22,7 +22,8 @@ def nominal_nest(nest: Nest) -> Nest:
     """
     found = dict.fromkeys((*nest.axes, *nest.reduction, *axes_of(*nest.roots)))
     opened = [axis for axis in found if is_symbolic(axis.extent)]
-    fixed = {axis: Axis(axis.name, nominal(axis.extent)) for axis in opened}
+    # What is left of a period may be nothing in the example, but is something for other sizes.
+    fixed = {axis: Axis(axis.name, max(1, nominal(axis.extent))) for axis in opened}
     views: dict[Tensor, Tensor] = {}
 
     def of_tensor(tensor: Tensor) -> Tensor:

@@ -113,7 +113,7 @@ def _period_cut(condition: Scalar, axes: Sequence[Axis]) -> tuple[Axis, int] | N
         if form is None or period is None or not period.is_constant or len(form.terms) != 1:
             continue
         axis, factor = next(iter(form.terms.items()))
-        if not isinstance(axis, Axis) or axis not in axes or is_symbolic(axis.extent):
+        if not isinstance(axis, Axis) or axis not in axes:
             continue
         if is_symbolic(period.constant) or factor < 1 or period.constant % factor:
             continue
@@ -121,6 +121,10 @@ def _period_cut(condition: Scalar, axes: Sequence[Axis]) -> tuple[Axis, int] | N
         if steps < 2:
             continue
         first, rest = -before % steps, axis.extent % steps
+        if is_symbolic(axis.extent):
+            if first == 0 and is_symbolic(rest):
+                return axis, axis.extent - rest
+            continue
         if 0 < first < axis.extent:
             return axis, first
         if rest and axis.extent > steps:

@@ -37,7 +37,7 @@ from relay_tune.tensor.expression import (
 )
 from relay_tune.tensor.index import decide_difference
 from relay_tune.tensor.repeated import repeated_form
-from relay_tune.tensor.size import is_symbolic
+from relay_tune.tensor.size import is_symbolic, surely_less
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ class IndexWriter:
                 return self.environment.get(index)
             case Binary(operation="floordiv" | "floormod", left=left, right=Literal(value=divisor)):
                 form = self.affine(left)
-                if form is None or not isinstance(divisor, int) or divisor <= 0:
+                if form is None or not isinstance(divisor, int) or not surely_less(0, divisor):
                     return None
                 parts = split_quotient(form, divisor, self.extent)
                 return None if parts is None else parts[index.operation == "floormod"]

@@ -20,7 +20,8 @@ from math import prod
 from relay_tune.schedule.rewrites.winograd.match import Convolution
 from relay_tune.schedule.rewrites.winograd.transforms import Filtering, PlaneFiltering
 from relay_tune.schedule.row_groups.row_blocks import MAXIMUM_LOCAL_BYTES
-from relay_tune.tensor.expression import Scalar
+from relay_tune.tensor.expression import INDEX, Scalar, literal
+from relay_tune.tensor.size import ceiling_quotient, is_symbolic
 
 LEAST_TILES, MOST_TILES = 12, 40
 """Fewer tiles, of all slices, fill no register tile twice; more have no place in near caches.
@@ -71,6 +72,8 @@ class TileBlocks:
         """The block of a tile, and its place within."""
         image, row, column = tile
         within = (image, row - self.first, column)
+        if self.block == self.counts:
+            return [literal(0, INDEX)] * len(within), list(within)
         outer = [at // n for at, n in zip(within, self.block, strict=True)]
         inner = [at % n for at, n in zip(within, self.block, strict=True)]
         return outer, inner
@@ -84,6 +87,8 @@ def tile_bands(
     A single block if `tiles` is None or no blocks have so many.
     """
     counts = _counts(convolution, filtering)
+    if any(map(is_symbolic, counts[1:])):
+        return (TileBlocks(counts, counts),)
     block = None if tiles is None else dict(_shapes(convolution, filtering)).get(tiles)
     if block is None:
         return (TileBlocks(counts, counts),)
@@ -98,6 +103,8 @@ def tile_bands(
 
 def tile_counts(convolution: Convolution, filtering: PlaneFiltering) -> list[int]:
     """The tiles of the blocks that are worth a look, the largest first."""
+    if any(map(is_symbolic, convolution.image[1:])):
+        return []
     read, written = map(prod, convolution.depths)
     values = read * convolution.data.shape[-1] + written * convolution.stage.shape[-1]
     found = sorted(
@@ -138,7 +145,7 @@ def _keeps_phases(part: int, dilation: int) -> bool:
 def _counts(convolution: Convolution, filtering: PlaneFiltering) -> Tile:
     images, *extents = convolution.image
     rows, columns = (
-        -(-extent // (along.outputs * dilation)) * dilation
+        ceiling_quotient(extent, along.outputs * dilation) * dilation
         for extent, along, dilation in _dimensions(convolution, filtering, extents)
     )
     return images, rows, columns

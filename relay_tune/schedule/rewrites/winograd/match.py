@@ -11,7 +11,7 @@ from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Axis, Load, Reduce, Scalar, Tensor
 from relay_tune.tensor.scalar_semantics import Array
 from relay_tune.tensor.scalar_value import values_over
-from relay_tune.tensor.size import is_symbolic
+from relay_tune.tensor.size import is_symbolic, surely_less
 from relay_tune.tensor.tensor import Computed
 from relay_tune.tensor.walk import axes_of
 
@@ -91,11 +91,11 @@ class Window:
 def match_convolution(stage: Tensor, constants: Container[Tensor]) -> Convolution | None:
     """The convolution by constants that a stage computes; None if none that can be replaced.
 
-    Of its sizes only the batch may be open.
+    Of its sizes the batch, the rows and the columns may be open.
     """
     if not isinstance(stage, Computed) or len(stage.shape) < 3 or stage.dtype != "float32":
         return None
-    if any(map(is_symbolic, stage.shape[1:])):
+    if any(map(is_symbolic, (*stage.shape[1:-3], stage.shape[-1]))):
         return None
     for total, data, weight in factors(stage):
         if weight.tensor in constants:
@@ -152,8 +152,10 @@ def _are_filtered(windows: tuple[Window, Window], extents: tuple[int, int]) -> b
         for window, extent in zip(windows, extents, strict=True)
         if window.tap.extent == TAPS
     ]
-    if any(extent <= window.dilation for window, extent in with_taps):
+    if any(surely_less(extent, window.dilation + 1) for window, extent in with_taps):
         return False
+    if any(is_symbolic(extent) and window.dilation > 1 for window, extent in with_taps):
+        return False  # the places of each phase would have to be told apart when the program runs
     strides = {window.stride for window, _ in with_taps}
     return len(strides) == 1 and (strides == {1} or all(w.dilation == 1 for w, _ in with_taps))
 

@@ -8,6 +8,7 @@ from relay_tune.schedule.rewrites.winograd.match import Convolution
 from relay_tune.schedule.rewrites.winograd.transforms import Filtering, PlaneFiltering, Rows
 from relay_tune.tensor.element_at import element_at
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, Tensor, binary, literal, select
+from relay_tune.tensor.size import surely_less
 
 Element = Callable[[int, int], Scalar]
 """The element at a row and a column of a window."""
@@ -49,7 +50,8 @@ def window_of(
         bounded = list(zip(places, data.shape[-1 - len(places) : -1], strict=True))
         value: Scalar = data[(n, *depth, *(place for place, _ in places), c)]
         for (place, last), extent in reversed(bounded):
-            value = select(binary("lt", place, extent), value, 0.0) if last >= extent else value
+            if not surely_less(last, extent):
+                value = select(binary("lt", place, extent), value, 0.0)
         return value
 
     return load
