@@ -6,6 +6,7 @@ import pytest
 
 import relay_tune as rt
 from relay_tune.building.program_form import fused_module, kernel_functions, program_module
+from relay_tune.codegen.target import parse_target
 from relay_tune.ir.expr import Call, Function
 from relay_tune.ir.types import TensorType, TupleType
 from relay_tune.op.logical_shape import logical_shape, result_shape
@@ -19,7 +20,8 @@ def shapes(body: str, inputs: str = INPUTS) -> list[tuple[object, ...] | None]:
     """The shape in the title of each kernel, in order."""
     text = f'#[version = "0.0.5"]\ndef @main({inputs}) {{ {body} }}'
     module = infer_types(rt.parse(text, source_name="a.relay"))
-    return [logical_shape(function) for function in kernel_functions(fused_module(module))]
+    fused = fused_module(module, target=parse_target("x86_64-linux-gnu:skylake-avx512"))
+    return [logical_shape(function) for function in kernel_functions(fused)]
 
 
 @pytest.mark.parametrize(
