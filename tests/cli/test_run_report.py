@@ -19,8 +19,13 @@ TABLE = [
 ]
 
 
-def said(network: NetworkTimes | None, *, as_json: bool = False) -> str:
-    arguments = argparse.Namespace(json=as_json, model="m.onnx", log="tuning.db")
+def said(
+    network: NetworkTimes | None,
+    *,
+    as_json: bool = False,
+    shape: tuple[tuple[str, tuple[int | range, ...]], ...] = (),
+) -> str:
+    arguments = argparse.Namespace(json=as_json, model="m.onnx", log="tuning.db", shape=shape)
     result = TuningResult((TASK,), measured=3, seconds=65.0, network=network)
     return report_text(arguments, result, "m.so")
 
@@ -55,6 +60,12 @@ def test_a_gain_is_claimed_of_a_network_whose_turns_show_one(
         claim,
         "m.so, m.h",
     ]
+
+
+def test_networks_of_dynamic_sizes_are_timed_at_each() -> None:
+    times = NetworkTimes(4e-3, 2e-3, 1.98, (1.9, 2.1))
+    text = said(times, shape=(("x", (range(1, 9), 16)),))
+    assert "the whole network, once at each size, timed in turns: untuned 4 ms" in text
 
 
 def test_kernels_by_themselves_claim_no_gain() -> None:
