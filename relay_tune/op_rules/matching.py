@@ -13,6 +13,9 @@ from relay_tune.ir.operator import Operator
 from relay_tune.ir.types import TensorType
 from relay_tune.tensor.size import EXAMPLE_SIZE
 
+RESHAPES = ("reshape", "squeeze", "expand_dims", "nn.batch_flatten", "reshape_like")
+"""The operators that keep the order of elements and change the shape only."""
+
 
 def operator_name(expr: Expr) -> str | None:
     """The name of the operator that `expr` calls, or None."""

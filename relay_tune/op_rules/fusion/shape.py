@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from relay_tune.ir.expr import Call
 from relay_tune.op.primitive_views import RESHAPE_ONLY
 from relay_tune.op_rules.fusion.rule import FusionRule, Stored
-from relay_tune.op_rules.reshapes import RESHAPES
+from relay_tune.op_rules.matching import RESHAPES
 
 
 def _always(_: Call, __: Stored) -> bool:

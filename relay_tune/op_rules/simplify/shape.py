@@ -6,12 +6,12 @@ from relay_tune.ir.dim import UNKNOWN
 from relay_tune.ir.expr import Call, Expr
 from relay_tune.ir.types import TensorType
 from relay_tune.op_rules.matching import (
+    RESHAPES,
     attribute,
     operator_call,
     static_shape,
     transpose_axes,
 )
-from relay_tune.op_rules.reshapes import RESHAPES
 from relay_tune.op_rules.simplify.rule import RuleTable
 from relay_tune.op_rules.typed import call, reshape
 
