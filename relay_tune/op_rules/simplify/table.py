@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 
 from relay_tune.op_rules.simplify import (
+    arg_reduction,
     arithmetic,
     cast,
     indexing,
@@ -19,6 +20,7 @@ from relay_tune.op_rules.simplify.rule import Rules
 from relay_tune.op_rules.table import OperatorTable
 
 SIMPLIFY: OperatorTable[Rules] = OperatorTable(
+    arg_reduction.RULES,
     arithmetic.RULES,
     cast.RULES,
     indexing.RULES,
@@ -35,5 +37,5 @@ SIMPLIFY: OperatorTable[Rules] = OperatorTable(
 )
 """The rules of each operator, tried in order; rules that are added are tried after them."""
 
-NOT_EXACT = frozenset({"row_of_argument"})
+NOT_EXACT = frozenset({"of_increasing", "row_of_argument"})
 """Rules by name that the level `exact` has not: an infinity or NaN may reach fewer results."""
