@@ -120,8 +120,10 @@ def _dynamic_lines(findings: Findings) -> list[str]:
 def _command_lines(findings: Findings) -> list[str]:
     if not findings.command:
         return []
-    what = "kernels are tuned for fixed sizes" if findings.supported else "this works"
-    return [f"{what}, for example:", f"  {findings.command}"]
+    what = "this works, for example"
+    if findings.supported:
+        what = "kernels are tuned for the sizes that are named, ranges such as 1..64 as well"
+    return [f"{what}:", f"  {findings.command}"]
 
 
 def _lines(findings: Findings) -> list[str]:
