@@ -49,7 +49,7 @@ def _types(node: OnnxNode, build: Builder, kinds: Sequence[Sequence[Type]]) -> l
         return [joined_type(a, b) for a, b in pairs]
     chosen = build.branch_ranks.of(node.name)
     return [
-        joined_type(*pair) if chosen is None or not _differ_in_rank(pair) else pair[chosen]
+        joined_type(*pair) if chosen is None or not _differ_by_ones(pair) else pair[chosen]
         for pair in pairs
     ]
 
@@ -57,6 +57,24 @@ def _types(node: OnnxNode, build: Builder, kinds: Sequence[Sequence[Type]]) -> l
 def _differ_in_rank(pair: Sequence[Type]) -> bool:
     tensors = [type_ for type_ in pair if isinstance(type_, TensorType) and are_known(type_.shape)]
     return len(tensors) == 2 and len({(len(each.shape), each.dtype) for each in tensors}) == 2
+
+
+def _differ_by_ones(pair: Sequence[Type]) -> bool:
+    """Whether one type has the axes of the other, and further ones that may be of size 1.
+
+    With as many elements, tensors of both then have the same elements in the same places.
+    """
+    tensors = [type_ for type_ in pair if isinstance(type_, TensorType)]
+    if not _differ_in_rank(tensors):
+        return False
+    shorter, longer = sorted((each.shape for each in tensors), key=len)
+    pending = list(shorter)
+    for dim in longer:
+        if pending and dim == pending[0]:
+            pending.pop(0)
+        elif isinstance(dim, int) and dim != 1:
+            return False
+    return not pending
 
 
 def _fitted(build: Builder, value: Expr, type_: Type) -> Expr:

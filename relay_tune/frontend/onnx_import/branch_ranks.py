@@ -2,10 +2,10 @@
 
     squeeze(x, 1) as torch writes it:     y = If(size of axis 1 == 1, Squeeze(x, 1), x)
 
-Types have one rank. The model is translated with the rank of the one branch and with that of the
-other, until it has a translation in which outputs have the ranks that the file declares. A result
-of the other branch is reshaped to the sizes of the chosen one; a run in which its elements do not
-fit them ends in an error.
+Types have one rank. Where the results of branches differ by axes that may be of size 1, the model
+is translated with the rank of the one branch and with that of the other, until it has a translation
+in which outputs have the ranks that the file declares. A result of the other branch is reshaped to
+the sizes of the chosen one; a run in which such an axis is not of size 1 ends in an error.
 """
 
 from __future__ import annotations

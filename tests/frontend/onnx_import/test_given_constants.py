@@ -69,6 +69,14 @@ def test_a_branch_that_an_input_decides_says_so() -> None:
     assert "constants={'sr': 16000}" in str(error.value)
 
 
+def test_a_declared_rank_makes_no_windows_of_others() -> None:
+    model = sampled()
+    for _ in range(2):  # the windows of 4; those of 6 have as many elements, but three axes
+        model.graph.output[0].type.tensor_type.shape.dim.add()
+    with pytest.raises(RelayError, match="--constant sr=16000"):
+        from_onnx(model)
+
+
 def test_a_wrong_name_lists_the_right_ones() -> None:
     with pytest.raises(InputError, match="The inputs are x, sr"):
         from_onnx(sampled(), constants={"rate": 16000})
