@@ -99,7 +99,7 @@ def test_text_that_is_not_utf8(tune: Tune, tmp_path: Path) -> None:
 
 
 def test_shapes_belong_to_onnx_models(model: Path) -> None:
-    with pytest.raises(InputError, match="--shape is for ONNX models"):
+    with pytest.raises(InputError, match="--shape fixes sizes of ONNX models"):
         load_model(str(model), {"x": (1,)})
 
 

@@ -192,8 +192,9 @@ def test_an_open_batch_may_be_filtered_as_a_fixed_one() -> None:
     assert {DIRECT, WINOGRAD(tile=4), WINOGRAD(tile=4, block=16)} <= set(opened)
 
 
-def test_open_images_are_not_filtered() -> None:
-    assert convolution("2", rows="n").algorithms == (DIRECT,)
+def test_open_images_are_filtered_without_blocks() -> None:
+    found = convolution("2", rows="n").algorithms
+    assert found == (DIRECT, WINOGRAD(tile=2), WINOGRAD(tile=4))
 
 
 def _algorithms(call: str, parameters: str) -> tuple[str, ...]:
