@@ -14,7 +14,7 @@ from relay_tune.codegen.target import native_target
 from relay_tune.errors import BuildError, IndexRangeError, InputError, RelayError
 from relay_tune.ir.module import Module
 from relay_tune.machine.machine import Machine
-from relay_tune.op_rules.simplify.table import NOT_EXACT
+from relay_tune.op_rules.simplify.table import NOT_EXACT, RELAXED
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.branches.divide_products import DivideProducts
 from relay_tune.transform.branches.repeat_slices import RepeatSlices
@@ -98,13 +98,23 @@ class PipelineOptions:
     machine: Machine = field(default_factory=lambda: native_target().machine)
 
 
+def _left_out(accuracy: Accuracy) -> frozenset[str]:
+    """The rules of simplification by name that a level of accuracy has not."""
+    match accuracy:
+        case Accuracy.RELAXED:
+            return frozenset()
+        case Accuracy.FAST:
+            return RELAXED
+        case Accuracy.EXACT:
+            return RELAXED | NOT_EXACT
+
+
 def default_pipeline(options: PipelineOptions | None = None) -> Pipeline:
     """From a module as the user gave it to one of fused primitive functions."""
     chosen = PipelineOptions() if options is None else options
     instance_of(PipelineOptions, chosen, "The options of the pipeline", "Omit them.")
     padding: tuple[ModulePass, ...] = (MaterializePadding(),) if chosen.explicit_padding else ()
-    exact = chosen.accuracy is Accuracy.EXACT
-    simplify = SimplifyExpression(NOT_EXACT if exact else frozenset())
+    simplify = SimplifyExpression(_left_out(chosen.accuracy))
     return Pipeline(
         (
             InferTypes(),

@@ -37,5 +37,8 @@ SIMPLIFY: OperatorTable[Rules] = OperatorTable(
 )
 """The rules of each operator, tried in order; rules that are added are tried after them."""
 
-NOT_EXACT = frozenset({"of_increasing", "row_of_argument"})
-"""Rules by name that the level `exact` has not: an infinity or NaN may reach fewer results."""
+RELAXED = frozenset({"row_of_argument"})
+"""Rules by name that the level `relaxed` alone has: an infinity or NaN may reach fewer results."""
+
+NOT_EXACT = frozenset({"of_increasing"})
+"""Rules that the level `exact` has not: what rounds to one number is told apart."""
