@@ -12,7 +12,7 @@ from relay_tune.building.primitives import primitives_of
 from relay_tune.building.size_points import SizePoint, local_sizes
 from relay_tune.building.work import plan_bytes, plan_operations
 from relay_tune.codegen.target import Target
-from relay_tune.errors import BuildError
+from relay_tune.errors import BuildError, InputError, NoNativeCodeError
 from relay_tune.first_order.open_primitive import is_open_primitive, with_sizes
 from relay_tune.first_order.primitive_calls import is_scalar_arithmetic
 from relay_tune.ir.expr import Call, Expr, Function
@@ -79,6 +79,8 @@ def extract_tasks(
     Their schedules are those of an accuracy. A primitive of dynamic sizes has a task for each of
     `points` whose code is another one. Primitives that only reshape, those of scalars alone, and
     those without a static tensor computation are no tasks.
+
+    Raises InputError where there are points, and a primitive has no code for all sizes.
     """
     nodes: dict[str, list[str]] = {}
     counts: Counter[str] = Counter()
@@ -141,8 +143,14 @@ def _kernels(function: Function, points: Sequence[SizePoint]) -> Iterator[_Kerne
         return
     try:
         (primitive,) = primitives_of([function], points=points).values()
-    except BuildError:
-        return  # there is no code for dynamic sizes, which the build says
+    except NoNativeCodeError as error:
+        raise InputError(
+            f"Kernels cannot be tuned between sizes: {error.message}",
+            notes=error.notes,
+            where=error.where,
+            remedy="Name one size for each input, such as --shape x=1,3,224,224, or let the model "
+            "run untuned.",
+        ) from error
     named = primitive.open
     if named is None or named.found:
         return

@@ -8,10 +8,11 @@ import pytest
 from relay_tune.building.named_sizes import with_named_sizes
 from relay_tune.building.program_form import fused_module
 from relay_tune.building.size_points import InputSizes, size_points
-from relay_tune.errors import InputError
+from relay_tune.errors import InputError, NoNativeCodeError
 from relay_tune.frontend.relay_text import parse
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.transform.bind_parameters import BindParameters
+from relay_tune.tuning import tasks as tasks_of_models
 from relay_tune.tuning.tasks import Task, extract_tasks
 from relay_tune.tuning.tune import tune
 from relay_tune.tuning.tuned_build import Coverage, build
@@ -51,6 +52,19 @@ def test_a_size_alone_is_a_task_of_fixed_sizes() -> None:
 def test_dynamic_sizes_have_to_be_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="inputs of dynamic size: x"):
         tune(MODULE, log=tmp_path / "tuning.db")
+
+
+def test_what_has_no_code_for_all_sizes_is_refused_before_it_is_tuned(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
+        raise NoNativeCodeError("The sizes of an operation do not fit.", notes=("In add.",))
+
+    monkeypatch.setattr(tasks_of_models, "primitives_of", refuse)
+    with pytest.raises(InputError, match="between sizes: The sizes of an operation") as found:
+        tune(MODULE, log=tmp_path / "tuning.db", minutes=1, shapes=RANGE)
+    assert found.value.notes == ("In add.",)
+    assert not (tmp_path / "tuning.db").exists()
 
 
 def test_a_build_for_the_same_sizes_uses_what_was_measured(tmp_path: Path) -> None:
