@@ -8,7 +8,7 @@ from relay_tune.machine.machine import Machine
 from relay_tune.runtime.machine_limits import COMPUTE
 from relay_tune.runtime.profile import ProfileRow
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.estimates.estimate import Estimate
+from relay_tune.schedule.cost.estimate import Estimate
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
 

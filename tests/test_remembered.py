@@ -6,7 +6,7 @@ import pytest
 from relay_tune.building.build import build
 from relay_tune.ir.parser.parse import parse
 from relay_tune.remembered import code_for_one_round, remembered, results_for_one_build
-from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.nests.nest import Nest
 
 
 class Thing:

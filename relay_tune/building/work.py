@@ -8,7 +8,7 @@ from math import prod
 from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.schedule.intrinsics.match import intrinsic_match
-from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.rewrites.algorithm import DIRECT
 from relay_tune.tensor.expression import Binary, Tensor

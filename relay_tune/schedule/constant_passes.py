@@ -8,7 +8,7 @@ Where rows are few, that decides how long a product takes.
 from __future__ import annotations
 
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.affine import axis_affine

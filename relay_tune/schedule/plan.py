@@ -8,24 +8,24 @@ from dataclasses import dataclass, field, replace
 from relay_tune.errors import InputError
 from relay_tune.machine.machine import Machine
 from relay_tune.schedule.accuracy import Accuracy, is_allowed, least_accuracy
-from relay_tune.schedule.build_nests import build_nests
-from relay_tune.schedule.constant_stages import fold_constant_stages
-from relay_tune.schedule.cycle_bound import least_cycles
-from relay_tune.schedule.default_choice import default_choices
-from relay_tune.schedule.inline import inline_stages
 from relay_tune.schedule.intrinsics.match import with_long_rows
-from relay_tune.schedule.nest import Nest
-from relay_tune.schedule.nominal_nest import nominal_nest
-from relay_tune.schedule.open_strides import with_few_addresses
-from relay_tune.schedule.panels import with_panels
-from relay_tune.schedule.repeated_axes import fuse_repeated
+from relay_tune.schedule.nests.build_nests import build_nests
+from relay_tune.schedule.nests.constant_stages import fold_constant_stages
+from relay_tune.schedule.nests.inline import inline_stages
+from relay_tune.schedule.nests.nest import Nest
+from relay_tune.schedule.nests.nominal_nest import nominal_nest
+from relay_tune.schedule.nests.panels import with_panels
+from relay_tune.schedule.nests.repeated_axes import fuse_repeated
 from relay_tune.schedule.rewrites.algorithm import DIRECT, Algorithm, AppliedAlgorithm, Rewrite
 from relay_tune.schedule.rewrites.table import ALGORITHMS
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
-from relay_tune.schedule.row_groups.row_cost import group_spaces, waiting_cycles
-from relay_tune.schedule.same_packing import with_packing
 from relay_tune.schedule.schedule import Schedule, algorithm_of
-from relay_tune.schedule.space import NestSpace, nest_space
+from relay_tune.schedule.space.cycle_bound import least_cycles
+from relay_tune.schedule.space.default_choice import default_choices
+from relay_tune.schedule.space.group_spaces import group_spaces, waiting_cycles
+from relay_tune.schedule.space.open_strides import with_few_addresses
+from relay_tune.schedule.space.same_packing import with_packing
+from relay_tune.schedule.space.space import NestSpace, nest_space
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.program import TensorProgram

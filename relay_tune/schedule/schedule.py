@@ -14,7 +14,7 @@ from relay_tune.errors import InputError
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.intrinsics.choices import tile_misfit
 from relay_tune.schedule.intrinsics.match import intrinsic_match
-from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.schedule.rewrites.algorithm import (
     DIRECT,

@@ -13,12 +13,12 @@ from itertools import pairwise
 from relay_tune.machine.machine import Machine
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.default_choice import default_choices, with_joined
-from relay_tune.schedule.estimates.estimate import Estimate
+from relay_tune.schedule.cost.estimate import Estimate
 from relay_tune.schedule.features.program_features import features
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.schedule.space import NestSpace
+from relay_tune.schedule.space.default_choice import default_choices, with_joined
+from relay_tune.schedule.space.space import NestSpace
 
 Genes = tuple[int, ...]
 """One index for each choice of a plan."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from relay_tune.machine.machine import Machine
-from relay_tune.schedule.analysis import Access
-from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.cost.analysis import Access
+from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.plan import plan_program
-from relay_tune.schedule.space import NestSpace, nest_space
+from relay_tune.schedule.space.space import NestSpace, nest_space
 from relay_tune.tensor.expression import Axis, Tensor, reduce
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import Computed, Input, compute, input_tensor

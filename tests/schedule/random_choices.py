@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch, intrinsic_match
-from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.schedule.schedule import misfit
-from relay_tune.schedule.space import NestSpace
+from relay_tune.schedule.space.space import NestSpace
 
 
 def point_of_space(rng: random.Random, space: NestSpace) -> TileChoice:

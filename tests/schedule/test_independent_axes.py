@@ -8,7 +8,7 @@ import pytest
 
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.schedule.space import NestSpace
+from relay_tune.schedule.space.space import NestSpace
 from relay_tune.tensor.evaluate import evaluate
 from tests.schedule.convolutions import convolution_program, feeds_of
 from tests.schedule.grouped_convolutions import Grouped

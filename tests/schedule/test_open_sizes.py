@@ -17,7 +17,7 @@ from relay_tune.op.lower import lower_function
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import apply_schedule
-from relay_tune.schedule.open_axes import edge_tiles
+from relay_tune.schedule.loops.open_axes import edge_tiles
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.program import ScheduledProgram
 from relay_tune.schedule.rewrites.algorithm import DIRECT

@@ -2,7 +2,7 @@
 
 import pytest
 
-from relay_tune.schedule.estimates.estimate import estimate
+from relay_tune.schedule.cost.estimate import estimate
 from relay_tune.schedule.plan import plan_program
 from tests.schedule.convolutions import convolution_program
 from tests.schedule.machines import SERVER

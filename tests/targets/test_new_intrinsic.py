@@ -19,8 +19,8 @@ from relay_tune.machine.intrinsic import Intrinsic, used_in
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.intrinsics.cost import least_tile_cycles
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch, intrinsic_match
+from relay_tune.schedule.loops.tile import tile_nest
 from relay_tune.schedule.plan import plan_program
-from relay_tune.schedule.tile import tile_nest
 from relay_tune.targets.x86.amx.record import AMX_BF16
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, cast, reduce
 from relay_tune.tensor.loops import Kernel

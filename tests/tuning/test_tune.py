@@ -16,7 +16,7 @@ from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.runtime.target_machine import machine_of
-from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.loops import Kernel
 from relay_tune.tuning.events import Event, Measured, PhaseStarted
 from relay_tune.tuning.log_keeper import LogKeeper

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from math import log2, prod
 
-from relay_tune.schedule.analysis import NestAnalysis
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.cost.analysis import NestAnalysis
 from relay_tune.schedule.features.footprint_features import footprint_values
 from relay_tune.schedule.features.nest_features import reusing_loads
 from relay_tune.schedule.features.scales import accesses_of, log_share, log_size
 from relay_tune.schedule.outer_loops import outer_loops
-from relay_tune.schedule.space import NestSpace
+from relay_tune.schedule.space.space import NestSpace
 from relay_tune.tensor.expression import Axis
 
 FLOAT_BYTES = 4

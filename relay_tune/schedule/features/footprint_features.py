@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from relay_tune.schedule.analysis import Access, NestAnalysis
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.cost.analysis import Access, NestAnalysis
 from relay_tune.schedule.features.scales import accesses_of, log_share, log_size, operations_of
-from relay_tune.schedule.space import NestSpace
+from relay_tune.schedule.space.space import NestSpace
 from relay_tune.tensor.expression import Axis
 
 

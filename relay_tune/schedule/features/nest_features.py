@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import prod
 
 from relay_tune.remembered import remembered
-from relay_tune.schedule.analysis import NestAnalysis
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.cost.analysis import NestAnalysis
 from relay_tune.schedule.features.names import AXIS_NAMES, DESCRIBED_AXES
 from relay_tune.schedule.features.scales import accesses_of, log_share, log_size, operations_of
-from relay_tune.schedule.space import NestSpace
+from relay_tune.schedule.space.space import NestSpace
 from relay_tune.tensor.expression import Axis
 
 REMEMBERED = 2048

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from math import log, prod
 
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.estimates.estimate import Estimate
+from relay_tune.schedule.cost.estimate import Estimate
 from relay_tune.schedule.features.choice_features import FLOAT_BYTES, choice_values
 from relay_tune.schedule.features.names import FEATURE_NAMES, GROUP_NAMES, SECOND_NAMES
 from relay_tune.schedule.features.nest_features import axis_values, nest_values
 from relay_tune.schedule.features.scales import log_share, log_size, operations_of
-from relay_tune.schedule.space import NestSpace
+from relay_tune.schedule.space.space import NestSpace
 
 TOTAL_CYCLES = FEATURE_NAMES.index("log_total_cycles")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import log2
 
-from relay_tune.schedule.analysis import Access, NestAnalysis
+from relay_tune.schedule.cost.analysis import Access, NestAnalysis
 
 
 def log_size(value: float) -> float:

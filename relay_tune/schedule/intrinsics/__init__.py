@@ -1,1 +1,1 @@
-"""Nests that an intrinsic of the machine computes: their match, choices, loops and costs."""
+"""Nests that an intrinsic of the machine computes: their match, choices and costs."""

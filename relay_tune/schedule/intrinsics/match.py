@@ -19,7 +19,7 @@ from relay_tune.machine.machine import Machine
 from relay_tune.machine.pattern import TilePattern
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.nest import Nest, with_roots
+from relay_tune.schedule.nests.nest import Nest, with_roots
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Axis, Binary, Cast, Load, Scalar
 from relay_tune.tensor.index import simplify

@@ -19,8 +19,8 @@ from typing import Any
 from relay_tune.errors import InputError
 from relay_tune.machine.machine import Machine
 from relay_tune.schedule.accuracy import Accuracy, Exactness
-from relay_tune.schedule.constant_stages import fold_constant_stages
-from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.nests.constant_stages import fold_constant_stages
+from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.tensor.expression import Tensor

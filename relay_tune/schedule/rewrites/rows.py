@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from relay_tune.schedule.accuracy import Accuracy
-from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
 from relay_tune.schedule.rewrites.split import SPLIT
 from relay_tune.schedule.row_groups.grouped_steps import grouped_steps

@@ -19,8 +19,8 @@ from math import prod
 from operator import add
 
 from relay_tune.schedule.accuracy import Accuracy
+from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
-from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.dependencies import tensors_in_order

@@ -21,10 +21,10 @@ from itertools import accumulate, pairwise
 from math import prod
 from operator import mul
 
-from relay_tune.schedule.analysis import element_bytes
-from relay_tune.schedule.nest import Nest
+from relay_tune.ir.dtypes import DTYPES
+from relay_tune.schedule.nests.nest import Nest
+from relay_tune.schedule.nests.sliding_windows import sliding_axes
 from relay_tune.schedule.row_groups.row_axes import RowAxis, row_axes
-from relay_tune.schedule.sliding_windows import sliding_axes
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Load, Scalar, Tensor
 from relay_tune.tensor.index import FlatView
@@ -73,7 +73,7 @@ class RowGroup:
     @property
     def local_bytes(self) -> int:
         """What the local tensors take in all."""
-        return sum(prod(t.shape) * element_bytes(t.dtype) for t in self.local)
+        return sum(prod(t.shape) * DTYPES[t.dtype].itemsize for t in self.local)
 
 
 def with_groups(

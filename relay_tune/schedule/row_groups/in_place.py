@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
-from relay_tune.schedule.nest import Nest, with_roots
+from relay_tune.schedule.nests.nest import Nest, with_roots
 from relay_tune.schedule.row_groups.groups import Member, RowGroup
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Load, Scalar, Tensor

@@ -17,9 +17,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import gcd, prod
 
+from relay_tune.ir.dtypes import DTYPES
 from relay_tune.machine.machine import LINE_BYTES
-from relay_tune.schedule.analysis import element_bytes
-from relay_tune.schedule.nest import Nest, with_roots
+from relay_tune.schedule.nests.nest import Nest, with_roots
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import INDEX, Axis, Load, Scalar, literal
 from relay_tune.tensor.loops import Buffer
@@ -48,7 +48,7 @@ def with_gaps(
 
 def _gapped(buffer: Buffer, nests: Sequence[Nest]) -> tuple[Buffer, Sequence[Nest]]:
     """A buffer with a gap behind its rows, if they need one, and the nests that use it."""
-    width = element_bytes(buffer.dtype)
+    width = DTYPES[buffer.dtype].itemsize
     accesses = [
         (nest, index, axis_affine(index)) for nest in nests for index in _indices(nest, buffer)
     ]

@@ -18,7 +18,7 @@ from itertools import pairwise
 from math import prod
 
 from relay_tune.errors import InputError
-from relay_tune.schedule.nest import Nest, fuse_axes, with_roots
+from relay_tune.schedule.nests.nest import Nest, fuse_axes, with_roots
 from relay_tune.schedule.row_groups.groups import Member, RowGroup
 from relay_tune.schedule.row_groups.line_gaps import with_gaps
 from relay_tune.schedule.row_groups.row_axes import RowAxis

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Literal, Scalar
 from relay_tune.tensor.loops import Allocate, Block, Loop, Statement

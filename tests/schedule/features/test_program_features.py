@@ -9,12 +9,12 @@ import pytest
 
 from relay_tune.machine.machine import Machine
 from relay_tune.machine.pattern import BFLOAT16_PAIRS
-from relay_tune.schedule.default_choice import default_choice
 from relay_tune.schedule.features.names import FEATURE_NAMES
 from relay_tune.schedule.features.program_features import features
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.rewrites.matrix_products.record import BF16X3
 from relay_tune.schedule.rewrites.rows import ROWS
+from relay_tune.schedule.space.default_choice import default_choice
 from relay_tune.targets.x86.intrinsics import INTRINSICS
 from relay_tune.tensor.expression import Axis, Tensor, reduce, unary
 from relay_tune.tensor.program import TensorProgram

@@ -16,7 +16,7 @@ from relay_tune.schedule.intrinsics.choices import (
     tile_misfit,
 )
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch, intrinsic_match
-from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.plan import Plan, plan_program, read_schedule
 from relay_tune.schedule.rewrites.algorithm import DIRECT, AppliedAlgorithm
 from relay_tune.schedule.rewrites.matrix_products.record import BF16X3, BF16X6

@@ -10,7 +10,7 @@ import pytest
 from relay_tune.machine.machine import Machine
 from relay_tune.schedule.intrinsics.cost import least_tile_cycles, tile_cycles
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch, intrinsic_match
-from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
 from relay_tune.schedule.rewrites.matrix_products.record import BF16X3, BF16X6

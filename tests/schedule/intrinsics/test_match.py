@@ -16,7 +16,7 @@ from relay_tune.schedule.intrinsics.match import (
     intrinsic_match,
     with_long_rows,
 )
-from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.algorithm import DIRECT, AppliedAlgorithm
 from relay_tune.schedule.rewrites.matrix_products.record import BF16X3, BF16X6

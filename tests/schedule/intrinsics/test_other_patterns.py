@@ -11,8 +11,8 @@ from relay_tune.machine.pattern import TilePattern
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.intrinsics.choices import tile_alternatives, tile_misfit
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch, intrinsic_match
+from relay_tune.schedule.loops.tile import tile_nest
 from relay_tune.schedule.plan import plan_program
-from relay_tune.schedule.tile import tile_nest
 from relay_tune.tensor.expression import Axis, Scalar, cast, reduce
 from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.program import TensorProgram

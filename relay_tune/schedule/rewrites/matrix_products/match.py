@@ -6,7 +6,7 @@ from collections.abc import Container
 from math import prod
 
 from relay_tune.machine.pattern import BFLOAT16_PAIRS
-from relay_tune.schedule.products import Product, match_product
+from relay_tune.schedule.rewrites.products import Product, match_product
 from relay_tune.tensor.expression import Tensor
 
 LEAST_STEPS = 16

@@ -22,7 +22,7 @@ import ml_dtypes
 import numpy as np
 
 from relay_tune.machine.pattern import BFLOAT16_PAIRS
-from relay_tune.schedule.products import Product
+from relay_tune.schedule.rewrites.products import Product
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, binary, cast, literal, select, unary
 from relay_tune.tensor.tensor import compute

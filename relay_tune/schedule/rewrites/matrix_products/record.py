@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from relay_tune.machine.machine import Machine
 from relay_tune.machine.pattern import BFLOAT16_PAIRS
 from relay_tune.schedule.accuracy import Accuracy, Exactness, is_allowed
-from relay_tune.schedule.nest import Nest
+from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
 from relay_tune.schedule.rewrites.matrix_products.stages import (
     matrix_program,

@@ -23,7 +23,7 @@ from operator import add
 
 import numpy as np
 
-from relay_tune.schedule.products import Product
+from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.schedule.rewrites.matrix_products.match import match_matrix_product, whole_columns
 from relay_tune.schedule.rewrites.matrix_products.operands import (
     COLUMNS,
@@ -37,7 +37,7 @@ from relay_tune.schedule.rewrites.matrix_products.operands import (
     steps_in_place,
     stored_pairs,
 )
-from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
+from relay_tune.schedule.rewrites.products import Product
 from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, binary, cast, reduce, select

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
+from relay_tune.ir.dtypes import DTYPES
 from relay_tune.machine.machine import Machine
-from relay_tune.schedule.analysis import element_bytes
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.size import nominal
 
@@ -38,7 +38,7 @@ def outgrown_cycles(between: Iterable[Tensor], machine: Machine) -> float:
 
     What leaves all of that one, too, the nests know themselves: each of its tensors does.
     """
-    taken = sum(nominal(prod(t.shape)) * element_bytes(t.dtype) for t in between)
+    taken = sum(nominal(prod(t.shape)) * DTYPES[t.dtype].itemsize for t in between)
     whole = machine.memories[2].bytes / FILLED
     beyond = max(min(taken, whole) - KEPT * machine.memories[1].bytes, 0)
     return TRANSFERS * beyond / machine.memories[2].rate

@@ -6,7 +6,7 @@ from collections.abc import Container
 from dataclasses import dataclass
 from math import prod
 
-from relay_tune.schedule.products import Product, match_product
+from relay_tune.schedule.rewrites.products import Product, match_product
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import Axis, Load, Tensor
 from relay_tune.tensor.walk import axes_of

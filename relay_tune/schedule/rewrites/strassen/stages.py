@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.schedule.rewrites.strassen.combinations import (
     LEFT,
     PRODUCTS,
@@ -27,7 +28,6 @@ from relay_tune.schedule.rewrites.strassen.combinations import (
     results,
 )
 from relay_tune.schedule.rewrites.strassen.match import HalvedProduct, match_halves
-from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.tensor.element_at import element_at
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, reduce
 from relay_tune.tensor.program import TensorProgram

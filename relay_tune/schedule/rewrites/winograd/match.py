@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from relay_tune.schedule.products import factors
+from relay_tune.schedule.rewrites.products import factors
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Axis, Load, Reduce, Scalar, Tensor
 from relay_tune.tensor.scalar_semantics import Array

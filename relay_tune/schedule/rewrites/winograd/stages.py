@@ -25,6 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
 from relay_tune.machine.machine import LINE_ELEMENTS
+from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.schedule.rewrites.winograd.blocks import TileBlocks, tile_bands
 from relay_tune.schedule.rewrites.winograd.match import Convolution, match_convolution
 from relay_tune.schedule.rewrites.winograd.tile_elements import tile_of, two_passes, window_of
@@ -34,7 +35,6 @@ from relay_tune.schedule.rewrites.winograd.transforms import (
     transformed_taps,
 )
 from relay_tune.schedule.rewrites.winograd.written_windows import written_out
-from relay_tune.schedule.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.tensor.expression import (
     INDEX,
     Axis,

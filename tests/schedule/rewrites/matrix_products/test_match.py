@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relay_tune.schedule.products import Product
 from relay_tune.schedule.rewrites.matrix_products.match import match_matrix_product, whole_columns
 from relay_tune.schedule.rewrites.matrix_products.record import BF16X3, BF16X6
 from relay_tune.schedule.rewrites.matrix_products.stages import (
@@ -16,6 +15,7 @@ from relay_tune.schedule.rewrites.matrix_products.stages import (
     multiplications,
     ways_to_gather,
 )
+from relay_tune.schedule.rewrites.products import Product
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, binary, reduce

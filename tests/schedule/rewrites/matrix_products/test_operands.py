@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relay_tune.schedule.products import Product
 from relay_tune.schedule.rewrites.matrix_products.match import match_matrix_product
 from relay_tune.schedule.rewrites.matrix_products.operands import (
     LeftOperand,
@@ -20,6 +19,7 @@ from relay_tune.schedule.rewrites.matrix_products.operands import (
     split_floats,
     steps_in_place,
 )
+from relay_tune.schedule.rewrites.products import Product
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, reduce

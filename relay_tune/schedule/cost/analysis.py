@@ -1,0 +1,212 @@
+"""What can be said of a nest before a schedule is chosen: its accesses, its operations."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+
+from relay_tune.ir.dtypes import DTYPES
+from relay_tune.remembered import remembered
+from relay_tune.schedule.cost.near import NOTHING_NEAR, Near
+from relay_tune.schedule.cost.nest_structure import nest_structure
+from relay_tune.schedule.cost.sibling_reads import fresh_share, streams
+from relay_tune.schedule.intrinsics.match import IntrinsicMatch, intrinsic_match
+from relay_tune.schedule.nests.nest import Nest
+from relay_tune.schedule.nests.operation_count import (
+    operation_count,
+    shared_operation_count,
+    written_out_axes,
+)
+from relay_tune.schedule.nests.sliding_windows import slides
+from relay_tune.tensor.affine import Affine, axis_affine
+from relay_tune.tensor.expression import Axis, Scalar, Tensor
+from relay_tune.tensor.index import FlatView
+from relay_tune.tensor.loops import Buffer
+from relay_tune.tensor.repeated import repeated_form
+from relay_tune.tensor.walk import loads
+
+REMEMBERED_NESTS = 1 << 11
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Access:
+    """One load of a nest's reduction body or epilogue.
+
+    Attributes:
+        form: of the flat index, if it is affine; of one whose elements repeat, a smooth one.
+        bytes: of one element.
+        constant: whether it reads a constant.
+        elements: those that it is among.
+        is_near: whether a nest before has touched what it reads.
+        repeats: among how many elements the lanes that share one pick it, so that a vector is
+            shuffled as well as loaded; 0 where lanes share nothing.
+        fresh: the share of what it reads that no load before has read, which differs by a constant.
+        streams: the places that it reads from at a time, less than 1 if others lie beside it.
+    """
+
+    form: Affine | None
+    bytes: int
+    constant: bool
+    elements: int
+    is_near: bool = False
+    repeats: int = 0
+    fresh: float = 1.0
+    streams: float = 1.0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class NestAnalysis:
+    """The schedule-independent part of the estimate.
+
+    Attributes:
+        nest: the nest.
+        match: what stands where in it for the intrinsic that computes it, if one does.
+        body_accesses: the loads of one reduction step.
+        result_accesses: the loads of the result.
+        body_operations: vector instructions of one reduction step.
+        result_operations: vector instructions for one result, on average over `written_out`.
+        store_form: where the result goes, if that is affine.
+        store_bytes: of one element.
+        stored_around: the bytes among which the result is stored, lines that are read for it too.
+        written_out: axes that a register tile always covers (see `written_out_axes`).
+        near: what the nests before have left.
+        beside_windows: the positions of axes that sliding windows do not move along, where no axis
+            uses a window again (a depthwise convolution, a pool): blocks of them keep rows near.
+        independent: the positions of axes of which each point has operands of its own, inside of
+            those along which a window moves (groups of a convolution): a tile of several of them
+            has more sums at a time, and no more lines in the same places of a cache.
+    """
+
+    nest: Nest
+    match: IntrinsicMatch | None
+    body_accesses: tuple[Access, ...]
+    result_accesses: tuple[Access, ...]
+    body_operations: float
+    result_operations: float
+    store_form: Affine | None
+    store_bytes: int
+    stored_around: int
+    written_out: frozenset[Axis]
+    near: Near
+    beside_windows: tuple[int, ...]
+    independent: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """A nest to analyse; nests of one structure are one subject."""
+
+    structure: bytes
+    nest: Nest = field(compare=False)
+    constants: frozenset[Tensor] = field(compare=False)
+    near: Near = field(compare=False)
+
+
+def analyse(nest: Nest, constants: frozenset[Tensor], near: Near = NOTHING_NEAR) -> NestAnalysis:
+    """What can be said of a nest before a schedule is chosen.
+
+    It may be about another nest of the same structure: spaces for different numbers of threads, and
+    of layers that are alike, share it, and with it their estimates.
+    """
+    return _analysis(_Subject(nest_structure(nest, constants, near), nest, constants, near))
+
+
+@remembered(REMEMBERED_NESTS)
+def _analysis(subject: _Subject) -> NestAnalysis:
+    nest, constants, near = subject.nest, subject.constants, subject.near
+    body = () if nest.body is None else tuple(_accesses(nest.body, constants, near))
+    match = intrinsic_match(nest)
+    if match is not None:
+        body = _parts_alone(body)
+    store_bytes = DTYPES[nest.target.dtype].itemsize
+    around = prod(nest.target.shape) * store_bytes
+    written_out = written_out_axes(nest)
+    return NestAnalysis(
+        nest=nest,
+        match=match,
+        body_accesses=body,
+        result_accesses=_with_siblings(nest, constants, near),
+        body_operations=0.0 if nest.body is None else operation_count(nest.body, reduced=True),
+        result_operations=(
+            shared_operation_count(nest.result, written_out)
+            if written_out
+            else operation_count(nest.result, reduced=False)
+        ),
+        store_form=axis_affine(nest.index),
+        store_bytes=store_bytes,
+        stored_around=near.bytes if nest.target in near.tensors else 2 * around,
+        written_out=written_out,
+        near=near,
+        beside_windows=_beside_windows(nest, body),
+        independent=_independent(nest, body),
+    )
+
+
+def _parts_alone(accesses: tuple[Access, ...]) -> tuple[Access, ...]:
+    """Loads of the parts of operands, each of which is among the elements of that part alone."""
+    parts = Counter((access.constant, access.elements) for access in accesses)
+    return tuple(
+        replace(access, elements=access.elements // parts[access.constant, access.elements])
+        for access in accesses
+    )
+
+
+def _with_siblings(nest: Nest, constants: frozenset[Tensor], near: Near) -> tuple[Access, ...]:
+    """The loads of the result, which know what they share with those that differ by a constant."""
+    accesses = tuple(_accesses(nest.result, constants, near))
+    groups: dict[object, list[Access]] = {}
+    for access in accesses:
+        if access.form is not None:
+            key = (frozenset(access.form.terms.items()), access.elements, access.bytes)
+            groups.setdefault(key, []).append(access)
+    found = {access: access for access in accesses}
+    for group in groups.values():
+        forms = [access.form for access in group if access.form is not None]
+        fresh, apart = fresh_share(forms, nest.axes), streams(forms, group[0].bytes)
+        for access in group:
+            found[access] = replace(access, fresh=fresh, streams=apart / len(group))
+    return tuple(found[access] for access in accesses)
+
+
+def _beside_windows(nest: Nest, accesses: Sequence[Access]) -> tuple[int, ...]:
+    for access in accesses:
+        form = access.form
+        if form is None or access.constant or not all(form.coefficient(a) for a in nest.axes):
+            continue
+        moving = [axis for axis in nest.axes if slides(form, axis, nest.reduction)]
+        if moving:
+            return tuple(n for n, axis in enumerate(nest.axes) if axis not in moving)
+    return ()
+
+
+def _independent(nest: Nest, accesses: Sequence[Access]) -> tuple[int, ...]:
+    forms = [access.form for access in accesses if access.form is not None]
+    moving = [n for n, a in enumerate(nest.axes) for f in forms if slides(f, a, nest.reduction)]
+    if not moving or len(forms) < len(accesses) or _beside_windows(nest, accesses):
+        return ()
+    return tuple(
+        place
+        for place in range(max(moving) + 1, len(nest.axes) - 1)
+        if nest.axes[place].extent > 1 and all(f.coefficient(nest.axes[place]) for f in forms)
+    )
+
+
+def _accesses(root: Scalar, constants: frozenset[Tensor], near: Near) -> Iterator[Access]:
+    for load in loads(root):
+        tensor, size = load.tensor, DTYPES[load.dtype].itemsize
+        if isinstance(tensor, FlatView | Buffer):
+            is_constant = isinstance(tensor, FlatView) and tensor.viewed in constants
+            is_near = tensor in near.tensors
+            among = near.bytes // size if is_near else prod(tensor.shape)
+            yield _access(load.indices[0], size, is_constant, among, is_near)
+
+
+def _access(index: Scalar, size: int, is_constant: bool, elements: int, is_near: bool) -> Access:
+    form = axis_affine(index)
+    if form is None and (repeated := repeated_form(index)) is not None:
+        return Access(
+            repeated.smooth, size, is_constant, elements, is_near, repeats=repeated.factor
+        )
+    return Access(form, size, is_constant, elements, is_near)

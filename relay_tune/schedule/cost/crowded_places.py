@@ -1,0 +1,143 @@
+"""Lines of the first cache that push each other out while a tile walks along its channels.
+
+A tile reads one element of each of its points for each step, and spreads it over the lanes; the
+next steps read the elements beside them, in the same lines:
+
+    x[2 * h + kh, 2 * w + kw, g * 16 + c]      512 channels: points of a row lie 4096 bytes apart
+
+A cache puts a line where the low bits of its address say. Lines that are 4096 bytes apart share one
+place, which has room for a dozen: 14 points do not find their lines again in the next step.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from itertools import product
+from math import prod
+
+from relay_tune.machine.machine import LINE_BYTES, Machine
+from relay_tune.remembered import remembered
+from relay_tune.schedule.choice import TileChoice, unrolled_extents
+from relay_tune.schedule.cost.analysis import Access, NestAnalysis
+from relay_tune.schedule.cost.line_conflicts import PAGE_BYTES
+from relay_tune.schedule.cost.load_count import distinct_places
+from relay_tune.tensor.affine import Affine
+from relay_tune.tensor.expression import Axis
+
+REMEMBERED = 1 << 12
+
+FULL, OVERFULL = 1.25, 1.75
+"""How many lines a place holds before some, and all, are missed, relative to what a kernel's data
+can fill of it.
+
+Measured with 512 channels in 32 groups, a cache of 12 lines in each place, of which a kernel is
+said to fill 8: tiles whose steps touch 8 to 10 lines of a place take 124 to 126 us, 14 of them 280.
+With a stride of 2 and 14, 21, 28, 42 and 70 lines each load takes 1.4, 2.2, 4, 6 and 10 cycles, so
+that it counts as that many more bytes.
+"""
+
+
+def crowded_bytes(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> float:
+    """The bytes that a nest's tiles fetch again from the second cache, for want of places."""
+    if choice.vector < 0 or not analysis.nest.reduction:
+        return 0.0
+    tile = tuple(map(min, choice.tile, (axis.extent for axis in analysis.nest.axes)))
+    room = FULL * max(machine.memories[0].bytes // PAGE_BYTES, 1)
+    return _in_tiles(analysis, choice.vector, tile, choice.reduction_order, choice.unroll, room)
+
+
+@remembered(REMEMBERED)
+def _in_tiles(
+    analysis: NestAnalysis,
+    vector: int,
+    extents: tuple[int, ...],
+    order: tuple[int, ...],
+    unroll: int,
+    room: float,
+) -> float:
+    """The same of tiles of such extents, where each place of the cache has so much room."""
+    nest = analysis.nest
+    tile = dict(zip(nest.axes, extents, strict=True))
+    reduction = [nest.reduction[place] for place in order]
+    again = sum(
+        _fetched_again(access, reduction, unrolled_extents(reduction, unroll), tile, room)
+        for access in analysis.body_accesses
+        if _is_spread(access, nest.axes[vector])
+    )
+    return again * prod(-(-axis.extent // extent) for axis, extent in tile.items())
+
+
+def _is_spread(access: Access, vector: Axis) -> bool:
+    """Whether all lanes read the same element of something that no build has packed."""
+    return access.form is not None and not access.constant and vector not in access.form.terms
+
+
+def _fetched_again(
+    access: Access,
+    reduction: list[Axis],
+    written: Mapping[Axis, int],
+    tile: Mapping[Axis, int],
+    room: float,
+) -> float:
+    """The bytes that one tile fetches again: between steps within a line, and between taps.
+
+    Args:
+        access: of an operand that all lanes share.
+        reduction: the axes of the steps, the innermost last.
+        written: how many steps of each are written out.
+        tile: the extents of the tile.
+        room: how many lines stay in one place of the cache.
+    """
+    assert access.form is not None
+    within = [axis for axis in reduction if _stays_in_line(access, axis)]
+    if not within:
+        return 0.0
+    form = access.form
+    for axis in within:
+        form = form.without(axis)
+    taps = {axis: axis.extent for axis in reduction if axis not in within}
+    inside = {axis: taps[axis] for axis in reduction[reduction.index(within[-1]) + 1 :]}
+    beside = {axis: written[axis] for axis in inside}
+    crowd = _crowd(_moves(form, access, {**tile, **inside}), room)
+    missed = 0.0
+    if crowd > room:
+        steps = prod(axis.extent for axis in reduction) / prod(beside.values())
+        loads = steps * distinct_places(form, tile, beside, None, 1)
+        missed = _missing(crowd, room) * crowd / room * loads
+    crowd = _crowd(_moves(form, access, {**tile, **taps}), room)
+    if crowd > room:
+        lines = max(1, prod(axis.extent for axis in within) * access.bytes // LINE_BYTES)
+        turns = prod(extent for axis, extent in taps.items() if axis not in inside)
+        touched = turns * distinct_places(form, tile, inside, None, 1)
+        once = distinct_places(form, tile, taps, None, 1)
+        missed += _missing(crowd, room) * lines * max(touched - once, 0.0)
+    return missed * LINE_BYTES
+
+
+def _stays_in_line(access: Access, axis: Axis) -> bool:
+    """Whether neighbouring steps along an axis read one line."""
+    return access.form is not None and 0 < access.form.coefficient(axis) * access.bytes < LINE_BYTES
+
+
+def _missing(crowd: int, room: float) -> float:
+    """The share of loads that do not find their line where so many want the same place."""
+    return min((crowd - room) / (room * (OVERFULL / FULL - 1)), 1.0)
+
+
+def _moves(
+    form: Affine, access: Access, extents: Mapping[Axis, int]
+) -> tuple[tuple[int, int], ...]:
+    """(bytes apart, how many) of each axis along which a tile reads other lines."""
+    found = ((form.coefficient(axis) * access.bytes, extent) for axis, extent in extents.items())
+    return tuple(sorted((apart, extent) for apart, extent in found if apart and extent > 1))
+
+
+@remembered(REMEMBERED)
+def _crowd(moves: tuple[tuple[int, int], ...], room: float) -> int:
+    """The most lines that want one place of the cache; 0 where all of them find room in any."""
+    if prod(extent for _, extent in moves) <= room:
+        return 0
+    steps = [range(0, apart * extent, apart) for apart, extent in moves]
+    lines = {sum(places) // LINE_BYTES for places in product(*steps)}
+    return max(Counter(line % (PAGE_BYTES // LINE_BYTES) for line in lines).values())

@@ -1,0 +1,1 @@
+"""From a choice to loops: tiles, their registers, packed operands, and what is fetched early."""

@@ -1,0 +1,1 @@
+"""What kernels ask for before they want it."""

@@ -1,0 +1,233 @@
+"""What the other nests of a group touch, asked for while the one with the most arithmetic runs.
+
+    for block in 0 .. 14                             for block in 0 .. 14
+      v = B^T d B       reads x[block]                 v = B^T d B
+      t = v * u         arithmetic              ->     t = v * u    beside: prefetch x[block + 1],
+      y = A^T t A       reads r[block],                                 r[block], y[block]
+                        writes y[block]                y = A^T t A
+
+A group leaves its own tensors in the near caches, but what it reads and writes of others comes and
+goes by way of the last cache or memory. The transforms around a product have too little arithmetic
+to hide that; the product has enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+
+from relay_tune.machine.machine import LINE_ELEMENTS
+from relay_tune.schedule.loops.prefetch.limits import MOST_LINES
+from relay_tune.schedule.nests.nest import Nest
+from relay_tune.tensor.affine import Affine, axis_affine
+from relay_tune.tensor.expression import INDEX, Axis, Scalar, Tensor, binary, literal
+from relay_tune.tensor.index import FlatView
+from relay_tune.tensor.loops import Block, Branch, Prefetch, Statement
+from relay_tune.tensor.walk import loads
+
+FEWEST_LINES = 64
+"""Fewer are not worth an instruction."""
+
+MOST_ROWS = 4096
+"""Rows that what a block touches of a tensor may fall apart into."""
+
+LINE_POINTS = 512
+"""Multiply-adds beside which a line can come: 16 cycles of memory, 32 lanes in each."""
+
+JOINED_SHARE = 8
+"""A gap that is this part of the piece behind it, such as padding, is fetched as well."""
+
+Piece = tuple[int, int]
+"""The first element of a piece, and the one after its last."""
+
+
+@dataclass(frozen=True, slots=True)
+class TouchedRows:
+    """What a nest touches of a tensor, during one block: rows of equal length.
+
+    Attributes:
+        tensor: the tensor, flat.
+        terms: the loops over blocks, and how many elements apart their neighbours begin.
+        first: the first element in the first block.
+        levels: the rows as nested loops, outermost first: how often each runs, and how many
+            elements apart its rows begin.
+        lines: the cache lines of a row.
+        for_write: whether they are written.
+    """
+
+    tensor: Tensor
+    terms: tuple[tuple[Axis, int], ...]
+    first: int
+    levels: tuple[tuple[int, int], ...]
+    lines: int
+    for_write: bool
+
+    @property
+    def all_lines(self) -> int:
+        """The cache lines of all rows."""
+        return prod(count for count, _ in self.levels) * self.lines
+
+
+def fetched_beside(
+    nests: Sequence[Nest], places: Sequence[Axis], rows: int, constants: frozenset[Tensor]
+) -> tuple[int, tuple[TouchedRows, ...]]:
+    """Beside which nest of a group its neighbours' tensors are fetched, and what of them.
+
+    `places` are the loops over blocks of so many `rows`. What nests before the busiest one touch is
+    fetched for the next block, what those after it touch for the present one. Nothing is where the
+    busiest nest is too short for that. The `constants` of reductions are not: they get packed.
+    """
+    busiest = max(range(len(nests)), key=lambda place: nests[place].points)
+    if not nests[busiest].reduction:
+        return busiest, ()
+    found: list[TouchedRows] = []
+    for place, nest in enumerate(nests):
+        packed = constants if nest.reduction else frozenset()
+        if place != busiest:
+            found += _touched(nest, places, {places[-1]: rows} if place < busiest else {}, packed)
+    if sum(part.all_lines for part in found) * LINE_POINTS > nests[busiest].points:
+        return busiest, ()
+    return busiest, tuple(found)
+
+
+def _touched(
+    nest: Nest, places: Sequence[Axis], ahead: Mapping[Axis, int], packed: frozenset[Tensor]
+) -> list[TouchedRows]:
+    """What a nest reads and writes of tensors outside its group, so many steps `ahead`."""
+    read: dict[Tensor, list[Affine | None]] = {}
+    for root in nest.roots:
+        for load in loads(root):
+            if isinstance(load.tensor, FlatView) and load.tensor.viewed not in packed:
+                read.setdefault(load.tensor, []).append(axis_affine(load.indices[0]))
+    found = [_rows(tensor, forms, nest, places, ahead) for tensor, forms in read.items()]
+    if isinstance(nest.target, FlatView):
+        form = axis_affine(nest.index)
+        found.append(_rows(nest.target, [form], nest, places, ahead, for_write=True))
+    return [rows for rows in found if rows is not None and rows.all_lines >= FEWEST_LINES]
+
+
+def _rows(
+    tensor: Tensor,
+    forms: Sequence[Affine | None],
+    nest: Nest,
+    places: Sequence[Axis],
+    ahead: Mapping[Axis, int],
+    *,
+    for_write: bool = False,
+) -> TouchedRows | None:
+    """The rows that accesses touch; None if they are not such rows, or the same in each block."""
+    affine = [form for form in forms if form is not None]
+    inner = {*nest.axes, *nest.reduction}
+    if len(affine) < len(forms) or any(f.terms.keys() - inner - {*places} for f in affine):
+        return None
+    terms = {axis: affine[0].coefficient(axis) for axis in places}
+    if any(form.coefficient(axis) != terms[axis] for form in affine for axis in places):
+        return None
+    if not any(terms.values()):
+        return None
+    now = _pieces(affine, inner)
+    shift = sum(terms[axis] * steps for axis, steps in ahead.items())
+    pieces = _joined(_not_in((low + shift, high + shift), now) for low, high in now)
+    pieces = pieces if shift else now
+    levels = _levels([low for low, _ in pieces])
+    if levels is None:
+        return None
+    return TouchedRows(
+        tensor=tensor,
+        terms=tuple(terms.items()),
+        first=pieces[0][0],
+        levels=levels,
+        lines=max(-(-(high - low) // LINE_ELEMENTS) for low, high in pieces),
+        for_write=for_write,
+    )
+
+
+def _pieces(forms: Sequence[Affine], inner: Iterable[Axis]) -> list[Piece]:
+    """The pieces that accesses touch while the inner axes run; small gaps are part of them."""
+    found = [_rows_of(form, inner) for form in forms]
+    return _joined((row, row + size) for rows, size in found for row in rows)
+
+
+def _rows_of(form: Affine, inner: Iterable[Axis]) -> tuple[list[int], int]:
+    """Where the rows begin that an access touches, and how long they are."""
+    size, starts = 1, [form.constant]
+    for axis in sorted((a for a in inner if form.coefficient(a)), key=form.coefficient):
+        apart = form.coefficient(axis)
+        if 0 < apart <= size + LINE_ELEMENTS:
+            size += apart * (axis.extent - 1)
+        elif len(starts) * axis.extent > MOST_ROWS:
+            return [], 0
+        else:
+            starts = [start + apart * n for start in starts for n in range(axis.extent)]
+    return starts, size
+
+
+def _levels(starts: Sequence[int]) -> tuple[tuple[int, int], ...] | None:
+    """The beginnings of rows as one loop or two nested ones; None if they are not that regular."""
+    if not starts:
+        return None
+    apart = [second - first for first, second in pairwise(starts)]
+    inner = next((n for n, step in enumerate(apart, 1) if step != apart[0]), len(starts))
+    if len(starts) % inner:
+        return None
+    outer = starts[inner] - starts[0] if inner < len(starts) else 0
+    step = apart[0] if apart else 0
+    rounds = len(starts) // inner
+    regular = [starts[0] + n * outer + m * step for n in range(rounds) for m in range(inner)]
+    if regular != list(starts):
+        return None
+    return tuple(level for level in ((rounds, outer), (inner, step)) if level[0] > 1)
+
+
+def _joined(pieces: Iterable[Piece]) -> list[Piece]:
+    """Pieces in order, as one where they touch each other or nearly do."""
+    found: list[Piece] = []
+    for low, high in sorted(piece for piece in pieces if piece[0] < piece[1]):
+        gap = max(LINE_ELEMENTS, (high - low) // JOINED_SHARE)
+        if found and low <= found[-1][1] + gap:
+            found[-1] = found[-1][0], max(high, found[-1][1])
+        else:
+            found.append((low, high))
+    return found
+
+
+def _not_in(piece: Piece, known: Sequence[Piece]) -> Piece:
+    """A piece without its beginning, as far as that is known already."""
+    low, high = piece
+    for first, last in known:
+        if first <= low < last:
+            low = min(last, high)
+    return low, high
+
+
+def fetch_statements(
+    touched: Sequence[TouchedRows], turn: Scalar, turns: int
+) -> tuple[Statement, ...]:
+    """The share of one of so many `turns` in fetching what neighbours touch."""
+    found: list[Statement] = []
+    for rows in touched:
+        lines = -(-rows.all_lines // turns)
+        if lines > MOST_LINES:
+            continue
+        body: Statement = Block(tuple(_fetch(rows, turn * lines + n) for n in range(lines)))
+        used = -(-rows.all_lines // lines)
+        found.append(body if used == turns else Branch(binary("lt", turn, used), body))
+    return tuple(found)
+
+
+def _fetch(rows: TouchedRows, number: Scalar) -> Prefetch:
+    """Fetch the line of a number, counted through all rows."""
+    at: Scalar = literal(rows.first, INDEX)
+    for axis, apart in rows.terms:
+        at = at + axis * apart
+    if rows.levels:
+        at, number = at + number % rows.lines * LINE_ELEMENTS, number // rows.lines
+    else:
+        at = at + number * LINE_ELEMENTS
+    for place, (count, apart) in enumerate(reversed(rows.levels), 1):
+        is_outermost = place == len(rows.levels)
+        at = at + (number if is_outermost else number % count) * apart
+        number = number // count
+    return Prefetch(rows.tensor, (at,), rows.for_write)

@@ -1,0 +1,312 @@
+"""One register tile of a nest.
+
+    accumulators of the tile = neutral element        in registers
+    for reduction axes in order, the innermost unrolled
+      accumulators = combine(accumulators, body)      unrolled over the tile, vectors on one axis
+    store the epilogue of the accumulators
+
+A reduction may run along the lanes instead (`relay_tune.schedule.loops.lane_reduction`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from relay_tune.schedule.choice import TileChoice, unrolled_extents
+from relay_tune.schedule.loops.lane_reduction import LaneReduction, combine
+from relay_tune.schedule.loops.loop_shapes import loop_over, unrolled_loop
+from relay_tune.schedule.loops.packed_loads import packed_loads
+from relay_tune.schedule.loops.prefetch.epilogue_reads import epilogue_reads
+from relay_tune.schedule.loops.prefetch.neighbours import TouchedRows
+from relay_tune.schedule.loops.prefetch.next_block import ReadAhead
+from relay_tune.schedule.loops.prefetch.panels import panel_prefetch
+from relay_tune.schedule.loops.prefetch.tile_fetches import TileFetches
+from relay_tune.schedule.loops.tile_points import Binding, Point
+from relay_tune.schedule.loops.write_order import write_order
+from relay_tune.schedule.nests.nest import Nest
+from relay_tune.tensor.affine import axis_affine
+from relay_tune.tensor.expression import (
+    INDEX,
+    Axis,
+    Load,
+    Scalar,
+    Tensor,
+    index_value,
+    literal,
+    neutral_element,
+)
+from relay_tune.tensor.loops import (
+    Allocate,
+    Block,
+    Buffer,
+    LaneReduce,
+    Loop,
+    LoopKind,
+    Prefetch,
+    Scope,
+    Statement,
+    Store,
+)
+from relay_tune.tensor.size import is_symbolic
+from relay_tune.tensor.walk import loads, replace_nodes, substitute
+
+NOTHING_KNOWN: Mapping[Axis, Scalar] = MappingProxyType({})
+
+
+class RegisterTile:
+    """Writes the register tiles of a nest under a choice.
+
+    Constants are packed in the order of consumption; `packed` has them.
+    """
+
+    def __init__(
+        self,
+        nest: Nest,
+        choice: TileChoice,
+        constants: frozenset[Tensor],
+        beside: tuple[TouchedRows, ...],
+        ahead: tuple[ReadAhead, ...],
+    ) -> None:
+        self.nest = nest
+        self.choice = choice
+        self.vector_axis = nest.axes[choice.vector] if choice.vector >= 0 else None
+        self.reduction = tuple(nest.reduction[place] for place in choice.reduction_order)
+        self.written = write_order(nest, choice)
+        self.packed = packed_loads(
+            nest,
+            constants,
+            self.vector_axis,
+            [nest.axes[place] for place in choice.order],
+            self.reduction,
+            dict(zip(nest.axes, choice.tile, strict=True)),
+        )
+        panel = (
+            panel_prefetch(nest, choice, self.reduction, self.packed) if choice.prefetch else None
+        )
+        rows = [axis for axis in self.written if axis is not self.vector_axis]
+        behind = epilogue_reads(nest, rows, self.vector_axis)
+        self.fetches = TileFetches(panel, beside, behind)
+        self.ahead = [each for each in ahead if self._is_contiguous(each.load)]
+
+    def statement(self, bindings: dict[Axis, Binding], outer: Sequence[Axis]) -> Statement:
+        """The tile at these places; `outer` are the loops around it."""
+        if self.choice.vector == -2:
+            return self._lane_tile(bindings)
+        if self.nest.body is None:
+            return self._over_tile(bindings, self._element)
+        accumulators = self._accumulators(bindings)
+        dtype, operation = self.nest.body.dtype, self.nest.operation
+        assert operation is not None
+        neutral = literal(neutral_element(operation, dtype), dtype)
+
+        def start(point: Point) -> Statement:
+            return Store(accumulators, point.cell, neutral)
+
+        def step(point: Point) -> Statement:
+            value = self._reduced_value(point)
+            return Store(
+                accumulators, point.cell, combine(operation, accumulators[point.cell], value)
+            )
+
+        def finish(point: Point) -> Statement:
+            return self._store(point, accumulators[point.cell])
+
+        return Allocate(
+            accumulators,
+            Block(
+                (
+                    self._over_tile(bindings, start),
+                    self._reduction_loops(bindings, outer, lambda: self._over_tile(bindings, step)),
+                    self._over_tile(bindings, finish),
+                )
+            ),
+        )
+
+    def _accumulators(self, bindings: dict[Axis, Binding]) -> Buffer:
+        assert self.nest.body is not None
+        shape = []
+        for axis in self.nest.axes:
+            extent = bindings[axis].extent
+            if axis is self.vector_axis:
+                continue
+            shape.append(extent)
+        if self.vector_axis is not None:
+            extent = bindings[self.vector_axis].extent
+            vectors = 1 if is_symbolic(extent) else -(-extent // self.choice.lanes)
+            shape += [vectors, self.choice.lanes]
+        return Buffer(
+            name="accumulators",
+            shape=tuple(shape),
+            dtype=self.nest.body.dtype,
+            scope=Scope.REGISTER,
+        )
+
+    def _over_tile(
+        self,
+        bindings: dict[Axis, Binding],
+        write: Callable[[Point], Statement],
+        known: Mapping[Axis, Scalar] = NOTHING_KNOWN,
+    ) -> Statement:
+        """`write` for each point of the tile, unrolled, vectors on the vector axis.
+
+        `known` are axes that have values already.
+        """
+        inner = {
+            axis: Axis(f"{axis.name}_i", binding.extent)
+            for axis, binding in bindings.items()
+            if axis is not self.vector_axis
+        }
+        values: dict[Axis, Scalar] = dict(known)
+        for axis, position in inner.items():
+            values[axis] = bindings[axis].base + position
+        cell: tuple[Scalar, ...] = tuple(inner[axis] for axis in self.nest.axes if axis in inner)
+        if self.vector_axis is None:
+            body = write(Point(bindings, inner, values, cell, None))
+        else:
+            body = self._over_vectors(bindings, inner, values, cell, write)
+        for axis in reversed([axis for axis in self.written if axis in inner]):
+            body = loop_over(inner[axis], body, LoopKind.UNROLLED)
+        return body
+
+    def _over_vectors(
+        self,
+        bindings: dict[Axis, Binding],
+        inner: dict[Axis, Axis],
+        values: dict[Axis, Scalar],
+        cell: tuple[Scalar, ...],
+        write: Callable[[Point], Statement],
+    ) -> Statement:
+        axis = self.vector_axis
+        assert axis is not None
+        lanes = self.choice.lanes
+        binding = bindings[axis]
+        full, rest = (
+            (0, binding.extent) if is_symbolic(binding.extent) else divmod(binding.extent, lanes)
+        )
+        parts: list[Statement] = []
+        for count, active in ((full, lanes), (1 if rest else 0, rest)):
+            if not count:
+                continue
+            lane = Axis(f"{axis.name}_l", lanes if is_symbolic(active) else active)
+            number: Scalar = (
+                Axis(f"{axis.name}_v", count) if active == lanes else literal(full, INDEX)
+            )
+            place = number * lanes + lane
+            point = Point(
+                bindings,
+                inner,
+                {**values, axis: binding.base + place},
+                (*cell, number, lane),
+                place,
+            )
+            ends = index_value(0), index_value(active)
+            body: Statement = Loop(lane, *ends, write(point), LoopKind.VECTOR)
+            if isinstance(number, Axis):
+                body = loop_over(number, body, LoopKind.UNROLLED)
+            parts.append(body)
+        return parts[0] if len(parts) == 1 else Block(tuple(parts))
+
+    def _reduction_loops(
+        self,
+        bindings: dict[Axis, Binding],
+        around: Sequence[Axis],
+        step: Callable[[], Statement],
+    ) -> Statement:
+        """The reduction loops around a step that reads the nest's own reduction axes."""
+        body = step()
+        if not self.reduction:  # a single step
+            return body
+        unrolled = unrolled_extents(self.reduction, self.choice.unroll)
+        *outer, innermost = self.reduction
+        body = unrolled_loop(
+            innermost,
+            unrolled[innermost],
+            body,
+            lambda group: self.fetches.in_group(bindings, around, (*outer, group)),
+        )
+        for axis in reversed(outer):
+            body = unrolled_loop(axis, unrolled[axis], body)
+        return body
+
+    def _reduced_value(self, point: Point) -> Scalar:
+        assert self.nest.body is not None
+        replaced: dict[Scalar, Scalar] = {
+            load: point.packed(packed) for load, packed in self.packed.items()
+        }
+        return substitute(replace_nodes(self.nest.body, replaced), point.values)
+
+    def _lane_tile(self, bindings: dict[Axis, Binding]) -> Statement:
+        """A tile whose reduction runs along the lanes."""
+        nest = self.nest
+        assert nest.body is not None and nest.operation is not None
+        reduction = LaneReduction(
+            nest.operation,
+            nest.body,
+            self.reduction,
+            self.choice.lanes,
+            self.choice.unroll,
+            tuple(bindings[axis].extent for axis in nest.axes),
+            lambda write: self._over_tile(bindings, lambda point: write(point.values, point.cell)),
+        )
+        return reduction.statement(lambda partial: self._lane_results(bindings, reduction, partial))
+
+    def _lane_results(
+        self, bindings: dict[Axis, Binding], reduction: LaneReduction, partial: Buffer
+    ) -> Statement:
+        """The results of such a tile; those along its last axis as one vector, if it is long."""
+        lane = Axis("lane", self.choice.lanes)
+        last = self.nest.axes[-1] if self.nest.axes else None
+        rows = bindings[last].extent if last is not None else 1
+        together = last is not None and 1 < rows <= self.choice.lanes
+        row = Axis("row", rows)
+
+        def finish(point: Point) -> Statement:
+            cells = [point.cell]
+            if together:
+                cells = [(*point.cell, literal(number, INDEX)) for number in range(rows)]
+            operands = tuple(reduction.lanes_of(partial, cell, lane) for cell in cells)
+            shape = (rows,) if together else ()
+            total = Buffer(name="total", shape=shape, dtype=partial.dtype, scope=Scope.REGISTER)
+            place = (row,) if together else ()
+            value = LaneReduce(reduction.operation, lane, operands, dtype=partial.dtype)
+            stored = Block((Store(total, place, value), self._store(point, total[place])))
+            body = loop_over(row, stored, LoopKind.VECTOR) if together else stored
+            return Allocate(total, body)
+
+        if not together:
+            return self._over_tile(bindings, finish)
+        assert last is not None
+        base = bindings[last].base
+        others = {axis: binding for axis, binding in bindings.items() if axis is not last}
+        return self._over_tile(others, finish, {last: base + row})
+
+    def _is_contiguous(self, load: Load) -> bool:
+        """Whether the lanes of a vector are neighbours in memory."""
+        form = axis_affine(load.indices[0])
+        return form is not None and form.coefficient(self.vector_axis) == 1
+
+    def _element(self, point: Point) -> Statement:
+        """A point of a nest without a reduction, and what it reads in the next block."""
+        stored = self._store(point, None)
+        if not self.ahead:
+            return stored
+        fetches = [
+            Prefetch(
+                each.load.tensor,
+                (substitute(each.load.indices[0], point.values) + each.apart,),
+                near=True,
+            )
+            for each in self.ahead
+        ]
+        return Block((stored, *fetches))
+
+    def _store(self, point: Point, reduced: Scalar | None) -> Statement:
+        result = self.nest.result
+        if reduced is not None:
+            own: dict[Scalar, Scalar] = {
+                load: reduced for load in loads(result) if load.tensor is self.nest.accumulator
+            }
+            result = replace_nodes(result, own)
+        index = substitute(self.nest.index, point.values)
+        return Store(self.nest.target, (index,), substitute(result, point.values))

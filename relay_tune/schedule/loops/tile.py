@@ -1,0 +1,169 @@
+"""The tile sketch: a register tile inside outer loops, for any nest.
+
+    for outer blocks and tiles in order (the outermost fused into one parallel loop)
+      the register tile                      (`relay_tune.schedule.loops.register_tile`)
+
+Sizes that no tile divides get tiles of their own at the edge, open ones several
+(`relay_tune.schedule.loops.open_axes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from relay_tune.remembered import remembered
+from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.intrinsics.match import intrinsic_match
+from relay_tune.schedule.loops.intrinsic_tile import IntrinsicTile
+from relay_tune.schedule.loops.loop_shapes import loop_over, parallel_loop
+from relay_tune.schedule.loops.open_axes import edge_tiles, open_choice
+from relay_tune.schedule.loops.packing import PackedConstant
+from relay_tune.schedule.loops.prefetch.neighbours import TouchedRows
+from relay_tune.schedule.loops.prefetch.next_block import ReadAhead
+from relay_tune.schedule.loops.register_tile import RegisterTile
+from relay_tune.schedule.loops.tile_points import Binding
+from relay_tune.schedule.nests.nest import Nest
+from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
+from relay_tune.tensor.expression import (
+    INDEX,
+    Axis,
+    Scalar,
+    Tensor,
+    binary,
+    index_value,
+    literal,
+)
+from relay_tune.tensor.loops import (
+    Block,
+    Branch,
+    Let,
+    Statement,
+)
+from relay_tune.tensor.size import is_symbolic
+
+REMEMBERED = 1024
+
+
+@dataclass(slots=True)
+class TiledNest:
+    """The loops of a tiled nest and the constants that it wants packed."""
+
+    body: Statement
+    packed: list[PackedConstant] = field(default_factory=list)
+
+
+@remembered(REMEMBERED, is_code=True)
+def tile_nest(
+    nest: Nest,
+    choice: TileChoice,
+    constants: frozenset[Tensor],
+    beside: tuple[TouchedRows, ...] = (),
+    ahead: tuple[ReadAhead, ...] = (),
+) -> TiledNest:
+    """Apply a choice to a nest, which fetches what others touch `beside` its arithmetic.
+
+    It also fetches what it reads `ahead` itself.
+    """
+    match = intrinsic_match(nest)
+    if match is not None:
+        tile = IntrinsicTile(match, choice)
+        return TiledNest(tile.configured(_Tiler(nest, choice, tile).run().body))
+    choice = open_choice(choice, nest.axes, nest.reduction)
+    return _Tiler(nest, choice, RegisterTile(nest, choice, constants, beside, ahead)).run()
+
+
+class _Tiler:
+    """Writes the outer loops of a nest, down to its register tiles."""
+
+    def __init__(self, nest: Nest, choice: TileChoice, tile: RegisterTile | IntrinsicTile) -> None:
+        self.nest = nest
+        self.choice = choice
+        self.tile = tile
+        self.tiles = dict(zip(nest.axes, choice.tile, strict=True))
+        self.numbers: list[Axis] = []
+        self.fused = 0
+
+    def run(self) -> TiledNest:
+        loops = outer_loops(self.nest.axes, self.choice)
+        self.fused = min(self.choice.parallel, len(loops))
+        self.numbers = numbers = [Axis(self._loop_name(loop), loop.count) for loop in loops]
+        body = self._outer(list(zip(loops, numbers, strict=True)), 0, {}, {})
+        if self.fused:
+            body = parallel_loop(numbers[: self.fused], body)
+        return TiledNest(body, [load.constant for load in self.tile.packed.values()])
+
+    def _loop_name(self, loop: OuterLoop) -> str:
+        return f"{self.nest.axes[loop.place].name}_{'t' if loop.tiles == 1 else 'b'}"
+
+    def _outer(
+        self,
+        loops: Sequence[tuple[OuterLoop, Axis]],
+        level: int,
+        blocks: dict[int, Scalar],
+        bindings: dict[Axis, Binding],
+    ) -> Statement:
+        """The loops from `level` inwards (those that are fused: bodies only).
+
+        `blocks` holds the first tile of the current block for axes that have blocks.
+        """
+        if level == len(loops):
+            return self.tile.statement(bindings, self.numbers)
+        loop, number = loops[level]
+        if loop.tiles > 1:
+            first = number * loop.tiles
+            body = self._outer(loops, level + 1, {**blocks, loop.place: first}, bindings)
+        else:
+            body = self._over_tiles(loops, level, blocks, bindings)
+        return body if level < self.fused else loop_over(number, body)
+
+    def _over_tiles(
+        self,
+        loops: Sequence[tuple[OuterLoop, Axis]],
+        level: int,
+        blocks: dict[int, Scalar],
+        bindings: dict[Axis, Binding],
+    ) -> Statement:
+        """The body of a loop over tiles: a full one, or the one at the edge."""
+        loop, step = loops[level]
+        axis = self.nest.axes[loop.place]
+        tile = self.tiles[axis]
+        full, rest = divmod(axis.extent, tile)
+        first = blocks.get(loop.place)
+        number = step if first is None else Axis(f"{axis.name}_n", -(-axis.extent // tile))
+
+        def inside(binding: Binding) -> Statement:
+            return self._outer(loops, level + 1, blocks, {**bindings, axis: binding})
+
+        whole = Binding(number, number * tile, tile)
+        if is_symbolic(axis.extent):
+            return self._over_open_tiles(axis, number, inside)
+        edge = Binding(literal(full, INDEX), literal(full * tile, INDEX), rest)
+        if full == 0:
+            body = inside(edge)
+        elif rest == 0:
+            body = inside(whole)
+            if loop.is_ragged:
+                body = Branch(binary("lt", number, full), body)
+        else:
+            last = inside(edge)
+            if loop.is_ragged:
+                last = Branch(binary("lt", number, full + 1), last)
+            body = Branch(binary("lt", number, full), inside(whole), last)
+        return body if first is None else Let(number, first + step, body)
+
+    def _over_open_tiles(
+        self, axis: Axis, number: Scalar, inside: Callable[[Binding], Statement]
+    ) -> Statement:
+        """A whole tile of an open axis, or those behind the last whole one."""
+        tile = self.tiles[axis]
+        lanes = self.choice.lanes if axis is self.tile.vector_axis else 1
+        edges: list[Statement] = []
+        for edge in edge_tiles(axis.extent, tile, lanes):
+            base = Axis(f"{axis.name}_e", axis.extent)
+            part = Let(base, index_value(edge.base), inside(Binding(number, base, edge.extent)))
+            edges.append(Branch(edge.runs, part))
+        whole = inside(Binding(number, number * tile, tile))
+        if not edges:
+            return whole
+        return Branch(binary("lt", number, axis.extent // tile), whole, Block(tuple(edges)))

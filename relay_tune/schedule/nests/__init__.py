@@ -1,0 +1,1 @@
+"""The loop nests of a program, before anything is chosen for them."""

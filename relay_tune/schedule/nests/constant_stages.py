@@ -1,0 +1,46 @@
+"""Stages that depend on constants alone, computed once when the program is planned.
+
+before:  phases[r, t] = select(.., weight[2 * t + r], 0);  y[..] = sum(x[..] * phases[..])
+after:   y[..] = sum(x[..] * constant[..])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
+from relay_tune.tensor.dependencies import dependencies
+from relay_tune.tensor.evaluate import evaluate
+from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.program import TensorProgram
+from relay_tune.tensor.scalar_semantics import Array
+from relay_tune.tensor.tensor import Computed, Input, input_tensor
+
+MAXIMUM_GROWTH = 4
+"""A stage is not computed ahead if it is so many times larger than the constants it reads."""
+
+
+def fold_constant_stages(program: TensorProgram) -> TensorProgram:
+    """The program with constants in place of stages that read nothing else."""
+
+    def rewrite(stage: Computed, rewriting: Rewriting) -> Tensor | None:
+        return None if stage in program.outputs else _folded(stage, rewriting)
+
+    return with_rewritten_stages(program, rewrite) or program
+
+
+def _folded(stage: Computed, rewriting: Rewriting) -> Tensor:
+    """The constant that a stage is; what it is now, if it is none or too large."""
+    now = rewriting.rebuilt(stage)
+    read, known = dependencies(now), rewriting.constants
+    sources = [tensor for tensor in read if isinstance(tensor, Input) and tensor in known]
+    if not sources or len(sources) < len(read):
+        return now
+    if prod(stage.shape) > MAXIMUM_GROWTH * sum(known[source].size for source in sources):
+        return now
+
+    def folded(arrays: Mapping[Tensor, Array]) -> Array:
+        return evaluate([now], {source: arrays[source] for source in sources})[0]
+
+    return rewriting.constant(input_tensor(stage.name, stage.shape, stage.dtype), sources, folded)

@@ -1,0 +1,203 @@
+"""Which tensors of a program get a loop nest of their own, and which become part of others.
+
+    before:  pad[i] = select(0 < i < 9, x[i - 1], 0);  y[i] = pad[i] + 1;  z[i] = exp(y[i])
+    after:   z[i] = exp(select(0 < i < 9, x[i - 1], 0) + 1)
+
+A tensor is inlined where that repeats no work worth saving: it is no output, no reduction, and
+either trivial (an access at other indices, a literal) or read once for each of its elements. What
+several inlined tensors read in common stays one expression: a reduction under x * sigmoid(x) is
+read once and can take both into its loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from relay_tune.schedule.nests.regions import regions_of
+from relay_tune.tensor.dependencies import tensors_in_order
+from relay_tune.tensor.expression import (
+    INDEX,
+    Axis,
+    Binary,
+    Cast,
+    Literal,
+    Load,
+    Reduce,
+    Scalar,
+    Select,
+    Tensor,
+    Unary,
+    literal,
+    neutral_element,
+)
+from relay_tune.tensor.index import simplify
+from relay_tune.tensor.size import nominal, surely_less
+from relay_tune.tensor.tensor import Computed, ProcedureOutput
+from relay_tune.tensor.walk import loads, share_equal, sub_expressions, substitute, transform
+
+MAXIMUM_INLINED_NODES = 150
+"""An expression that would grow beyond this many nodes is stored instead."""
+
+MAXIMUM_PERIODIC_NODES = 1000
+"""The same where selects by a place within a period leave each place only a part of the nodes."""
+
+MAXIMUM_HALO = 2.0
+"""A single elementwise reader this much larger only adds a border around what it reads."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Stage:
+    """A tensor that is stored, and its element in terms of other stored tensors."""
+
+    tensor: Tensor
+    axes: tuple[Axis, ...]
+    body: Scalar
+
+
+def inline_stages(outputs: Sequence[Tensor]) -> list[Stage | ProcedureOutput]:
+    """The stages that remain, producers first, their bodies without inlined tensors.
+
+    Outputs stay as they are in number and order (the last stages need not be outputs).
+    """
+    order = tensors_in_order(outputs)
+    readers = _readers(order)
+    inlined: dict[Tensor, Stage] = {}
+    remaining: list[Stage | ProcedureOutput] = []
+    for tensor in order:
+        if isinstance(tensor, ProcedureOutput):
+            remaining.append(tensor)
+        if not isinstance(tensor, Computed):
+            continue
+        body = _without_empty_reduction(tensor.body)
+        stage = Stage(tensor, tensor.axes, share_equal(simplify(_inline_loads(body, inlined))))
+        if _worth_inlining(stage, outputs, readers[tensor]):
+            inlined[tensor] = stage
+        else:
+            remaining.append(stage)
+    return remaining
+
+
+def _without_empty_reduction(body: Scalar) -> Scalar:
+    """A reduction over nothing is its neutral element."""
+    if isinstance(body, Reduce) and any(axis.extent == 0 for axis in body.axes):
+        return literal(neutral_element(body.operation, body.dtype), body.dtype)
+    return body
+
+
+def _readers(order: Sequence[Tensor]) -> dict[Tensor, list[tuple[Tensor, Load | None]]]:
+    """For each tensor the tensors that read it, with the load (None for procedures)."""
+    readers: dict[Tensor, list[tuple[Tensor, Load | None]]] = {tensor: [] for tensor in order}
+    for tensor in order:
+        if isinstance(tensor, Computed):
+            for node in sub_expressions(tensor.body):
+                if isinstance(node, Load):
+                    readers[node.tensor].append((tensor, node))
+        elif isinstance(tensor, ProcedureOutput):
+            for source in tensor.procedure.inputs:
+                readers[source].append((tensor, None))
+    return readers
+
+
+def _inline_loads(body: Scalar, inlined: dict[Tensor, Stage]) -> Scalar:
+    known: dict[tuple[Tensor, tuple[object, ...]], Scalar] = {}
+
+    def visit(node: Scalar) -> Scalar:
+        if not isinstance(node, Load) or node.tensor not in inlined:
+            return node
+        key = (node.tensor, tuple(_index_key(index) for index in node.indices))
+        if key not in known:
+            producer = inlined[node.tensor]
+            known[key] = substitute(
+                producer.body, dict(zip(producer.axes, node.indices, strict=True))
+            )
+        return known[key]
+
+    return transform(body, visit)
+
+
+def _index_key(index: Scalar) -> object:
+    return (Literal, index.value) if isinstance(index, Literal) else index
+
+
+def _worth_inlining(
+    stage: Stage,
+    outputs: Sequence[Tensor],
+    readers: Sequence[tuple[Tensor, Load | None]],
+) -> bool:
+    tensor = stage.tensor
+    if tensor in outputs or isinstance(stage.body, Reduce):
+        return False
+    if any(load is None for _, load in readers):
+        return False
+    if _is_access(stage.body):
+        return True
+    if not _is_small(stage.body):
+        return False
+    repeated = max((_repetition(tensor, reader) for reader, _ in readers), default=1.0)
+    only_reader = readers[0][0] if len({reader for reader, _ in readers}) == 1 else None
+    if only_reader is not None and repeated <= 1:
+        return True
+    if isinstance(only_reader, Computed) and len(readers) == 1:
+        if isinstance(only_reader.body, Reduce):
+            return False
+        return repeated <= MAXIMUM_HALO or _is_read_once(tensor, only_reader)
+    return repeated <= 1 and _cost(stage.body) <= 4
+
+
+def _is_small(body: Scalar) -> bool:
+    """Whether an expression is small enough to become part of another one."""
+    nodes = list(sub_expressions(body))
+    if len(nodes) <= MAXIMUM_INLINED_NODES:
+        return True
+    return len(nodes) <= MAXIMUM_PERIODIC_NODES and any(
+        isinstance(node, Select) and _is_periodic(node.condition) for node in nodes
+    )
+
+
+def _is_periodic(condition: Scalar) -> bool:
+    """Whether a condition compares an index taken modulo a number."""
+    return isinstance(condition, Binary) and any(
+        isinstance(side, Binary) and side.operation == "floormod" and side.dtype == INDEX
+        for side in (condition.left, condition.right)
+    )
+
+
+def _is_access(body: Scalar) -> bool:
+    """Nothing but a load, a literal, or a conversion of one."""
+    while isinstance(body, Cast):
+        body = body.operand
+    return isinstance(body, Load | Literal) or body.dtype == INDEX
+
+
+def _repetition(tensor: Tensor, reader: Tensor) -> float:
+    """How often each element of `tensor` is read by `reader`, on average."""
+    assert isinstance(reader, Computed)
+    points = prod(reader.shape)
+    if isinstance(reader.body, Reduce):
+        points *= prod(axis.extent for axis in reader.body.axes)
+    return nominal(points) / max(1, nominal(prod(tensor.shape)))
+
+
+def _is_read_once(tensor: Tensor, reader: Computed) -> bool:
+    """Whether the regions of a joined tensor that read `tensor` are no larger than it."""
+    reading = [
+        prod(axis.extent for axis in region.axes)
+        for region in regions_of(reader.axes, reader.body)
+        if any(load.tensor is tensor for load in loads(region.body))
+    ]
+    return surely_less(sum(reading) - 1, prod(tensor.shape))
+
+
+def _cost(body: Scalar) -> int:
+    """Rough operation count; functions such as exp weigh 10."""
+    cost = 0
+    for node in sub_expressions(body):
+        if isinstance(node, Unary):
+            cost += 1 if node.operation in ("neg", "abs", "not", "sign") else 10
+        elif isinstance(node, Binary) and node.dtype != INDEX:
+            cost += 10 if node.operation in ("div", "pow") else 1
+        elif isinstance(node, Select):
+            cost += 2
+    return cost

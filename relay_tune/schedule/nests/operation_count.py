@@ -1,0 +1,91 @@
+"""How many vector instructions the expressions of a nest take."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import prod
+
+from relay_tune.schedule.nests.nest import Nest
+from relay_tune.tensor.expression import INDEX, Axis, Binary, Literal, Scalar, Select, Unary
+from relay_tune.tensor.walk import axes_of, operands, sub_expressions
+
+MAXIMUM_WRITTEN_OUT = 8
+MAXIMUM_WRITTEN_POINTS = 64
+"""Places that a tile may cover on one axis, and on all, for the sake of selects."""
+
+CHEAP_UNARY = frozenset(["neg", "abs", "not", "floor", "ceil", "trunc", "round", "bitnot"])
+
+
+def written_out_axes(nest: Nest) -> frozenset[Axis]:
+    """Short axes of an elementwise nest that decide selects: all their places share one tile.
+
+    Each place then has a formula of its own, without tests, and formulas share what they have in
+    common (the elements of a linear transform). Where they are too many, those with the most
+    different tests come first: the places within a tile before the tiles at the border.
+    """
+    if nest.body is not None:
+        return frozenset()
+    selects = (node for node in sub_expressions(nest.result) if isinstance(node, Select))
+    conditions = dict.fromkeys(node.condition for node in selects)
+    tests = Counter(
+        axis
+        for condition in conditions
+        for axis in dict.fromkeys(axes_of(condition))
+        if axis in nest.axes and axis.extent <= MAXIMUM_WRITTEN_OUT
+    )
+    found, points = set[Axis](), 1
+    for axis, _ in tests.most_common():
+        if points * axis.extent <= MAXIMUM_WRITTEN_POINTS:
+            found.add(axis)
+            points *= axis.extent
+    others = [axis.extent for axis in nest.axes if axis not in found]
+    if max(others, default=1) <= MAXIMUM_WRITTEN_OUT:
+        return frozenset()
+    return frozenset(found)
+
+
+def operation_count(root: Scalar, *, reduced: bool) -> float:
+    """Vector instructions for one point; a summed multiplication fuses with the addition."""
+    total = 1.0 if reduced else 0.0
+    total += sum(_instructions(node) for node in sub_expressions(root))
+    if reduced and isinstance(root, Binary) and root.operation == "mul":
+        total -= 1.0
+    return total
+
+
+def _instructions(node: Scalar) -> float:
+    """Vector instructions of a node by itself."""
+    match node:
+        case Unary(operation="exp2"):
+            return 10.0
+        case Unary():
+            return 1.0 if node.operation in CHEAP_UNARY else 16.0
+        case Binary(operation="div" | "pow" | "truncdiv" | "floordiv"):
+            return 0.0 if node.dtype == INDEX else 8.0
+        case Binary():
+            return 0.0 if node.dtype == INDEX else 1.0
+        case Select():
+            return 1.0
+    return 0.0
+
+
+def shared_operation_count(root: Scalar, written_out: frozenset[Axis]) -> float:
+    """Vector instructions for one point, on average over the axes that are written out.
+
+    A node is computed once for each place on those of the axes that occur in it; selects, their
+    conditions, and multiplications that an addition takes in cost nothing.
+    """
+    occurring: dict[Scalar, frozenset[Axis]] = {}
+    total = 0.0
+    for node in sub_expressions(root):
+        below = (occurring[operand] for operand in operands(node))
+        occurring[node] = frozenset(axis for axis in written_out if axis is node).union(*below)
+        if node.dtype == "bool" or isinstance(node, Select) or _is_scaled(node):
+            continue
+        total += _instructions(node) * prod(axis.extent for axis in occurring[node])
+    return total / prod(axis.extent for axis in written_out)
+
+
+def _is_scaled(node: Scalar) -> bool:
+    """Whether a node is something times a number."""
+    return isinstance(node, Binary) and node.operation == "mul" and isinstance(node.right, Literal)

@@ -1,0 +1,170 @@
+"""The values that the choices of a nest may have: what could be fast on a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+from math import prod
+
+from relay_tune.machine.machine import Machine
+from relay_tune.schedule.cost.analysis import NestAnalysis
+from relay_tune.schedule.cost.fetched_operands import may_be_fetched
+from relay_tune.schedule.intrinsics.choices import tile_alternatives
+from relay_tune.schedule.nests.nest import Nest
+from relay_tune.schedule.space.vector_axes import vector_choices
+
+TILE_EXTENTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16)
+INDEPENDENT_EXTENTS = (1, 2, 3, 4)
+"""Of axes along which nothing is used again."""
+VECTOR_COUNTS = (1, 2, 3, 4, 5, 6, 8)
+UNROLLS = (1, 2, 4, 8)
+ROW_COUNTS = (1, 2, 4, 8, 16)
+"""Rows that are reduced along the lanes together."""
+BLOCK_COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+LEAST_BLOCK = 24
+"""Fewer elements of an axis are no more than a tile or two."""
+LEAST_BLOCKED_SHARE = 0.25
+"""Blocks are useless where all that a nest reads takes less than this share of the second cache."""
+MAXIMUM_WINDOW, MAXIMUM_GROUPED_WINDOW = 49, 72
+"""Steps of a window that may be written out; beside channels of their own, as in groups, more."""
+
+
+def alternatives(analysis: NestAnalysis, machine: Machine) -> dict[str, tuple[object, ...]]:
+    """The values of each choice of a nest, in an order in which neighbours are similar."""
+    nest = analysis.nest
+    if analysis.match is not None:
+        return tile_alternatives(analysis.match)
+    vectors = vector_choices(analysis, machine)
+    choices: dict[str, tuple[object, ...]] = {"vector": tuple(vectors)}
+    longest = max((_vector_extent(nest, v) // v[1] for v in vectors if v[0] >= 0), default=1)
+    choices["vectors"] = tuple(n for n in VECTOR_COUNTS if n <= max(longest, 1))
+    for place in analysis.independent:
+        extent = nest.axes[place].extent
+        choices[f"tile{place}"] = tuple(n for n in INDEPENDENT_EXTENTS if n <= extent)
+    for place in _tiled_axes(analysis):
+        choices[f"tile{place}"] = _tile_extents(nest.axes[place].extent)
+    if nest.axes and any(place == -2 for place, _ in vectors):
+        last = len(nest.axes) - 1
+        rows = tuple(n for n in ROW_COUNTS if n <= max(nest.axes[last].extent, 1))
+        choices.setdefault(f"tile{last}", rows)
+    choices["order"] = tuple(_orders(analysis))
+    for place in _blocked_axes(analysis, machine):
+        choices[f"blocks{place}"] = _block_counts(nest.axes[place].extent)
+    choices["reduction_order"] = tuple(_reduction_orders(nest))
+    choices["unroll"] = _unrolls(nest)
+    choices["prefetch"] = (False, True) if _reads_panels(analysis) else (False,)
+    return choices
+
+
+def _vector_extent(nest: Nest, vector: tuple[int, int]) -> int:
+    return nest.axes[vector[0]].extent if vector[0] >= 0 else 1
+
+
+def _tiled_axes(analysis: NestAnalysis) -> list[int]:
+    """Axes that may have several points in a register tile: the last ones with reuse.
+
+    Without a reduction, those along which some elements lie beside each other, if others do not.
+    """
+    nest = analysis.nest
+    if nest.body is None:
+        forms = [analysis.store_form, *(access.form for access in analysis.result_accesses)]
+        contiguous = [
+            place
+            for place, axis in enumerate(nest.axes)
+            if axis not in analysis.written_out
+            and any(form is not None and form.coefficient(axis) == 1 for form in forms)
+        ]
+        return contiguous if len(contiguous) > 1 else []
+    reusing = [
+        place
+        for place, axis in enumerate(nest.axes)
+        if axis.extent > 1
+        and any(a.form is not None and not a.form.coefficient(axis) for a in analysis.body_accesses)
+    ]
+    return reusing[-3:]
+
+
+def _blocked_axes(analysis: NestAnalysis, machine: Machine) -> list[int]:
+    """Axes whose tiles may run in blocks: those with reuse, if the data outgrow a cache's share."""
+    read = sum(access.elements * access.bytes for access in analysis.body_accesses)
+    if read <= machine.memories[1].bytes * LEAST_BLOCKED_SHARE:
+        return []
+    places = {*_tiled_axes(analysis), *analysis.beside_windows}
+    return [p for p in sorted(places) if len(_block_counts(_extent(analysis, p))) > 1]
+
+
+def _extent(analysis: NestAnalysis, place: int) -> int:
+    return analysis.nest.axes[place].extent
+
+
+def _reads_panels(analysis: NestAnalysis) -> bool:
+    """Whether a nest reduces over an operand in pieces that are worth a prefetch."""
+    return any(may_be_fetched(analysis, access) for access in analysis.body_accesses)
+
+
+def _block_counts(extent: int) -> tuple[int, ...]:
+    return tuple(n for n in BLOCK_COUNTS if n == 1 or extent // n >= LEAST_BLOCK)
+
+
+def _tile_extents(extent: int) -> tuple[int, ...]:
+    """Extents to try on an axis: small ones, and divisors up to 28."""
+    found = {n for n in TILE_EXTENTS if n <= extent}
+    found |= {n for n in range(1, min(extent, 28) + 1) if extent % n == 0}
+    return tuple(sorted(found))
+
+
+def _orders(analysis: NestAnalysis) -> Iterator[tuple[int, ...]]:
+    """Loop orders: the axes as stored, with the ones that have reuse permuted among their places.
+
+    Axes without reuse stay where they are; permuting them changes nothing but strides. Without a
+    reduction: the axes as stored, and as what is read lies in memory.
+    """
+    nest, tiled = analysis.nest, _tiled_axes(analysis)
+    places = tuple(range(len(nest.axes)))
+    if nest.body is None:
+        yield from dict.fromkeys((places, *_orders_as_read(analysis)))
+        return
+    moving = tiled if len(tiled) <= 3 else tiled[-3:]
+    moving = sorted({*moving, *analysis.independent})
+    seen = set()
+    for arrangement in permutations(moving):
+        order = list(places)
+        for slot, place in zip(moving, arrangement, strict=True):
+            order[slot] = place
+        if tuple(order) not in seen:
+            seen.add(tuple(order))
+            yield tuple(order)
+
+
+def _orders_as_read(analysis: NestAnalysis) -> Iterator[tuple[int, ...]]:
+    """The orders in which the axes of what a nest without a reduction reads follow each other."""
+    axes = analysis.nest.axes
+    for access in analysis.result_accesses:
+        form = access.form
+        if form is not None and all(form.coefficient(axis) > 0 for axis in axes if axis.extent > 1):
+            yield tuple(sorted(range(len(axes)), key=lambda n: -form.coefficient(axes[n])))
+
+
+def _unrolls(nest: Nest) -> tuple[int, ...]:
+    """Steps to write out: powers of two; of small windows nothing, whole rows, or all."""
+    if not nest.reduction:
+        return (1,)
+    rows, steps = [1], 1
+    for axis in reversed(nest.reduction):
+        steps *= axis.extent
+        rows.append(steps)
+    return tuple(rows) if is_small_window(nest) else UNROLLS
+
+
+def is_small_window(nest: Nest) -> bool:
+    """Whether all steps of a nest's reduction may be written out."""
+    most = MAXIMUM_WINDOW if len(nest.reduction) < 3 else MAXIMUM_GROUPED_WINDOW
+    return 1 < prod(axis.extent for axis in nest.reduction) <= most
+
+
+def _reduction_orders(nest: Nest) -> Iterator[tuple[int, ...]]:
+    """Orders of the reduction loops: as written, and with each axis in turn as the innermost."""
+    places = list(range(len(nest.reduction)))
+    yield tuple(places)
+    for place in places[:-1]:
+        yield (*(p for p in places if p != place), place)

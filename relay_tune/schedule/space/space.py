@@ -1,0 +1,141 @@
+"""The choices that a nest leaves open.
+
+A space is data: names with lists of values, and a rule for which combinations are sensible. Every
+combination that passes the rule gives correct code; the rule only leaves out what cannot be fast
+(more accumulators than registers, loop bodies larger than the instruction cache).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+
+from relay_tune.machine.machine import Machine
+from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.cost.analysis import NestAnalysis, analyse
+from relay_tune.schedule.cost.estimate import Estimate, compute_cycles, estimate
+from relay_tune.schedule.cost.fetched_operands import fetched_ahead
+from relay_tune.schedule.cost.near import NOTHING_NEAR, Near
+from relay_tune.schedule.cost.register_use import accumulators, register_use
+from relay_tune.schedule.intrinsics.choices import tile_misfit
+from relay_tune.schedule.nests.nest import Nest
+from relay_tune.schedule.space.alternatives import alternatives
+from relay_tune.schedule.space.parallel_loops import with_parallel
+from relay_tune.tensor.expression import Tensor
+
+MAXIMUM_BODY = 640
+"""Instructions in the body of the innermost loop; more do not fit the nearest code cache."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class NestSpace:
+    """The open choices of one nest.
+
+    Attributes:
+        analysis: of the nest.
+        machine: that it is estimated for.
+        threads: that it will run on.
+        repeats: how often a group runs the nest, a part of it for a last block of fewer rows; 0 if
+            it runs by itself.
+        names: of the choices.
+        values: the alternatives of each, in an order in which neighbours are similar.
+    """
+
+    analysis: NestAnalysis
+    machine: Machine
+    threads: int
+    repeats: float
+    names: tuple[str, ...]
+    values: tuple[tuple[object, ...], ...]
+
+    def decode(self, chosen: Mapping[str, object]) -> TileChoice:
+        """The choice that values stand for."""
+        nest = self.analysis.nest
+        vector, lanes = pair(chosen["vector"])
+        tile = []
+        for place, axis in enumerate(nest.axes):
+            extent = integer(chosen.get(f"tile{place}", 1))
+            if place == vector:
+                extent = integer(chosen["vectors"]) * lanes
+            elif axis in self.analysis.written_out:
+                extent = axis.extent
+            tile.append(min(extent, axis.extent))
+        order = _integers(chosen["order"])
+        blocks = [integer(chosen.get(f"blocks{place}", 1)) for place in range(len(nest.axes))]
+        choice = TileChoice(
+            vector=vector,
+            lanes=lanes,
+            tile=tuple(tile),
+            order=order,
+            blocks=tuple(blocks),
+            reduction_order=_integers(chosen["reduction_order"]),
+            unroll=integer(chosen["unroll"]),
+            parallel=0,
+        )
+        if chosen["prefetch"] and fetched_ahead(self.analysis, choice) is not None:
+            choice = replace(choice, prefetch=True)
+        if self.repeats:
+            return choice
+        return with_parallel(self.analysis, choice, self.machine, self.threads)
+
+    @property
+    def registers(self) -> int:
+        """How many registers there are of the kind that results are summed in."""
+        match = self.analysis.match
+        return self.machine.vectors.registers if match is None else match.pattern.registers
+
+    def estimate(self, choice: TileChoice) -> Estimate:
+        """The estimate of a choice of this space, for all times that the nest runs."""
+        return estimate(self.analysis, choice, self.machine).times(max(self.repeats, 1))
+
+    def least_cycles(self, choice: TileChoice) -> float:
+        """What the estimate is at least; found sooner."""
+        return compute_cycles(self.analysis, choice, self.machine) * max(self.repeats, 1)
+
+    def is_sensible(self, choice: TileChoice) -> bool:
+        """Whether a choice can be fast at all."""
+        match = self.analysis.match
+        if match is not None:
+            return tile_misfit(choice, match) is None
+        registers = self.machine.vectors.registers
+        if accumulators(self.analysis, choice) > registers:
+            return False
+        use = register_use(self.analysis, choice, self.machine)
+        return use.registers <= registers + 1 and use.code <= MAXIMUM_BODY
+
+    def combinations(self) -> Iterator[dict[str, object]]:
+        """All combinations, sensible or not."""
+        for values in product(*self.values):
+            yield dict(zip(self.names, values, strict=True))
+
+
+def nest_space(
+    nest: Nest,
+    constants: frozenset[Tensor],
+    machine: Machine,
+    threads: int,
+    repeats: float = 0,
+    near: Near = NOTHING_NEAR,
+) -> NestSpace:
+    """The space of a nest, which a group may run `repeats` times on what is `near` a core."""
+    analysis = analyse(nest, constants, near)
+    choices = alternatives(analysis, machine)
+    return NestSpace(analysis, machine, threads, repeats, tuple(choices), tuple(choices.values()))
+
+
+def pair(value: object) -> tuple[int, int]:
+    """A value that is known to be two numbers."""
+    first, second = _integers(value)
+    return first, second
+
+
+def integer(value: object) -> int:
+    """A value that is known to be a number."""
+    assert isinstance(value, int)
+    return value
+
+
+def _integers(value: object) -> tuple[int, ...]:
+    assert isinstance(value, tuple)
+    return value

@@ -1,0 +1,63 @@
+"""Which axes may run along the lanes of vectors."""
+
+from __future__ import annotations
+
+from relay_tune.ir.dtypes import DTYPES
+from relay_tune.machine.machine import Machine
+from relay_tune.schedule.cost.analysis import NestAnalysis
+from relay_tune.tensor.expression import Axis
+
+
+def vector_choices(analysis: NestAnalysis, machine: Machine) -> list[tuple[int, int]]:
+    """(axis, lanes): the axes along which most accesses are contiguous, best first."""
+    nest = analysis.nest
+    lanes = max(1, machine.vectors.bytes // _widest(analysis))
+    rated: list[tuple[float, int, int]] = []
+    for place, axis in enumerate(nest.axes):
+        if axis in analysis.written_out:
+            continue
+        fitting = min(lanes, 1 << max(axis.extent - 1, 0).bit_length())
+        if fitting > 1:
+            rated.append((_scattered(analysis, axis) / min(axis.extent, lanes), place, fitting))
+    rated.sort()
+    found = [(place, fitting) for _, place, fitting in rated[:2]]
+    if nest.reduction and _lanes_of_reduction(analysis):
+        extent = nest.reduction[-1].extent
+        found.append((-2, min(lanes, 1 << (extent.bit_length() - 1))))
+    return found or [(-1, 1)]
+
+
+def _widest(analysis: NestAnalysis) -> int:
+    """Bytes of the widest element in registers."""
+    sizes = [access.bytes for access in (*analysis.body_accesses, *analysis.result_accesses)]
+    accumulated = 1 if analysis.nest.body is None else DTYPES[analysis.nest.body.dtype].itemsize
+    return max([*sizes, accumulated, analysis.store_bytes])
+
+
+def _scattered(analysis: NestAnalysis, axis: Axis) -> float:
+    """A rough cost of running an axis along the lanes: scattered loads and stores count most."""
+    cost = 1.0
+    for access in analysis.body_accesses:
+        if (
+            access.form is None
+            or access.form.coefficient(axis) not in (0, 1)
+            and not access.constant
+        ):
+            cost += 16.0
+    for access in analysis.result_accesses:
+        if access.form is None or access.form.coefficient(axis) not in (0, 1):
+            cost += 4.0
+    if analysis.store_form is None or analysis.store_form.coefficient(axis) != 1:
+        cost += 4.0
+    return cost
+
+
+def _lanes_of_reduction(analysis: NestAnalysis) -> bool:
+    """Whether the innermost reduction axis is contiguous wherever it occurs."""
+    axis = analysis.nest.reduction[-1]
+    if axis.extent < 4:
+        return False
+    return all(
+        access.form is not None and access.form.coefficient(axis) in (0, 1)
+        for access in analysis.body_accesses
+    )

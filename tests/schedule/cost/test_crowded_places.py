@@ -1,0 +1,74 @@
+"""Tiles whose steps want more lines of one place of the first cache than it has room for."""
+
+from relay_tune.machine.machine import Machine
+from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.cost.crowded_places import crowded_bytes
+from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.space.space import NestSpace
+from tests.schedule.grouped_convolutions import Grouped
+from tests.schedule.machines import SERVER, SIZES, with_sizes
+from tests.schedule.nest_spaces import depthwise, space_of
+
+CHANNEL_LAST, COLUMN_LAST, ROW_LAST = (0, 1, 2), (0, 2, 1), (1, 2, 0)
+"""Orders of tap rows, tap columns and channels."""
+
+
+def grouped(channels: int, stride: int = 2) -> NestSpace:
+    """14x14 results of groups of 16 channels."""
+    shape = Grouped(channels // 16, 16, 16, 14, stride=stride)
+    (space,) = plan_program(shape.program()).spaces(SERVER, 1)
+    return space
+
+
+def crowded(
+    space: NestSpace,
+    tile: tuple[int, ...],
+    order: tuple[int, ...] = CHANNEL_LAST,
+    machine: Machine = SERVER,
+) -> float:
+    choice = TileChoice(
+        vector=len(tile) - 1,
+        lanes=16,
+        tile=tile,
+        order=tuple(range(len(tile))),
+        blocks=(1,) * len(tile),
+        reduction_order=order,
+        unroll=4,
+        parallel=0,
+    )
+    return crowded_bytes(space.analysis, choice, machine)
+
+
+def test_points_that_are_a_page_apart_push_each_other_out():
+    assert crowded(grouped(512), (1, 14, 1, 16)) > 0
+    assert crowded(grouped(528), (1, 14, 1, 16)) == 0
+    assert crowded(grouped(512, stride=1), (1, 14, 1, 16)) < crowded(grouped(512), (1, 14, 1, 16))
+
+
+def test_few_points_find_room_and_each_more_of_too_many_costs_more():
+    space = grouped(512)
+    few, some, many = (crowded(space, (rows, 14, 1, 16)) for rows in (1, 2, 14))
+    assert 0 < few < some < many
+    assert crowded(space, (1, 7, 1, 16)) < few / 2
+
+
+def test_groups_lie_in_other_places():
+    space = grouped(512)
+    assert crowded(space, (1, 7, 2, 16)) < crowded(space, (1, 14, 1, 16)) / 2
+
+
+def test_what_the_loops_inside_of_the_channels_read_counts_too():
+    space = grouped(512)
+    rows, columns = (crowded(space, (7, 1, 1, 16), order) for order in (ROW_LAST, COLUMN_LAST))
+    assert rows < columns
+
+
+def test_a_larger_cache_has_more_room():
+    space = grouped(512)
+    twice = with_sizes(SERVER, (64 << 10, *SIZES[1:]))
+    assert crowded(space, (1, 14, 1, 16), machine=twice) < crowded(space, (1, 14, 1, 16)) / 2
+
+
+def test_vectors_that_are_read_whole_are_charged_elsewhere():
+    space = space_of(depthwise(512, 14), threads=1)
+    assert crowded(space, (1, 14, 16), (0, 1)) == 0

@@ -1,0 +1,123 @@
+"""What the nests around a product touch, fetched during the product."""
+
+import pytest
+
+from relay_tune.schedule.apply import apply_schedule
+from relay_tune.schedule.loops.prefetch.limits import MOST_LINES
+from relay_tune.schedule.loops.prefetch.neighbours import (
+    FEWEST_LINES,
+    TouchedRows,
+    fetch_statements,
+    fetched_beside,
+)
+from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
+from relay_tune.schedule.row_groups.row_blocks import RowBlocks
+from relay_tune.tensor.expression import Axis
+from relay_tune.tensor.loops import Branch, Prefetch
+from relay_tune.tensor.loops_text import kernel_text
+from relay_tune.tensor.scalar_value import scalar_value
+from relay_tune.tensor.touched import statements
+from tests.schedule.convolutions import SERVER, convolution_program
+from tests.schedule.rewrites.winograd.test_volumes import volume
+
+TILES = WINOGRAD(tile=4, block=14)
+ROW = 58 * 64
+"""Elements of a row of the padded data of a convolution of 64 channels, 56 x 56."""
+
+
+def blocks_of(program, algorithm=TILES):
+    plan = plan_program(program, algorithm)
+    return plan, next(step for step in plan.steps if isinstance(step, RowBlocks))
+
+
+def beside_product(program, constants=frozenset(), algorithm=TILES):
+    _, blocks = blocks_of(program, algorithm)
+    return fetched_beside(blocks.nests, (*blocks.outer, blocks.base), blocks.rows, constants)
+
+
+def test_the_next_blocks_data_and_this_blocks_results_are_fetched():
+    place, touched = beside_product(convolution_program((1, 56, 56, 64, 64), epilogue="residual"))
+    assert place == 1  # data, products, results
+    found = {(rows.tensor.name, rows.for_write): rows for rows in touched}
+    assert set(found) == {("x", False), ("residual", False), ("add", True)}
+    # the next block reads rows 4 to 9 of the data, of which the present one has read 4 and 5
+    data = found["x", False]
+    assert (data.first, data.levels, data.all_lines) == (6 * ROW, (), 4 * ROW // 16)
+    result = found["add", True]
+    assert (result.first, result.levels, result.all_lines) == (0, (), 4 * 56 * 64 // 16)
+    assert [apart for _, apart in result.terms] == [4 * 56 * 64]
+
+
+def test_rows_that_lie_apart_are_counted():
+    _, touched = beside_product(
+        convolution_program((1, 56, 112, 64, 64)), algorithm=WINOGRAD(tile=4, block=14)
+    )
+    data, result = touched
+    assert (result.levels, result.lines) == (((4, 112 * 64),), 56 * 64 // 16)
+    assert data.levels == ((6, 114 * 64),)
+
+
+def test_slices_of_a_volume_are_rows_of_rows():
+    _, touched = beside_product(volume((8, 16, 32, 64)), algorithm=WINOGRAD(tile=4, block=4))
+    (result,) = [rows for rows in touched if rows.for_write]
+    assert result.levels == ((8, 16 * 32 * 64), (4, 32 * 64))
+    assert result.lines == 16 * 64 // 16
+
+
+def test_a_short_product_fetches_nothing():
+    _, touched = beside_product(
+        convolution_program((1, 24, 24, 16, 16)), algorithm=WINOGRAD(tile=4, block=12)
+    )
+    assert touched == ()
+
+
+def test_constants_of_reductions_are_left_to_packing():
+    program = convolution_program((1, 56, 56, 64, 64))
+    plan, blocks = blocks_of(program)
+    _, touched = fetched_beside(
+        blocks.nests, (*blocks.outer, blocks.base), blocks.rows, plan.constants
+    )
+    assert {rows.tensor.viewed for rows in touched}.isdisjoint(plan.constants)
+
+
+def test_the_loops_of_the_product_fetch():
+    plan, _ = blocks_of(convolution_program((1, 56, 56, 64, 64), epilogue="residual"))
+    (kernel,) = apply_schedule(plan, plan.default_under_algorithm(SERVER, 1)[1]).kernels
+    lines = [line.strip() for line in kernel_text(kernel).splitlines() if "prefetch" in line]
+    assert any(line.startswith("prefetch x[") for line in lines)
+    assert any(line.startswith("prefetch residual[") for line in lines)
+    assert all(line.endswith("for writing") == line.startswith("prefetch add[") for line in lines)
+
+
+@pytest.mark.parametrize("levels", [((5, 100),), ((5, 1000), (3, 200)), ()])
+@pytest.mark.parametrize("turns", [7, 40, 64, 1000])
+def test_every_line_is_fetched_once(turns, levels):
+    (_, (data, _)) = beside_product(convolution_program((1, 56, 112, 64, 64)))
+    rows = TouchedRows(data.tensor, (), 3, levels, 8, for_write=False)
+    turn = Axis("turn", turns)
+    places = []
+    for statement in fetch_statements([rows], turn, turns):
+        used = turns
+        if isinstance(statement, Branch):
+            used = statement.condition.right.value
+        fetches = [node for node in statements(statement) if isinstance(node, Prefetch)]
+        places += [value_of(f.indices[0], turn, n) for n in range(used) for f in fetches]
+    wanted = [3 + 16 * line for line in range(8)]
+    for count, apart in reversed(levels):
+        wanted = [place + apart * row for row in range(count) for place in wanted]
+    if len(wanted) > turns * MOST_LINES:
+        assert places == []
+    else:
+        assert set(wanted) <= set(places)
+        assert len(set(places)) == len(places) < len(wanted) + -(-len(wanted) // turns)
+
+
+def value_of(index, axis, number):
+    return int(scalar_value(index, {axis: number}, {}))
+
+
+def test_little_is_not_fetched():
+    assert FEWEST_LINES > 1
+    _, touched = beside_product(convolution_program((1, 56, 56, 64, 64), epilogue="bias and relu"))
+    assert all(rows.all_lines >= FEWEST_LINES for rows in touched)

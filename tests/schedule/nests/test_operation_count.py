@@ -1,0 +1,26 @@
+"""How many instructions expressions take."""
+
+import pytest
+
+from relay_tune.schedule.nests.operation_count import written_out_axes
+from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
+from tests.schedule.convolutions import convolution_program
+
+
+@pytest.mark.parametrize("size", [7, 14, 27, 31])
+def test_places_within_a_tile_are_written_out_before_tiles_at_the_border(size):
+    plan = plan_program(convolution_program((1, size, size, 32, 32)), WINOGRAD(tile=4))
+    (data,) = (nest for nest in plan.nests if nest.name == "winograd_data" and len(nest.axes) > 2)
+    assert [axis.extent for axis in written_out_axes(data)] == [6, 6]
+    assert written_out_axes(data) == set(data.axes[:2])
+
+
+def test_of_axes_with_as_many_tests_always_the_same_are_written_out():
+    """Four rows and four columns of tiles fit one of the two beside the places of a tile."""
+    found = set()
+    for _ in range(12):  # nodes at other addresses
+        plan = plan_program(convolution_program((1, 7, 7, 32, 32)), WINOGRAD(tile=2))
+        (data,) = (n for n in plan.nests if n.name == "winograd_data" and len(n.axes) > 2)
+        found.add(tuple(axis in written_out_axes(data) for axis in data.axes))
+    assert found == {(True, True, True, False, False)}
