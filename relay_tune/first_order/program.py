@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from relay_tune.first_order.instructions import Instruction, Register
+from relay_tune.first_order.instructions import CallClosure, CallFunction, Instruction, Register
 from relay_tune.first_order.kinds import Kind
 from relay_tune.first_order.layouts import ObjectLayout
 from relay_tune.first_order.terminators import Terminator
@@ -36,6 +36,12 @@ class FirstOrderFunction:
     results: tuple[Kind, ...]
     blocks: tuple[Block, ...]
     lent: frozenset[Register] = frozenset()
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether it calls functions of the program, not counting tail calls."""
+        instructions = (each for block in self.blocks for each in block.instructions)
+        return any(isinstance(each, CallFunction | CallClosure) for each in instructions)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -23,6 +23,7 @@ from relay_tune.codegen.programs.session import (
     FIRST_MESSAGE,
     NO_ERROR,
     NO_MEMORY,
+    NO_MEMORY_MESSAGE,
     TOO_DEEP,
     TOO_DEEP_MESSAGE,
 )
@@ -180,7 +181,7 @@ class NativeSession:
     def error(self, status: int) -> Exception:
         """What the status of a run that failed means."""
         if status == NO_MEMORY:
-            return MemoryError("There is no memory for the values of the program.")
+            return MemoryError(NO_MEMORY_MESSAGE)
         if status == TOO_DEEP:
             return RelayError(
                 TOO_DEEP_MESSAGE,

@@ -19,7 +19,7 @@ from relay_tune.codegen.programs.module_writer import ModuleWriter
 from relay_tune.codegen.programs.object_writer import ObjectWriter
 from relay_tune.codegen.programs.session import INPUTS, STACK_LIMIT, TOO_DEEP
 from relay_tune.codegen.programs.values import llvm_type, result_type
-from relay_tune.first_order.instructions import CallClosure, CallFunction, Register
+from relay_tune.first_order.instructions import Register
 from relay_tune.first_order.kinds import TensorKind
 from relay_tune.first_order.program import FirstOrderFunction
 from relay_tune.first_order.terminators import (
@@ -57,7 +57,7 @@ class _FunctionText:
         parameters = take_parameters(function.parameters, self._objects)
         if function.lent:
             self._read_lent_sizes()
-        if any(_is_call(i) for block in function.blocks for i in block.instructions):
+        if function.has_calls:
             self._write_stack_check()
         self._writer.line(f"br label %b{function.blocks[0].label}")
         for block in function.blocks:
@@ -149,7 +149,3 @@ class _FunctionText:
         result = self._writer.fresh()
         self._writer.line(f"{result} = musttail call tailcc {kind} {call}")
         self._writer.line(f"ret {kind} {result}")
-
-
-def _is_call(instruction: object) -> bool:
-    return isinstance(instruction, CallFunction | CallClosure)

@@ -7,7 +7,7 @@ from relay_tune.codegen.processor_features import support_text
 from relay_tune.codegen.programs.c_interface import CConstructor, c_constructors
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.program_text import entry_symbol
-from relay_tune.codegen.programs.session import FAILED_INDEX, FAILED_SIZE, TOO_DEEP_MESSAGE
+from relay_tune.codegen.programs.session import FAILED_INDEX, FAILED_SIZE, MESSAGES
 from relay_tune.codegen.programs.values import stored_type
 from relay_tune.first_order.layouts import (
     TENSOR_DATA,
@@ -17,13 +17,10 @@ from relay_tune.first_order.layouts import (
     size_class,
 )
 
-NO_ERROR_MESSAGE = "There was no error."
-NO_MEMORY_MESSAGE = "There is no memory for the values of the program."
-
 
 def program_library_text(program: CompiledFunctions, name: str) -> str:
     """The LLVM module of the functions of the library `name`."""
-    messages = (NO_ERROR_MESSAGE, NO_MEMORY_MESSAGE, TOO_DEEP_MESSAGE, *program.messages)
+    messages = (*MESSAGES, *program.messages)
     texts = [string_constant(message) for message in messages]
     strings = [f"@message.{n} = internal constant {text}" for n, text in enumerate(texts)]
     table = ", ".join(f"ptr @message.{n}" for n in range(len(messages)))

@@ -24,7 +24,7 @@ from relay_tune.codegen.programs.queue_text import EMPTY_QUEUE, QueueLayout, que
 from relay_tune.codegen.programs.read_text import read_text
 from relay_tune.codegen.programs.session import session_bytes
 from relay_tune.codegen.programs.session_text import session_text
-from relay_tune.codegen.programs.stack_switch import stack_switch_text
+from relay_tune.codegen.programs.stack_switch import stack_text
 from relay_tune.codegen.subnormals import subnormals_text
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.first_order.region import Region
@@ -71,11 +71,11 @@ def program_text(
         *_kernel_declarations(steps),
         *(f"declare void @{step.job}(ptr, i64, i64)" for step in regions.values()),
         _closure_table(program),
-        stack_switch_text(triple),
+        stack_text(triple, any(function.has_calls for function in program.functions.values())),
         subnormals_text(triple),
         heap_text(program.layouts),
         open_tensor_text(),
-        session_text(triple, _session_bytes(waiting, module)),
+        session_text(_session_bytes(waiting, module)),
         *queue,
         build_text(),
         read_text(),

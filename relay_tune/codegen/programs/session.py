@@ -1,7 +1,7 @@
 """The session: the heap and the stack that a program runs on.
 
-offset 0     the caller's stack pointer while a program runs
-       8     where the session's own stack begins (its highest address)
+offset 0     the caller's stack pointer while a program runs, or its `jmp_buf`
+       8     where the session's own stack begins (its highest address), if it has one
        16    below this address, recursion is too deep
        24    the number of the error that ended the last run, 0 if there was none
        32    the list of memory regions
@@ -29,13 +29,21 @@ STACK_BYTES = 256 << 20
 STACK_RESERVE = 256 << 10
 """What kernels and the system's functions may use below the limit."""
 
-NO_ERROR, NO_MEMORY, TOO_DEEP = 0, 1, 2
-FIRST_MESSAGE = 3
+NO_ERROR, NO_MEMORY, WRONG_PROCESSOR, TOO_DEEP = range(4)
+FIRST_MESSAGE = 4
 """Errors of the program itself are counted from here."""
 
+NO_MEMORY_MESSAGE = "There is no memory for the values of the program."
 TOO_DEEP_MESSAGE = (
     f"Recursion too deep: the calls of the program need more than {STACK_BYTES >> 20} MiB of stack."
 )
+MESSAGES = (
+    "There was no error.",
+    NO_MEMORY_MESSAGE,
+    "The program is made for another processor.",
+    TOO_DEEP_MESSAGE,
+)
+"""What the numbers below FIRST_MESSAGE mean."""
 
 
 def session_bytes(passed: int) -> int:

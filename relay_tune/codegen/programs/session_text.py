@@ -11,13 +11,7 @@ void relay_tune_release(ptr session, ptr object)
 
 from __future__ import annotations
 
-from relay_tune.codegen.programs.session import (
-    STACK_BYTES,
-    STACK_LIMIT,
-    STACK_RESERVE,
-    STACK_TOP,
-    THREADS,
-)
+from relay_tune.codegen.programs.session import THREADS
 from relay_tune.first_order.layouts import TENSOR_DATA
 
 SESSION_SYMBOLS = (
@@ -29,48 +23,27 @@ SESSION_SYMBOLS = (
     "relay_tune_hand_over",
 )
 
-_LINUX_FLAGS = 0x02 | 0x20 | 0x4000 | 0x20000  # MAP_PRIVATE, ANONYMOUS, NORESERVE, STACK
-_DARWIN_FLAGS = 0x0002 | 0x1000 | 0x0040  # MAP_PRIVATE, MAP_ANON, MAP_NORESERVE
 
-
-def session_text(triple: str, session_bytes: int) -> str:
-    """The functions of sessions of so many bytes."""
-    return _TEMPLATE.format(
-        session_bytes=session_bytes,
-        stack=STACK_BYTES,
-        reserve=STACK_RESERVE,
-        top=STACK_TOP,
-        limit=STACK_LIMIT,
-        threads=THREADS,
-        data=TENSOR_DATA,
-        flags=_LINUX_FLAGS if "linux" in triple else _DARWIN_FLAGS,
-    )
+def session_text(session_bytes: int) -> str:
+    """The functions of sessions of so many bytes; they need those of the stack."""
+    return _TEMPLATE.format(session_bytes=session_bytes, threads=THREADS, data=TENSOR_DATA)
 
 
 _TEMPLATE = """\
 declare i64 @llvm.ctlz.i64(i64, i1)
 declare ptr @calloc(i64, i64)
-declare ptr @mmap(ptr, i64, i32, i32, i32, i64)
-declare i32 @munmap(ptr, i64)
 
 define ptr @relay_tune_open(i64 %threads) nounwind {{
 entry:
   %session = call ptr @calloc(i64 1, i64 {session_bytes})
   %poor = icmp eq ptr %session, null
-  br i1 %poor, label %none, label %map
-map:
-  %stack = call ptr @mmap(ptr null, i64 {stack}, i32 3, i32 {flags}, i32 -1, i64 0)
-  %failed = icmp eq ptr %stack, inttoptr (i64 -1 to ptr)
-  br i1 %failed, label %drop, label %fill
+  br i1 %poor, label %none, label %fill
 fill:
-  %top = getelementptr i8, ptr %stack, i64 {stack}
-  %top_at = getelementptr i8, ptr %session, i64 {top}
-  store ptr %top, ptr %top_at, align 8
-  %limit = getelementptr i8, ptr %stack, i64 {reserve}
-  %limit_at = getelementptr i8, ptr %session, i64 {limit}
-  store ptr %limit, ptr %limit_at, align 8
   %threads_at = getelementptr i8, ptr %session, i64 {threads}
   store i64 %threads, ptr %threads_at, align 8
+  %mapped = call i1 @map_stack(ptr %session)
+  br i1 %mapped, label %opened, label %drop
+opened:
   ret ptr %session
 drop:
   call void @free(ptr %session)
@@ -82,10 +55,7 @@ none:
 define void @relay_tune_close(ptr %session) nounwind {{
 entry:
   call void @relay_tune_reset(ptr %session)
-  %top_at = getelementptr i8, ptr %session, i64 {top}
-  %top = load ptr, ptr %top_at, align 8
-  %stack = getelementptr i8, ptr %top, i64 -{stack}
-  %unmapped = call i32 @munmap(ptr %stack, i64 {stack})
+  call void @unmap_stack(ptr %session)
   call void @free(ptr %session)
   ret void
 }}
