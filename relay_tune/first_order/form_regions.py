@@ -4,9 +4,10 @@ before: h = run dense(x);  n = less(i, 3);  r = reshape(h);  y = run softmax(r);
 after:  n = less(i, 3);  y = region(x) { h = dense(x);  y = softmax(h) };  branch n ..
 
 The memory of a region is planned when the program is built, and threads start once for all of its
-kernels. What stands between them without their results comes before the region, checks of indices
-after it: kernels read inside of tensors whatever the indices are. Kernels whose sizes are known at
-run time only stay by themselves.
+kernels. Slices, reshapes and concatenations beside a kernel are views in its region. What stands
+between kernels without their results comes before the region, checks of indices after it: kernels
+read inside of tensors whatever the indices are. Kernels whose sizes are known at run time only stay
+by themselves.
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ class _Group:
             case RunKernel():
                 return not is_open_primitive(instruction.primitive)
             case Reshape():
-                return instruction.open is None and self.is_needed_by(instruction)
+                is_wanted = self.is_needed_by(instruction) or self._is_for_kernels(instruction)
+                return _is_view(instruction) and is_wanted
         return False
 
     def add(self, instruction: Instruction) -> None:
@@ -107,43 +109,66 @@ class _Group:
         """Whether an instruction reads a result of the group."""
         return not self._results.isdisjoint(instruction.operands)
 
+    def _is_for_kernels(self, reshape: Reshape) -> bool:
+        """Whether kernels alone read a reshape of something that was there before."""
+        return all(isinstance(each, RunKernel) for each in self._known.readers[reshape.result])
+
     def instructions(self) -> list[Instruction]:
         """The region and what comes after it; the members themselves if they are no region."""
         inside = self._inside()
-        if sum(_is_kernel(member) for member in inside) < 2:
+        kernels = sum(_is_kernel(member) for member in inside)
+        if not kernels or len(inside) < 2:
             return self._members
-        exported = self._exported(inside)
-        region = _region(inside, [r for r in exported if r not in _views(inside)], self._known)
-        views = [view for view in inside if isinstance(view, Reshape) and view.result in exported]
-        return [region, *views, *(member for member in self._members if member not in inside)]
+        outputs, views = self._exported(inside)
+        region = _region(inside, outputs, self._known)
+        others = (member for member in self._members if member not in inside)
+        return [region, *views, *others]
 
     def _inside(self) -> dict[Instruction, None]:
-        """The kernels whose results are read, and all members that they depend on, in order."""
+        """The kernels whose results are read, views of these, and all that they depend on."""
         live: set[Register] = set()
         needed: set[Register] = set()
         found: list[Instruction] = []
         members = set(self._members)
+        computed = self._computed()
         for member in reversed(self._members):
             is_live = any(self._is_read(r, members) or r in live for r in member.results)
             if member.results and not is_live:
                 continue
             live.update(member.operands)
-            if _is_kernel(member) or not needed.isdisjoint(member.results):
+            if not (computed | needed).isdisjoint(member.results):
                 found.append(member)
                 needed.update(member.operands)
         return dict.fromkeys(reversed(found))
 
-    def _exported(self, inside: Collection[Instruction]) -> dict[Register, None]:
-        """The results that are read elsewhere; with a reshape, what it is made from."""
-        views = _views(inside)
-        pending = [r for m in inside for r in m.results if self._is_read(r, inside)]
-        found: dict[Register, None] = {}
-        while pending:
-            register = pending.pop()
-            found[register] = None
-            if register in views:
-                pending.append(views[register].source)
+    def _computed(self) -> set[Register]:
+        """The results of kernels, and of views of them."""
+        found: set[Register] = set()
+        for member in self._members:
+            is_view = isinstance(member, Reshape) or _is_free(member)
+            if _is_kernel(member) or (is_view and not found.isdisjoint(member.operands)):
+                found.update(member.results)
         return found
+
+    def _exported(self, inside: Collection[Instruction]) -> tuple[list[Register], list[Reshape]]:
+        """The outputs of the region, and what of them is read in several shapes, or of inputs."""
+        sources = {each.result: each.source for each in inside if isinstance(each, Reshape)}
+        own = {result for member in inside for result in member.results}
+        shapes: dict[Register, list[Register]] = {}
+        for result in (r for m in inside for r in m.results if self._is_read(r, inside)):
+            whole = result
+            while whole in sources:
+                whole = sources[whole]
+            shapes.setdefault(whole, []).append(result)
+        outputs: list[Register] = []
+        views: list[Reshape] = []
+        for whole, results in shapes.items():
+            if whole in own and len(results) == 1:
+                outputs += results
+                continue
+            outputs += [whole] if whole in own else []
+            views += [Reshape(result, whole) for result in results if result is not whole]
+        return outputs, views
 
     def _is_read(self, register: Register, known: Collection[Operation]) -> bool:
         """Whether something else than known operations reads a register."""
@@ -157,8 +182,15 @@ def _is_kernel(instruction: Instruction) -> bool:
     return not computes_nothing(instruction.primitive)
 
 
-def _views(instructions: Collection[Instruction]) -> dict[Register, Reshape]:
-    return {each.result: each for each in instructions if isinstance(each, Reshape)}
+def _is_free(instruction: Instruction) -> bool:
+    """Whether an instruction is a slice or a concatenation that the plan of memory can hold."""
+    return isinstance(instruction, RunKernel) and computes_nothing(instruction.primitive)
+
+
+def _is_view(reshape: Reshape) -> bool:
+    """Whether shapes before and after are known."""
+    kinds = (reshape.source.kind, reshape.result.kind)
+    return reshape.open is None and not any(isinstance(k, TensorKind) and k.is_open for k in kinds)
 
 
 def _region(

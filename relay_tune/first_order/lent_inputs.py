@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from relay_tune.first_order.instructions import (
-    CallFunction,
     CheckIndices,
     CheckRoom,
     CheckSize,
@@ -24,7 +23,6 @@ from relay_tune.first_order.instructions import (
 )
 from relay_tune.first_order.kinds import TensorKind
 from relay_tune.first_order.program import Block, FirstOrderFunction, FirstOrderProgram
-from relay_tune.first_order.terminators import TailCall
 
 _READS = (RunKernel, RunRegion, CheckIndices, CheckRoom, CheckSize, Release)
 
@@ -36,23 +34,10 @@ def with_lent_inputs(program: FirstOrderProgram) -> FirstOrderProgram:
     """
     if program.batches:
         return program
-    called = set(_called(program))
     functions = dict(program.functions)
-    for entry in program.entries.values():
-        if entry.function not in called:
-            functions[entry.function] = _lent(functions[entry.function])
+    for name in program.outer_functions:
+        functions[name] = _lent(functions[name])
     return replace(program, functions=functions)
-
-
-def _called(program: FirstOrderProgram) -> Iterator[str]:
-    """The functions that functions of the program call."""
-    for function in program.functions.values():
-        for block in function.blocks:
-            for instruction in block.instructions:
-                if isinstance(instruction, CallFunction):
-                    yield instruction.function
-            if isinstance(block.terminator, TailCall):
-                yield block.terminator.function
 
 
 def _lent(function: FirstOrderFunction) -> FirstOrderFunction:

@@ -39,6 +39,7 @@ from relay_tune.first_order.lower_body import BodyLowering
 from relay_tune.first_order.object_layouts import ObjectLayouts
 from relay_tune.first_order.program import EntryPoint, FirstOrderFunction, FirstOrderProgram
 from relay_tune.first_order.reference_counts import with_reference_counts
+from relay_tune.first_order.results_in_place import with_results_in_place
 from relay_tune.first_order.terminators import TailCall
 from relay_tune.first_order.values import KnownFunction, Value, new_registers, unflatten
 from relay_tune.ir.expr import Expr, Function, RefCreate
@@ -82,7 +83,7 @@ def lower_program(module: Module, entry: str = "main") -> FirstOrderProgram:
         return deferred
     regions = {name: with_regions(function) for name, function in lowering.functions.items()}
     counted = {name: with_reference_counts(function) for name, function in regions.items()}
-    return with_lent_inputs(replace(program, functions=counted))
+    return with_results_in_place(with_lent_inputs(replace(program, functions=counted)))
 
 
 def described_program(module: Module, type_: FuncType, inputs: Sequence[str]) -> FirstOrderProgram:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from relay_tune.first_order.instructions import CallClosure, CallFunction, Instruction, Register
 from relay_tune.first_order.kinds import Kind
 from relay_tune.first_order.layouts import ObjectLayout
-from relay_tune.first_order.terminators import Terminator
+from relay_tune.first_order.terminators import TailCall, Terminator
 from relay_tune.ir.expr import Constructor, Function
 from relay_tune.ir.type_data import TypeData
 from relay_tune.ir.types import RefType, Type
@@ -28,7 +28,8 @@ class Block:
 class FirstOrderFunction:
     """A function; `results` are the kinds of what it returns. The first block is the entry.
 
-    Parameters that are `lent` are no objects: only their elements and sizes are there.
+    Parameters that are `lent` are no objects: only their elements and sizes are there. Nor are
+    `results_in_place`, which lie in the caller's memory for the result of that number.
     """
 
     name: str
@@ -36,6 +37,7 @@ class FirstOrderFunction:
     results: tuple[Kind, ...]
     blocks: tuple[Block, ...]
     lent: frozenset[Register] = frozenset()
+    results_in_place: Mapping[Register, int] = field(default_factory=dict)
 
     @property
     def has_calls(self) -> bool:
@@ -98,3 +100,19 @@ class FirstOrderProgram:
     has_cells: bool
     is_open: bool = False
     batches: Mapping[Function, Mapping[int, Function]] = field(default_factory=dict)
+
+    @property
+    def outer_functions(self) -> tuple[str, ...]:
+        """The functions of entries that no function of the program calls."""
+        called = set(self._called())
+        names = dict.fromkeys(entry.function for entry in self.entries.values())
+        return tuple(name for name in names if name not in called)
+
+    def _called(self) -> Iterator[str]:
+        for function in self.functions.values():
+            for block in function.blocks:
+                for instruction in block.instructions:
+                    if isinstance(instruction, CallFunction):
+                        yield instruction.function
+                if isinstance(block.terminator, TailCall):
+                    yield block.terminator.function

@@ -5,16 +5,16 @@
 `inputs` has one pointer for each component of the parameters: of a tensor or scalar, to its
 elements, which are copied unless kernels alone read them; of any other value, the object itself,
 whose reference passes to the program. A tensor with open sizes is followed by a pointer to all of
-its sizes, an i64 each. `outputs` has one pointer for each component of the result: where to copy
+its sizes, an i64 each. `outputs` has one pointer for each component of the result: where to write
 the elements of a tensor, or, for any other value and for tensors with open sizes, where to put the
-pointer to the object. The result is the number of an error, or 0; after an error the session has no
-objects any more.
+pointer to the object. No output may overlap another one or an input. The result is the number of an
+error, or 0; after an error the session has no objects any more.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 
 from relay_tune.codegen.llvm_types import BYTES
 from relay_tune.codegen.programs.arguments import pass_arguments
@@ -55,7 +55,7 @@ def entry_text(symbol: str, entry: EntryPoint, module: ModuleWriter) -> str:
     call = f'call tailcc {result_type(outputs)} @"{entry.function}"(ptr %session{arguments})'
     writer.line(f"%result = {call}" if outputs else call)
     writer.line("call void @run_queue(ptr %session)")
-    _write_results(outputs, objects)
+    _write_results(outputs, set(function.results_in_place.values()), objects)
     writer.line("ret void")
     module.declarations |= writer.declarations
     return "\n".join(
@@ -106,12 +106,15 @@ def _argument(
     return tensor
 
 
-def _write_results(kinds: Sequence[Kind], objects: ObjectWriter) -> None:
+def _write_results(kinds: Sequence[Kind], in_place: Set[int], objects: ObjectWriter) -> None:
+    """Hand over the results but those that the function has written where they belong."""
     results = ["%result"] * bool(kinds)
     for place, kind in enumerate(kinds[1:]):
         results.append(objects.load_value(kind, "%session", PASSED + 8 * place))
     table = objects.load("ptr", "%session", OUTPUTS)
     for place, (kind, result) in enumerate(zip(kinds, results, strict=True)):
+        if place in in_place:
+            continue
         target = objects.load("ptr", table, 8 * place)
         if isinstance(kind, TensorKind) and not kind.is_open:
             objects.copy(target, objects.data(result), element_bytes(kind))

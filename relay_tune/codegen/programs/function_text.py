@@ -17,7 +17,7 @@ from relay_tune.codegen.programs.entry_text import input_words
 from relay_tune.codegen.programs.instruction_writer import InstructionWriter
 from relay_tune.codegen.programs.module_writer import ModuleWriter
 from relay_tune.codegen.programs.object_writer import ObjectWriter
-from relay_tune.codegen.programs.session import INPUTS, STACK_LIMIT, TOO_DEEP
+from relay_tune.codegen.programs.session import INPUTS, OUTPUTS, STACK_LIMIT, TOO_DEEP
 from relay_tune.codegen.programs.values import llvm_type, result_type
 from relay_tune.first_order.instructions import Register
 from relay_tune.first_order.kinds import TensorKind
@@ -57,6 +57,8 @@ class _FunctionText:
         parameters = take_parameters(function.parameters, self._objects)
         if function.lent:
             self._read_lent_sizes()
+        if function.results_in_place:
+            self._find_results()
         if function.has_calls:
             self._write_stack_check()
         self._writer.line(f"br label %b{function.blocks[0].label}")
@@ -91,6 +93,16 @@ class _FunctionText:
             objects.lent_sizes[name] = [
                 objects.load("i64", sizes, 8 * axis) for axis in range(len(kind.type.shape))
             ]
+
+    def _find_results(self) -> None:
+        """The caller's memory for results that are no objects."""
+        objects = self._objects
+        table = objects.load("ptr", "%session", OUTPUTS)
+        for register, number in self._function.results_in_place.items():
+            assert isinstance(register.kind, TensorKind)  # numbers are returned
+            elements = objects.load("ptr", table, 8 * number)
+            name = objects.results_in_place[register] = objects.before_data(elements)
+            objects.lent_sizes[name] = [str(extent) for extent in register.kind.shape]
 
     def _write_stack_check(self) -> None:
         writer = self._writer

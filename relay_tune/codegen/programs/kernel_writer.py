@@ -205,11 +205,14 @@ class _StepWriter:
             return objects.stack_slot(field_bytes(kind))
         assert isinstance(kind, TensorKind)
         if self._step.sizes is None:
-            objects.names[register] = objects.new_tensor(kind)
+            objects.names[register] = objects.new_result(register)
         else:
             sizes = self._step.sizes.outputs[place]
             shape = [self._output_size(size) for size in sizes]
-            objects.names[register] = objects.new_open_tensor(shape, kind.type.dtype)
+            in_place = objects.results_in_place.get(register)
+            objects.names[register] = (
+                objects.new_open_tensor(shape, kind.type.dtype) if in_place is None else in_place
+            )
         return objects.data(objects.names[register])
 
     def _output_size(self, size: int) -> str:

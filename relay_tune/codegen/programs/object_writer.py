@@ -33,6 +33,7 @@ class ObjectWriter:
         writer: the function's text.
         names: the LLVM name of each register.
         stack_slots: the entry block's allocations.
+        results_in_place: the results that lie in the caller's memory, by register.
         lent_sizes: the sizes of open tensors that are no objects, by LLVM name.
     """
 
@@ -40,6 +41,7 @@ class ObjectWriter:
         self.writer = FunctionWriter()
         self.names: dict[Register, str] = {}
         self.stack_slots: Lines = []
+        self.results_in_place: dict[Register, str] = {}
         self.lent_sizes: dict[str, list[str]] = {}
         self._module = module
 
@@ -94,6 +96,12 @@ class ObjectWriter:
         if self._module.program.is_open:
             self.store_shape(object_, [str(extent) for extent in kind.shape[:MAXIMUM_OPEN_RANK]])
         return object_
+
+    def new_result(self, register: Register) -> str:
+        """A tensor of known shape for a register: the caller's memory, or a new object."""
+        assert isinstance(register.kind, TensorKind)  # kernels give numbers and tensors
+        found = self.results_in_place.get(register)
+        return self.new_tensor(register.kind) if found is None else found
 
     def elements_of(self, register: Register) -> str:
         """The address of the elements of a tensor or, in memory of its own, of a number."""

@@ -6,7 +6,7 @@ from relay_tune.codegen.programs.kernel_step import RegionStep
 from relay_tune.codegen.programs.object_writer import ObjectWriter
 from relay_tune.codegen.programs.session import THREADS
 from relay_tune.first_order.instructions import Register, RunRegion
-from relay_tune.first_order.kinds import ScalarKind, TensorKind
+from relay_tune.first_order.kinds import ScalarKind
 from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_LAYOUT, field_bytes
 
 
@@ -43,6 +43,5 @@ def _output_address(register: Register, objects: ObjectWriter) -> str:
     kind = register.kind
     if isinstance(kind, ScalarKind):
         return objects.stack_slot(field_bytes(kind))
-    assert isinstance(kind, TensorKind)  # kernels give numbers and tensors
-    objects.names[register] = objects.new_tensor(kind)
+    objects.names[register] = objects.new_result(register)
     return objects.data(objects.names[register])
