@@ -92,7 +92,8 @@ def _vectors(target: Target) -> Vectors:
 @cache
 def _general_machine(target: Target) -> Machine:
     vectors = VectorUnit(target.vector_bits // 8, target.vector_registers)
-    return Machine(vectors, intrinsics=target.intrinsics)
+    coefficients = architecture_of(target.triple).coefficients
+    return Machine(vectors, intrinsics=target.intrinsics, coefficients=coefficients)
 
 
 @cache

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from relay_tune.machine.coefficients import MEASURED_ON_SERVERS, Coefficients
 from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.machine.linking import Linking
 
@@ -106,6 +107,7 @@ class Architecture:
         subnormals: the functions of `relay_tune.codegen.subnormals` in LLVM IR.
         stack_switch: what programs with control flow need.
         linking: what shared libraries need.
+        coefficients: of the estimate, for processors that no log has others for.
     """
 
     name: str
@@ -122,6 +124,7 @@ class Architecture:
     subnormals: str = SUBNORMALS_KEPT
     stack_switch: StackSwitch | None = None
     linking: Linking | None = None
+    coefficients: Coefficients = MEASURED_ON_SERVERS
 
     @property
     def names(self) -> tuple[str, ...]:

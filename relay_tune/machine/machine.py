@@ -6,11 +6,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 from math import inf
 
+from relay_tune.machine.coefficients import MEASURED_ON_SERVERS, Coefficients
 from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.machine.pattern import TilePattern
 
 LINE_BYTES = 64
 """Of a line in the caches of all processors that code is generated for."""
+
+PAGE_BYTES = 4096
+"""What the ways of a first cache are as large as, so that addresses need no translation."""
 
 LINE_ELEMENTS = LINE_BYTES // 4
 """Numbers of 32 bits in a line."""
@@ -81,15 +85,17 @@ class Machine:
         vectors: its vector unit.
         memories: the nearest cache first, and last what has room for everything.
         intrinsics: its instructions on tiles, with the cycles that they take.
+        coefficients: what else the cost of a schedule is made of.
     """
 
     vectors: VectorUnit
     memories: tuple[Memory, ...] = SERVER_MEMORIES
     intrinsics: tuple[Intrinsic, ...] = ()
+    coefficients: Coefficients = MEASURED_ON_SERVERS
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.vectors, self.memories, self.intrinsics)))
+        object.__setattr__(self, "_hash", hash(self._fields))
 
     def __hash__(self) -> int:
         """Computed once: estimates are remembered by machine, among others."""
@@ -97,7 +103,11 @@ class Machine:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Another process hashes names otherwise."""
-        return Machine, (self.vectors, self.memories, self.intrinsics)
+        return Machine, self._fields
+
+    @property
+    def _fields(self) -> tuple[object, ...]:
+        return self.vectors, self.memories, self.intrinsics, self.coefficients
 
     @property
     def caches(self) -> tuple[Memory, ...]:

@@ -31,12 +31,6 @@ from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import Input, ProcedureOutput, compute
 
-ARRIVAL_SHARE = 0.1
-"""How much of the time in which weights come from memory no schedule hides."""
-
-KERNEL_CYCLES = 1000.0
-"""What a kernel costs that does nothing: its call, and the others' waiting for it."""
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Plan:
@@ -209,11 +203,12 @@ class Plan:
         choice leaves of that time is part of the estimate of its nest.
         """
         groups = [step for step in self.steps if isinstance(step, RowBlocks)]
+        known = machine.coefficients
         weights = sum(data.nbytes for _, data in self.program.constants)
         return (
-            KERNEL_CYCLES * len(self.steps)
-            + sum(waiting_cycles(group) for group in groups)
-            + ARRIVAL_SHARE * weights / machine.main.rate
+            known.kernel * len(self.steps)
+            + sum(waiting_cycles(group, machine) for group in groups)
+            + known.arrival * weights / machine.main.rate
             + self.algorithm.fixed_cycles(self._between, machine)
         )
 

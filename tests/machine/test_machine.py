@@ -16,11 +16,14 @@ def test_equal_machines_are_one_key() -> None:
     assert {SERVER: 1}[core(64, 32)] == 1
     slower = replace(SERVER, memories=(*SERVER.caches, replace(SERVER.main, rate=4.0)))
     assert slower != SERVER and TILES != SERVER
+    other = replace(SERVER, coefficients=replace(SERVER.coefficients, overlap=0.3))
+    assert other != SERVER and hash(other) != hash(SERVER)
 
 
 def test_machines_are_copied_and_sent() -> None:
-    again = pickle.loads(pickle.dumps(TILES))
-    assert again == TILES and hash(again) == hash(TILES)
+    for machine in (TILES, replace(TILES, coefficients=replace(TILES.coefficients, overlap=0.3))):
+        again = pickle.loads(pickle.dumps(machine))
+        assert again == machine and hash(again) == hash(machine)
 
 
 def test_the_last_memory_has_room_for_everything() -> None:

@@ -13,29 +13,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import product
 from math import prod
 
-from relay_tune.machine.machine import LINE_BYTES, Machine
+from relay_tune.machine.machine import LINE_BYTES, PAGE_BYTES, Machine
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.cost.analysis import Access, NestAnalysis
-from relay_tune.schedule.cost.line_conflicts import PAGE_BYTES
 from relay_tune.schedule.cost.load_count import distinct_places
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
 
 REMEMBERED = 1 << 12
 
-FULL, OVERFULL = 1.25, 1.75
-"""How many lines a place holds before some, and all, are missed, relative to what a kernel's data
-can fill of it.
 
-Measured with 512 channels in 32 groups, a cache of 12 lines in each place, of which a kernel is
-said to fill 8: tiles whose steps touch 8 to 10 lines of a place take 124 to 126 us, 14 of them 280.
-With a stride of 2 and 14, 21, 28, 42 and 70 lines each load takes 1.4, 2.2, 4, 6 and 10 cycles, so
-that it counts as that many more bytes.
-"""
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How many lines stay in one place of the cache, and how many more until all are missed."""
+
+    lines: float
+    beyond: float
 
 
 def crowded_bytes(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> float:
@@ -43,8 +41,11 @@ def crowded_bytes(analysis: NestAnalysis, choice: TileChoice, machine: Machine) 
     if choice.vector < 0 or not analysis.nest.reduction:
         return 0.0
     tile = tuple(map(min, choice.tile, (axis.extent for axis in analysis.nest.axes)))
-    room = FULL * max(machine.memories[0].bytes // PAGE_BYTES, 1)
-    return _in_tiles(analysis, choice.vector, tile, choice.reduction_order, choice.unroll, room)
+    known = machine.coefficients
+    room = known.full_set * max(machine.memories[0].bytes // PAGE_BYTES, 1)
+    beyond = known.overfull_set / known.full_set - 1
+    order, unroll = choice.reduction_order, choice.unroll
+    return _in_tiles(analysis, choice.vector, tile, order, unroll, Room(room, room * beyond))
 
 
 @remembered(REMEMBERED)
@@ -54,7 +55,7 @@ def _in_tiles(
     extents: tuple[int, ...],
     order: tuple[int, ...],
     unroll: int,
-    room: float,
+    room: Room,
 ) -> float:
     """The same of tiles of such extents, where each place of the cache has so much room."""
     nest = analysis.nest
@@ -78,7 +79,7 @@ def _fetched_again(
     reduction: list[Axis],
     written: Mapping[Axis, int],
     tile: Mapping[Axis, int],
-    room: float,
+    room: Room,
 ) -> float:
     """The bytes that one tile fetches again: between steps within a line, and between taps.
 
@@ -99,14 +100,14 @@ def _fetched_again(
     taps = {axis: axis.extent for axis in reduction if axis not in within}
     inside = {axis: taps[axis] for axis in reduction[reduction.index(within[-1]) + 1 :]}
     beside = {axis: written[axis] for axis in inside}
-    crowd = _crowd(_moves(form, access, {**tile, **inside}), room)
+    crowd = _crowd(_moves(form, access, {**tile, **inside}), room.lines)
     missed = 0.0
-    if crowd > room:
+    if crowd > room.lines:
         steps = prod(axis.extent for axis in reduction) / prod(beside.values())
         loads = steps * distinct_places(form, tile, beside, None, 1)
-        missed = _missing(crowd, room) * crowd / room * loads
-    crowd = _crowd(_moves(form, access, {**tile, **taps}), room)
-    if crowd > room:
+        missed = _missing(crowd, room) * crowd / room.lines * loads
+    crowd = _crowd(_moves(form, access, {**tile, **taps}), room.lines)
+    if crowd > room.lines:
         lines = max(1, prod(axis.extent for axis in within) * access.bytes // LINE_BYTES)
         turns = prod(extent for axis, extent in taps.items() if axis not in inside)
         touched = turns * distinct_places(form, tile, inside, None, 1)
@@ -120,9 +121,9 @@ def _stays_in_line(access: Access, axis: Axis) -> bool:
     return access.form is not None and 0 < access.form.coefficient(axis) * access.bytes < LINE_BYTES
 
 
-def _missing(crowd: int, room: float) -> float:
+def _missing(crowd: int, room: Room) -> float:
     """The share of loads that do not find their line where so many want the same place."""
-    return min((crowd - room) / (room * (OVERFULL / FULL - 1)), 1.0)
+    return min((crowd - room.lines) / room.beyond, 1.0)
 
 
 def _moves(

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
+from relay_tune.machine.coefficients import Coefficients
 from relay_tune.machine.machine import Machine
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice, innermost, unrolled_extents
@@ -33,26 +34,6 @@ from relay_tune.tensor.lane_rows import store_cycles
 
 REMEMBERED = 1 << 12
 """Estimates, and parts of them, that are kept: a search asks for the same ones again and again."""
-
-SPREAD_WINDOW = 1.3
-"""How much longer written-out steps take that read elements which are spread over the lanes.
-
-Measured with first layers, one core, rows of taps written out against single steps: 3 to 64
-channels, 224x224: 1.67 and 1.21 ms; 3 to 32 channels, 112x112: 0.20 and 0.15. It is more where
-outputs leave the caches: arithmetic hides less of their transfer.
-"""
-
-MOST_TAPS = 11
-"""Along one axis of a window; longer axes are channels."""
-
-LOAD_CYCLES = 0.1
-"""What a load costs behind arithmetic: energy, so that some processors slow their clock."""
-
-LANE_REDUCTION_CYCLES = 24.0
-"""Combining the lanes of an accumulator, each level of which waits for the one before."""
-
-LANE_ROW_CYCLES = 3.0
-"""What each further accumulator adds whose lanes are combined with those of others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +87,7 @@ def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Es
     use = register_use(analysis, choice, machine)
     needed = max(prod(axis.extent for axis in nest.axes), 1)
     return Estimate(
-        cycles=overlapped(compute, memory) + exposed,
+        cycles=overlapped(compute, memory, machine) + exposed,
         compute_cycles=compute,
         memory_cycles=memory,
         accumulators=use.accumulators,
@@ -140,9 +121,9 @@ def _all_tiles(
     return compute, tiles, points
 
 
-def overlapped(compute: float, memory: float) -> float:
+def overlapped(compute: float, memory: float, machine: Machine) -> float:
     """The cycles of arithmetic and of traffic that runs beside it."""
-    return max(compute, memory) + 0.15 * min(compute, memory)
+    return max(compute, memory) + machine.coefficients.overlap * min(compute, memory)
 
 
 def _computed_points(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, int]) -> int:
@@ -158,7 +139,7 @@ def _computed_points(analysis: NestAnalysis, choice: TileChoice, extents: dict[A
 @remembered(REMEMBERED)
 def _tile_cycles(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> float:
     """The cycles of one tile; of the choice only what is `innermost` matters."""
-    nest = analysis.nest
+    nest, known = analysis.nest, machine.coefficients
     extents = dict(tiled_axes(nest, choice))
     steps = prod(axis.extent for axis in nest.reduction)
     vectors = vector_count(nest, choice, extents)
@@ -171,13 +152,13 @@ def _tile_cycles(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -
         + stored
     )
     if nest.body is None:
-        return epilogue + 1.0
+        return epilogue + known.plain_tile
     if choice.vector == -2:
         steps = -(-steps // (choice.lanes * choice.unroll))
-        epilogue += results * _lane_reduction_cycles(analysis, choice, extents)
+        epilogue += results * _lane_reduction_cycles(analysis, choice, extents, machine)
     if analysis.match is not None:
         return tile_cycles(analysis.match, extents, machine, epilogue / max(results, 1))
-    body = body_loads(analysis, choice)
+    body = body_loads(analysis, choice, known.shared_loads)
     loaded = body.shared / body.together * (choice.unroll if choice.vector == -2 else 1)
     operands, reloaded, spilled = operands_in_use(body, vectors, machine)
     loaded += reloaded
@@ -186,22 +167,22 @@ def _tile_cycles(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -
     if body.shuffled:
         arithmetic = with_shuffles(arithmetic, body, vectors, machine)
     step = max(arithmetic, loaded / machine.vectors.loads_per_cycle, machine.vectors.latency)
-    step += LOAD_CYCLES * loaded
-    if _spreads_windows(analysis, choice):
-        step *= SPREAD_WINDOW
-    overhead = _overhead(choice, body)
-    return 10.0 + epilogue + steps * (step + 0.5 * overhead + 2.0 * spilled)
+    step += known.load * loaded
+    if _spreads_windows(analysis, choice, known.most_taps):
+        step *= known.spread_window
+    looped = known.loop_step * _overhead(choice, body, known)
+    return known.tile + epilogue + steps * (step + looped + known.spill * spilled)
 
 
-def _overhead(choice: TileChoice, body: BodyLoads) -> float:
-    """The instructions of a loop for each of its steps, in cycles.
+def _overhead(choice: TileChoice, body: BodyLoads, known: Coefficients) -> float:
+    """How many iterations of a loop a step is.
 
     Writing out steps that pick elements out of the same vectors saves none: holding these vectors
     takes registers. With 3 to 64 channels, 7x7 taps, a stride of 2, tiles of 13x2 vectors: single
     steps 990 us, eight written out 1190.
     """
     if choice.vector == -2:
-        return 0.5
+        return known.lane_loop_share
     return 1.0 if body.strided else 1.0 / max(choice.unroll, 1)
 
 
@@ -217,15 +198,16 @@ def _lane_results(nest: Nest, choice: TileChoice, extents: Mapping[Axis, int]) -
 
 
 def _lane_reduction_cycles(
-    analysis: NestAnalysis, choice: TileChoice, extents: Mapping[Axis, int]
+    analysis: NestAnalysis, choice: TileChoice, extents: Mapping[Axis, int], machine: Machine
 ) -> float:
     """Combining lanes into one of these; next to another reduction nothing waits for that."""
     filled = 1 << (_rows_together(analysis.nest, choice, extents) - 1).bit_length()
-    waited = 0.0 if analysis.near.joined else LANE_REDUCTION_CYCLES
-    return waited + LANE_ROW_CYCLES * (filled - 1)
+    known = machine.coefficients
+    waited = 0.0 if analysis.near.joined else known.lane_reduction
+    return waited + known.lane_row * (filled - 1)
 
 
-def _spreads_windows(analysis: NestAnalysis, choice: TileChoice) -> bool:
+def _spreads_windows(analysis: NestAnalysis, choice: TileChoice, most_taps: int) -> bool:
     """Whether written-out steps of a window read elements that are spread over the lanes.
 
     Beside channels, steps along a row of taps are as fast as any others.
@@ -233,10 +215,10 @@ def _spreads_windows(analysis: NestAnalysis, choice: TileChoice) -> bool:
     nest = analysis.nest
     if choice.unroll == 1 or choice.vector == -2 or len(nest.reduction) < 2:
         return False
-    if any(axis.extent > MOST_TAPS for axis in nest.reduction):
+    if any(axis.extent > most_taps for axis in nest.reduction):
         return False
     unrolled = unrolled_extents([nest.reduction[n] for n in choice.reduction_order], choice.unroll)
-    window = [axis for axis, count in unrolled.items() if count > 1 and axis.extent <= MOST_TAPS]
+    window = [axis for axis, count in unrolled.items() if count > 1 and axis.extent <= most_taps]
     vector = vector_axis(nest, choice)
     return any(
         access.form is not None

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
+from relay_tune.machine.machine import Machine
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.cost.analysis import Access, NestAnalysis
 from relay_tune.schedule.cost.load_count import distinct_places, tiled_axes
 from relay_tune.schedule.intrinsics.fetching import sharing_tiles
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch
-from relay_tune.schedule.loops.prefetch.panels import MOST_ELEMENTS, has_whole_groups, pieces_of
+from relay_tune.schedule.loops.prefetch.limits import MOST_ELEMENTS
+from relay_tune.schedule.loops.prefetch.panels import has_whole_groups, pieces_of
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.index import is_injective
@@ -19,9 +21,6 @@ from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.streamed import is_streamed
 
 REMEMBERED = 1 << 12
-
-LEAST_FETCHED = 128 << 10
-"""Bytes of an operand; fewer arrive in no time."""
 
 
 @remembered(REMEMBERED)
@@ -41,19 +40,20 @@ def may_lie_in_pieces(analysis: NestAnalysis, access: Access) -> bool:
     return any(form.coefficient(axis) for axis in nest.reduction)
 
 
-def may_be_fetched(analysis: NestAnalysis, access: Access) -> bool:
+def may_be_fetched(analysis: NestAnalysis, access: Access, machine: Machine) -> bool:
     """Whether an operand may lie in pieces and is large enough for them to be worth a prefetch."""
-    return access.elements * access.bytes >= LEAST_FETCHED and may_lie_in_pieces(analysis, access)
+    is_large = access.elements * access.bytes >= machine.coefficients.least_fetched
+    return is_large and may_lie_in_pieces(analysis, access)
 
 
-def fetched_ahead(analysis: NestAnalysis, choice: TileChoice) -> Access | None:
+def fetched_ahead(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Access | None:
     """What can be fetched for the next tile, or None.
 
     Several tiles in a row share it, or it is a constant that is read once, by tiles that use it
     often enough. What is read again, as for each block of a group of nests, is near by then.
     """
     if analysis.match is not None:
-        return _fetched_blocks(analysis, choice, analysis.match)
+        return _fetched_blocks(analysis, choice, analysis.match, machine)
     nest = analysis.nest
     order = [nest.reduction[place] for place in choice.reduction_order]
     if not has_whole_groups(order, choice.unroll):
@@ -61,7 +61,9 @@ def fetched_ahead(analysis: NestAnalysis, choice: TileChoice) -> Access | None:
     tile = dict(tiled_axes(nest, choice))
     shared = sorted(_shared(analysis, choice), key=lambda access: not access.constant)
     for access in (*shared, *_read_once(analysis, choice, tile)):
-        if not may_be_fetched(analysis, access) or not _has_several(analysis, access, tile):
+        if not may_be_fetched(analysis, access, machine):
+            continue
+        if not _has_several(analysis, access, tile):
             continue
         if access.constant or _lies_in_pieces(analysis, access, tile):
             return access
@@ -69,12 +71,12 @@ def fetched_ahead(analysis: NestAnalysis, choice: TileChoice) -> Access | None:
 
 
 def _fetched_blocks(
-    analysis: NestAnalysis, choice: TileChoice, match: IntrinsicMatch
+    analysis: NestAnalysis, choice: TileChoice, match: IntrinsicMatch, machine: Machine
 ) -> Access | None:
     """A part of what tiles on an intrinsic fetch of constants; they fetch all parts."""
     parts = [access for access in analysis.body_accesses if access.constant]
     fetched = sum(access.elements * access.bytes for access in parts)
-    if fetched < LEAST_FETCHED or sharing_tiles(match, choice) is None:
+    if fetched < machine.coefficients.least_fetched or sharing_tiles(match, choice) is None:
         return None
     return parts[0]
 

@@ -23,15 +23,6 @@ from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
 from relay_tune.tensor.affine import Affine
 
-MOST_AT_ONCE = 4
-"""Lines that one group of steps can ask for without waiting."""
-
-DELAYED_SHARE = 0.5
-"""How much of the time in which a tile reads its own panel nothing comes from memory."""
-
-LINE_WAIT = 2.0
-"""Cycles of each further one. The tiles of 8x32 above take 400 and 690 with eight lines."""
-
 
 def late_cycles(
     analysis: NestAnalysis, choice: TileChoice, access: Access, machine: Machine
@@ -53,11 +44,11 @@ def late_cycles(
     sharing = sum(count for count, _ in readers)
     part = access.bytes * steps * prod(panels[0][1].values()) / sharing
     arrival = part / machine.main.rate
-    waited = _burst_cycles(part / LINE_BYTES, -(-steps // max(choice.unroll, 1)))
+    waited = _burst_cycles(part / LINE_BYTES, -(-steps // max(choice.unroll, 1)), machine)
     late = 0.0
     for count, panel in panels:
         size = access.bytes * steps * prod(panel.values())
-        reading = DELAYED_SHARE * size / machine.memories[1].rate
+        reading = machine.coefficients.delayed_panels * size / machine.memories[1].rate
         far = 1 if size <= machine.memories[0].bytes else sharing
         for times, reader in readers:
             points = vector_count(nest, choice, {**panel, **reader})
@@ -87,6 +78,7 @@ def _turns(nest: Nest, choice: TileChoice, form: Affine) -> int:
     return 0
 
 
-def _burst_cycles(lines: float, groups: int) -> float:
+def _burst_cycles(lines: float, groups: int, machine: Machine) -> float:
     """Cycles that a tile waits where each of its groups of steps asks for many lines at once."""
-    return groups * LINE_WAIT * max(lines / groups - MOST_AT_ONCE, 0.0)
+    known = machine.coefficients
+    return groups * known.line_wait * max(lines / groups - known.lines_at_once, 0.0)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from math import gcd, prod
 
-from relay_tune.machine.machine import LINE_BYTES
+from relay_tune.machine.machine import LINE_BYTES, PAGE_BYTES, Machine
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.cost.analysis import NestAnalysis
 from relay_tune.schedule.cost.load_count import (
@@ -25,18 +25,8 @@ from relay_tune.schedule.cost.load_count import (
 )
 from relay_tune.schedule.cost.shuffled_operands import whole_vectors
 
-PAGE_BYTES = 4096
-"""What the ways of a first cache are as large as, so that addresses need no translation."""
 
-KEPT_LINES = 4
-"""Lines that stay in each place beside what else passes by.
-
-Measured with depthwise convolutions of 576 channels and a stride of 2, tiles of 28 points: 13 us,
-and with 592 channels 8 us; tiles of 7 points: 9 and 8.
-"""
-
-
-def reloaded_bytes(analysis: NestAnalysis, choice: TileChoice) -> float:
+def reloaded_bytes(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> float:
     """The bytes of lines that a nest's tiles fetch again from the second cache, in all tiles."""
     vector = vector_axis(analysis.nest, choice)
     if vector is None:
@@ -59,7 +49,7 @@ def reloaded_bytes(analysis: NestAnalysis, choice: TileChoice) -> float:
         strides = [form.coefficient(axis) * access.bytes for axis in (*tile, *window)]
         apart = gcd(PAGE_BYTES, *(stride for stride in strides if stride >= LINE_BYTES))
         together = max(1, min(tile[vector] * access.bytes, apart) // LINE_BYTES)
-        room = KEPT_LINES * together * PAGE_BYTES // max(apart, LINE_BYTES)
+        room = machine.coefficients.kept_lines * together * PAGE_BYTES // max(apart, LINE_BYTES)
         missing = min(max((lines + vector_count(nest, choice, tile)) / room - 1, 0.0), 1.0)
         again += missing * max(touched - lines, 0.0) * choice.lanes * access.bytes
     return again * prod(-(-axis.extent // extent) for axis, extent in tile.items())

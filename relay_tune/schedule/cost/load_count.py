@@ -166,8 +166,11 @@ def _affine_counts(
 
 
 @remembered(REMEMBERED)
-def body_loads(analysis: NestAnalysis, choice: TileChoice) -> BodyLoads:
-    """The loads of a tile's reduction body; of the choice only what is `innermost` matters."""
+def body_loads(analysis: NestAnalysis, choice: TileChoice, shared_loads: float) -> BodyLoads:
+    """The loads of a tile's reduction body; of the choice only what is `innermost` matters.
+
+    Written-out steps with fewer than `shared_loads` of the loads of single ones slide.
+    """
     nest, accesses = analysis.nest, analysis.body_accesses
     extents = dict(tiled_axes(nest, choice))
     each = {access: _counts(access, nest, choice, extents) for access in accesses}
@@ -190,7 +193,7 @@ def body_loads(analysis: NestAnalysis, choice: TileChoice) -> BodyLoads:
     vectors = tuple(a for a in accesses if a.form is None or vector in a.form.terms)
     waiting = vectors if strided else accesses
     once = _added(each[access][1] for access in waiting)
-    if _added(all_steps[access][1] for access in waiting) >= 0.9 * together * once:
+    if _added(all_steps[access][1] for access in waiting) >= shared_loads * together * once:
         return BodyLoads(
             counts, held, strided, together, shared, values, values, shuffled=moved, sources=sources
         )

@@ -21,12 +21,11 @@ from relay_tune.schedule.cost.load_count import (
     tiled_axes,
     vector_count,
 )
-from relay_tune.schedule.cost.outgrown_runs import TILE_WAIT, outgrown_factor
+from relay_tune.schedule.cost.outgrown_runs import outgrown_factor
 from relay_tune.schedule.cost.partial_rows import lies_in_panels, scattering, torn_bytes
 from relay_tune.schedule.cost.stream_strides import stride_cycles
 from relay_tune.schedule.cost.swept_weights import swept_cycles
 from relay_tune.schedule.cost.waiting_weights import (
-    PREFETCH_COST,
     is_far,
     waiting_cycles,
 )
@@ -35,29 +34,6 @@ from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.tensor.expression import Axis
 
 REMEMBERED = 1 << 14
-
-ONE_STREAM = 1.15
-"""How much longer weights take from memory if all are read in the order in which they lie.
-
-Measured with a matrix of 411 MB: columns in packed panels 28.2 to 30.7 ms, 4 to 24 rows of it side
-by side 25.8 to 28.1.
-"""
-
-EXPOSED_PARTS = 0.4
-"""How much of what parts of rows take longer is not hidden behind the arithmetic of a product.
-
-Measured with products of 512 and 1024 rows: tiles of 12x32 in panels of 64 columns, or of four
-times 16, take 1.09 to 1.13 times as long as tiles of 6x64.
-"""
-
-EXPOSED_REREADS = 0.25
-"""What reading the rows of a window again from the second cache costs behind slower transfers.
-
-Measured where the third cache is a fifth as fast as the second. Where it is nearly as fast, its
-transfers hide little: on a Zen 5 server (190 and 105 GB/s), 144 channels of 56x56, tiles of 7x2,
-4x4, 3x4 and 2x8 points read 0.3, 0.5, 0.7 and 1 times the image again and take 41.7, 45.4, 45.3 and
-51.3 us; 32 channels of 112x112 36.9, 39.4, 39.0 and 44.5 us.
-"""
 
 
 def memory_cycles(
@@ -69,12 +45,12 @@ def memory_cycles(
     lies the data of the innermost loop that it does not depend on, and the smallest cache which
     holds that serves the load.
     """
-    nest = analysis.nest
+    nest, known = analysis.nest, machine.coefficients
     machine = _as_filled(machine, analysis)
     accesses = [*analysis.body_accesses, *analysis.result_accesses]
     tile = {axis: min(extent, axis.extent) for axis, extent in tiled_axes(nest, choice)}
     loops, boxes = _touched_by_loops(nest, choice, accesses, tile)
-    fetched = _fetched(analysis, choice)
+    fetched = _fetched(analysis, choice, machine)
     awaited = fetched if analysis.match is None else frozenset()
     places = [2 if access in fetched else 1 for access in accesses]  # the next comes meanwhile
     working_sets = [sum(map(mul, box, places)) for box in boxes]
@@ -88,17 +64,17 @@ def memory_cycles(
         )
         in_order = access.constant and access not in awaited and choice.vector >= 0
         if in_order and is_far(access, machine):
-            first *= ONE_STREAM
+            first *= known.one_stream
         if not access.constant:
             first *= outgrown
         scattered = scattering(access, analysis, choice, loops, machine)
         moved = scattered * (again + first * (1.0 if access.is_near else crowded))
         cycles += moved
-        if lies_in_panels(analysis, choice, access):
-            exposed += EXPOSED_PARTS * (moved - moved / scattered)
+        if lies_in_panels(analysis, choice, access, machine):
+            exposed += known.exposed_parts * (moved - moved / scattered)
         if not access.constant:
             if access in fetched:
-                exposed += PREFETCH_COST * first
+                exposed += known.prefetch * first
             elif access in analysis.body_accesses and _is_read_again(access, loops):
                 exposed += first * _unhidden(analysis, choice, access, touched[0], machine)
         else:
@@ -111,9 +87,10 @@ def memory_cycles(
             in_body = _body_bytes(access, nest, choice, tile)
             exposed += stride_cycles(access.elements * access.bytes, in_body, uses, machine)
     if analysis.beside_windows:
-        exposed += TILE_WAIT * prod(count for _, count in loops)
+        exposed += known.window_tile_wait * prod(count for _, count in loops)
     cycles += stored_cycles(analysis, machine)
-    wasted = torn_bytes(analysis, tile, _stored_bytes(analysis)) + reloaded_bytes(analysis, choice)
+    wasted = torn_bytes(analysis, tile, _stored_bytes(analysis))
+    wasted += reloaded_bytes(analysis, choice, machine)
     wasted += crowded_bytes(analysis, choice, machine)
     return cycles + wasted / machine.memories[1].rate, exposed
 
@@ -149,9 +126,9 @@ def _as_filled(machine: Machine, analysis: NestAnalysis) -> Machine:
     return replace(machine, memories=(first, larger, *others))
 
 
-def _fetched(analysis: NestAnalysis, choice: TileChoice) -> frozenset[Access]:
+def _fetched(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> frozenset[Access]:
     """What a tile fetches before it is wanted: an operand, of an intrinsic's all of its parts."""
-    found = fetched_ahead(analysis, choice) if choice.prefetch else None
+    found = fetched_ahead(analysis, choice, machine) if choice.prefetch else None
     if found is None:
         return frozenset()
     if analysis.match is None:
@@ -269,7 +246,7 @@ def _access_cycles(
 def _exposed_rereads(machine: Machine) -> float:
     """The share of reading rows again that transfers from the third cache do not hide."""
     second, third = machine.memories[1:3]
-    return min(max(EXPOSED_REREADS, third.rate / second.rate), 1.0)
+    return min(max(machine.coefficients.exposed_rereads, third.rate / second.rate), 1.0)
 
 
 def _footprints(

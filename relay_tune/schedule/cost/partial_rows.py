@@ -13,21 +13,10 @@ from relay_tune.schedule.cost.load_count import tiled_axes, vector_axis
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
 
-PARTIAL_ROW = 1.5
-"""How much slower parts of rows come from a cache than whole ones."""
 
-LONG_ROW = 1 << 10
-"""Bytes of a part that the processor fetches ahead like a whole row."""
-
-LONG_FAR_ROW = 1 << 14
-"""The same where it comes from beyond the second cache, under sliding windows.
-
-Measured with depthwise convolutions of 144 channels, 56x56, tiles of 7 or 8 columns one below the
-other (4 kB of each row) against tiles beside each other: 1.1 to 1.3 times.
-"""
-
-
-def lies_in_panels(analysis: NestAnalysis, choice: TileChoice, access: Access) -> bool:
+def lies_in_panels(
+    analysis: NestAnalysis, choice: TileChoice, access: Access, machine: Machine
+) -> bool:
     """Whether the steps of a reduction read vectors of short rows, one behind the other."""
     vector = vector_axis(analysis.nest, choice)
     if access.constant or access.form is None or vector is None:
@@ -36,7 +25,7 @@ def lies_in_panels(analysis: NestAnalysis, choice: TileChoice, access: Access) -
         return False
     steps = [access.form.coefficient(axis) for axis in analysis.nest.reduction]
     row = min(step for step in steps if step)
-    return row > 1 and row * access.bytes < LONG_ROW
+    return row > 1 and row * access.bytes < machine.coefficients.long_row
 
 
 def torn_bytes(analysis: NestAnalysis, tile: Mapping[Axis, int], stored: int) -> float:
@@ -80,18 +69,19 @@ def scattering(
     in the tiles that follow as far as the innermost loops (`loops`, from the inside out) walk along
     it; a long part of it is as good as all.
     """
-    form = access.form
+    form, known = access.form, machine.coefficients
     if form is None or access.constant:
         return 1.0
     tile = {axis: min(extent, axis.extent) for axis, extent in tiled_axes(analysis.nest, choice)}
-    if lies_in_panels(analysis, choice, access):
+    if lies_in_panels(analysis, choice, access, machine):
         steps = {axis: axis.extent for axis in analysis.nest.reduction}
-        return 1.0 if _run(form, {**tile, **steps}) * access.bytes >= LONG_ROW else PARTIAL_ROW
+        length = _run(form, {**tile, **steps}) * access.bytes
+        return 1.0 if length >= known.long_row else known.partial_row
     axes = sorted((axis for axis in tile if form.coefficient(axis)), key=form.coefficient)
     if not axes or form.coefficient(axes[0]) != 1:
         return 1.0
     is_far = access.elements * access.bytes > machine.memories[1].bytes
-    long = LONG_FAR_ROW if is_far and analysis.beside_windows else LONG_ROW
+    long = known.long_far_row if is_far and analysis.beside_windows else known.long_row
     run = dict(tile)
     for axis, count in loops:
         before = axes[: axes.index(axis)] if axis in axes else axes
@@ -102,7 +92,7 @@ def scattering(
     for axis in axes:
         length *= run[axis]
         if run[axis] < axis.extent:
-            return PARTIAL_ROW if length < long else 1.0
+            return known.partial_row if length < long else 1.0
     return 1.0
 
 

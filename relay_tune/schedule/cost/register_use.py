@@ -20,42 +20,6 @@ from relay_tune.schedule.intrinsics.match import IntrinsicMatch
 
 REMEMBERED = 1 << 12
 
-REMATERIALISED_LOADS = 12
-"""How many shared values the compiler was seen to load again at no cost."""
-
-LEAST_OPERANDS = 4
-"""Registers that a window's step needs beside its accumulators; values beyond are loaded again."""
-
-IN_FLIGHT = 2
-"""Registers of loads that compiled code has under way where windows keep values.
-
-Counted in the code of a 3x3 window with 16 results, of which 13 to 14 registers were left instead
-of 15: tiles of 8x2 points 12 accesses for spilled values, 4x4 24 to 29, 4x2 with two vectors 48.
-With 14 results there were none.
-"""
-
-RELOADS = 2.0
-"""Accesses to memory for a shared value that finds no register: written once, read once more."""
-
-
-EXPOSED_RELOADS = 0.2
-"""How many of these a window's own values cost beyond that: arithmetic hides most."""
-
-
-EXPOSED_SHUFFLES = 0.4
-"""The same where vectors are put together from elements that lie apart.
-
-Measured with 3 to 32 channels, a stride of 2, channels first: tiles of 8x3 vectors, all taps of a
-channel written out, 48 accesses to the stack and 137 us; three taps at a time none, and 102 us.
-"""
-
-
-SHUFFLED_STEP, MISSING_REGISTER = 1.6, 0.015
-"""How much longer a step with shuffles takes than its instructions, and by each missing register.
-
-Measured with 3x3 convolutions in groups of 2, 4 and 8 channels, 40 to 70 schedules of each of five.
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class RegisterUse:
@@ -81,7 +45,7 @@ def _innermost_use(analysis: NestAnalysis, choice: TileChoice, machine: Machine)
     full = dict(tiled_axes(nest, choice))
     written = vector_count(nest, choice, full)
     held = accumulators(analysis, choice)
-    body = body_loads(analysis, choice)
+    body = body_loads(analysis, choice, machine.coefficients.shared_loads)
     in_use, _, _ = operands_in_use(body, written, machine)
     innermost = analysis.result_operations if nest.body is None else analysis.body_operations
     operations = max(written * innermost, 1.0)
@@ -126,23 +90,25 @@ def operands_in_use(loaded: BodyLoads, vectors: int, machine: Machine) -> tuple[
     """
     if not loaded.counts:
         return 2, 0.0, 0.0
+    known = machine.coefficients
     if not loaded.slides or loaded.shuffled:
-        return int(min(min(loaded.held), 8)), 0.0, 0.0
-    free = max(machine.vectors.registers - vectors - 1, LEAST_OPERANDS)
+        return int(min(min(loaded.held), known.kept_operands)), 0.0, 0.0
+    free = max(machine.vectors.registers - vectors - 1, known.least_operands)
     if loaded.carried:
-        free = max(free - IN_FLIGHT, LEAST_OPERANDS)
+        free = max(free - known.loads_in_flight, known.least_operands)
         again = max(max(values - free, 0.0) * times for values, times in loaded.carried)
         live = int(max(values for values, _ in loaded.carried))
-        reloaded = RELOADS * again / loaded.together
-        return min(live, free), reloaded, EXPOSED_RELOADS * reloaded
+        reloaded = known.reloads * again / loaded.together
+        return min(live, free), reloaded, known.exposed_reloads * reloaded
     if loaded.strided:
         kept = min(int(loaded.live), free)
-        reloaded = RELOADS * (loaded.live - kept) / loaded.together
-        return kept, reloaded, EXPOSED_SHUFFLES * reloaded
-    live = max(min(loaded.together, 10), int(loaded.live) - REMATERIALISED_LOADS)
+        reloaded = known.reloads * (loaded.live - kept) / loaded.together
+        return kept, reloaded, known.exposed_shuffles * reloaded
+    held = int(loaded.live) - known.rematerialised_loads
+    live = max(min(loaded.together, known.window_operands), held)
     kept = min(live, free)
-    spilled = max(loaded.row - LEAST_OPERANDS - free, 0.0) / loaded.row_steps
-    return kept, RELOADS * (live - kept) / loaded.together, spilled
+    spilled = max(loaded.row - known.least_operands - free, 0.0) / loaded.row_steps
+    return kept, known.reloads * (live - kept) / loaded.together, spilled
 
 
 def with_shuffles(arithmetic: float, loaded: BodyLoads, vectors: int, machine: Machine) -> float:
@@ -152,5 +118,6 @@ def with_shuffles(arithmetic: float, loaded: BodyLoads, vectors: int, machine: M
     """
     shuffles = loaded.shuffled / loaded.together
     missing = vectors + max(loaded.row, 1.0) + loaded.sources + 1 - machine.vectors.registers
-    longer = SHUFFLED_STEP * (1 + MISSING_REGISTER * max(missing, 0.0))
+    known = machine.coefficients
+    longer = known.shuffled_step * (1 + known.shuffled_register * max(missing, 0.0))
     return longer * max(arithmetic + shuffles / machine.vectors.fused_per_cycle, shuffles)

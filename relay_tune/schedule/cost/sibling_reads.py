@@ -10,15 +10,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from relay_tune.machine.machine import PAGE_BYTES
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.size import is_symbolic
 
 MOST_COUNTED = 1 << 15
 """Places that are counted one by one; outer axes beyond them are left out."""
-
-STREAM_BYTES = 4096
-"""Loads within a page are one stream to the processor."""
 
 
 def fresh_share(forms: Sequence[Affine], axes: Sequence[Axis]) -> float:
@@ -50,4 +48,4 @@ def streams(forms: Sequence[Affine], element_bytes: int) -> int:
     begins = [form.constant for form in forms]
     if any(map(is_symbolic, begins)):
         return len(forms)
-    return len({begin * element_bytes // STREAM_BYTES for begin in begins})
+    return len({begin * element_bytes // PAGE_BYTES for begin in begins})

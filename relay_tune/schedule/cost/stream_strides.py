@@ -14,18 +14,13 @@ from __future__ import annotations
 from relay_tune.machine.machine import Machine
 from relay_tune.tensor.streamed import is_streamed
 
-LONGEST_STRIDE = 1792
-"""Bytes between two reads of one load instruction that prefetchers were seen to follow."""
-
-UNFOLLOWED = 0.45
-"""How much longer weights take from the second cache where strides are longer."""
-
 
 def stride_cycles(weights: float, in_body: float, uses: float, machine: Machine) -> float:
     """Cycles that a body which reads so many bytes of the weights costs in each call.
 
     Arguments: the bytes of all weights and those that one body reads, and how often each is used.
     """
-    if not is_streamed(uses) or in_body <= LONGEST_STRIDE:
+    known = machine.coefficients
+    if not is_streamed(uses) or in_body <= known.longest_stride:
         return 0.0
-    return UNFOLLOWED * weights / machine.memories[1].rate
+    return known.unfollowed * weights / machine.memories[1].rate

@@ -14,19 +14,14 @@ from __future__ import annotations
 from relay_tune.machine.machine import Machine
 from relay_tune.tensor.streamed import is_streamed
 
-LARGE = 4
-"""Weights of more second caches than this are found in none of them, whatever their order."""
-
-LOST_SHARE = 0.25
-"""How much of a tile's weights would else have been found, as measured above."""
-
 
 def swept_cycles(weights: float, in_tile: float, uses: float, machine: Machine) -> float:
     """Cycles that a tile's size costs in each call.
 
     Arguments: the bytes of all weights and of those of a tile, and how often each is used.
     """
+    known = machine.coefficients
     near, far = (memory.rate for memory in machine.memories[1:3])
-    if not is_streamed(uses) or weights <= LARGE * machine.memories[1].bytes:
+    if not is_streamed(uses) or weights <= known.swept_caches * machine.memories[1].bytes:
         return 0.0
-    return LOST_SHARE * in_tile * max(1 / far - 1 / near, 0.0)
+    return known.swept_tile * in_tile * max(1 / far - 1 / near, 0.0)

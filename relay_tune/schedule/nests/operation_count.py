@@ -16,6 +16,10 @@ MAXIMUM_WRITTEN_POINTS = 64
 CHEAP_UNARY = frozenset(["neg", "abs", "not", "floor", "ceil", "trunc", "round", "bitnot"])
 
 
+EXP2, FUNCTION, DIVISION = 10.0, 16.0, 8.0
+"""Vector instructions of 2 ** x, of other functions, and of a division or a power, about."""
+
+
 def written_out_axes(nest: Nest) -> frozenset[Axis]:
     """Short axes of an elementwise nest that decide selects: all their places share one tile.
 
@@ -57,11 +61,11 @@ def _instructions(node: Scalar) -> float:
     """Vector instructions of a node by itself."""
     match node:
         case Unary(operation="exp2"):
-            return 10.0
+            return EXP2
         case Unary():
-            return 1.0 if node.operation in CHEAP_UNARY else 16.0
+            return 1.0 if node.operation in CHEAP_UNARY else FUNCTION
         case Binary(operation="div" | "pow" | "truncdiv" | "floordiv"):
-            return 0.0 if node.dtype == INDEX else 8.0
+            return 0.0 if node.dtype == INDEX else DIVISION
         case Binary():
             return 0.0 if node.dtype == INDEX else 1.0
         case Select():

@@ -52,7 +52,7 @@ def alternatives(analysis: NestAnalysis, machine: Machine) -> dict[str, tuple[ob
         choices[f"blocks{place}"] = _block_counts(nest.axes[place].extent)
     choices["reduction_order"] = tuple(_reduction_orders(nest))
     choices["unroll"] = _unrolls(nest)
-    choices["prefetch"] = (False, True) if _reads_panels(analysis) else (False,)
+    choices["prefetch"] = (False, True) if _reads_panels(analysis, machine) else (False,)
     return choices
 
 
@@ -97,9 +97,9 @@ def _extent(analysis: NestAnalysis, place: int) -> int:
     return analysis.nest.axes[place].extent
 
 
-def _reads_panels(analysis: NestAnalysis) -> bool:
+def _reads_panels(analysis: NestAnalysis, machine: Machine) -> bool:
     """Whether a nest reduces over an operand in pieces that are worth a prefetch."""
-    return any(may_be_fetched(analysis, access) for access in analysis.body_accesses)
+    return any(may_be_fetched(analysis, access, machine) for access in analysis.body_accesses)
 
 
 def _block_counts(extent: int) -> tuple[int, ...]:

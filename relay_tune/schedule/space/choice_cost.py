@@ -10,7 +10,7 @@ from relay_tune.schedule.cost.exchange import exchange_cycles
 from relay_tune.schedule.cost.register_use import accumulators, register_use
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.outer_loops import outer_loops
-from relay_tune.schedule.space.space import MAXIMUM_BODY, NestSpace
+from relay_tune.schedule.space.space import NestSpace
 
 
 class ChoiceCost:
@@ -21,7 +21,8 @@ class ChoiceCost:
     def __init__(self, space: NestSpace, choice: TileChoice) -> None:
         self._space = space
         self._choice = choice
-        fits = accumulators(space.analysis, choice) <= space.machine.vectors.registers + 4
+        most = space.machine.vectors.registers + space.machine.coefficients.spare_accumulators
+        fits = accumulators(space.analysis, choice) <= most
         self._known = space.least_cycles(choice) if fits else math.inf
         self._penalty = self._imbalance = 1.0
         self._steps = 0
@@ -52,11 +53,11 @@ def _penalty(space: NestSpace, choice: TileChoice) -> float:
     match = space.analysis.match
     if match is not None and use.registers > match.pattern.registers:
         return math.inf
-    penalty = 1.0
+    penalty, known = 1.0, space.machine.coefficients
     if use.registers > space.machine.vectors.registers:
-        penalty += 0.5 * (use.registers - space.machine.vectors.registers)
-    if use.code > MAXIMUM_BODY:
-        penalty += use.code / MAXIMUM_BODY
+        penalty += known.missing_register * (use.registers - space.machine.vectors.registers)
+    if use.code > known.most_code:
+        penalty += use.code / known.most_code
     return penalty
 
 

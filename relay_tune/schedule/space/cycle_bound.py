@@ -33,4 +33,4 @@ def _least_of_nest(analysis: NestAnalysis, machine: Machine) -> float:
         operations += nest.points * analysis.body_operations
     lanes = max(machine.vectors.bytes // analysis.store_bytes, 1)
     arithmetic = operations / lanes / machine.vectors.fused_per_cycle
-    return overlapped(arithmetic, stored_cycles(analysis, machine))
+    return overlapped(arithmetic, stored_cycles(analysis, machine), machine)

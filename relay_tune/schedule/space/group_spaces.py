@@ -19,16 +19,11 @@ from relay_tune.tensor.loops import Buffer
 from relay_tune.tensor.size import is_symbolic, nominal
 from relay_tune.tensor.walk import axes_of, loads
 
-WAITING_CYCLES = 12.0
-"""A nest of a group waits so long for the last results of the one before, in each block.
 
-Measured with softmax over 1536 rows of 128: 73 us in blocks of one row, 52 us in blocks of eight.
-"""
-
-
-def waiting_cycles(blocks: RowBlocks) -> float:
+def waiting_cycles(blocks: RowBlocks, machine: Machine) -> float:
     """Cycles in which the nests of a group wait for each other."""
-    return WAITING_CYCLES * len(sibling_runs(blocks.nests)) * nominal(blocks.blocks)
+    runs = len(sibling_runs(blocks.nests))
+    return machine.coefficients.nest_wait * runs * nominal(blocks.blocks)
 
 
 def group_spaces(

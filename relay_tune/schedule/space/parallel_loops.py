@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from relay_tune.machine.coefficients import Coefficients
 from relay_tune.machine.machine import Machine
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.cost.analysis import NestAnalysis
 from relay_tune.schedule.outer_loops import outer_loops
 
-SERIAL_CYCLES = 6000.0
-"""Below about so many cycles a nest stays on one thread: a barrier costs as much."""
 REMEMBERED = 2048
 
 
@@ -22,20 +21,21 @@ def with_parallel(
 
     The number does not depend on `threads`, so that code runs well on any number of them.
     """
-    if not choice.order or _least_cycles(analysis, max(choice.lanes, 1)) < SERIAL_CYCLES:
+    known = machine.coefficients
+    if not choice.order or _least_cycles(analysis, max(choice.lanes, 1), known) < known.serial:
         return choice
     fused, chunks = 0, 1
     loops = outer_loops(analysis.nest.axes, choice)
-    while fused < len(loops) and chunks < 64:
+    while fused < len(loops) and chunks < known.most_chunks:
         chunks *= loops[fused].count
         fused += 1
     return replace(choice, parallel=fused)
 
 
 @remembered(REMEMBERED)
-def _least_cycles(analysis: NestAnalysis, lanes: int) -> float:
+def _least_cycles(analysis: NestAnalysis, lanes: int, known: Coefficients) -> float:
     """A rough bound, by arithmetic and by what is read."""
     operations = max(analysis.body_operations, analysis.result_operations, 1.0)
     accesses = (*analysis.body_accesses, *analysis.result_accesses)
     traffic = sum(access.elements * access.bytes for access in accesses)
-    return max(analysis.nest.points * operations / lanes, traffic / 32)
+    return max(analysis.nest.points * operations / lanes, traffic / known.serial_rate)

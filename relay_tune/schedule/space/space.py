@@ -24,9 +24,6 @@ from relay_tune.schedule.space.alternatives import alternatives
 from relay_tune.schedule.space.parallel_loops import with_parallel
 from relay_tune.tensor.expression import Tensor
 
-MAXIMUM_BODY = 640
-"""Instructions in the body of the innermost loop; more do not fit the nearest code cache."""
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NestSpace:
@@ -73,7 +70,7 @@ class NestSpace:
             unroll=integer(chosen["unroll"]),
             parallel=0,
         )
-        if chosen["prefetch"] and fetched_ahead(self.analysis, choice) is not None:
+        if chosen["prefetch"] and fetched_ahead(self.analysis, choice, self.machine) is not None:
             choice = replace(choice, prefetch=True)
         if self.repeats:
             return choice
@@ -102,7 +99,7 @@ class NestSpace:
         if accumulators(self.analysis, choice) > registers:
             return False
         use = register_use(self.analysis, choice, self.machine)
-        return use.registers <= registers + 1 and use.code <= MAXIMUM_BODY
+        return use.registers <= registers + 1 and use.code <= self.machine.coefficients.most_code
 
     def combinations(self) -> Iterator[dict[str, object]]:
         """All combinations, sensible or not."""

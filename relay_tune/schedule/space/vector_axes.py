@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relay_tune.ir.dtypes import DTYPES
+from relay_tune.machine.coefficients import Coefficients
 from relay_tune.machine.machine import Machine
 from relay_tune.schedule.cost.analysis import NestAnalysis
 from relay_tune.tensor.expression import Axis
@@ -18,10 +19,11 @@ def vector_choices(analysis: NestAnalysis, machine: Machine) -> list[tuple[int, 
             continue
         fitting = min(lanes, 1 << max(axis.extent - 1, 0).bit_length())
         if fitting > 1:
-            rated.append((_scattered(analysis, axis) / min(axis.extent, lanes), place, fitting))
+            scattered = _scattered(analysis, axis, machine.coefficients)
+            rated.append((scattered / min(axis.extent, lanes), place, fitting))
     rated.sort()
     found = [(place, fitting) for _, place, fitting in rated[:2]]
-    if nest.reduction and _lanes_of_reduction(analysis):
+    if nest.reduction and _lanes_of_reduction(analysis, machine.coefficients.least_lane_steps):
         extent = nest.reduction[-1].extent
         found.append((-2, min(lanes, 1 << (extent.bit_length() - 1))))
     return found or [(-1, 1)]
@@ -34,7 +36,7 @@ def _widest(analysis: NestAnalysis) -> int:
     return max([*sizes, accumulated, analysis.store_bytes])
 
 
-def _scattered(analysis: NestAnalysis, axis: Axis) -> float:
+def _scattered(analysis: NestAnalysis, axis: Axis, known: Coefficients) -> float:
     """A rough cost of running an axis along the lanes: scattered loads and stores count most."""
     cost = 1.0
     for access in analysis.body_accesses:
@@ -43,19 +45,19 @@ def _scattered(analysis: NestAnalysis, axis: Axis) -> float:
             or access.form.coefficient(axis) not in (0, 1)
             and not access.constant
         ):
-            cost += 16.0
+            cost += known.scattered_load
     for access in analysis.result_accesses:
         if access.form is None or access.form.coefficient(axis) not in (0, 1):
-            cost += 4.0
+            cost += known.scattered_result
     if analysis.store_form is None or analysis.store_form.coefficient(axis) != 1:
-        cost += 4.0
+        cost += known.scattered_result
     return cost
 
 
-def _lanes_of_reduction(analysis: NestAnalysis) -> bool:
-    """Whether the innermost reduction axis is contiguous wherever it occurs."""
+def _lanes_of_reduction(analysis: NestAnalysis, least: int) -> bool:
+    """Whether the innermost reduction axis is contiguous wherever it occurs, and long enough."""
     axis = analysis.nest.reduction[-1]
-    if axis.extent < 4:
+    if axis.extent < least:
         return False
     return all(
         access.form is not None and access.form.coefficient(axis) in (0, 1)

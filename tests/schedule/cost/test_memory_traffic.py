@@ -39,7 +39,7 @@ def test_rows_of_windows_that_share_places_of_the_cache_are_read_once():
     def reread(channels: int, unroll: int) -> float:
         space = space_of(depthwise(channels, 7, stride=2), threads=1)
         chosen = replace(default_choice(space), tile=(4, 7, 16), unroll=unroll)
-        return reloaded_bytes(space.analysis, chosen)
+        return reloaded_bytes(space.analysis, chosen, space.machine)
 
     assert reread(576, 1) > 2 * reread(592, 1)
     assert reread(576, 9) == 0

@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from relay_tune.schedule.cost.swept_weights import LARGE, swept_cycles
+from relay_tune.schedule.cost.swept_weights import swept_cycles
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.expression import Axis, reduce
 from relay_tune.tensor.program import TensorProgram
@@ -15,7 +15,7 @@ from tests.schedule.machines import SERVER, core, with_rates
 FAR = with_rates(core(64, 32), (96.0, 48.0, 8.0, 4.0))
 """A server whose third cache is slow."""
 
-MANY = 2 * LARGE * SERVER.memories[1].bytes
+MANY = 2 * SERVER.coefficients.swept_caches * SERVER.memories[1].bytes
 
 
 def test_larger_tiles_cost_more():

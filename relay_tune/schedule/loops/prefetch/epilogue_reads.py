@@ -19,7 +19,7 @@ from math import prod
 
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.machine.machine import LINE_BYTES
-from relay_tune.schedule.loops.prefetch.limits import MOST_LINES
+from relay_tune.schedule.loops.prefetch.limits import LEAST_FETCHED, MOST_LINES
 from relay_tune.schedule.loops.tile_points import Binding
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.affine import axis_affine
@@ -28,9 +28,6 @@ from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.loops import Block, Branch, Prefetch, Statement
 from relay_tune.tensor.size import is_symbolic, nominal
 from relay_tune.tensor.walk import loads, substitute
-
-LEAST_FETCHED = 128 << 10
-"""Bytes of a tensor; what is smaller is near anyway."""
 
 
 @dataclass(frozen=True, slots=True)

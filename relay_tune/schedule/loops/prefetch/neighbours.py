@@ -19,25 +19,19 @@ from itertools import pairwise
 from math import prod
 
 from relay_tune.machine.machine import LINE_ELEMENTS
-from relay_tune.schedule.loops.prefetch.limits import MOST_LINES
+from relay_tune.schedule.loops.prefetch.limits import (
+    FEWEST_LINES,
+    JOINED_SHARE,
+    LINE_POINTS,
+    MOST_LINES,
+    MOST_ROWS,
+)
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, Tensor, binary, literal
 from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.loops import Block, Branch, Prefetch, Statement
 from relay_tune.tensor.walk import loads
-
-FEWEST_LINES = 64
-"""Fewer are not worth an instruction."""
-
-MOST_ROWS = 4096
-"""Rows that what a block touches of a tensor may fall apart into."""
-
-LINE_POINTS = 512
-"""Multiply-adds beside which a line can come: 16 cycles of memory, 32 lanes in each."""
-
-JOINED_SHARE = 8
-"""A gap that is this part of the piece behind it, such as padding, is fetched as well."""
 
 Piece = tuple[int, int]
 """The first element of a piece, and the one after its last."""

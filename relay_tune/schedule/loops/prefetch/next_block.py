@@ -18,6 +18,7 @@ from math import prod
 
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.machine.machine import LINE_BYTES
+from relay_tune.schedule.loops.prefetch.limits import FEWEST_OPERATIONS, NEAR_BYTES
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.nests.operation_count import operation_count
 from relay_tune.tensor.affine import Affine, axis_affine
@@ -25,15 +26,6 @@ from relay_tune.tensor.expression import Axis, Load, Tensor
 from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.size import nominal
 from relay_tune.tensor.walk import loads
-
-FEWEST_OPERATIONS = 8.0
-"""Vector instructions of a point beside which its fetch costs nothing.
-
-The last nest of a layer normalisation has three; it took 1.2 times as long with fetches.
-"""
-
-NEAR_BYTES = 32 << 10
-"""A tensor that takes no more is in the first cache anyway."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from math import prod
 from relay_tune.machine.machine import LINE_ELEMENTS
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.loops.packed_loads import PackedLoad
-from relay_tune.schedule.loops.prefetch.limits import MOST_PANEL_LINES
+from relay_tune.schedule.loops.prefetch.limits import MOST_ELEMENTS, MOST_PANEL_LINES, OPEN_TILES
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
 from relay_tune.tensor.affine import Affine, axis_affine
@@ -31,12 +31,6 @@ from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.loops import Block, Branch, Prefetch, Statement
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.walk import loads
-
-MOST_ELEMENTS = 64 << 10
-"""Of a panel that one tile reads: the next one has to find room beside it in the second cache."""
-
-OPEN_TILES = 4
-"""An open axis may have any number of tiles: the first so many fetch the next panel."""
 
 
 @dataclass(frozen=True, slots=True)

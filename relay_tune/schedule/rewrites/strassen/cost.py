@@ -1,23 +1,4 @@
-"""What it costs that sums of halves and their products outgrow the second cache."""
-
-from __future__ import annotations
-
-from collections.abc import Iterable
-from math import prod
-
-from relay_tune.ir.dtypes import DTYPES
-from relay_tune.machine.machine import Machine
-from relay_tune.tensor.expression import Tensor
-from relay_tune.tensor.size import nominal
-
-KEPT = 3.5
-"""Second caches that what lies between the nests may fill at no cost that the nests do not know."""
-
-FILLED = 0.5
-"""The part of a third cache that a kernel is said to fill (`Machine.memories`)."""
-
-TRANSFERS = 5
-"""How often what is beyond that passes by the third cache.
+"""What it costs that sums of halves and their products outgrow the second cache.
 
 One core of an AMD server processor (Zen 5, 1 MB of second cache), rows x depth x columns, strassen
 divided by direct: measured, estimated without this, and with it.
@@ -32,6 +13,16 @@ In another hour, two inputs: 1024 1.05, .93 and 1.03; 1536 1.00, .98 and 1.02; 2
 .99 (1.03 if all of its 120 MB were charged).
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+
+from relay_tune.ir.dtypes import DTYPES
+from relay_tune.machine.machine import Machine
+from relay_tune.tensor.expression import Tensor
+from relay_tune.tensor.size import nominal
+
 
 def outgrown_cycles(between: Iterable[Tensor], machine: Machine) -> float:
     """Cycles in which what lies between nests moves to the third cache and back.
@@ -39,6 +30,7 @@ def outgrown_cycles(between: Iterable[Tensor], machine: Machine) -> float:
     What leaves all of that one, too, the nests know themselves: each of its tensors does.
     """
     taken = sum(nominal(prod(t.shape)) * DTYPES[t.dtype].itemsize for t in between)
-    whole = machine.memories[2].bytes / FILLED
-    beyond = max(min(taken, whole) - KEPT * machine.memories[1].bytes, 0)
-    return TRANSFERS * beyond / machine.memories[2].rate
+    known = machine.coefficients
+    whole = machine.memories[2].bytes / known.shared_filled
+    beyond = max(min(taken, whole) - known.halves_kept * machine.memories[1].bytes, 0)
+    return known.halves_transfers * beyond / machine.memories[2].rate
