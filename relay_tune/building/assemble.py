@@ -11,11 +11,12 @@ from relay_tune.building.network import Network
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import PrimitiveCode
 from relay_tune.building.region_layout import RegionLayout
-from relay_tune.codegen.compiled_program import MAIN_SYMBOL, CompiledProgram, ProgramStep
+from relay_tune.codegen.compiled_program import MAIN_SYMBOL, CompiledProgram
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.index_checks import ProgramCheck, status_text
 from relay_tune.codegen.main_function import KernelCall, main_text
 from relay_tune.codegen.processor_features import required_features
+from relay_tune.codegen.program_step import ProgramStep
 from relay_tune.codegen.target import Target
 from relay_tune.ir.expr import Function
 from relay_tune.op.node_names import kernel_title, node_names, unique_titles

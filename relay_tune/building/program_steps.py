@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from itertools import chain
 from math import prod
 
 from relay_tune.building.constant_block import ConstantBlock
@@ -36,6 +37,7 @@ class StepWriter:
 
     Attributes:
         jobs: the functions that run a step's kernels on several threads, as LLVM modules by name.
+        regions: the functions that run the kernels of regions, in the same way.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class StepWriter:
         threads: int,
     ) -> None:
         self.jobs: dict[str, str] = {}
+        self.regions: dict[str, str] = {}
         self._primitives = primitives
         self._codes = codes
         self._constants = constants
@@ -56,12 +59,12 @@ class StepWriter:
     def region(self, region: Region) -> RegionStep:
         """The step of a region; its constants enter the block."""
         layout = RegionLayout(region, self._primitives, self._codes, self._constants)
-        calls = [call for number in range(len(region.runs)) for call in layout.calls(number)]
-        name = f"region_{len(self.jobs)}"
-        self.jobs[name] = main_text(name, calls, self._target.triple)
+        calls = tuple(layout.calls(number) for number in range(len(region.runs)))
+        name = f"region_{len(self.regions)}"
+        self.regions[name] = main_text(name, list(chain(*calls)), self._target.triple)
         points = sum(kernel.points for code in layout.codes for kernel in code.scheduled.kernels)
         is_shared = self._threads > 1 and points >= SMALLEST_SHARED_WORK
-        return RegionStep(name, layout.workspace_bytes, is_shared)
+        return RegionStep(name, layout.workspace_bytes, is_shared, calls)
 
     def step(self, function: Function) -> KernelStep:
         """The step of a primitive function; its constants enter the block."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -10,29 +10,22 @@ from relay_tune.building.constant_block import ConstantBlock
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.few_rows import with_few_rows_packed_alike
 from relay_tune.building.joined_schedules import with_shared_packing
-from relay_tune.building.primitive import Primitive
-from relay_tune.building.primitives import (
-    ChooseSchedule,
-    PrimitiveCode,
-    compile_primitives,
-    primitives_of,
-)
+from relay_tune.building.primitives import ChooseSchedule, compile_primitives, primitives_of
 from relay_tune.building.program_form import lone_kernels, program_kernels, program_regions
 from relay_tune.building.program_steps import StepWriter
+from relay_tune.building.program_titles import titled_kernels
 from relay_tune.building.size_cases import USUAL_SIZES
 from relay_tune.building.size_points import SizePoint
 from relay_tune.codegen.compiler import compile_optimized, compile_text
 from relay_tune.codegen.processor_features import required_features
-from relay_tune.codegen.programs.compiled import CompiledFunctions, KernelFunction, ProgramPrimitive
+from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.layout_tables import STATIC_COUNT
 from relay_tune.codegen.programs.program_text import program_text
 from relay_tune.codegen.target import Target
 from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK
 from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE
 from relay_tune.first_order.lower_program import lower_program
-from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
-from relay_tune.op.node_names import kernel_title, node_names, unique_titles
 from relay_tune.remembered import results_for_one_build
 
 
@@ -68,48 +61,19 @@ def compile_program(
     text = program_text(program, steps, regions, constants.tensor_object, target.triple)
     report("compile the program")
     main = compile_optimized(text.text, target)
+    jobs = (*writer.regions.values(), *writer.jobs.values())
+    titled = titled_kernels({f: primitives[f] for f in steps}, regions, primitives, codes)
     return CompiledFunctions(
         target=target,
         features=required_features(target, (code.text for code in codes.values())),
         threads=threads,
         program=program,
-        objects=(*objects, *(compile_text(job, target) for job in writer.jobs.values()), main),
+        objects=(*objects, *(compile_text(job, target) for job in jobs), main),
         kernel_objects=len(objects),
         constants=constants.block,
         messages=text.messages,
-        primitives=_program_primitives(primitives, codes),
-    )
-
-
-def _program_primitives(
-    primitives: Mapping[Function, Primitive], codes: Mapping[str, PrimitiveCode]
-) -> tuple[ProgramPrimitive, ...]:
-    """What the kernels compute, with the names of the user's nodes."""
-    nodes: dict[str, dict[str, None]] = {}
-    main_nodes: dict[str, dict[str, None]] = {}
-    parts: dict[str, Primitive] = {}
-    for function, primitive in primitives.items():
-        names = node_names(function)
-        for part in primitive.with_parts():
-            digest = part.key.digest
-            parts.setdefault(digest, part)
-            nodes.setdefault(digest, {}).update(dict.fromkeys(names))
-            main_nodes.setdefault(digest, {}).update(dict.fromkeys(names[:1]))
-    titles = unique_titles(
-        kernel_title(codes[digest].key.title, list(main_nodes[digest])) for digest in parts
-    )
-    return tuple(
-        ProgramPrimitive(
-            title,
-            digest,
-            tuple(
-                KernelFunction(kernel.name, len(kernel.arguments), len(kernel.sizes))
-                for kernel in codes[digest].scheduled.kernels
-            ),
-            codes[digest].work if part.open is None else None,
-            tuple(nodes[digest]),
-        )
-        for title, (digest, part) in zip(titles, parts.items(), strict=True)
+        primitives=titled.primitives,
+        regions=titled.regions,
     )
 
 

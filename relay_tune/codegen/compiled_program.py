@@ -10,30 +10,10 @@ from dataclasses import dataclass
 
 from relay_tune.codegen.compiled_code import CompiledCode
 from relay_tune.codegen.index_checks import ProgramCheck
-from relay_tune.codegen.kernel_work import KernelWork
-from relay_tune.codegen.main_function import KernelCall
+from relay_tune.codegen.program_step import ProgramStep
 from relay_tune.ir.types import TensorType
 
 MAIN_SYMBOL = "relay_tune_main"
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramStep:
-    """The kernels of one primitive in the program.
-
-    Attributes:
-        title: the primitive in words, that of no other step.
-        digest: the digest of its key.
-        calls: its kernels with their arguments.
-        work: what one run has to do.
-        nodes: the names of the user's nodes that it computes, the main one first.
-    """
-
-    title: str
-    digest: str
-    calls: tuple[KernelCall, ...]
-    work: KernelWork
-    nodes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)

@@ -1,70 +1,82 @@
-"""Kernels that note when they run: a main function of a program, with a stamp around each call.
+"""Kernels that note when they run: functions that call them, with a stamp before and after.
 
 Before: `call void @kernel(ptr %a, ptr %b, i64 %share, i64 %shares)`. After, `@traced3` takes its
-place for the call with number 3:
+place for the kernel with number 3:
 
     %begin = call i64 @now()
     call void @kernel(ptr %a, ptr %b, i64 %share, i64 %shares)
     %end = call i64 @now()
     events[atomic count++] = {3, share, shares, pthread_self(), begin, end}
 
-The events are in memory of the caller: a count in the first word, and after `HEAD_WORDS` words
-records of `EVENT_WORDS` words. Those that find no room are counted only.
+The events are in memory whose address stands at `EVENTS_SYMBOL`: their count in the first word, in
+the second for how many there is room, and after `HEAD_WORDS` words records of `EVENT_WORDS` words.
+Those that find no room are counted only.
 
-In a program with control flow, the function with the stamps takes the name of the kernel, which is
-called `untraced_NAME` instead.
+A kernel of a region has a number for each step that calls it, and the function of the region calls
+those functions. Where kernels are called by name, the function with the stamps takes the name, and
+the kernel is called `untraced_NAME` instead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from relay_tune.codegen.clock import clock_text
 from relay_tune.codegen.main_function import KernelCall, main_text
-from relay_tune.codegen.programs.compiled import KernelFunction
 
-TRACED_MAIN_SYMBOL = "relay_tune_traced_main"
+EVENTS_SYMBOL = "relay_tune_events"
+"""Where the address of the events stands."""
+
 EVENT_WORDS = 6
 HEAD_WORDS = 8
 """Words before the first event, a cache line of their own."""
 
 
-def trace_text(calls: Sequence[KernelCall], triple: str, address: int, capacity: int) -> str:
-    """The LLVM module of the traced main function; at the address is room for so many events."""
-    traced = [replace(call, symbol=f"traced{number}") for number, call in enumerate(calls)]
-    wrappers = [
-        _wrapper(
-            number,
-            f"internal void @traced{number}",
-            KernelFunction(call.symbol, len(call.arguments), len(call.sizes)),
-            call.symbol,
-            capacity,
-        )
-        for number, call in enumerate(calls)
-    ]
-    kernels = {call.symbol: _types(call) for call in calls}
-    declarations = [f"declare void @{name}({types})" for name, types in kernels.items()]
-    main = main_text(TRACED_MAIN_SYMBOL, traced, triple)
-    for call in traced:  # they are defined here
-        main = main.replace(f"declare void @{call.symbol}({_types(call)})\n", "", 1)
-    return "\n".join([main, *declarations, *_head(triple, address), *wrappers])
+@dataclass(frozen=True, slots=True)
+class TracedKernel:
+    """A function that calls a kernel with stamps.
+
+    Attributes:
+        symbol: its name.
+        kernel: the name of the kernel that it calls.
+        arguments: how many addresses both take.
+        sizes: how many dynamic sizes.
+    """
+
+    symbol: str
+    kernel: str
+    arguments: int
+    sizes: int
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types of the arguments, without the share."""
+        return (*["ptr"] * self.arguments, *["i64"] * self.sizes)
 
 
-def kernels_trace_text(
-    kernels: Sequence[KernelFunction], triple: str, address: int, capacity: int
-) -> str:
-    """The LLVM module of functions with the names of kernels, which call them with stamps."""
-    wrappers = [
-        _wrapper(number, f"void @{kernel.symbol}", kernel, untraced(kernel.symbol), capacity)
-        for number, kernel in enumerate(kernels)
+def traced_call(number: int, call: KernelCall, kernel: str) -> TracedKernel:
+    """What takes the place of a call with a number, where the kernel has a name."""
+    return TracedKernel(f"traced{number}", kernel, len(call.arguments), len(call.sizes))
+
+
+def traced_main_text(name: str, calls: Sequence[KernelCall], first: int, triple: str) -> str:
+    """The function of a region, or of a network, whose calls have numbers from `first` on."""
+    traced = [replace(each, symbol=f"traced{n}") for n, each in enumerate(calls, start=first)]
+    return main_text(name, traced, triple)
+
+
+def traced_kernels_text(kernels: Sequence[TracedKernel], triple: str) -> str:
+    """The LLVM module of functions with stamps; the number of each is its place."""
+    head = [
+        f'target triple = "{triple}"',
+        "declare i64 @pthread_self()",
+        f"@{EVENTS_SYMBOL} = external global ptr",
+        clock_text(triple),
     ]
-    declarations = [
-        f"declare void @{untraced(kernel.symbol)}"
-        f"({', '.join(['ptr'] * kernel.arguments + ['i64'] * (kernel.sizes + 2))})"
-        for kernel in kernels
-    ]
-    return "\n".join([*declarations, *_head(triple, address), *wrappers])
+    declarations = dict.fromkeys(_declaration(kernel.kernel, kernel) for kernel in kernels)
+    wrappers = [_wrapper(number, kernel) for number, kernel in enumerate(kernels)]
+    return "\n".join([*head, *declarations, *wrappers])
 
 
 def untraced(symbol: str) -> str:
@@ -72,19 +84,13 @@ def untraced(symbol: str) -> str:
     return f"untraced_{symbol}"
 
 
-def _head(triple: str, address: int) -> tuple[str, ...]:
-    events = f"@events = internal constant ptr inttoptr (i64 {address} to ptr)\n"
-    return ("declare i64 @pthread_self()", events, clock_text(triple))
+def _declaration(symbol: str, kernel: TracedKernel) -> str:
+    return f"declare void @{symbol}({', '.join((*kernel.types, 'i64', 'i64'))})"
 
 
-def _types(call: KernelCall) -> str:
-    return ", ".join(["ptr"] * len(call.arguments) + ["i64"] * (len(call.sizes) + 2))
-
-
-def _wrapper(number: int, head: str, kernel: KernelFunction, callee: str, capacity: int) -> str:
-    """The function that runs a kernel, called `callee`, and stores when."""
-    types = ["ptr"] * kernel.arguments + ["i64"] * kernel.sizes
-    named = [f"{type_} %a{n}" for n, type_ in enumerate(types)]
+def _wrapper(number: int, kernel: TracedKernel) -> str:
+    """The function that runs a kernel and stores when."""
+    named = [f"{type_} %a{n}" for n, type_ in enumerate(kernel.types)]
     arguments = ", ".join([*named, "i64 %share", "i64 %shares"])
     values = (str(number), "%share", "%shares", "%thread", "%begin", "%end")
     stores = []
@@ -92,14 +98,16 @@ def _wrapper(number: int, head: str, kernel: KernelFunction, callee: str, capaci
         stores.append(f"  %at{word} = getelementptr i64, ptr %event, i64 {word}")
         stores.append(f"  store i64 {value}, ptr %at{word}, align 8")
     lines = [
-        f"define {head}({arguments}) nounwind {{",
+        f"define void @{kernel.symbol}({arguments}) nounwind {{",
         "entry:",
         "  %begin = call i64 @now()",
-        f"  call void @{callee}({arguments})",
+        f"  call void @{kernel.kernel}({arguments})",
         "  %end = call i64 @now()",
-        "  %events = load ptr, ptr @events, align 8",
+        f"  %events = load ptr, ptr @{EVENTS_SYMBOL}, align 8",
         "  %index = atomicrmw add ptr %events, i64 1 monotonic",
-        f"  %fits = icmp ult i64 %index, {capacity}",
+        "  %capacity_at = getelementptr i64, ptr %events, i64 1",
+        "  %capacity = load i64, ptr %capacity_at, align 8",
+        "  %fits = icmp ult i64 %index, %capacity",
         "  br i1 %fits, label %note, label %leave",
         "note:",
         "  %thread = call i64 @pthread_self()",

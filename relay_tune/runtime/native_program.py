@@ -21,7 +21,12 @@ from relay_tune.codegen.repeat_function import (
     RepeatContext,
     repeat_text,
 )
-from relay_tune.codegen.trace_function import TRACED_MAIN_SYMBOL, trace_text
+from relay_tune.codegen.trace_function import (
+    EVENTS_SYMBOL,
+    traced_call,
+    traced_kernels_text,
+    traced_main_text,
+)
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType, TupleType
 from relay_tune.runtime.aligned_memory import aligned_array, aligned_bytes
@@ -33,6 +38,7 @@ from relay_tune.runtime.processor_check import check_features
 from relay_tune.runtime.threads import thread_pool
 from relay_tune.runtime.trace import EventBuffer, Trace
 
+TRACED_MAIN_SYMBOL = "relay_tune_traced_main"
 TRACE_WARMUP = 3
 """Runs before those that are traced."""
 
@@ -165,10 +171,15 @@ class NativeProgram:
         """The traced main function; it calls the kernels that are loaded."""
         program = self._program
         calls = [call for step in program.steps for call in step.calls]
-        text = trace_text(calls, program.target.triple, buffer.address, buffer.capacity)
-        image = compile_text(text, program.target)
-        imports = {**self._pool.imports, **self._kernel_addresses}
-        return LoadedCode([image], [TRACED_MAIN_SYMBOL], imports)
+        triple = program.target.triple
+        kernels = [traced_call(number, call, call.symbol) for number, call in enumerate(calls)]
+        texts = (
+            traced_main_text(TRACED_MAIN_SYMBOL, calls, 0, triple),
+            traced_kernels_text(kernels, triple),
+        )
+        images = [compile_text(text, program.target) for text in texts]
+        imports = {**self._pool.imports, **self._kernel_addresses, EVENTS_SYMBOL: buffer.address}
+        return LoadedCode(images, [TRACED_MAIN_SYMBOL], imports)
 
     @property
     def _kernel_addresses(self) -> dict[str, int]:

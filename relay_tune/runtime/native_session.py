@@ -65,12 +65,12 @@ class TracedKernels:
     """Kernels that note when they run.
 
     Attributes:
-        image: the object file of functions with the names of kernels.
+        images: the object files of functions that take the place of kernels and of regions.
         imports: the addresses of the kernels that these call.
         code: keeps the kernels in memory.
     """
 
-    image: bytes
+    images: tuple[bytes, ...]
     imports: dict[str, int]
     code: LoadedCode
 
@@ -92,7 +92,8 @@ def load_functions(
     }
     objects = program.objects
     if traced is not None:
-        objects = (traced.image, *objects[program.kernel_objects :])
+        replaced = program.kernel_objects + len(program.regions)
+        objects = (*traced.images, *objects[replaced:])
     code = LoadedCode(objects, symbols, imports)
     entry_point = entry_symbol(entry)
 

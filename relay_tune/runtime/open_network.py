@@ -23,7 +23,8 @@ from relay_tune.runtime.direct.callee import session_callee
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.native_session import NativeSession, SessionFunctions, load_functions
 from relay_tune.runtime.profile import ProfileReport
-from relay_tune.runtime.program_trace import program_profile, program_trace
+from relay_tune.runtime.program_profile import program_profile
+from relay_tune.runtime.program_trace import program_trace
 
 _Sizes = ctypes.Array[ctypes.c_int64]
 
@@ -62,7 +63,7 @@ class OpenNetwork:
         """The time of each kernel in so many runs, traced, and that of a run without a trace."""
         trace = program_trace(self.compiled, inputs, threads, runs)
         whole = measure(lambda: self.run(inputs, threads), repeat=runs, warmup=1).median
-        return program_profile(self.compiled.primitives, trace, whole, limits)
+        return program_profile(self.compiled, trace, whole, limits)
 
     def _new_session(self, threads: int) -> _Session:
         if self._functions is None:

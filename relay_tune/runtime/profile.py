@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from relay_tune.codegen.compiled_program import ProgramStep
 from relay_tune.codegen.kernel_work import KernelWork
+from relay_tune.codegen.program_step import ProgramStep
 from relay_tune.runtime.machine_limits import Bound, MachineLimits
 
 HEAD = (

@@ -24,7 +24,8 @@ from relay_tune.runtime.measure_limits import machine_limits
 from relay_tune.runtime.native_session import load_functions
 from relay_tune.runtime.profile import ProfileReport
 from relay_tune.runtime.program_interface import ProgramInterface
-from relay_tune.runtime.program_trace import program_profile, program_trace
+from relay_tune.runtime.program_profile import program_profile
+from relay_tune.runtime.program_trace import program_trace
 from relay_tune.runtime.trace import Trace
 from relay_tune.typing.type_text import type_text
 
@@ -104,8 +105,7 @@ class ProgramModel(ProgramInterface):
         ).median
         known = machine_limits(count) if limits is None else limits
         instance_of(MachineLimits, known, "limits", "Omit it to have them measured.")
-        primitives = self._compiled_for(inputs, named).primitives
-        return program_profile(primitives, trace, whole, known)
+        return program_profile(self._compiled_for(inputs, named), trace, whole, known)
 
     def trace(
         self, *inputs: object, runs: int = 5, threads: int | None = None, **named: object

@@ -103,15 +103,21 @@ class EventBuffer:
     """
 
     def __init__(self, capacity: int) -> None:
+        self._begin = np.zeros(1, np.int64)
+        self._first_of_run: list[int] = []
+        self.make_room(capacity)
+
+    def make_room(self, capacity: int) -> None:
+        """Have room for so many events, and forget those that there are."""
         self.capacity = capacity
         self._words = aligned_array((HEAD_WORDS + capacity * EVENT_WORDS,), np.dtype(np.int64))
-        self._first_of_run: list[int] = []
+        self._begin[0] = self._words.ctypes.data
         self.clear()
 
     @property
     def address(self) -> int:
-        """Where the memory begins."""
-        return int(self._words.ctypes.data)
+        """Where the address of the memory stands."""
+        return int(self._begin.ctypes.data)
 
     @property
     def count(self) -> int:
@@ -121,6 +127,7 @@ class EventBuffer:
     def clear(self) -> None:
         """Forget all events."""
         self._words[:HEAD_WORDS] = 0
+        self._words[1] = self.capacity
         self._first_of_run = []
 
     def begin_run(self) -> None:

@@ -18,7 +18,8 @@ from relay_tune.ir.types import TensorType
 from relay_tune.runtime.loaded_program import LoadedProgram
 from relay_tune.runtime.measuring.inputs import random_array
 from relay_tune.runtime.native_session import load_functions
-from relay_tune.runtime.program_trace import kernel_seconds, program_trace
+from relay_tune.runtime.program_profile import kernel_seconds
+from relay_tune.runtime.program_trace import program_trace
 from relay_tune.tuning.variants import Choices, Variants, chosen_from
 
 TRACES, TRACED_RUNS = 2, 8
@@ -79,7 +80,7 @@ class SizeVariants(Variants[SizeVariant]):
                 for variant, times in zip(variants, found, strict=True):
                     self._require_time()
                     trace = program_trace(variant.compiled, inputs, self._threads, TRACED_RUNS)
-                    seconds = kernel_seconds(variant.compiled.primitives, trace)
+                    seconds = kernel_seconds(variant.compiled, trace)
                     for digest, own in seconds.items():
                         times.setdefault(digest, []).append(own)
         return [{digest: median(own) for digest, own in times.items()} for times in found]

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from relay_tune.codegen.compiled_program import ProgramStep
 from relay_tune.codegen.kernel_work import KernelWork
+from relay_tune.codegen.program_step import ProgramStep
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.runtime.profile import profile_report
 

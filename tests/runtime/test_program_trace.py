@@ -1,4 +1,4 @@
-"""Where the time of a program with control flow goes: timelines and profiles of its kernels."""
+"""When the kernels of programs run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 import relay_tune as rt
 from relay_tune.runtime import program_trace
-from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.runtime.program_model import ProgramModel
 
 LOOP = """
@@ -25,9 +24,6 @@ def @main(%n: int32, %x: Tensor[(64, 64), float32], %w: Tensor[(64, 64), float32
 }
 """
 DENSE = "loop.relay:5:38: dense+relu 64x64"
-LIMITS = MachineLimits(
-    1, {"float32": 1e13}, (CacheLimit(65536.0, 4e13), CacheLimit(1e6, 2e13)), 2e12
-)
 X = np.ones((64, 64), np.float32)
 
 
@@ -58,25 +54,17 @@ def test_there_is_room_for_any_number_of_calls(
     assert {titles.count(each) for each in titles if each[0] == DENSE} == {9}
 
 
-def test_a_profile_counts_the_calls(loop: ProgramModel) -> None:
-    report = loop.profile(4, X, X, threads=1, limits=LIMITS)
-    dense, tanh = report.rows
-    assert (dense.calls, tanh.calls) == (4, 1)
-    assert dense.work.written == 4 * (2 * 64**3 + 64**2)
-    assert dense.nodes == ("loop.relay:5:38", "loop.relay:5:30")
-    assert 0 < dense.limit_share < 1
-    assert report.whole is not None
-    assert report.seconds > 0
-    assert f"4 x {DENSE}" in str(report)
-    assert "whole run" in str(report)
-
-
-def test_work_of_dynamic_sizes_is_not_known() -> None:
-    text = (
-        "def @main(%b: bool, %x: Tensor[(n, 8), float32]) { if (%b) { exp(%x) } else { tanh(%x) } }"
-    )
-    model = rt.build(rt.parse(text), threads=1)
-    (row,) = model.profile(True, X[:5, :8].copy(), limits=LIMITS).rows
-    assert not row.is_known
-    assert row.seconds > 0
-    assert str(row).split()[1:8] == ["-"] * 7
+def test_each_step_of_a_region_has_events_of_its_own() -> None:
+    text = """
+    def @main(%b: bool, %x: Tensor[(4, 64), float32], %w: Tensor[(64, 64), float32]) {
+      if (%b) { nn.softmax(nn.dense(nn.softmax(nn.dense(%x, %w)), %w)) } else { nn.softmax(%x) }
+    }
+    """
+    model = rt.build(rt.parse(text, source_name="m.relay"), threads=1)
+    assert isinstance(model, ProgramModel)
+    places = ((48, "dense"), (37, "softmax"), (28, "dense"), (17, "softmax"))
+    steps = [f"m.relay:3:{column}: {operator} 4x64" for column, operator in places]
+    trace = model.trace(True, X[:4].copy(), X, runs=2)
+    assert list(dict.fromkeys(event.title for event in trace.events if event.run == 1)) == steps
+    other = model.trace(False, X[:4].copy(), X, runs=1)
+    assert {event.title for event in other.events}.isdisjoint(steps)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from relay_tune.codegen.main_function import KernelCall
+
 SMALLEST_SHARED_WORK = 200_000
 """A step of fewer points runs on the calling thread; waking others would take longer."""
 
@@ -128,8 +130,10 @@ class RegionStep:
             addresses of its inputs, its outputs, its workspace and the program's constants.
         workspace: the bytes of its workspace.
         is_shared: whether there is so much to do that several threads are worth it.
+        calls: the kernels of each of its runs.
     """
 
     job: str
     workspace: int
     is_shared: bool
+    calls: tuple[tuple[KernelCall, ...], ...]

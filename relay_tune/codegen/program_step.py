@@ -1,0 +1,27 @@
+"""What a network, or a region of a program, does to compute one primitive."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relay_tune.codegen.kernel_work import KernelWork
+from relay_tune.codegen.main_function import KernelCall
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramStep:
+    """The kernels of one primitive in a network, or in a region of a program.
+
+    Attributes:
+        title: the primitive in words, that of no other step or primitive.
+        digest: the digest of its key.
+        calls: its kernels with their arguments.
+        work: what one run has to do.
+        nodes: the names of the user's nodes that it computes, the main one first.
+    """
+
+    title: str
+    digest: str
+    calls: tuple[KernelCall, ...]
+    work: KernelWork
+    nodes: tuple[str, ...] = ()
