@@ -7,6 +7,9 @@ from typing import Protocol
 
 import numpy as np
 
+CONSTANTS_SYMBOL = "relay_tune_constants"
+"""Their name in machine code."""
+
 
 class Constants(Protocol):
     """A block of bytes, each constant in it on a multiple of 64 and as its kernel reads it."""

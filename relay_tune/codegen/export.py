@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from relay_tune.arguments import unwritable
@@ -17,8 +17,9 @@ from relay_tune.codegen.compiled_code import CompiledCode
 from relay_tune.codegen.compiled_program import CompiledProgram
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.compiler_runtime import compiler_runtime_text
+from relay_tune.codegen.constants import CONSTANTS_SYMBOL
 from relay_tune.codegen.library_header import library_header
-from relay_tune.codegen.library_text import CONSTANTS_SYMBOL, library_text
+from relay_tune.codegen.library_text import library_text
 from relay_tune.codegen.linking.shared_object import (
     LibraryNames,
     Weights,
@@ -51,11 +52,13 @@ class LibraryTexts:
             what the processor can do.
         header: the C header.
         metadata: what a loader has to know, as JSON.
+        aliases: functions that callers see, and which of the code each is.
     """
 
     interface: str
     header: str
     metadata: str
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
 
 def export_library(program: CompiledProgram, path: Path) -> None:
@@ -88,7 +91,7 @@ def publish(path: Path, name: str, code: CompiledCode, texts: LibraryTexts) -> N
     check_library_target(code.target.triple)
     linking = linking_of(code.target.triple)
     weights = Weights(CONSTANTS_SYMBOL, code.constants.size, code.constants.pieces)
-    names = LibraryNames(path.name, (f"{name}_*",), texts.metadata.encode())
+    names = LibraryNames(path.name, (f"{name}_*",), texts.metadata.encode(), texts.aliases)
     images = [
         *code.objects,
         plain_object(texts.interface, code.target),

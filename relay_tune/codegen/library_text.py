@@ -11,12 +11,17 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from relay_tune.codegen.compiled_program import MAIN_SYMBOL, CompiledProgram
+from relay_tune.codegen.constant_tables import (
+    integers_constant,
+    number_table,
+    pointer_table,
+    string_constant,
+)
+from relay_tune.codegen.constants import CONSTANTS_SYMBOL
 from relay_tune.codegen.index_checks import STATUS_SYMBOL
 from relay_tune.codegen.processor_features import support_text
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType
-
-CONSTANTS_SYMBOL = "relay_tune_constants"
 
 SUCCESS, NO_MEMORY, WRONG_PROCESSOR, INDEX_OUT_OF_RANGE = 0, 1, 2, 3
 """What NAME_run returns; INDEX_OUT_OF_RANGE and above tell whose index it is."""
@@ -153,7 +158,7 @@ def _error_lines(name: str, messages: Sequence[str]) -> list[str]:
             f"  %value = load atomic i64, ptr @{word} monotonic, align 8\n  ret i64 %value\n}}"
             for word in words
         ),
-        *_pointer_table(f"{name}_message", [string_constant(message) for message in messages]),
+        *pointer_table(f"{name}_message", [string_constant(message) for message in messages]),
     ]
 
 
@@ -189,53 +194,7 @@ def _accessors(prefix: str, types: Mapping[str, TensorType]) -> list[str]:
     lines = [f"define i32 @{prefix}_count() nounwind {{\n  ret i32 {len(types)}\n}}"]
     strings = {"name": list(types), "dtype": [type_.dtype for type_ in types.values()]}
     for property_, texts in strings.items():
-        lines += _pointer_table(f"{prefix}_{property_}", [string_constant(text) for text in texts])
-    lines += _pointer_table(f"{prefix}_shape", [_integers(shape) for shape in shapes])
-    lines += _number_table(f"{prefix}_rank", "i32", [len(shape) for shape in shapes])
-    return [*lines, *_number_table(f"{prefix}_bytes", "i64", sizes)]
-
-
-def _pointer_table(name: str, contents: Sequence[str]) -> list[str]:
-    """The function `ptr NAME(i32)`: the address of constant number i, or null."""
-    lines = [
-        f"@{name}.{number} = internal constant {content}, align 8"
-        for number, content in enumerate(contents)
-    ]
-    pointers = ", ".join(f"ptr @{name}.{number}" for number in range(len(contents)))
-    lines.append(f"@{name}.table = internal constant [{len(contents)} x ptr] [{pointers}], align 8")
-    return [*lines, _lookup(name, "ptr", len(contents), "null")]
-
-
-def _number_table(name: str, kind: str, numbers: Sequence[int]) -> list[str]:
-    """The function `kind NAME(i32)`: number i, or -1."""
-    listed = ", ".join(f"{kind} {number}" for number in numbers)
-    table = f"@{name}.table = internal constant [{len(numbers)} x {kind}] [{listed}], align 8"
-    return [table, _lookup(name, kind, len(numbers), "-1")]
-
-
-def _lookup(name: str, kind: str, count: int, otherwise: str) -> str:
-    return f"""\
-define {kind} @{name}(i32 %index) nounwind {{
-entry:
-  %inside = icmp ult i32 %index, {count}
-  br i1 %inside, label %found, label %outside
-found:
-  %wide = zext i32 %index to i64
-  %place = getelementptr {kind}, ptr @{name}.table, i64 %wide
-  %value = load {kind}, ptr %place, align 4
-  ret {kind} %value
-outside:
-  ret {kind} {otherwise}
-}}"""
-
-
-def _integers(numbers: Sequence[int]) -> str:
-    listed = ", ".join(f"i64 {number}" for number in numbers)
-    return f"[{len(numbers)} x i64] [{listed}]"
-
-
-def string_constant(text: str) -> str:
-    """A C string as an LLVM constant with its type."""
-    data = text.encode() + b"\0"
-    escaped = "".join(chr(b) if chr(b).isalnum() and b < 128 else f"\\{b:02X}" for b in data)
-    return f'[{len(data)} x i8] c"{escaped}"'
+        lines += pointer_table(f"{prefix}_{property_}", [string_constant(text) for text in texts])
+    lines += pointer_table(f"{prefix}_shape", [integers_constant(shape) for shape in shapes])
+    lines += number_table(f"{prefix}_rank", "i32", [len(shape) for shape in shapes])
+    return [*lines, *number_table(f"{prefix}_bytes", "i64", sizes)]

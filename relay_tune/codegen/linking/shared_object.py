@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import BinaryIO
 
@@ -54,11 +54,13 @@ class LibraryNames:
         soname: the name by which programs ask for it.
         exported: patterns of the symbols that others may use.
         description: what a loader has to know; see `relay_tune.codegen.linking.note`.
+        aliases: further symbols that others may use, and which of the objects' each is.
     """
 
     soname: str
     exported: tuple[str, ...]
     description: bytes
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
 
 def undefined_symbols(images: Sequence[bytes], linking: Linking) -> list[str]:
@@ -103,7 +105,9 @@ def _linked(
     constants, block = _weights_section(weights)
     resolver = Resolver([*code, constants], linking)
     used = uses(code, resolver, linking)
-    exported = _exported(resolver, names.exported)
+    exported = sorted({*_exported(resolver, names.exported), *names.aliases})
+    symbols = dict(resolver.symbols)
+    symbols.update((alias, symbols[name]) for alias, name in names.aliases.items())
     imports = list(resolver.imports.values())
     tables = DynamicTables(names.soname, imports, exported, used.words + len(used.slots))
     note, stubs, slots = _own_sections(used, names.description)
@@ -116,7 +120,7 @@ def _linked(
         relocator.apply(part)
     relocator.fill_slots(used)
     stubs.data[:] = stub_code(used, addresses, linking)
-    tables.fill(resolver.symbols, addresses, image.numbers, relocator.left_to_the_loader)
+    tables.fill(symbols, addresses, image.numbers, relocator.left_to_the_loader)
     image.finish(tool_symbols([*code, constants], addresses, image.numbers, exported))
     note.data[:] = write_note(Note(image.size, 0, image.size - weights.size, names.description))
     return image.head(), note.offset + CHECKSUM_OFFSET
@@ -143,7 +147,7 @@ def _own_sections(used: Uses, description: bytes) -> tuple[OutputSection, ...]:
 
 
 def _exported(resolver: Resolver, patterns: Sequence[str]) -> list[str]:
-    """The names of the symbols that others may use, sorted."""
-    return sorted(
+    """The names of the symbols that others may use."""
+    return [
         name for name in resolver.symbols if any(fnmatchcase(name, pattern) for pattern in patterns)
-    )
+    ]

@@ -7,6 +7,19 @@ from relay_tune.codegen.programs.object_writer import ObjectWriter
 from relay_tune.codegen.programs.session import FAILED_INDEX, FAILED_SIZE
 from relay_tune.first_order.instructions import CheckIndices, Register, SizeOf
 from relay_tune.first_order.kinds import ScalarKind, TensorKind
+from relay_tune.first_order.program import FirstOrderProgram
+
+
+def index_messages(program: FirstOrderProgram) -> list[str]:
+    """What a program says of indices out of range, in the order of the errors' numbers."""
+    instructions = (
+        instruction
+        for function in program.functions.values()
+        for block in function.blocks
+        for instruction in block.instructions
+    )
+    checks = (each for each in instructions if isinstance(each, CheckIndices))
+    return list(dict.fromkeys(check.message for check in checks))
 
 
 def write_index_check(check: CheckIndices, objects: ObjectWriter) -> None:

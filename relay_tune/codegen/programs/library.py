@@ -7,7 +7,7 @@ from pathlib import Path
 from relay_tune.codegen.export import LibraryTexts, c_name, metadata_text, publish
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.library_header import program_header
-from relay_tune.codegen.programs.library_text import program_library_text
+from relay_tune.codegen.programs.library_text import program_library_text, session_aliases
 from relay_tune.ir.expr import Function, Tuple, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import FuncType
@@ -21,7 +21,10 @@ def export_program(program: CompiledFunctions, path: Path) -> None:
     name = c_name(path.stem)
     metadata = metadata_text(program, name, kind=PROGRAM_KIND, **_described(program))
     texts = LibraryTexts(
-        program_library_text(program, name), program_header(program, name), metadata
+        program_library_text(program, name),
+        program_header(program, name),
+        metadata,
+        session_aliases(name),
     )
     publish(path, name, program, texts)
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from relay_tune.codegen.programs.c_interface import CConstructor, c_constructors, c_type
 from relay_tune.codegen.programs.compiled import CompiledFunctions
-from relay_tune.codegen.programs.session import NO_MEMORY, TOO_DEEP
+from relay_tune.codegen.programs.index_check_writer import index_messages
+from relay_tune.codegen.programs.plain_header import comment_text, failed_header, plain_header
+from relay_tune.codegen.programs.plain_interface import PlainInterface, plain_interface
+from relay_tune.codegen.programs.session import (
+    FIRST_MESSAGE,
+    NO_ERROR,
+    NO_MEMORY,
+    TOO_DEEP,
+    WRONG_PROCESSOR,
+)
 from relay_tune.first_order.kinds import (
     MAXIMUM_OPEN_RANK,
     ScalarKind,
@@ -15,8 +24,8 @@ from relay_tune.first_order.kinds import (
 from relay_tune.first_order.program import EntryPoint
 from relay_tune.typing.type_text import type_text
 
-_TEMPLATE = """\
-/* A program as a C library, made by relay_tune for {target}. */
+_WHOLE = """\
+/* A model as a C library, made by relay_tune for {target}. */
 #ifndef {guard}
 #define {guard}
 
@@ -26,6 +35,25 @@ _TEMPLATE = """\
 extern "C" {{
 #endif
 
+/* Errors. */
+{numbers}
+
+/* What an error means, in words; NULL for other numbers. */
+const char* {name}_message(int error);
+
+{parts}
+
+/* {destroyed} */
+void {name}_destroy(void);
+
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""
+
+_SESSIONS = """\
 /* A heap and a stack for the program; one thread at a time may use a session. */
 typedef struct {name}_session {name}_session;
 
@@ -41,9 +69,6 @@ int {name}_supported(void);
 /* Ends a session; its values are gone. */
 void {name}_close({name}_session*);
 
-/* End the worker threads; call it before dlclose, when all sessions are closed. */
-void {name}_destroy(void);
-
 /*
  * Run the program. One pointer for each input:
 {inputs}
@@ -55,13 +80,9 @@ void {name}_destroy(void);
  */
 int {name}_main({name}_session*, const void* const* inputs, void* const* outputs);
 
-#define {upper}_NO_MEMORY {no_memory}
-#define {upper}_TOO_DEEP {too_deep}
-
-/* What an error means. */
-const char* {name}_message(int error);
-
-/* After a run that met an index out of range: the index, and the size of its axis (else -1). */
+/*
+ * After a run that met an index out of range: the index, and the size of its axis (else -1).{last}
+ */
 int64_t {name}_failed_index(const {name}_session*);
 int64_t {name}_failed_size(const {name}_session*);
 
@@ -74,14 +95,9 @@ int {name}_tag(const {name}_value*);
 /* A tensor with a copy of these elements; NULL without memory. And its elements. */
 {name}_value* {name}_tensor({name}_session*, const void* elements, int64_t bytes);
 const void* {name}_elements(const {name}_value*);
-{open_tensors}{constructors}
-#ifdef __cplusplus
-}}
-#endif
+{open_tensors}{constructors}"""
 
-#endif
-"""
-
+_LAST = "\n * NULL for a session means the last {name}_run that ended so."
 
 _OPEN_TENSORS = """
 /*
@@ -97,20 +113,55 @@ const int64_t* {name}_sizes(const {name}_value*);
 
 def program_header(program: CompiledFunctions, name: str) -> str:
     """The text of the header of the library `name`."""
-    entry = program.program.entries["main"]
-    constructors = c_constructors(program.program)
-    return _TEMPLATE.format(
+    plain = plain_interface(program.program)
+    parts = [] if plain is None else [plain_header(program, plain, name)]
+    if plain is not None and plain.is_alone:
+        parts.append(failed_header(name))
+        destroyed = "Free memory and end the worker threads; call it before dlclose. A later run "
+        destroyed += "starts them again."
+    else:
+        parts.append(_sessions(program, plain, name))
+        destroyed = "End the worker threads; call it before dlclose, when all sessions are closed."
+    return _WHOLE.format(
         name=name,
-        upper=name.upper(),
         guard=f"{name.upper()}_H",
         target=program.target,
+        numbers=_numbers(program, name),
+        parts="\n".join(parts).rstrip(),
+        destroyed=destroyed,
+    )
+
+
+def _numbers(program: CompiledFunctions, name: str) -> str:
+    """The macros of the errors."""
+    indices = len(index_messages(program.program))
+    others = len(program.messages) > indices
+    numbers = {"SUCCESS": NO_ERROR, "NO_MEMORY": NO_MEMORY, "WRONG_PROCESSOR": WRONG_PROCESSOR}
+    if any(function.has_calls for function in program.program.functions.values()):
+        numbers["TOO_DEEP"] = TOO_DEEP
+    above = " /* and above, below {upper}_REFUSED */" if others else " /* this and all above */"
+    lines = [f"#define {name.upper()}_{word} {number}" for word, number in numbers.items()]
+    lines.append(f"#define {name.upper()}_INDEX_OUT_OF_RANGE {FIRST_MESSAGE}")
+    lines[-1] += above.format(upper=name.upper())
+    if others:
+        lines += [
+            "/* This and all above: sizes or values that the program does not take. */",
+            f"#define {name.upper()}_REFUSED {FIRST_MESSAGE + indices}",
+        ]
+    return "\n".join(lines)
+
+
+def _sessions(program: CompiledFunctions, plain: PlainInterface | None, name: str) -> str:
+    """The declarations of sessions and values."""
+    entry = program.program.entries["main"]
+    constructors = c_constructors(program.program)
+    opened = _OPEN_TENSORS.format(name=name, most=MAXIMUM_OPEN_RANK)
+    return _SESSIONS.format(
+        name=name,
         inputs=_inputs(entry),
         outputs=_components("result", entry.output, "value"),
-        no_memory=NO_MEMORY,
-        too_deep=TOO_DEEP,
-        open_tensors=_OPEN_TENSORS.format(name=name, most=MAXIMUM_OPEN_RANK)
-        if program.program.is_open
-        else "",
+        last="" if plain is None else _LAST.format(name=name),
+        open_tensors=opened if program.program.is_open else "",
         constructors="".join(_constructor(each, name) for each in constructors),
     )
 
@@ -129,8 +180,7 @@ def _components(name: str, type_: object, opened: str = "elements, then sizes") 
         if isinstance(kind, TensorKind) and kind.is_open:
             what = opened
         lines.append(f" *   {name}.{number}: {type_text(part)} ({what})")
-    printable = "\n".join(lines).replace("*/", "* /")
-    return printable.encode("ascii", "replace").decode()
+    return comment_text("\n".join(lines))
 
 
 def _constructor(made: CConstructor, name: str) -> str:

@@ -1,11 +1,17 @@
-"""The C functions of a library that holds a program, as LLVM IR; see `library_header`."""
+"""The C functions of a library that holds a program, as LLVM IR; see `library_header`.
+
+The processor is asked for its features once: in a virtual machine each answer takes as long as a
+small network.
+"""
 
 from __future__ import annotations
 
-from relay_tune.codegen.library_text import string_constant
+from relay_tune.codegen.constant_tables import pointer_table, string_constant
 from relay_tune.codegen.processor_features import support_text
 from relay_tune.codegen.programs.c_interface import CConstructor, c_constructors
 from relay_tune.codegen.programs.compiled import CompiledFunctions
+from relay_tune.codegen.programs.plain_interface import plain_interface
+from relay_tune.codegen.programs.plain_text import plain_text
 from relay_tune.codegen.programs.program_text import entry_symbol
 from relay_tune.codegen.programs.session import FAILED_INDEX, FAILED_SIZE, MESSAGES
 from relay_tune.codegen.programs.values import stored_type
@@ -17,31 +23,49 @@ from relay_tune.first_order.layouts import (
     size_class,
 )
 
+_SESSION_WORDS = (
+    "close",
+    "reset",
+    "build",
+    "read",
+    "gather",
+    "retain",
+    "release",
+    "hand_over",
+    "tensor",
+)
+
 
 def program_library_text(program: CompiledFunctions, name: str) -> str:
     """The LLVM module of the functions of the library `name`."""
-    messages = (*MESSAGES, *program.messages)
-    texts = [string_constant(message) for message in messages]
-    strings = [f"@message.{n} = internal constant {text}" for n, text in enumerate(texts)]
-    table = ", ".join(f"ptr @message.{n}" for n in range(len(messages)))
     triple, is_open = program.target.triple, program.program.is_open
+    plain = plain_interface(program.program)
+    messages = [string_constant(text) for text in (*MESSAGES, *program.messages)]
     return "\n".join(
         [
             f'target triple = "{triple}"',
-            *strings,
-            f"@messages = internal constant [{len(messages)} x ptr] [{table}]",
             support_text("supported", triple, program.features),
-            _TEMPLATE.format(
-                name=name,
-                entry=entry_symbol("main"),
-                messages=len(messages),
-                data=TENSOR_DATA,
-                failed_index=FAILED_INDEX,
-                failed_size=FAILED_SIZE,
-            ),
-            *([_OPEN_TEMPLATE.format(name=name, sizes=TENSOR_SHAPE)] if is_open else []),
+            _IS_ABLE,
+            _SESSIONS.format(name=name, data=TENSOR_DATA),
+            *pointer_table(f"{name}_message", messages),
+            *([_OPEN_TENSORS.format(name=name, sizes=TENSOR_SHAPE)] if is_open else []),
             *(_constructor(made, name) for made in c_constructors(program.program)),
+            _only_sessions(name) if plain is None else plain_text(program, plain, name),
         ]
+    )
+
+
+def session_aliases(name: str) -> dict[str, str]:
+    """The functions of sessions of the library `name` that are functions of its program."""
+    aliases = {f"{name}_{word}": f"relay_tune_{word}" for word in _SESSION_WORDS}
+    return {**aliases, f"{name}_main": entry_symbol("main")}
+
+
+def _only_sessions(name: str) -> str:
+    """What a library without the plain interface has in its place."""
+    return _NONE_KEPT + "".join(
+        _FAILED.format(name=name, word=word, offset=offset)
+        for word, offset in (("index", FAILED_INDEX), ("size", FAILED_SIZE))
     )
 
 
@@ -77,24 +101,36 @@ def _constructor(made: CConstructor, name: str) -> str:
     return "\n".join(lines)
 
 
-_TEMPLATE = """\
+_IS_ABLE = """\
+@able = internal global i8 0, align 1
+
+define internal i1 @is_able() nounwind {
+entry:
+  %asked = load atomic i8, ptr @able monotonic, align 1
+  %known = icmp ne i8 %asked, 0
+  br i1 %known, label %yes, label %ask
+ask:
+  %able = call i1 @supported()
+  br i1 %able, label %note, label %no
+note:
+  store atomic i8 1, ptr @able monotonic, align 1
+  br label %yes
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+"""
+
+_SESSIONS = """\
 declare void @relay_tune_shutdown()
 declare ptr @relay_tune_open(i64)
-declare void @relay_tune_close(ptr)
-declare void @relay_tune_reset(ptr)
-declare i64 @relay_tune_build(ptr, ptr, i64, ptr, ptr)
-declare i64 @relay_tune_read(ptr, i64, ptr, i64, ptr, i64)
-declare void @relay_tune_gather(ptr, i64, i64, ptr)
 declare ptr @relay_tune_object(ptr, i64, i64, i32)
 declare ptr @relay_tune_tensor(ptr, ptr, i64)
-declare void @relay_tune_retain(ptr)
-declare void @relay_tune_release(ptr, ptr)
-declare ptr @relay_tune_hand_over(ptr)
-declare i32 @{entry}(ptr, ptr, ptr)
 
 define ptr @{name}_open(i64 %threads) nounwind {{
 entry:
-  %able = call i1 @supported()
+  %able = call i1 @is_able()
   br i1 %able, label %open, label %unable
 open:
   %session = call ptr @relay_tune_open(i64 %threads)
@@ -104,85 +140,15 @@ unable:
 }}
 
 define i32 @{name}_supported() nounwind {{
-  %able = call i1 @supported()
+  %able = call i1 @is_able()
   %result = zext i1 %able to i32
   ret i32 %result
 }}
 
 define void @{name}_destroy() nounwind {{
+  call void @close_kept()
   call void @relay_tune_shutdown()
   ret void
-}}
-
-define void @{name}_close(ptr %session) nounwind {{
-  call void @relay_tune_close(ptr %session)
-  ret void
-}}
-
-define void @{name}_reset(ptr %session) nounwind {{
-  call void @relay_tune_reset(ptr %session)
-  ret void
-}}
-
-define i64 @{name}_build(ptr %session, ptr %codes, i64 %count, ptr %leaves, ptr %stack) nounwind {{
-  %done = call i64 @relay_tune_build(ptr %session, ptr %codes, i64 %count, ptr %leaves, ptr %stack)
-  ret i64 %done
-}}
-
-define i64 @{name}_read(ptr %roots, i64 %count, ptr %objects, i64 %room, ptr %rows,
-                        i64 %width) nounwind {{
-  %found = call i64 @relay_tune_read(ptr %roots, i64 %count, ptr %objects, i64 %room, ptr %rows,
-                                     i64 %width)
-  ret i64 %found
-}}
-
-define void @{name}_gather(ptr %tensors, i64 %count, i64 %bytes, ptr %elements) nounwind {{
-  call void @relay_tune_gather(ptr %tensors, i64 %count, i64 %bytes, ptr %elements)
-  ret void
-}}
-
-define i32 @{name}_main(ptr %session, ptr %inputs, ptr %outputs) nounwind {{
-  %error = call i32 @{entry}(ptr %session, ptr %inputs, ptr %outputs)
-  ret i32 %error
-}}
-
-define ptr @{name}_message(i32 %error) nounwind {{
-entry:
-  %known = icmp ult i32 %error, {messages}
-  br i1 %known, label %look, label %unknown
-look:
-  %at = getelementptr [{messages} x ptr], ptr @messages, i64 0, i32 %error
-  %message = load ptr, ptr %at, align 8
-  ret ptr %message
-unknown:
-  ret ptr null
-}}
-
-define i64 @{name}_failed_index(ptr %session) nounwind {{
-  %at = getelementptr i8, ptr %session, i64 {failed_index}
-  %value = load i64, ptr %at, align 8
-  ret i64 %value
-}}
-
-define i64 @{name}_failed_size(ptr %session) nounwind {{
-  %at = getelementptr i8, ptr %session, i64 {failed_size}
-  %value = load i64, ptr %at, align 8
-  ret i64 %value
-}}
-
-define ptr @{name}_retain(ptr %object) nounwind {{
-  call void @relay_tune_retain(ptr %object)
-  ret ptr %object
-}}
-
-define void @{name}_release(ptr %session, ptr %object) nounwind {{
-  call void @relay_tune_release(ptr %session, ptr %object)
-  ret void
-}}
-
-define ptr @{name}_hand_over(ptr %object) nounwind {{
-  %memory = call ptr @relay_tune_hand_over(ptr %object)
-  ret ptr %memory
 }}
 
 define i32 @{name}_tag(ptr %object) nounwind {{
@@ -192,18 +158,27 @@ define i32 @{name}_tag(ptr %object) nounwind {{
   ret i32 %tag
 }}
 
-define ptr @{name}_tensor(ptr %session, ptr %elements, i64 %bytes) nounwind {{
-  %object = call ptr @relay_tune_tensor(ptr %session, ptr %elements, i64 %bytes)
-  ret ptr %object
-}}
-
 define ptr @{name}_elements(ptr %object) nounwind {{
   %data = getelementptr i8, ptr %object, i64 {data}
   ret ptr %data
 }}
 """
 
-_OPEN_TEMPLATE = """\
+_NONE_KEPT = """\
+define internal void @close_kept() nounwind {
+  ret void
+}
+"""
+
+_FAILED = """\
+define i64 @{name}_failed_{word}(ptr %session) nounwind {{
+  %at = getelementptr i8, ptr %session, i64 {offset}
+  %value = load i64, ptr %at, align 8
+  ret i64 %value
+}}
+"""
+
+_OPEN_TENSORS = """\
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 define ptr @{name}_sizes(ptr %object) nounwind {{

@@ -12,6 +12,7 @@ from relay_tune.codegen.programs.build_text import build_text
 from relay_tune.codegen.programs.entry_text import entry_text
 from relay_tune.codegen.programs.function_text import function_text
 from relay_tune.codegen.programs.heap_text import heap_text
+from relay_tune.codegen.programs.index_check_writer import index_messages
 from relay_tune.codegen.programs.kernel_step import KernelStep, RegionStep
 from relay_tune.codegen.programs.module_writer import ModuleWriter
 from relay_tune.codegen.programs.open_tensor_text import open_tensor_text
@@ -57,6 +58,7 @@ def program_text(
     `constant_object` gives the offset of a static tensor object in the block of constants.
     """
     module = ModuleWriter(program, steps, regions, constant_object)
+    module.messages.extend(index_messages(program))  # their numbers come first
     for primitive in program.batches:
         module.queue_number(primitive)
     functions = [function_text(function, module) for function in program.functions.values()]

@@ -5,7 +5,7 @@ void relay_tune_close(ptr session)
 void relay_tune_reset(ptr session)             frees all objects
 ptr  relay_tune_object(ptr session, i64 class, i64 bytes, i32 info)   an object, or null
 ptr  relay_tune_tensor(ptr session, ptr elements, i64 bytes)          a tensor, or null
-void relay_tune_retain(ptr object)
+ptr  relay_tune_retain(ptr object)             the object
 void relay_tune_release(ptr session, ptr object)
 """
 
@@ -89,10 +89,10 @@ end:
   ret ptr %object
 }}
 
-define void @relay_tune_retain(ptr %object) nounwind {{
+define ptr @relay_tune_retain(ptr %object) nounwind {{
 entry:
   call void @retain(ptr %object)
-  ret void
+  ret ptr %object
 }}
 
 define void @relay_tune_release(ptr %session, ptr %object) nounwind {{

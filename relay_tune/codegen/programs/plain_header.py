@@ -1,0 +1,74 @@
+"""The plain C interface in the header of a library: `NAME_run` and what describes its tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relay_tune.codegen.programs.compiled import CompiledFunctions
+from relay_tune.codegen.programs.plain_interface import PlainInterface, PlainTensor
+
+_RUN = """\
+/*
+ * Inputs, in the order of the array `inputs`:
+{inputs}
+ * Outputs, in the order of the array `outputs`:
+{outputs}
+ */
+
+/*
+ * Run the model. Each pointer leads to a dense row-major tensor of the caller; outputs must not
+ * overlap inputs. `threads` below 1 means {threads}, for which the code was made.
+ * May be called from several threads at the same time. Returns {upper}_SUCCESS or an error.
+ */
+int {name}_run(const void* const* inputs, void* const* outputs, int threads);
+
+{accessors}
+"""
+
+_FAILED = """\
+/* The index that was out of range in the last run that ended so, and the size of its axis. */
+int64_t {name}_failed_index(void);
+int64_t {name}_failed_size(void);
+"""
+
+
+def plain_header(program: CompiledFunctions, plain: PlainInterface, name: str) -> str:
+    """The declarations of `NAME_run` and of the functions that describe inputs and outputs."""
+    return _RUN.format(
+        name=name,
+        upper=name.upper(),
+        threads=program.threads,
+        inputs=_listed(plain.inputs),
+        outputs=_listed(plain.outputs),
+        accessors="\n\n".join(_accessors(name, side) for side in ("input", "output")),
+    )
+
+
+def failed_header(name: str) -> str:
+    """The declarations of the functions that tell which index was out of range."""
+    return _FAILED.format(name=name)
+
+
+def comment_text(text: str) -> str:
+    """A text inside of a comment of C."""
+    return text.replace("*/", "* /").encode("ascii", "replace").decode()
+
+
+def _listed(tensors: Sequence[PlainTensor]) -> str:
+    lines = []
+    for number, each in enumerate(tensors):
+        shape = "".join(f"[{dim}]" for dim in each.type.shape)
+        lines.append(f" *   {number}: {comment_text(each.name)}: {each.type.dtype}{shape}")
+    return "\n".join(lines) or " *   none"
+
+
+def _accessors(name: str, side: str) -> str:
+    prefix = f"{name}_{side}"
+    return f"""\
+/* {side.capitalize()}s: how many, and the properties of number `index` (NULL or -1 outside). */
+int {prefix}_count(void);
+const char* {prefix}_name(int index);
+const char* {prefix}_dtype(int index);
+int {prefix}_rank(int index);
+const int64_t* {prefix}_shape(int index);
+int64_t {prefix}_bytes(int index);"""

@@ -1,0 +1,75 @@
+"""Libraries called as C calls them, through `NAME_run`."""
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+
+from relay_tune.building.program_form import program_module
+from relay_tune.building.programs import compile_program
+from relay_tune.codegen.programs.library import export_program
+from relay_tune.codegen.target import native_target
+from relay_tune.ir.parser.parse import parse
+from relay_tune.typing.infer import infer_types
+
+Array = np.ndarray
+
+
+class PlainLibrary:
+    """The library `NAME.so` of a program, written to a folder."""
+
+    def __init__(self, text: str, path: Path, threads: int = 1) -> None:
+        module = infer_types(parse(text, source_name="f.relay"))
+        target = native_target()
+        compiled = compile_program(
+            program_module(module), target, threads, None, report=lambda line: None
+        )
+        export_program(compiled, path)
+        self.name = path.stem
+        self.header = path.with_suffix(".h").read_text()
+        self._library = ctypes.CDLL(str(path))
+
+    def call(self, function: str, *arguments: object, result: object = ctypes.c_int) -> object:
+        """A function of the library, whose name is given without that of the library."""
+        found = self._library[f"{self.name}_{function}"]
+        found.restype = result
+        return found(*arguments)
+
+    def text(self, function: str, *arguments: object) -> str:
+        """What a function that gives text gives."""
+        found = self.call(function, *arguments, result=ctypes.c_char_p)
+        assert isinstance(found, bytes)
+        return found.decode()
+
+    def number(self, function: str, *arguments: object) -> int:
+        """What a function that gives an int64_t gives."""
+        found = self.call(function, *arguments, result=ctypes.c_int64)
+        assert isinstance(found, int)
+        return found
+
+    def run(self, inputs: list[Array], outputs: list[Array], threads: int = 0) -> int:
+        """`NAME_run`: its result."""
+        return int(str(self.call("run", addresses(inputs), addresses(outputs), threads)))
+
+    def shape(self, side: str, number: int) -> list[int]:
+        """The shape of an input or an output."""
+        rank = int(str(self.call(f"{side}_rank", number)))
+        sizes = self.call(f"{side}_shape", number, result=ctypes.POINTER(ctypes.c_int64))
+        return [sizes[axis] for axis in range(rank)]  # type: ignore[index]
+
+    def described(self, side: str) -> list[tuple[str, str, list[int], int]]:
+        """Name, dtype, shape and bytes of all inputs or outputs."""
+        return [
+            (
+                self.text(f"{side}_name", number),
+                self.text(f"{side}_dtype", number),
+                self.shape(side, number),
+                self.number(f"{side}_bytes", number),
+            )
+            for number in range(int(str(self.call(f"{side}_count"))))
+        ]
+
+
+def addresses(arrays: list[Array]) -> ctypes.Array[ctypes.c_void_p]:
+    """An array of pointers to the elements of arrays."""
+    return (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
