@@ -22,11 +22,12 @@ from relay_tune.first_order.kinds import (
     tensors_of,
     type_of,
 )
-from relay_tune.first_order.size_equalities import Equal, possible_equalities, without
+from relay_tune.first_order.size_equalities import equation
 from relay_tune.first_order.size_naming import SizeNaming, SizeSource
 from relay_tune.ir.dim import Dim, Symbol, UnknownDim
+from relay_tune.ir.dim_arithmetic import substitute
 from relay_tune.ir.expr import Call, Constant, Expr, Function, Let, Var
-from relay_tune.ir.operator import Operator
+from relay_tune.ir.operator import Operator, RelationError
 from relay_tune.ir.traversal import post_order, rewrite
 from relay_tune.ir.types import Type
 from relay_tune.op.lower import finds_sizes
@@ -62,63 +63,59 @@ def is_open_primitive(primitive: Function) -> bool:
 def open_primitive(primitive: Function) -> OpenPrimitive:
     """A primitive with names for its sizes.
 
-    Where distinct names for sizes that are `?` give no type, `?` of equal axes, counted from the
-    last, are taken to be equal, as few of them as give one; or else one or two `?` are equal to
-    some other sizes, if that gives a type. Raises NoNativeCodeError if nothing does, or the size of
-    a result depends on the elements of inputs.
+    Where distinct names for sizes give no type because an operator wants two of them to be equal,
+    they are, and the primitive checks it. Raises NoNativeCodeError if it has no type then, or the
+    size of a result depends on the elements of inputs.
     """
-    failure: TypeInferenceError | None = None
+    try:
+        naming, typed = _named(primitive)
+    except TypeInferenceError as error:
+        raise NoNativeCodeError(
+            "The sizes of an operation that are known at run time only do not fit.",
+            notes=(error.message,),
+            where=primitive.span,
+        ) from error
+    shapes = [t.shape for t in tensors_of(function_type(typed).result)]
+    outputs, found = _with_names_for_unknown(shapes)
+    if found and not finds_sizes(typed):
+        names = _operators(typed)
+        raise NoNativeCodeError(
+            f"A size of a result of {names} does not follow from those of its inputs.",
+            where=primitive.span,
+            remedy=FIX_SIZES,
+        )
+    return OpenPrimitive(typed, naming.symbols, tuple(naming.checks), outputs, found)
+
+
+def _named(primitive: Function) -> tuple[SizeNaming, Function]:
+    """The primitive under names for its sizes, of which as few are equal as give it a type.
+
+    Raises TypeInferenceError where none give it one.
+    """
+    equal: dict[str, Dim] = {}
     params = function_type(primitive).params
-    for equal in possible_equalities(params, _constant_types(primitive)):
+    while True:
+        naming = SizeNaming(equal, params)
+        types = [naming.named(type_) for type_ in params]
         try:
-            naming, typed = _named(primitive, equal)
+            typed = infer_expr(retyped(primitive, types))
         except TypeInferenceError as error:
-            failure = failure or error
+            found = _wanted_equation(error, naming)
+            if found is None:
+                raise
+            equal[found[0]] = found[1]
             continue
-        naming, typed = _with_fewer(primitive, equal, (naming, typed))
-        shapes = [t.shape for t in tensors_of(function_type(typed).result)]
-        outputs, found = _with_names_for_unknown(shapes)
-        if found and not finds_sizes(typed):
-            names = _operators(typed)
-            raise NoNativeCodeError(
-                f"A size of a result of {names} does not follow from those of its inputs.",
-                where=primitive.span,
-                remedy=FIX_SIZES,
-            )
-        return OpenPrimitive(typed, naming.symbols, tuple(naming.checks), outputs, found)
-    raise NoNativeCodeError(
-        "The sizes of an operation that are known at run time only do not fit.",
-        notes=() if failure is None else (failure.message,),
-        where=primitive.span,
-    ) from failure
+        assert isinstance(typed, Function)
+        return naming, typed
 
 
-def _constant_types(primitive: Function) -> list[Type]:
-    """The types of constants in a primitive; their sizes may be those of inputs."""
-    return [type_of(node) for node in post_order(primitive.body) if isinstance(node, Constant)]
-
-
-def _named(primitive: Function, equal: Equal) -> tuple[SizeNaming, Function]:
-    """The primitive under a naming; TypeInferenceError if it has no type then."""
-    naming = SizeNaming(equal, function_type(primitive).params)
-    types = [naming.named(type_) for type_ in function_type(primitive).params]
-    typed = infer_expr(retyped(primitive, types))
-    assert isinstance(typed, Function)
-    return naming, typed
-
-
-def _with_fewer(
-    primitive: Function, equal: Equal, found: tuple[SizeNaming, Function]
-) -> tuple[SizeNaming, Function]:
-    """What `_named` finds if sizes that need not be equal have names of their own."""
-    earlier = (~other for other in equal.values() if isinstance(other, int) and other < 0)
-    for index in sorted({*equal, *earlier}):
-        fewer = without(index, equal)
-        try:
-            found, equal = _named(primitive, fewer), fewer
-        except TypeInferenceError:
-            continue
-    return found
+def _wanted_equation(error: TypeInferenceError, naming: SizeNaming) -> tuple[str, Dim] | None:
+    """The equation of sizes for want of which a primitive has no type, if it is one."""
+    cause = error.__cause__
+    if not isinstance(cause, RelationError) or cause.sizes is None:
+        return None
+    left, right = (substitute(size, naming.meanings) for size in cause.sizes)
+    return equation(left, right, naming.free)
 
 
 def _with_names_for_unknown(

@@ -1,60 +1,64 @@
-"""Which sizes of a primitive's inputs may be equal where types do not tell."""
+"""Which sizes of a primitive's inputs must be equal where types do not tell.
+
+    fn (%a: Tensor[(n, 8, m), float32], %b: Tensor[(?, ?, 8), float32]) {
+        add(transpose(%a, axes=(0, 2, 1)), %b)
+    }
+    the sizes are    n, m, ?0 and ?1
+    add asks for     ?1 = m, then ?0 = n
+
+Where a type relation refuses two sizes because they differ, an equation for one of them makes them
+equal. So every equation is one that an operator needs, and the primitive checks it when it runs.
+"""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
-from relay_tune.first_order.kinds import tensors_of
-from relay_tune.ir.dim import Polynomial, Symbol, UnknownDim
-from relay_tune.ir.types import Type
+from relay_tune.ir.dim import Dim, Polynomial, Symbol, UnknownDim
+from relay_tune.ir.dim_arithmetic import (
+    exact_quotient,
+    is_sum_of_sizes,
+    multiply,
+    subtract,
+    symbol_names,
+)
 
-MOST_EQUALITIES = 2
-"""How many `?` may be equal to other sizes, if their axes do not tell."""
-
-Equal = Mapping[int, int | Symbol | Polynomial]
-"""To what a `?`, by number, is equal: an earlier one, by number less than zero, or another size."""
+Equal = Mapping[str, Dim]
+"""What sizes are equal to, by their names."""
 
 
-def possible_equalities(types: Sequence[Type], constants: Sequence[Type]) -> Iterator[Equal]:
-    """Which `?` among the sizes of inputs may be equal to other sizes, little first.
+def unknown_name(number: int) -> str:
+    """The name of a `?`, which are numbered through the types of the inputs."""
+    return f"?{number}"
 
-    The other sizes are those of inputs, then those of constants.
+
+def is_unknown_name(name: str) -> bool:
+    """Whether a name is that of a `?`."""
+    return name.startswith("?")
+
+
+def equation(left: Dim, right: Dim, names: Sequence[str]) -> tuple[str, Dim] | None:
+    """One of some symbols and what it is if two sizes are equal; None if that does not say it.
+
+    The first of `names` is replaced, but by a difference of sizes only if nothing else can be.
     """
-    yield {}
-    yield _equal_axes(types)
-    dims = [dim for type_ in types for t in tensors_of(type_) for dim in t.shape]
-    count = sum(isinstance(dim, UnknownDim) for dim in dims)
-    dims += [dim for type_ in constants for t in tensors_of(type_) for dim in t.shape]
-    known = (d for d in dict.fromkeys(dims) if not isinstance(d, UnknownDim))
-    others = [d for d in known if d not in (0, 1)]
-    for size in range(1, MOST_EQUALITIES + 1):
-        for indices in itertools.combinations(range(count), size):
-            options = [[*(~earlier for earlier in range(index)), *others] for index in indices]
-            for chosen in itertools.product(*options):
-                yield dict(zip(indices, chosen, strict=True))
+    solutions = dict(_solutions(left, right))
+    found = [name for name in names if name in solutions]
+    found.sort(key=lambda name: not is_sum_of_sizes(solutions[name]))
+    return (found[0], solutions[found[0]]) if found else None
 
 
-def _equal_axes(types: Sequence[Type]) -> Equal:
-    """Each `?` is equal to the first one of the same axis, counted from the last."""
-    first: dict[int, int] = {}
-    equal: dict[int, int | Symbol | Polynomial] = {}
-    number = itertools.count()
-    for tensor in (t for type_ in types for t in tensors_of(type_)):
-        for from_end, dim in enumerate(tensor.shape, start=-len(tensor.shape)):
-            if not isinstance(dim, UnknownDim):
-                continue
-            index = next(number)
-            if from_end in first:
-                equal[index] = ~first[from_end]
-            first.setdefault(from_end, index)
-    return equal
-
-
-def without(index: int, equal: Equal) -> Equal:
-    """The equalities but for those of a `?`; what was equal to it is equal to each other."""
-    rest = {i: other for i, other in equal.items() if i != index and other != ~index}
-    others = [i for i, other in equal.items() if other == ~index]
-    if index in equal:
-        return rest | dict.fromkeys(others, equal[index])
-    return rest | dict.fromkeys(others[1:], ~others[0] if others else 0)
+def _solutions(left: Dim, right: Dim) -> Iterator[tuple[str, Dim]]:
+    """Each symbol of which the difference of two sizes has one whole, as c * symbol + c * rest."""
+    difference = subtract(left, right)
+    if isinstance(difference, int | UnknownDim):
+        return
+    terms = difference.terms if isinstance(difference, Polynomial) else (((difference,), 1),)
+    for product, factor in terms:
+        if len(product) != 1 or not isinstance(product[0], Symbol):
+            continue
+        symbol = product[0]
+        rest = subtract(difference, multiply(factor, symbol))
+        value = exact_quotient(rest, -factor)
+        if value is not None and symbol.name not in symbol_names(rest):
+            yield symbol.name, value

@@ -7,12 +7,12 @@ after:   Tensor[(s0, s1), float32], Tensor[(s1, 4*s1), float32]
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from relay_tune.first_order.kinds import tensors_of
-from relay_tune.first_order.size_equalities import Equal
-from relay_tune.ir.dim import Dim, Polynomial, Symbol, UnknownDim
+from relay_tune.first_order.size_equalities import Equal, is_unknown_name, unknown_name
+from relay_tune.ir.dim import Dim, Symbol, UnknownDim
 from relay_tune.ir.dim_arithmetic import (
     common_factor,
     exact_quotient,
@@ -43,19 +43,35 @@ class SizeNaming:
     Attributes:
         symbols: where each name is read.
         checks: sizes of inputs that must be as given.
+        meanings: what each name stands for: a symbol of the program, a `?` by its number, or the
+            text of another size.
     """
 
     def __init__(self, equal: Equal, types: Sequence[Type]) -> None:
         self._equal = equal
         self._symbolic = _symbolic_sizes(types)
-        self._unknown: list[Dim] = []
+        self._symbols = {
+            each.dim.name: each.source
+            for each in self._symbolic.values()
+            if isinstance(each.dim, Symbol)
+        }
+        self._parts = {str(part): (part, source) for part, source in self._compound_parts()}
         self._lent: set[str] = set()
         self.symbols: dict[str, SizeSource] = {}
         self.checks: list[tuple[SizeSource, Dim]] = []
-        self._numbers = itertools.count()
+        self.meanings: dict[str, Symbol] = {}
+        self._unknown = itertools.count()
         self._inputs = itertools.count()
         self._known: dict[str, Dim] = {}
-        self._others: dict[object, Dim] = {}
+        self._others: dict[Dim, Dim] = {}
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """What sizes stand for that are equal to nothing else yet, the first to replace first."""
+        last_first = [symbol.name for symbol in reversed(self.meanings.values())]
+        unknown = [name for name in last_first if is_unknown_name(name)]
+        compound = [name for name in last_first if name in self._parts]
+        return tuple(dict.fromkeys((*unknown, *compound, *last_first)))
 
     def named(self, type_: Type) -> Type:
         """A type with names for its sizes."""
@@ -76,27 +92,35 @@ class SizeNaming:
             case Symbol():
                 return self._symbol_size(dim, source)
             case UnknownDim():
-                self._unknown.append(self._unknown_size(source))
-                return self._unknown[-1]
+                return self._symbol_size(Symbol(unknown_name(next(self._unknown))), source)
             case _:
                 return self._compound_size(dim, source)
 
     def _compound_size(self, dim: Dim, source: SizeSource) -> Dim:
         """A size that is made of symbols, in terms of other sizes of the inputs where it can be."""
         if symbol_names(dim) <= self._known.keys() | self._symbolic.keys():
-            return substitute(dim, {name: self._part(Symbol(name)) for name in symbol_names(dim)})
+            return self._substituted(dim)
         factors = self._factors(dim)
         if factors is not None:
             return product(map(self._part, factors))
         divisor = common_factor(dim)
         part = floor_divide(dim, divisor)
+        if str(part) in self._equal:
+            size = multiply(divisor, self._value(Symbol(str(part))))
+            self.checks.append((source, size))
+            return size
         is_new = part not in self._others
         size = self._shared(part, replace(source, divisor=divisor))
-        if isinstance(part, Symbol):
-            self._known.setdefault(part.name, size)
         if divisor > 1 or not is_new:
             self.checks.append((source, multiply(divisor, size)))
         return multiply(divisor, size)
+
+    def _compound_parts(self) -> Iterator[tuple[Dim, SizeSource]]:
+        """The sizes that stand in axes of inputs but for a factor, and where they are read."""
+        for each in self._symbolic.values():
+            if not isinstance(each.dim, Symbol):
+                divisor = common_factor(each.dim)
+                yield floor_divide(each.dim, divisor), replace(each.source, divisor=divisor)
 
     def _factors(self, dim: Dim) -> list[Dim] | None:
         """Other sizes of the inputs, and at most one number, whose product a size is."""
@@ -119,45 +143,62 @@ class SizeNaming:
             return dim or 0
         if not isinstance(dim, Symbol):
             return self._compound_size(dim, self._symbolic[str(dim)].source)
-        if dim.name not in self._known:
-            self._known[dim.name] = self._new(self._symbolic[dim.name].source)
-        return self._known[dim.name]
+        if dim.name in self._equal:
+            return self._value(dim)
+        if dim.name in self._known:
+            return self._known[dim.name]
+        if dim.name in self._symbols:
+            return self._known.setdefault(dim.name, self._new(dim, self._symbols[dim.name]))
+        return self._shared(*self._parts[dim.name])
 
     def _symbol_size(self, symbol: Symbol, source: SizeSource) -> Dim:
-        """The name of a symbol; where a `?` has it already, that is checked."""
+        """The name of a symbol, or what it is equal to, which is checked then."""
+        if symbol.name in self._equal:
+            return self._equal_size(symbol, source)
         if symbol.name in self._lent:
             self._lent.remove(symbol.name)
             self.checks.append((source, self._known[symbol.name]))
         if symbol.name not in self._known:
-            self._known[symbol.name] = self._new(source)
+            self._known[symbol.name] = self._new(symbol, source)
         return self._known[symbol.name]
 
-    def _unknown_size(self, source: SizeSource) -> Dim:
-        """The name of a `?`; that of the size that it is equal to, which is checked then."""
-        other = self._equal.get(len(self._unknown))
-        if other is None:
-            return self._new(source)
-        dim: Dim = other
-        if isinstance(other, int) and other < 0:
-            dim = self._unknown[~other]
-        elif isinstance(other, Symbol):
-            if other.name not in self._known:
-                self._lent.add(other.name)
-                return self._known.setdefault(other.name, self._new(source))
-            dim = self._known[other.name]
-        elif isinstance(other, Polynomial):
-            dim = self._compound_size(other, source)
-        self.checks.append((source, dim))
-        return dim
+    def _equal_size(self, symbol: Symbol, source: SizeSource) -> Dim:
+        """What a symbol is equal to; another symbol that comes later is read here."""
+        other = self._representative(symbol)
+        if isinstance(other, Symbol) and other.name in self._symbols.keys() - self._known.keys():
+            self._lent.add(other.name)
+            self._known[other.name] = self._new(other, source)
+            return self._known[other.name]
+        value = self._value(symbol)
+        self.checks.append((source, value))
+        return value
 
-    def _shared(self, key: object, source: SizeSource) -> Dim:
-        if key not in self._others:
-            self._others[key] = self._new(source)
-        return self._others[key]
+    def _representative(self, symbol: Symbol) -> Dim:
+        """What a symbol is equal to, which is equal to nothing else."""
+        value: Dim = symbol
+        while isinstance(value, Symbol) and value.name in self._equal:
+            value = self._equal[value.name]
+        return value
 
-    def _new(self, source: SizeSource) -> Symbol:
-        symbol = Symbol(f"s{next(self._numbers)}")
+    def _value(self, symbol: Symbol) -> Dim:
+        """What a symbol is equal to, by the names of other sizes."""
+        return self._substituted(self._representative(symbol))
+
+    def _substituted(self, dim: Dim) -> Dim:
+        """A size by the names of other sizes; new names come in the order of the old ones."""
+        return substitute(dim, {n: self._part(Symbol(n)) for n in sorted(symbol_names(dim))})
+
+    def _shared(self, part: Dim, source: SizeSource) -> Dim:
+        if part not in self._others:
+            self._others[part] = self._new(Symbol(str(part)), source)
+        if isinstance(part, Symbol):
+            self._known.setdefault(part.name, self._others[part])
+        return self._others[part]
+
+    def _new(self, meaning: Symbol, source: SizeSource) -> Symbol:
+        symbol = Symbol(f"s{len(self.symbols)}")
         self.symbols[symbol.name] = source
+        self.meanings[symbol.name] = meaning
         return symbol
 
 
@@ -170,10 +211,12 @@ class _SymbolicSize:
 
 
 def _symbolic_sizes(types: Sequence[Type]) -> dict[str, _SymbolicSize]:
-    """Where each size with symbols stands first, by its text."""
+    """Where each size with symbols stands first, by its text; `?` by their numbers."""
     found: dict[str, _SymbolicSize] = {}
+    unknown = itertools.count()
     for index, tensor in enumerate(t for type_ in types for t in tensors_of(type_)):
         for axis, dim in enumerate(tensor.shape):
-            if isinstance(dim, Symbol | Polynomial):
-                found.setdefault(str(dim), _SymbolicSize(dim, SizeSource(index, axis)))
+            known = Symbol(unknown_name(next(unknown))) if isinstance(dim, UnknownDim) else dim
+            if not isinstance(known, int):
+                found.setdefault(str(known), _SymbolicSize(known, SizeSource(index, axis)))
     return found

@@ -78,6 +78,8 @@ def _stretched(primitive: Function, place: SizeSource) -> StretchedPrimitive | N
         named = open_primitive(typed) if is_open_primitive(typed) else None
     except (TypeInferenceError, NoNativeCodeError):
         return None
+    if named is not None and any(size == 1 for _, size in named.checks):
+        return None  # what it meets is 1, too, so that nothing is stretched
     fits = _fits(_results(typed), _results(primitive))
     return StretchedPrimitive(place, typed, named) if fits else None
 

@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import Any, Protocol, cast
 
 from relay_tune.errors import InputError, RelayError
+from relay_tune.ir.dim import Dim
 from relay_tune.ir.expr import Attributes, Call, Expr
 from relay_tune.ir.operator_table import OPERATORS
 from relay_tune.ir.types import Type
@@ -30,7 +31,23 @@ class FusionKind(IntEnum):
 
 
 class RelationError(RelayError):
-    """Raised by a type relation: the input types contradict the operator's rule."""
+    """Raised by a type relation: the input types contradict the operator's rule.
+
+    Attributes:
+        sizes: the two sizes that would have to be equal, where that is what the rule asks.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        label: str = "",
+        notes: tuple[str, ...] = (),
+        remedy: str | None = None,
+        sizes: tuple[Dim, Dim] | None = None,
+    ) -> None:
+        super().__init__(message, label=label, notes=notes, remedy=remedy)
+        self.sizes = sizes
 
 
 class RelationContext(Protocol):

@@ -224,6 +224,22 @@ def test_an_unknown_size_that_must_be_another_one(
         model(floats(rows, depth), floats(depth + 1, columns), np.int32(1))
 
 
+def test_unknown_sizes_of_another_layout_are_compared() -> None:
+    """Of channels last and channels first, as where a pyramid adds what it has enlarged."""
+    text = """
+def @main(%x: Tensor[(n, h, w, 4), float32], %y: Tensor[(?, 4, ?, ?), float32], %k: int32) {
+  (transpose(%x, axes=[0, 3, 1, 2]) + %y, %k)
+}
+"""
+    module, model = built(text)
+    for sizes in ((2, 3, 5), (1, 1, 7)):
+        n, h, w = sizes
+        check(module, model, floats(n, h, w, 4), floats(n, 4, h, w), np.int32(1))
+        check(module, model, floats(n, h, w, 4), floats(1, 4, h, 1), np.int32(1))
+    with pytest.raises(RelayError, match="sizes that do not fit"):
+        model(floats(1, 3, 5, 4), floats(1, 4, 3, 4), np.int32(1))
+
+
 def test_a_loop_may_forget_the_size_of_what_it_multiplies() -> None:
     text = """
 def @iterate(%i: int32, %a: Tensor[(3, 3), float32], %v: Tensor[(?, 1), float32])

@@ -34,7 +34,7 @@ def conv(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> T
     kernel = logical_dims(weight, attributes.kernel_layout)
     _require_channels(attributes, kernel["O"], weight)
     if same_dim(kernel["I"], depth) is None:
-        raise _channel_conflict(data, sizes["C"], weight, attributes, kernel["I"])
+        raise _channel_conflict(data, (sizes["C"], depth), weight, attributes, kernel["I"])
     _per_group(kernel["O"], attributes.groups, weight)
     return _result(data, weight, attributes, kernel["O"], _window_counts(sizes, kernel, attributes))
 
@@ -55,7 +55,8 @@ def conv_transpose(
         return None
     kernel = logical_dims(weight, attributes.kernel_layout)
     if same_dim(kernel["I"], sizes["C"]) is None:
-        raise _channel_conflict(data, sizes["C"], weight, attributes, kernel["I"])
+        both = sizes["C"], sizes["C"]
+        raise _channel_conflict(data, both, weight, attributes, kernel["I"])
     channels = multiply(kernel["O"], attributes.groups)
     _require_channels(attributes, channels, weight)
     return _result(data, weight, attributes, channels, _transposed_sizes(sizes, kernel, attributes))
@@ -102,17 +103,20 @@ def _require_channels(attributes: Any, found: Dim, weight: TensorType) -> None:
     if wanted is not None and same_dim(wanted, found) is None:
         raise RelationError(
             f"attribute channels is {wanted}, but the weight {type_text(weight)} "
-            f"({attributes.kernel_layout}) makes {found}"
+            f"({attributes.kernel_layout}) makes {found}",
+            sizes=(wanted, found),
         )
 
 
 def _channel_conflict(
-    data: TensorType, channels: Dim, weight: TensorType, attributes: Any, found: Dim
+    data: TensorType, channels: tuple[Dim, Dim], weight: TensorType, attributes: Any, found: Dim
 ) -> RelationError:
+    """The error of data with other channels, all of them and those that a window sees."""
     return RelationError(
-        f"the data {type_text(data)} ({attributes.data_layout}) has {channels} channels in "
+        f"the data {type_text(data)} ({attributes.data_layout}) has {channels[0]} channels in "
         f"{attributes.groups} group(s), but the weight {type_text(weight)} "
-        f"({attributes.kernel_layout}) has {found} input channels"
+        f"({attributes.kernel_layout}) has {found} input channels",
+        sizes=(channels[1], found),
     )
 
 

@@ -120,7 +120,7 @@ def broadcast_shapes(left: TensorType, right: TensorType) -> tuple[Dim, ...]:
         if dim is None:
             detail = f"dimension -{place} is {first} and {second}"
             remedy = "Sizes must be equal or 1, counted from the last axis; reshape one of the two."
-            raise conflict("broadcast", left, right, detail, remedy)
+            raise conflict("broadcast", left, right, detail, remedy, sizes=(first, second))
         dims.append(dim)
     return tuple(reversed(dims))
 

@@ -114,5 +114,6 @@ def _merge_into(shape: list[Dim], first: TensorType, field: TensorType, skip: in
         if common is None:
             detail = f"dimension {axis} is {shape[axis]} and {dim}"
             remedy = "Tensors are joined along one axis; their other sizes must be equal."
-            raise conflict("joined tensors", first, field, detail, remedy)
+            sizes = shape[axis], dim
+            raise conflict("joined tensors", first, field, detail, remedy, sizes=sizes)
         shape[axis] = common

@@ -87,7 +87,9 @@ def _product_with_matrix(
     found = weight.shape[column]
     if units is not None and same_dim(units, found) is None:
         raise RelationError(
-            f"units is {units}, but dimension {column} of the weight {type_text(weight)} is {found}"
+            f"units is {units}, but dimension {column} of the weight {type_text(weight)} is "
+            f"{found}",
+            sizes=(units, found),
         )
     rows = data.shape[:-1] if row is None else (*data.shape[:-2], data.shape[row])
     dtype = result_dtype("matrix product", data, weight, attributes)

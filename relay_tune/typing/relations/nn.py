@@ -95,9 +95,10 @@ def nll_loss(inputs: Sequence[Type], attributes: Any, context: RelationContext) 
         raise RelationError(f"nll_loss: {type_text(predictions)} has no axis of classes")
     spatial = (*predictions.shape[:1], *predictions.shape[2:])
     require_shape("nll_loss", targets, TensorType(spatial, targets.dtype), context)
-    if same_dim(predictions.shape[1], weights.shape[0]) is None:
-        detail = f"{predictions.shape[1]} classes and {weights.shape[0]} weights"
-        raise conflict("nll_loss", predictions, weights, detail)
+    sizes = predictions.shape[1], weights.shape[0]
+    if same_dim(*sizes) is None:
+        detail = f"{sizes[0]} classes and {sizes[1]} weights"
+        raise conflict("nll_loss", predictions, weights, detail, sizes=sizes)
     shape = targets.shape if attributes.reduction == "none" else ()
     return TensorType(shape, predictions.dtype)
 

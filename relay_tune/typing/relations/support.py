@@ -52,11 +52,19 @@ def same_dim(left: Dim, right: Dim) -> Dim | None:
 
 
 def conflict(
-    rule: str, left: Type, right: Type, detail: str, remedy: str | None = None
+    rule: str,
+    left: Type,
+    right: Type,
+    detail: str,
+    remedy: str | None = None,
+    sizes: tuple[Dim, Dim] | None = None,
 ) -> RelationError:
-    """The error of two types that contradict a rule, with the place where they do."""
+    """The error of two types that contradict a rule, with the place where they do.
+
+    `sizes` are those of the two that would have to be equal.
+    """
     message = f"{rule}: {type_text(left)} and {type_text(right)} conflict, {detail}"
-    return RelationError(message, label=detail, remedy=remedy)
+    return RelationError(message, label=detail, remedy=remedy, sizes=sizes)
 
 
 def require_same_dim(rule: str, left: TensorType, right: TensorType, axes: tuple[int, int]) -> Dim:
@@ -71,6 +79,7 @@ def require_same_dim(rule: str, left: TensorType, right: TensorType, axes: tuple
             f"dimension {axes[0]} of the first is {first}, "
             f"dimension {axes[1]} of the second is {second}",
             remedy="Make the sizes equal, for example with transpose, reshape or strided_slice.",
+            sizes=(first, second),
         )
     return common
 
