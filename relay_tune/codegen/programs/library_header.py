@@ -5,6 +5,7 @@ from __future__ import annotations
 from relay_tune.codegen.programs.c_interface import CConstructor, c_constructors, c_type
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.index_check_writer import index_messages
+from relay_tune.codegen.programs.library_text import error_messages
 from relay_tune.codegen.programs.plain_header import comment_text, failed_header, plain_header
 from relay_tune.codegen.programs.plain_interface import PlainInterface, plain_interface
 from relay_tune.codegen.programs.session import (
@@ -135,19 +136,20 @@ def program_header(program: CompiledFunctions, name: str) -> str:
 def _numbers(program: CompiledFunctions, name: str) -> str:
     """The macros of the errors."""
     indices = len(index_messages(program.program))
-    others = len(program.messages) > indices
+    others = len(error_messages(program)) > FIRST_MESSAGE + indices
     numbers = {"SUCCESS": NO_ERROR, "NO_MEMORY": NO_MEMORY, "WRONG_PROCESSOR": WRONG_PROCESSOR}
     if any(function.has_calls for function in program.program.functions.values()):
         numbers["TOO_DEEP"] = TOO_DEEP
-    above = " /* and above, below {upper}_REFUSED */" if others else " /* this and all above */"
-    lines = [f"#define {name.upper()}_{word} {number}" for word, number in numbers.items()]
-    lines.append(f"#define {name.upper()}_INDEX_OUT_OF_RANGE {FIRST_MESSAGE}")
-    lines[-1] += above.format(upper=name.upper())
+    numbers["INDEX_OUT_OF_RANGE"] = FIRST_MESSAGE
+    above = f"and above, below {name.upper()}_REFUSED" if others else "this and all above"
+    notes = {"INDEX_OUT_OF_RANGE": f" /* {above} */"}
     if others:
-        lines += [
-            "/* This and all above: sizes or values that the program does not take. */",
-            f"#define {name.upper()}_REFUSED {FIRST_MESSAGE + indices}",
-        ]
+        numbers["REFUSED"] = FIRST_MESSAGE + indices
+        notes["REFUSED"] = " /* and above: sizes or values that the program does not take */"
+    lines = [
+        f"#define {name.upper()}_{word} {number}{notes.get(word, '')}"
+        for word, number in numbers.items()
+    ]
     return "\n".join(lines)
 
 

@@ -40,7 +40,7 @@ def program_library_text(program: CompiledFunctions, name: str) -> str:
     """The LLVM module of the functions of the library `name`."""
     triple, is_open = program.target.triple, program.program.is_open
     plain = plain_interface(program.program)
-    messages = [string_constant(text) for text in (*MESSAGES, *program.messages)]
+    messages = [string_constant(text) for text in error_messages(program)]
     return "\n".join(
         [
             f'target triple = "{triple}"',
@@ -53,6 +53,12 @@ def program_library_text(program: CompiledFunctions, name: str) -> str:
             _only_sessions(name) if plain is None else plain_text(program, plain, name),
         ]
     )
+
+
+def error_messages(program: CompiledFunctions) -> tuple[str, ...]:
+    """What all errors of a library mean, in the order of their numbers."""
+    plain = plain_interface(program.program)
+    return (*MESSAGES, *program.messages, *(() if plain is None else plain.messages))
 
 
 def session_aliases(name: str) -> dict[str, str]:
@@ -124,6 +130,7 @@ no:
 
 _SESSIONS = """\
 declare void @relay_tune_shutdown()
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare ptr @relay_tune_open(i64)
 declare ptr @relay_tune_object(ptr, i64, i64, i32)
 declare ptr @relay_tune_tensor(ptr, ptr, i64)
@@ -179,8 +186,6 @@ define i64 @{name}_failed_{word}(ptr %session) nounwind {{
 """
 
 _OPEN_TENSORS = """\
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-
 define ptr @{name}_sizes(ptr %object) nounwind {{
   %sizes = getelementptr i8, ptr %object, i64 {sizes}
   ret ptr %sizes

@@ -25,6 +25,32 @@ int {name}_run(const void* const* inputs, void* const* outputs, int threads);
 {accessors}
 """
 
+_OPEN_RUN = """\
+/*
+ * Inputs, in the order of the arrays `inputs` and `input_shapes`:
+{inputs}
+ * Outputs, in the order of the arrays `outputs` and `output_shapes`:
+{outputs}
+ * A name is the same size wherever it stands; ? is any size.
+ */
+
+/*
+ * Run the model. Each input is a dense row-major tensor of the caller and its sizes, one for each
+ * dimension. Each pointer in `outputs` is set to a new tensor, which {name}_free gives back, and
+ * its sizes are written to where `output_shapes` points, {name}_output_rank(number) of them.
+ * After an error the pointers are NULL; sizes that do not fit are {upper}_REFUSED or above.
+ * `threads` below 1 means {threads}, for which the code was made.
+ * May be called from several threads at the same time. Returns {upper}_SUCCESS or an error.
+ */
+int {name}_run(const void* const* inputs, const int64_t* const* input_shapes,
+        void** outputs, int64_t* const* output_shapes, int threads);
+
+/* Give back a tensor that {name}_run made; nothing happens for NULL. */
+void {name}_free(void* output);
+
+{accessors}
+"""
+
 _FAILED = """\
 /* The index that was out of range in the last run that ended so, and the size of its axis. */
 int64_t {name}_failed_index(void);
@@ -34,13 +60,15 @@ int64_t {name}_failed_size(void);
 
 def plain_header(program: CompiledFunctions, plain: PlainInterface, name: str) -> str:
     """The declarations of `NAME_run` and of the functions that describe inputs and outputs."""
-    return _RUN.format(
+    return (_OPEN_RUN if plain.is_open else _RUN).format(
         name=name,
         upper=name.upper(),
         threads=program.threads,
         inputs=_listed(plain.inputs),
         outputs=_listed(plain.outputs),
-        accessors="\n\n".join(_accessors(name, side) for side in ("input", "output")),
+        accessors="\n\n".join(
+            _accessors(name, side, plain.is_open) for side in ("input", "output")
+        ),
     )
 
 
@@ -62,10 +90,13 @@ def _listed(tensors: Sequence[PlainTensor]) -> str:
     return "\n".join(lines) or " *   none"
 
 
-def _accessors(name: str, side: str) -> str:
+def _accessors(name: str, side: str, is_open: bool) -> str:
     prefix = f"{name}_{side}"
+    opened = "\n * Sizes that a run tells are -1, and so are bytes that depend on them." * is_open
     return f"""\
-/* {side.capitalize()}s: how many, and the properties of number `index` (NULL or -1 outside). */
+/*
+ * {side.capitalize()}s: how many, and what number `index` is (outside NULL or -1).{opened}
+ */
 int {prefix}_count(void);
 const char* {prefix}_name(int index);
 const char* {prefix}_dtype(int index);

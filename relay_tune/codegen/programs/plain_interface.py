@@ -1,17 +1,21 @@
 """The plain C interface of programs from tensors to tensors: one function, `NAME_run`.
 
-A program has it where the sizes of its inputs and outputs are known. Tuples are their components:
-an input `pair` of two tensors is `pair.0` and `pair.1`.
+Tuples are their components: an input `pair` of two tensors is `pair.0` and `pair.1`. Where sizes
+are known at run time only, `NAME_run` is given those of the inputs, checks them, and gives those of
+the outputs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 
 from relay_tune.first_order.kinds import is_open_type
 from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.typing.type_text import type_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +26,19 @@ class PlainTensor:
     type: TensorType
 
     @property
+    def is_open(self) -> bool:
+        """Whether some sizes are known at run time only."""
+        return is_open_type(self.type)
+
+    @property
     def shape(self) -> tuple[int, ...]:
-        """The sizes."""
-        return tuple(dim for dim in self.type.shape if isinstance(dim, int))
+        """The sizes, -1 for those that are known at run time only."""
+        return tuple(dim if isinstance(dim, int) else -1 for dim in self.type.shape)
+
+    @property
+    def bytes(self) -> int:
+        """Those of the elements; -1 where they are known at run time only."""
+        return -1 if self.is_open else prod(self.shape) * DTYPES[self.type.dtype].itemsize
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +55,22 @@ class PlainInterface:
     outputs: tuple[PlainTensor, ...]
     is_alone: bool
 
+    @property
+    def is_open(self) -> bool:
+        """Whether some sizes are known at run time only."""
+        return any(each.is_open for each in (*self.inputs, *self.outputs))
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """What is said where the sizes of an input do not fit: an error for each, in order."""
+        if not self.is_open:
+            return ()
+        return tuple(
+            f"The sizes of input '{each.name}' do not fit {type_text(each.type)}, or those of "
+            "other inputs."
+            for each in self.inputs
+        )
+
 
 def plain_interface(program: FirstOrderProgram) -> PlainInterface | None:
     """The plain interface of a program; None where it needs sessions."""
@@ -50,7 +80,7 @@ def plain_interface(program: FirstOrderProgram) -> PlainInterface | None:
     tensors = [
         PlainTensor(name, type_)
         for name, type_ in (*inputs, *outputs)
-        if isinstance(type_, TensorType) and not is_open_type(type_)
+        if isinstance(type_, TensorType)
     ]
     if len(tensors) < len(inputs) + len(outputs):
         return None

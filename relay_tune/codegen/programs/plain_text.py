@@ -7,7 +7,6 @@ overlap, and memory is not asked for again and again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 from relay_tune.codegen.constant_tables import (
     integers_constant,
@@ -16,6 +15,7 @@ from relay_tune.codegen.constant_tables import (
     string_constant,
 )
 from relay_tune.codegen.programs.compiled import CompiledFunctions
+from relay_tune.codegen.programs.open_run_text import open_run_text
 from relay_tune.codegen.programs.plain_interface import PlainInterface, PlainTensor
 from relay_tune.codegen.programs.program_text import entry_symbol
 from relay_tune.codegen.programs.session import (
@@ -26,7 +26,6 @@ from relay_tune.codegen.programs.session import (
     THREADS,
     WRONG_PROCESSOR,
 )
-from relay_tune.ir.dtypes import DTYPES
 
 
 def plain_text(program: CompiledFunctions, plain: PlainInterface, name: str) -> str:
@@ -44,12 +43,7 @@ def plain_text(program: CompiledFunctions, plain: PlainInterface, name: str) -> 
                 failed_size=FAILED_SIZE,
                 has_cells="true" if program.program.has_cells else "false",
             ),
-            _RUN.format(
-                name=name,
-                entry=entry_symbol("main"),
-                no_memory=NO_MEMORY,
-                wrong_processor=WRONG_PROCESSOR,
-            ),
+            open_run_text(program, plain, name) if plain.is_open else _run_text(name),
             *(failed.format(name=name, word=word, offset=offsets[word]) for word in offsets),
             *_accessors(f"{name}_input", plain.inputs),
             *_accessors(f"{name}_output", plain.outputs),
@@ -57,20 +51,26 @@ def plain_text(program: CompiledFunctions, plain: PlainInterface, name: str) -> 
     )
 
 
+def _run_text(name: str) -> str:
+    return _RUN.format(
+        name=name,
+        entry=entry_symbol("main"),
+        no_memory=NO_MEMORY,
+        wrong_processor=WRONG_PROCESSOR,
+    )
+
+
 def _accessors(prefix: str, tensors: Sequence[PlainTensor]) -> list[str]:
     """NAME_input_count(), and name, dtype, rank, shape and bytes of input number i."""
-    shapes = [each.shape for each in tensors]
     names, dtypes = [each.name for each in tensors], [each.type.dtype for each in tensors]
-    sizes = [
-        prod(shape) * DTYPES[dtype].itemsize for shape, dtype in zip(shapes, dtypes, strict=True)
-    ]
+    shapes = [each.shape for each in tensors]
     return [
         f"define i32 @{prefix}_count() nounwind {{\n  ret i32 {len(tensors)}\n}}",
         *pointer_table(f"{prefix}_name", [string_constant(text) for text in names]),
         *pointer_table(f"{prefix}_dtype", [string_constant(text) for text in dtypes]),
         *pointer_table(f"{prefix}_shape", [integers_constant(shape) for shape in shapes]),
         *number_table(f"{prefix}_rank", "i32", [len(shape) for shape in shapes]),
-        *number_table(f"{prefix}_bytes", "i64", sizes),
+        *number_table(f"{prefix}_bytes", "i64", [each.bytes for each in tensors]),
     ]
 
 

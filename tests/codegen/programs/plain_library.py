@@ -1,7 +1,9 @@
 """Libraries called as C calls them, through `NAME_run`."""
 
 import ctypes
+import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +31,7 @@ class PlainLibrary:
         self.header = path.with_suffix(".h").read_text()
         self._library = ctypes.CDLL(str(path))
 
-    def call(self, function: str, *arguments: object, result: object = ctypes.c_int) -> object:
+    def call(self, function: str, *arguments: object, result: Any = ctypes.c_int) -> Any:
         """A function of the library, whose name is given without that of the library."""
         found = self._library[f"{self.name}_{function}"]
         found.restype = result
@@ -49,13 +51,44 @@ class PlainLibrary:
 
     def run(self, inputs: list[Array], outputs: list[Array], threads: int = 0) -> int:
         """`NAME_run`: its result."""
-        return int(str(self.call("run", addresses(inputs), addresses(outputs), threads)))
+        return int(self.call("run", addresses(inputs), addresses(outputs), threads))
+
+    def run_open(
+        self, inputs: list[Array], shapes: list[list[int]] | None = None, threads: int = 0
+    ) -> list[Array] | int:
+        """`NAME_run` where sizes are known at run time only: the outputs, or the error.
+
+        `shapes` are those that it is told, by default those of the inputs.
+        """
+        count = int(self.call("output_count"))
+        ranks = [int(self.call("output_rank", number)) for number in range(count)]
+        outputs = (ctypes.c_void_p * count)(*[1] * count)
+        rooms = [np.full(rank + 1, -1, np.int64) for rank in ranks]
+        told = [list(array.shape) for array in inputs] if shapes is None else shapes
+        sizes = [np.array(shape, np.int64) for shape in told]
+        tables = addresses(inputs), addresses(sizes), outputs, addresses(rooms)
+        status = int(self.call("run", *tables, threads))
+        if status != 0:
+            assert not any(outputs)
+            return status
+        return [
+            self._taken(number, outputs[number], room[:rank].tolist())
+            for number, (room, rank) in enumerate(zip(rooms, ranks, strict=True))
+        ]
+
+    def _taken(self, number: int, output: int | None, shape: list[int]) -> Array:
+        """A copy of an output, which is given back."""
+        assert output is not None and output % 64 == 0
+        dtype = np.dtype(self.text("output_dtype", number))
+        data = ctypes.string_at(output, math.prod(shape) * dtype.itemsize)
+        self.call("free", ctypes.c_void_p(output), result=None)
+        return np.frombuffer(data, dtype).reshape(shape)
 
     def shape(self, side: str, number: int) -> list[int]:
         """The shape of an input or an output."""
-        rank = int(str(self.call(f"{side}_rank", number)))
+        rank = int(self.call(f"{side}_rank", number))
         sizes = self.call(f"{side}_shape", number, result=ctypes.POINTER(ctypes.c_int64))
-        return [sizes[axis] for axis in range(rank)]  # type: ignore[index]
+        return [sizes[axis] for axis in range(rank)]
 
     def described(self, side: str) -> list[tuple[str, str, list[int], int]]:
         """Name, dtype, shape and bytes of all inputs or outputs."""
@@ -66,7 +99,7 @@ class PlainLibrary:
                 self.shape(side, number),
                 self.number(f"{side}_bytes", number),
             )
-            for number in range(int(str(self.call(f"{side}_count"))))
+            for number in range(int(self.call(f"{side}_count")))
         ]
 
 
