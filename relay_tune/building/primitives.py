@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.open_primitives import (
@@ -56,7 +57,11 @@ It is given the primitive's plan under the direct algorithm; the schedule may be
 """
 
 FEWEST_FOR_WORKERS = 6
-"""With fewer primitives, starting worker processes costs more than it saves."""
+LEAST_TEXT_FOR_WORKERS = 1 << 19
+"""Fewer primitives, or less text, are compiled here: starting processes would cost more.
+
+A process takes a quarter of a second to start, in which LLVM compiles half a megabyte of text.
+"""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -224,7 +229,7 @@ def compile_primitives(
 ) -> tuple[dict[str, PrimitiveCode], list[bytes]]:
     """The code of each primitive by digest, and the object files.
 
-    `pool` compiles them, for callers who compile often; else processes are started if they pay.
+    `pool` compiles them, for callers who compile often; else processes are started once they pay.
     `defaults` are those that `choose` gives, so that other processes can find them beforehand,
     `early` those that were started already.
     """
@@ -238,11 +243,15 @@ def compile_primitives(
 
     if pool is not None:
         return _compiled_by(pool, primitives, written())
-    if len(primitives) < FEWEST_FOR_WORKERS:
-        codes = {code.key.digest: code for code in written()}
-        return codes, [compile_text(code.text, target) for code in codes.values()]
-    with CompilerPool(target, available_processors()) as own:
-        return _compiled_by(own, primitives, written())
+    codes, first, text = written(), dict[str, PrimitiveCode](), 0
+    for code in codes:
+        first[code.key.digest] = code
+        text += len(code.text)
+        if text > LEAST_TEXT_FOR_WORKERS and len(primitives) >= FEWEST_FOR_WORKERS:
+            with CompilerPool(target, available_processors()) as own:
+                return _compiled_by(own, primitives, chain(first.values(), codes))
+    ordered = {digest: first[digest] for digest in primitives}
+    return ordered, [compile_text(code.text, target) for code in ordered.values()]
 
 
 def _compiled_by(
