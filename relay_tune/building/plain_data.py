@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from relay_tune.errors import BuildError
+from relay_tune.machine.coefficients import Coefficients
 from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.machine.machine import Machine, Memory, MemoryScope, VectorUnit
 from relay_tune.schedule.accuracy import Accuracy
@@ -34,7 +35,7 @@ _CLASSES: Mapping[str, type[Any]] = MappingProxyType(
             *(expression.Reduce, loops.LaneReduce, loops.Buffer, tensor.Input, tensor.Computed),
             *(tensor.Procedure, tensor.ProcedureOutput, loops.Block, loops.Loop, loops.Let),
             *(loops.Store, loops.Prefetch, loops.Branch, loops.While, loops.Allocate),
-            *(TensorProgram, Machine, Memory, VectorUnit),
+            *(TensorProgram, Machine, Memory, VectorUnit, Coefficients),
         )
     }
 )
