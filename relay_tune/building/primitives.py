@@ -42,6 +42,7 @@ from relay_tune.first_order.stretched_primitives import stretched_primitives
 from relay_tune.ir.expr import Function
 from relay_tune.op.lower import lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
+from relay_tune.op.spaced_inputs import spaced_inputs
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import available_processors
 from relay_tune.schedule.apply import apply_schedule
@@ -107,6 +108,8 @@ def _primitive(function: Function, sizes: Sequence[int], points: Sequence[SizePo
     example = _example(named, usual, wanted)
     key = plain if example == usual else key_at(named, plain, example.own)
     program = open_program(named, example)
+    if spaced_inputs(function):
+        return Primitive(key, program, named.function, open=named, example=example)
     cases = (
         *smaller_sizes(named, plain, example),
         *exact,

@@ -128,6 +128,28 @@ class RunRegion(Instruction):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class AppendRows(OneResult):
+    """A tensor and others behind it along an axis, in memory that has room for them.
+
+    Attributes:
+        old: the tensor; if it lies in the memory of the result already, it stays as it is.
+        rows: what comes behind it.
+        axis: along which.
+        output: the component of the entry's result that this is; the caller may give its memory.
+    """
+
+    old: Register
+    rows: Register
+    axis: int
+    output: int
+
+    @property
+    def borrowed(self) -> tuple[Register, ...]:
+        """Both parts."""
+        return (self.old, self.rows)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class LoadConstant(OneResult):
     """A constant: a literal, or the address of a static tensor object."""
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from relay_tune.first_order.instructions import (
+    AppendRows,
     CheckIndices,
     CheckRoom,
     CheckSize,
@@ -24,7 +25,7 @@ from relay_tune.first_order.instructions import (
 from relay_tune.first_order.kinds import TensorKind
 from relay_tune.first_order.program import Block, FirstOrderFunction, FirstOrderProgram
 
-_READS = (RunKernel, RunRegion, CheckIndices, CheckRoom, CheckSize, Release)
+_READS = (AppendRows, RunKernel, RunRegion, CheckIndices, CheckRoom, CheckSize, Release)
 
 
 def with_lent_inputs(program: FirstOrderProgram) -> FirstOrderProgram:

@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from relay_tune.errors import NoNativeCodeError
+from relay_tune.first_order.appended_outputs import with_appended_outputs
 from relay_tune.first_order.block_builder import BlockBuilder
 from relay_tune.first_order.defer_kernels import with_deferred_kernels
 from relay_tune.first_order.form_regions import with_regions
@@ -81,9 +82,15 @@ def lower_program(module: Module, entry: str = "main") -> FirstOrderProgram:
     deferred = with_deferred_kernels(program)
     if deferred.batches:  # kernels run one by one, as soon as enough of them wait
         return deferred
-    regions = {name: with_regions(function) for name, function in lowering.functions.items()}
+    entry_point, functions = program.entries[entry], dict(lowering.functions)
+    if known.name in program.outer_functions:
+        functions[known.name], appended = with_appended_outputs(functions[known.name])
+        entry_point = replace(entry_point, appended=appended)
+    regions = {name: with_regions(function) for name, function in functions.items()}
     counted = {name: with_reference_counts(function) for name, function in regions.items()}
-    return with_results_in_place(with_lent_inputs(replace(program, functions=counted)))
+    entries = {entry: entry_point}
+    whole = replace(program, functions=counted, entries=entries)
+    return with_results_in_place(with_lent_inputs(whole))
 
 
 def described_program(module: Module, type_: FuncType, inputs: Sequence[str]) -> FirstOrderProgram:

@@ -11,7 +11,7 @@ result has: they are its shape function. Equal primitives have equal names.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from relay_tune.errors import FIX_SIZES, NoNativeCodeError, TypeInferenceError
@@ -31,6 +31,7 @@ from relay_tune.ir.operator import Operator, RelationError
 from relay_tune.ir.traversal import post_order, rewrite
 from relay_tune.ir.types import Type
 from relay_tune.op.lower import finds_sizes
+from relay_tune.op.spaced_inputs import room_symbol, spaced_inputs
 from relay_tune.typing.infer import infer_expr
 from relay_tune.typing.type_terms import substitute_symbols
 
@@ -84,7 +85,15 @@ def open_primitive(primitive: Function) -> OpenPrimitive:
             where=primitive.span,
             remedy=FIX_SIZES,
         )
-    return OpenPrimitive(typed, naming.symbols, tuple(naming.checks), outputs, found)
+    symbols = {**naming.symbols, **dict(_rooms(primitive))}
+    return OpenPrimitive(typed, symbols, tuple(naming.checks), outputs, found)
+
+
+def _rooms(primitive: Function) -> Iterator[tuple[str, SizeSource]]:
+    """Where the sizes of the tensors around spaced inputs are read: behind the inputs' own."""
+    tensors = [t for type_ in function_type(primitive).params for t in tensors_of(type_)]
+    for place in spaced_inputs(primitive):
+        yield room_symbol(place), SizeSource(place, len(tensors[place].shape))
 
 
 def _named(primitive: Function) -> tuple[SizeNaming, Function]:

@@ -55,6 +55,21 @@ class ConstructorLayout:
     layout: ObjectLayout
 
 
+@dataclass(frozen=True, slots=True)
+class AppendedOutput:
+    """A component of a result that is an input with more rows behind it along an axis.
+
+    Attributes:
+        output: the number of the component of the result.
+        input: the number of the component of the inputs.
+        axis: along which rows are appended.
+    """
+
+    output: int
+    input: int
+    axis: int
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class EntryPoint:
     """A function that can be called from outside.
@@ -64,12 +79,14 @@ class EntryPoint:
         inputs: the type of each parameter by name.
         output: the type of the result.
         outputs: the same by name; the fields of a tuple each have a name.
+        appended: the components of the result that may lie in the memory of an input.
     """
 
     function: str
     inputs: Mapping[str, Type]
     output: Type
     outputs: Mapping[str, Type]
+    appended: tuple[AppendedOutput, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -27,6 +27,7 @@ from relay_tune.ir.known_type import known_type
 from relay_tune.ir.operator import Composition, Operator
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.op.spaced_inputs import room_symbol, spaced_inputs
 from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.expression import Scalar, Tensor, binary, literal, select
 from relay_tune.tensor.program import TensorProgram
@@ -50,7 +51,7 @@ def lower_function(
     its inputs. Raises BuildError where a size is not among them, an operator has no static tensor
     computation, or an expression is no straight-line computation.
     """
-    lowering = _Lowering(sizes, found)
+    lowering = _Lowering(sizes, found, spaced_inputs(function))
     for param in function.params:
         lowering.add_parameter(param)
     return lowering.program(flatten_value(lowering.run(function.body)))
@@ -61,7 +62,7 @@ def lower_sizes(function: Function, sizes: Mapping[str, int] = NO_SIZES) -> Tens
 
     The function is the call of one operator that finds sizes.
     """
-    lowering = _Lowering(sizes, ())
+    lowering = _Lowering(sizes, (), {})
     for param in function.params:
         lowering.add_parameter(param)
     return lowering.program([lowering.found_sizes(function.body)])
@@ -123,9 +124,12 @@ def _is_entered(node: Expr) -> bool:
 class _Lowering:
     """The values found so far, and the tensors that they start from."""
 
-    def __init__(self, sizes: Mapping[str, int], found: Sequence[int]) -> None:
+    def __init__(
+        self, sizes: Mapping[str, int], found: Sequence[int], spaced: Mapping[int, int]
+    ) -> None:
         self.sizes = sizes
         self.found = tuple(found)
+        self.spaced = spaced
         self.bindings: dict[Var, Expr] = {}
         self.values: dict[Expr, Value] = {}
         self.inputs: list[Input] = []
@@ -138,8 +142,14 @@ class _Lowering:
             input_tensor(param.name, _shape(tensor), tensor.dtype)
             for tensor in sized_tensor_types(type_, f"parameter %{param.name}", self.sizes)
         ]
+        values: list[Tensor] = [*tensors]
+        for place, axis in self.spaced.items():
+            own = place - len(self.inputs)
+            if 0 <= own < len(tensors):
+                tensors[own] = _with_room(tensors[own], axis, self.sizes[room_symbol(place)])
+                values[own] = _first_part(tensors[own], values[own].shape)
         self.inputs += tensors
-        self.values[param] = _unflatten(type_, iter(tensors))
+        self.values[param] = _unflatten(type_, iter(values))
 
     def program(self, outputs: Iterable[Tensor]) -> TensorProgram:
         """The program that computes outputs."""
@@ -239,6 +249,17 @@ class _Lowering:
         for param, argument in zip(typed.params, call.arguments, strict=True):
             self.values[param] = self.values[argument]
         return self.run(typed.body)
+
+
+def _with_room(tensor: Input, axis: int, room: int) -> Input:
+    """An input with another size along an axis."""
+    shape = (*tensor.shape[:axis], room, *tensor.shape[axis + 1 :])
+    return input_tensor(tensor.name, shape, tensor.dtype)
+
+
+def _first_part(tensor: Tensor, shape: Sequence[int]) -> Tensor:
+    """The elements of a tensor at the indices that a smaller shape has."""
+    return compute(f"{tensor.name}_part", shape, lambda *indices: tensor[indices])
 
 
 def _with_found(type_: Type | None, found: Sequence[int]) -> Type | None:

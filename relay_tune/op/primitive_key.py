@@ -35,6 +35,7 @@ from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.op.logical_shape import logical_shape
+from relay_tune.op.spaced_inputs import spaced_inputs
 
 DIGEST_CHARACTERS = 24
 TITLE_OPERATORS = 4
@@ -94,7 +95,8 @@ def canonical_text(function: Function) -> str:
         elif node not in names and not isinstance(node, Operator):
             names[node] = f"v{len(names)}"
             lines.append(f"{names[node]} = {_node_text(node, names)}")
-    lines.append(f"return {names[function.body]}")
+    spaced = [f" p{place} spaced along {n}" for place, n in spaced_inputs(function).items()]
+    lines.append(f"return {names[function.body]}{''.join(spaced)}")
     return "\n".join(lines)
 
 

@@ -66,12 +66,18 @@ class Executable(OfThisProcess, ABC):
         input_feed: Mapping[str, object] | None = None,
         threads: int | None = None,
         out: object = None,
+        donate: object = (),
     ) -> list[Any]:
         """The outputs in order, always as a list, for inputs by name: `run({"x": x})`.
 
         Also as in ONNX Runtime: `run(None, {"x": x})` gives all outputs, `run(["y"], {"x": x})`
         those that are named, lists of the prelude as lists and options as None or their value.
         `out` is a list of an array for each output.
+
+        `donate` names inputs whose arrays are not used after the call, so that results may take
+        their memory: an output that is a donated input with more rows behind it is an array with
+        room for more, and donating that one in turn writes the new rows alone. `{"cache": 1024}`
+        says for how many rows there should be room. What is not donated is never written.
         """
 
     @abstractmethod

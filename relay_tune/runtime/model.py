@@ -143,6 +143,15 @@ class Model(NetworkExecutable):
         shapes = tuple(tuple(int(str(dim)) for dim in t.shape) for t in self.inputs.values())
         export_library(self.program(shapes), path_argument(path, "The library", NAME_A_LIBRARY))
 
+    def _donating(
+        self, values: Mapping[str, object], rows: Mapping[str, int], threads: int
+    ) -> Sequence[np.ndarray]:
+        if self._general is None or self._programs:
+            return super()._donating(values, rows, threads)
+        return self._general.run_donated(
+            values, rows, threads, lambda given: self._call_inputs.bind((), given)
+        )
+
     def _execute(self, inputs: list[np.ndarray], threads: int) -> list[np.ndarray]:
         shapes = tuple(array.shape for array in inputs)
         program = self._programs.get(shapes)

@@ -24,6 +24,7 @@ from relay_tune.codegen.programs.session import (
     NO_ERROR,
     NO_MEMORY,
     NO_MEMORY_MESSAGE,
+    STORES,
     TOO_DEEP,
     TOO_DEEP_MESSAGE,
 )
@@ -173,9 +174,17 @@ class NativeSession:
         self._layouts = np.empty(FIRST_ROOM, np.int64)
         self._rows = np.empty((0, 0), np.int64)
 
-    def call(self, inputs: Pointers, outputs: Pointers) -> None:
-        """Run the program; RelayError if it fails (then all objects are gone)."""
+    def call(self, inputs: Pointers, outputs: Pointers, stores: Sequence[int] = ()) -> None:
+        """Run the program; RelayError if it fails (then all objects are gone).
+
+        `stores` has three words for each component of the result: memory for it, how many rows it
+        has room for, and where to put its sizes, or 0.
+        """
+        table = (ctypes.c_int64 * len(stores))(*stores)
+        word = ctypes.c_uint64.from_address(self.address + STORES)
+        word.value = ctypes.addressof(table) if stores else 0
         status = self.functions.call(self.address, inputs, outputs)
+        word.value = 0
         if status != NO_ERROR:
             raise self.error(status)
 

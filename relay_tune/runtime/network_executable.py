@@ -12,6 +12,7 @@ from relay_tune.arguments import by_name
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.benchmark import BenchmarkResult, measure
 from relay_tune.runtime.call_inputs import CallInputs, in_order
+from relay_tune.runtime.donation import donated_rows
 from relay_tune.runtime.executable import Executable
 from relay_tune.runtime.result_arrays import can_be_written_directly, put, result_arrays
 
@@ -59,15 +60,26 @@ class NetworkExecutable(Executable, ABC):
         input_feed: Mapping[str, object] | None = None,
         threads: int | None = None,
         out: object = None,
+        donate: object = (),
     ) -> list[np.ndarray]:
         """The outputs in order for inputs by name; see `Executable`."""
         if input_feed is not None:
-            return self._chosen(inputs, self.run(input_feed, threads=threads, out=out))
+            found = self.run(input_feed, threads=threads, out=out, donate=donate)
+            return self._chosen(inputs, found)
         values = by_name(inputs, "The inputs", "{'x': array}")
         count = self._count(threads)
+        donated = donated_rows(donate, self.inputs)
+        if donated and out is None:
+            return list(self._donating(values, donated, count))
         ordered = in_order(self._names, values)
         ready = self._call_inputs.bind((), values) if ordered is None else ordered
         return list(self._outputs(ready, count) if out is None else self._into(ready, count, out))
+
+    def _donating(
+        self, values: Mapping[str, object], rows: Mapping[str, int], threads: int
+    ) -> Sequence[np.ndarray]:
+        """The outputs; inputs may become outputs, with room for so many rows."""
+        return self._outputs(self._call_inputs.bind((), values), threads)
 
     def _into(self, inputs: Sequence[object], threads: int, out: object) -> list[np.ndarray]:
         """The arrays of `out` after a run that filled them."""

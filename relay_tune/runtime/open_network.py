@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from struct import Struct
 
 import numpy as np
@@ -13,13 +13,14 @@ import numpy as np
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.first_order.kinds import component_types, is_open_type
 from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE
-from relay_tune.ir.dim import Symbol
+from relay_tune.ir.dim import Polynomial, Symbol
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.runtime.benchmark import measure
 from relay_tune.runtime.call_inputs import address_of, check_open_sizes
 from relay_tune.runtime.direct.call import direct_call
 from relay_tune.runtime.direct.callee import session_callee
+from relay_tune.runtime.donation import NO_STORES, Donation, Store, continued_inputs
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.native_session import NativeSession, SessionFunctions, load_functions
 from relay_tune.runtime.profile import ProfileReport
@@ -34,6 +35,7 @@ class OpenNetwork:
 
     def __init__(self, compiled: CompiledFunctions) -> None:
         self.compiled = compiled
+        self._continued = continued_inputs(compiled.program.entries["main"])
         self._functions: SessionFunctions | None = None
         self._sessions: dict[int, _Session] = {}
         self._lock = threading.Lock()
@@ -41,10 +43,26 @@ class OpenNetwork:
     def run(self, inputs: Sequence[np.ndarray], threads: int) -> list[np.ndarray]:
         """The outputs in order; the inputs were checked but for arithmetic of sizes."""
         with self._lock:
-            session = self._sessions.get(threads)
-            if session is None:
-                session = self._sessions[threads] = self._new_session(threads)
-            return session.run(inputs)
+            return self._session(threads).run(inputs)
+
+    def run_donated(
+        self,
+        values: Mapping[str, object],
+        rows: Mapping[str, int],
+        threads: int,
+        bind: Callable[[Mapping[str, object]], list[np.ndarray]],
+    ) -> list[np.ndarray]:
+        """The outputs where inputs, with the rows that are asked for, may become outputs.
+
+        `bind` gives the arrays of inputs in order.
+        """
+        with self._lock:
+            donation = Donation(self._continued, values, rows)
+            arrays = bind(donation.values)
+            stores = donation.stores(arrays)
+            outputs = self._session(threads).run(arrays, stores)
+            donation.end(stores)
+            return outputs
 
     def run_directly(self, inputs: Sequence[object], threads: int) -> tuple[np.ndarray, ...] | None:
         """The outputs for inputs that fit exactly; None, and nothing was run, for others.
@@ -64,6 +82,12 @@ class OpenNetwork:
         trace = program_trace(self.compiled, inputs, threads, runs)
         whole = measure(lambda: self.run(inputs, threads), repeat=runs, warmup=1).median
         return program_profile(self.compiled, trace, whole, limits)
+
+    def _session(self, threads: int) -> _Session:
+        session = self._sessions.get(threads)
+        if session is None:
+            session = self._sessions[threads] = self._new_session(threads)
+        return session
 
     def _new_session(self, threads: int) -> _Session:
         if self._functions is None:
@@ -91,6 +115,8 @@ class _Session:
     ) -> None:
         self._session = NativeSession(functions, threads)
         self._types = {name: t for name, t in inputs.items() if isinstance(t, TensorType)}
+        dims = [dim for type_ in self._types.values() for dim in type_.shape]
+        self._has_arithmetic = any(isinstance(dim, Polynomial) for dim in dims)
         self._sizes = [_room_for_sizes(type_) for type_ in self._types.values()]
         self._inputs = (ctypes.c_void_p * sum(2 if s else 1 for s in self._sizes))()
         self._places = list(itertools.accumulate((2 if s else 1 for s in self._sizes), initial=0))
@@ -109,8 +135,10 @@ class _Session:
             lock,
         )
 
-    def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """The outputs in order."""
+    def run(
+        self, inputs: Sequence[np.ndarray], stores: Mapping[int, Store] = NO_STORES
+    ) -> list[np.ndarray]:
+        """The outputs in order, some of them in memory of the caller."""
         self._check_arithmetic(inputs)
         for array, place, sizes in zip(inputs, self._places, self._sizes, strict=False):
             self._inputs[place] = address_of(array)
@@ -120,17 +148,25 @@ class _Session:
         for number, room in enumerate(rooms):
             if room is not None:
                 self._table[number] = address_of(room)
-        self._session.call(self._inputs, self._table)
+        words = [0, 0, 0] * len(rooms) if stores else []
+        for number, store in stores.items():
+            words[3 * number : 3 * number + 2] = store.memory.address, store.memory.room
+        self._session.call(self._inputs, self._table, words)
         found: list[np.ndarray] = []
-        for output, room, address in zip(self._outputs, rooms, self._objects, strict=True):
-            found.append(output.copy(address) if room is None else room)
-            if room is None:
+        for number, (output, room) in enumerate(zip(self._outputs, rooms, strict=True)):
+            if number in stores:
+                found.append(stores[number].array)
+            elif room is not None:
+                found.append(room)
+            else:
+                address = self._objects[number]
+                found.append(output.copy(address))
                 self._session.release((address,))
         return found
 
     def _check_arithmetic(self, inputs: Sequence[np.ndarray]) -> None:
-        """Sizes such as 2 * n + 1, and symbols in several inputs, must fit each other."""
-        if len(inputs) > 1:
+        """Sizes such as 2 * n + 1 must fit the others."""
+        if self._has_arithmetic:
             named = zip(inputs, self._types.values(), self._types, strict=True)
             symbols: dict[Symbol, int] = {}
             opened = [item for item in named if is_open_type(item[1])]

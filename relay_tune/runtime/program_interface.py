@@ -12,6 +12,7 @@ from relay_tune.arguments import by_name
 from relay_tune.errors import InputError
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.benchmark import BenchmarkResult, measure
+from relay_tune.runtime.donation import donated_rows
 from relay_tune.runtime.executable import Executable
 from relay_tune.runtime.interpreter.python_values import to_python
 from relay_tune.runtime.result_arrays import put, result_arrays
@@ -42,12 +43,14 @@ class ProgramInterface(Executable, ABC):
         input_feed: Mapping[str, object] | None = None,
         threads: int | None = None,
         out: object = None,
+        donate: object = (),
     ) -> list[Any]:
         """The outputs in order for inputs by name; see `Executable`."""
         if input_feed is not None:
-            outputs = self.run(input_feed, threads=threads, out=out)
+            outputs = self.run(input_feed, threads=threads, out=out, donate=donate)
             return self._chosen(inputs, [_listed(each) for each in outputs])
         values = by_name(inputs, "The inputs", "{'x': array}")
+        donated_rows(donate, self.inputs)
         if out is not None:
             return list(self._into((), values, self._count(threads), out))
         return self._split(self._value((), values, self._count(threads)))

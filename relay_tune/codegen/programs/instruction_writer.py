@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from relay_tune.codegen.llvm_types import BYTES, literal_text
+from relay_tune.codegen.programs.append_rows import write_append
 from relay_tune.codegen.programs.arguments import pass_arguments
 from relay_tune.codegen.programs.index_check_writer import write_index_check
 from relay_tune.codegen.programs.kernel_writer import write_kernel_step
@@ -18,6 +19,7 @@ from relay_tune.codegen.programs.session import PASSED
 from relay_tune.codegen.programs.values import llvm_type, result_type
 from relay_tune.codegen.size_writer import SizeWriter
 from relay_tune.first_order.instructions import (
+    AppendRows,
     CallClosure,
     CallFunction,
     CheckIndices,
@@ -72,6 +74,8 @@ class InstructionWriter:
                 write_kernel_step(instruction, self._module.steps[instruction.primitive], objects)
             case RunRegion():
                 write_region(instruction, self._module.regions[instruction.region], objects)
+            case AppendRows():
+                write_append(instruction, objects)
             case LoadConstant():
                 names[instruction.result] = self._constant(instruction)
             case Reshape():

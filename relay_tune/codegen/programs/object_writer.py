@@ -164,6 +164,10 @@ class ObjectWriter:
         """Note that so many values are passed through the session at a time."""
         self._module.passed = max(self._module.passed, count)
 
+    def message_number(self, message: str) -> int:
+        """The number of an error of the program."""
+        return self._module.message_number(message)
+
     def require(self, fits: str, message: str, note: Callable[[], None] = lambda: None) -> None:
         """Fail with a message unless a condition holds; `note` writes what is done before."""
         writer = self.writer

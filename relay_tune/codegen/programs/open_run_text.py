@@ -1,24 +1,33 @@
 """`NAME_run` of programs with sizes that are known at run time only, as LLVM IR.
 
     i32  NAME_run(ptr inputs, ptr input_shapes, ptr outputs, ptr output_shapes, i32 threads)
+    i32  NAME_run_into(ptr inputs, ptr input_shapes, ptr outputs, ptr output_shapes, ptr rooms,
+                       i32 threads)
     void NAME_free(ptr output)
 
 The sizes of the inputs are compared with the types; the program is run in a session, and the
 outputs are given away: large ones are taken out of the session's heap, of small ones a copy. All
 begin HEAD_BYTES behind the start of their memory, which `NAME_free` gives back. After an error
-there are no outputs.
+there are no outputs. `NAME_run_into`, where outputs may be inputs with more rows, takes memory for
+them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from relay_tune.codegen.function_writer import FunctionWriter
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.plain_interface import PlainInterface, PlainTensor
 from relay_tune.codegen.programs.program_text import entry_symbol
 from relay_tune.codegen.programs.region_text import REGION_HEAD_BYTES
-from relay_tune.codegen.programs.session import FIRST_MESSAGE, NO_MEMORY, WRONG_PROCESSOR
+from relay_tune.codegen.programs.session import (
+    FIRST_MESSAGE,
+    NO_MEMORY,
+    STORE,
+    STORES,
+    WRONG_PROCESSOR,
+)
 from relay_tune.codegen.size_writer import SizeWriter
 from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE
 from relay_tune.ir.dim import Dim, Polynomial, Symbol
@@ -32,20 +41,22 @@ HEAD_BYTES = REGION_HEAD_BYTES + TENSOR_DATA
 
 def open_run_text(program: CompiledFunctions, plain: PlainInterface, name: str) -> str:
     """The functions of the library `name`; they need those of `plain_text`."""
-    entry = entry_symbol("main")
+    entry, count = entry_symbol("main"), len(plain.outputs)
+    appended = program.program.entries["main"].appended
     return "\n".join(
         [
             _GIVING.format(name=name, head=HEAD_BYTES, data=TENSOR_DATA, sizes=TENSOR_SHAPE),
             _check_text(plain, FIRST_MESSAGE + len(program.messages)),
             _call_text(plain, entry),
-            _give_text(plain, name),
+            _give_text(plain, name, {each.output for each in appended}),
+            *([_INTO.format(name=name, outputs=count, store=STORE)] if appended else []),
             _RUN.format(
                 name=name,
                 no_memory=NO_MEMORY,
                 wrong_processor=WRONG_PROCESSOR,
-                outputs=len(plain.outputs),
-                bytes=8 * len(plain.outputs),
-                room=max(len(plain.outputs), 1),
+                outputs=count,
+                bytes=8 * count,
+                room=max(count, 1),
             ),
         ]
     )
@@ -145,12 +156,15 @@ def _call_text(plain: PlainInterface, entry: str) -> str:
     return "\n".join(
         [
             "define internal i32 @call_program(ptr %session, ptr %inputs, ptr %shapes, "
-            "ptr %outputs, ptr %objects) nounwind {",
+            "ptr %outputs, ptr %objects, ptr %stores) nounwind {",
             "entry:",
             f"  %words = alloca [{max(len(words), 1)} x ptr], align 8",
             f"  %rooms = alloca [{max(len(rooms), 1)} x ptr], align 8",
             writer.text(),
+            f"  %stores_at = getelementptr i8, ptr %session, i64 {STORES}",
+            "  store ptr %stores, ptr %stores_at, align 8",
             f"  %error = call i32 @{entry}(ptr %session, ptr %words, ptr %rooms)",
+            "  store ptr null, ptr %stores_at, align 8",
             "  ret i32 %error",
             "poor:",
             f"  ret i32 {NO_MEMORY}",
@@ -159,7 +173,7 @@ def _call_text(plain: PlainInterface, entry: str) -> str:
     )
 
 
-def _give_text(plain: PlainInterface, name: str) -> str:
+def _give_text(plain: PlainInterface, name: str, appended: Set[int]) -> str:
     """Gives the elements of the objects of outputs away, and writes the sizes of all outputs."""
     writer = FunctionWriter()
     for number, each in enumerate(plain.outputs):
@@ -173,6 +187,8 @@ def _give_text(plain: PlainInterface, name: str) -> str:
             continue
         object_ = _loaded(writer, "%objects", number)
         place = writer.pure(f"getelementptr ptr, ptr %outputs, i64 {number}")
+        if number in appended:
+            _write_stored(writer, number, place)
         given = writer.fresh("given")
         item = DTYPES[each.type.dtype].itemsize
         writer.line(
@@ -184,7 +200,7 @@ def _give_text(plain: PlainInterface, name: str) -> str:
     return "\n".join(
         [
             "define internal i1 @give_outputs(ptr %session, ptr %objects, ptr %outputs, "
-            "ptr %shapes) nounwind {",
+            "ptr %shapes, ptr %stores) nounwind {",
             "entry:",
             writer.text(),
             "  ret i1 true",
@@ -193,6 +209,19 @@ def _give_text(plain: PlainInterface, name: str) -> str:
             "}",
         ]
     )
+
+
+def _write_stored(writer: FunctionWriter, number: int, place: str) -> None:
+    """Go on with the next output where memory was given for one, which lies there."""
+    writer.line(f"%none{number} = icmp eq ptr %stores, null")
+    writer.line(f"br i1 %none{number}, label %own{number}, label %look{number}")
+    writer.start_block(f"look{number}")
+    writer.line(f"%store{number} = getelementptr {STORE}, ptr %stores, i64 {number}")
+    writer.line(f"%memory{number} = load ptr, ptr %store{number}, align 8")
+    writer.line(f"store ptr %memory{number}, ptr {place}, align 8")
+    writer.line(f"%unset{number} = icmp eq ptr %memory{number}, null")
+    writer.line(f"br i1 %unset{number}, label %own{number}, label %next{number}")
+    writer.start_block(f"own{number}")
 
 
 def _loaded(writer: FunctionWriter, table: str, number: int) -> str:
@@ -299,9 +328,49 @@ poor:
 }}
 """
 
+_INTO = """\
+define i32 @{name}_run_into(ptr %inputs, ptr %input_shapes, ptr %outputs, ptr %output_shapes,
+                            ptr %rooms, i32 %threads) nounwind {{
+entry:
+  %stores = alloca [{outputs} x {store}], align 8
+  br label %next
+next:
+  %number = phi i64 [ 0, %entry ], [ %following, %one ]
+  %all = icmp eq i64 %number, {outputs}
+  br i1 %all, label %run, label %one
+one:
+  %room_at = getelementptr i64, ptr %rooms, i64 %number
+  %room = load i64, ptr %room_at, align 8
+  %output_at = getelementptr ptr, ptr %outputs, i64 %number
+  %output = load ptr, ptr %output_at, align 8
+  %given = icmp sgt i64 %room, 0
+  %memory = select i1 %given, ptr %output, ptr null
+  %shape_at = getelementptr ptr, ptr %output_shapes, i64 %number
+  %shape = load ptr, ptr %shape_at, align 8
+  %store_at = getelementptr {store}, ptr %stores, i64 %number
+  %with_memory = insertvalue {store} poison, ptr %memory, 0
+  %with_room = insertvalue {store} %with_memory, i64 %room, 1
+  %whole = insertvalue {store} %with_room, ptr %shape, 2
+  store {store} %whole, ptr %store_at, align 8
+  %following = add i64 %number, 1
+  br label %next
+run:
+  %result = call i32 @run_with(ptr %inputs, ptr %input_shapes, ptr %outputs, ptr %output_shapes,
+                               i32 %threads, ptr %stores)
+  ret i32 %result
+}}
+"""
+
 _RUN = """\
 define i32 @{name}_run(ptr %inputs, ptr %input_shapes, ptr %outputs, ptr %output_shapes,
                        i32 %threads) nounwind {{
+  %result = call i32 @run_with(ptr %inputs, ptr %input_shapes, ptr %outputs, ptr %output_shapes,
+                               i32 %threads, ptr null)
+  ret i32 %result
+}}
+
+define internal i32 @run_with(ptr %inputs, ptr %input_shapes, ptr %outputs, ptr %output_shapes,
+                              i32 %threads, ptr %stores) nounwind {{
 entry:
   %objects = alloca [{room} x ptr], align 8
   call void @llvm.memset.p0.i64(ptr %outputs, i8 0, i64 {bytes}, i1 false)
@@ -317,11 +386,12 @@ take:
   br i1 %none, label %poor, label %run
 run:
   %error = call i32 @call_program(ptr %session, ptr %inputs, ptr %input_shapes, ptr %outputs,
-                                  ptr %objects)
+                                  ptr %objects, ptr %stores)
   %failed = icmp ne i32 %error, 0
   br i1 %failed, label %drop, label %give
 give:
-  %given = call i1 @give_outputs(ptr %session, ptr %objects, ptr %outputs, ptr %output_shapes)
+  %given = call i1 @give_outputs(ptr %session, ptr %objects, ptr %outputs, ptr %output_shapes,
+                                ptr %stores)
   br i1 %given, label %leave, label %empty
 empty:
   call void @relay_tune_reset(ptr %session)

@@ -48,7 +48,21 @@ int {name}_run(const void* const* inputs, const int64_t* const* input_shapes,
 /* Give back a tensor that {name}_run made; nothing happens for NULL. */
 void {name}_free(void* output);
 
-{accessors}
+{into}{accessors}
+"""
+
+_INTO = """\
+/*
+ * Run the model with memory for outputs that are an input with more rows behind it:
+{appended}
+ * Where rooms[i] is not 0, outputs[i] leads to memory of the caller for output i. In it the rows
+ * along that axis have room for rooms[i] of them, so far apart lie the slices along axes before it.
+ * An input that begins at the same address lies so, too, and stays as it is: only the new rows are
+ * written. Any other input is dense, and is copied. Too little room is an error.
+ */
+int {name}_run_into(const void* const* inputs, const int64_t* const* input_shapes,
+        void** outputs, int64_t* const* output_shapes, const int64_t* rooms, int threads);
+
 """
 
 _FAILED = """\
@@ -64,12 +78,25 @@ def plain_header(program: CompiledFunctions, plain: PlainInterface, name: str) -
         name=name,
         upper=name.upper(),
         threads=program.threads,
+        into=_into(program, plain, name),
         inputs=_listed(plain.inputs),
         outputs=_listed(plain.outputs),
         accessors="\n\n".join(
             _accessors(name, side, plain.is_open) for side in ("input", "output")
         ),
     )
+
+
+def _into(program: CompiledFunctions, plain: PlainInterface, name: str) -> str:
+    """The declaration of `NAME_run_into`, where there is such a function."""
+    appended = program.program.entries["main"].appended
+    lines = [
+        f" *   output {each.output} ({comment_text(plain.outputs[each.output].name)}) is input "
+        f"{each.input} ({comment_text(plain.inputs[each.input].name)}) with rows along axis "
+        f"{each.axis}"
+        for each in appended
+    ]
+    return _INTO.format(name=name, appended="\n".join(lines)) if appended else ""
 
 
 def failed_header(name: str) -> str:

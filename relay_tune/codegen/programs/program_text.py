@@ -8,6 +8,7 @@ from itertools import chain
 
 import numpy as np
 
+from relay_tune.codegen.programs.append_rows import APPEND_TEXT
 from relay_tune.codegen.programs.build_text import build_text
 from relay_tune.codegen.programs.entry_text import entry_text
 from relay_tune.codegen.programs.function_text import function_text
@@ -77,6 +78,7 @@ def program_text(
         subnormals_text(triple),
         heap_text(program.layouts),
         open_tensor_text(),
+        APPEND_TEXT,
         session_text(_session_bytes(waiting, module)),
         *queue,
         build_text(),

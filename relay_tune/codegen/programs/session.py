@@ -10,7 +10,10 @@ offset 0     the caller's stack pointer while a program runs, or its `jmp_buf`
        64    how many kernels wait, 72 the greatest depth of their results, 80 the results' bytes
        88    the index that ended the last run because it was out of range, 96 the size of its axis,
              -1 if there was none
-       104   the free list of each size class
+       104   memory that the caller gives for outputs: null, or a STORE for each component of the
+             result: the address, null where none is given; how many rows there is room for; where
+             to put the sizes of the output, or null
+       112   the free list of each size class
        ...   values between functions: results beyond the first, arguments beyond the registers
        ...   the kernels that wait (`relay_tune.codegen.programs.queue_text`)
 """
@@ -22,7 +25,8 @@ from relay_tune.first_order.layouts import SIZE_CLASSES
 SAVED_STACK, STACK_TOP, STACK_LIMIT, ERROR, REGIONS, INPUTS, OUTPUTS, THREADS = range(0, 64, 8)
 QUEUED, DEEPEST, QUEUED_BYTES = range(64, 88, 8)
 FAILED_INDEX, FAILED_SIZE = 88, 96
-FREE_LISTS = 104
+STORES, STORE = 104, "{ ptr, i64, ptr }"
+FREE_LISTS = 112
 PASSED = FREE_LISTS + 8 * SIZE_CLASSES
 
 STACK_BYTES = 256 << 20

@@ -1,0 +1,160 @@
+"""Inputs whose memory may become that of outputs, in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from relay_tune.arguments import whole_number
+from relay_tune.errors import InputError
+from relay_tune.first_order.kinds import component_types
+from relay_tune.first_order.program import EntryPoint
+from relay_tune.ir.dim import Dim, Symbol, UnknownDim
+from relay_tune.ir.dim_arithmetic import substitute, subtract, symbol_names
+from relay_tune.ir.types import TensorType
+from relay_tune.runtime.row_memory import RowMemory
+
+DONATE_REMEDY = (
+    'Name inputs: donate=("cache",), or donate={"cache": 1024} with rows to make room for.'
+)
+
+
+def donated_rows(donate: object, inputs: Mapping[str, object]) -> dict[str, int]:
+    """The donated inputs by name with the rows that there should be room for, 0 for any.
+
+    Raises InputError where something else than inputs is named.
+    """
+    if isinstance(donate, str) or not isinstance(donate, Mapping | Sequence | frozenset | set):
+        raise InputError(
+            f"donate is {donate!r}, but must be names of inputs.", remedy=DONATE_REMEDY
+        )
+    listed = donate.items() if isinstance(donate, Mapping) else ((name, 0) for name in donate)
+    found: dict[str, int] = {}
+    for name, rows in listed:
+        if not isinstance(name, str) or name not in inputs:
+            raise InputError(
+                f"There is no input {name!r} that could be donated.",
+                notes=(f"The inputs are: {', '.join(inputs)}.",),
+                remedy=DONATE_REMEDY,
+            )
+        found[name] = whole_number(rows, f"The number of rows for {name!r}", 0)
+    return found
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Store:
+    """Memory for an output, and the output in it."""
+
+    memory: RowMemory
+    array: np.ndarray
+
+
+NO_STORES: Mapping[int, Store] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class ContinuedInput:
+    """An input that an output may continue.
+
+    Attributes:
+        name: of the input.
+        place: its number.
+        output: the number of the output.
+        axis: along which there are more rows.
+        added: how many more.
+        symbols: where the sizes that this depends on are read: input and axis.
+    """
+
+    name: str
+    place: int
+    output: int
+    axis: int
+    added: Dim
+    symbols: Mapping[str, tuple[int, int]]
+
+    def shape(self, inputs: Sequence[np.ndarray]) -> tuple[int, ...]:
+        """The shape of the output for inputs in order."""
+        sizes = {name: inputs[n].shape[axis] for name, (n, axis) in self.symbols.items()}
+        added = self.added if isinstance(self.added, int) else substitute(self.added, sizes)
+        assert isinstance(added, int)  # all symbols have values
+        shape, axis = inputs[self.place].shape, self.axis
+        return (*shape[:axis], shape[axis] + added, *shape[axis + 1 :])
+
+
+def continued_inputs(entry: EntryPoint) -> tuple[ContinuedInput, ...]:
+    """The inputs that outputs may continue, where the sizes of the inputs tell by how much."""
+    types = list(entry.inputs.values())
+    if not all(isinstance(type_, TensorType) for type_ in types):
+        return ()
+    outputs = list(component_types(entry.output))
+    sources = {
+        dim.name: (place, axis)
+        for place, type_ in enumerate(types)
+        if isinstance(type_, TensorType)
+        for axis, dim in enumerate(type_.shape)
+        if isinstance(dim, Symbol)
+    }
+    found: list[ContinuedInput] = []
+    for each in entry.appended:
+        old, new = types[each.input], outputs[each.output]
+        assert isinstance(old, TensorType) and isinstance(new, TensorType)
+        dims = old.shape[each.axis], new.shape[each.axis]
+        if any(isinstance(dim, UnknownDim) for dim in dims):
+            continue
+        added = subtract(dims[1], dims[0])
+        symbols = symbol_names(added)
+        if symbols <= sources.keys():
+            name = list(entry.inputs)[each.input]
+            needed = {symbol: sources[symbol] for symbol in symbols}
+            found.append(ContinuedInput(name, each.input, each.output, each.axis, added, needed))
+    return tuple(found)
+
+
+class Donation:
+    """The inputs that are donated in a call.
+
+    Attributes:
+        values: the inputs; in place of arrays that are continued where they are, with spaces
+            between their slices, stand packed ones over the same memory.
+    """
+
+    def __init__(
+        self,
+        continued: Sequence[ContinuedInput],
+        values: Mapping[str, object],
+        rows: Mapping[str, int],
+    ) -> None:
+        self.values = dict(values)
+        self._continued = [each for each in continued if each.name in rows]
+        self._rows = rows
+        self._given: dict[int, tuple[RowMemory, np.ndarray]] = {}
+        for each in self._continued:
+            value = self.values.get(each.name)
+            memory = RowMemory.of(value, each.axis) if type(value) is np.ndarray else None
+            if memory is not None and isinstance(value, np.ndarray):
+                memory.used = -1  # nobody else may append to it
+                self._given[each.place] = memory, value
+                self.values[each.name] = memory.packed(value.shape, value.dtype)
+
+    def stores(self, inputs: list[np.ndarray]) -> dict[int, Store]:
+        """The memory of outputs by number; an input in too little memory moves to other."""
+        found: dict[int, Store] = {}
+        for each in self._continued:
+            shape, dtype = each.shape(inputs), inputs[each.place].dtype
+            memory, old = self._given.get(each.place, (None, None))
+            if memory is None or memory.room < shape[each.axis]:
+                memory = RowMemory.new(shape, each.axis, dtype, self._rows[each.name])
+                if old is not None:
+                    memory.array(old.shape, dtype)[...] = old
+                    inputs[each.place] = memory.packed(old.shape, dtype)
+            found[each.output] = Store(memory, memory.array(shape, dtype))
+        return found
+
+    def end(self, stores: Mapping[int, Store]) -> None:
+        """Note the rows that are in use after a run."""
+        for each in self._continued:
+            store = stores[each.output]
+            store.memory.used = store.array.shape[each.axis]

@@ -1,0 +1,72 @@
+"""Memory with room for more rows: where results lie that continue a donated input.
+
+    present, = model.run({"past": past, ..}, donate=("past",))     past is copied, once
+    present, = model.run({"past": present, ..}, donate=("past",))  only new rows are written
+
+`present` is an array over a part of a RowMemory: its slices lie as far apart as there is room. A
+row is given away once: the memory notes how many rows are in use, and an array that is not all of
+them (an earlier one, or a part) is not appended to but copied. So arrays that were there before
+keep their values, whatever is donated how often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from math import prod
+from operator import mul
+
+import numpy as np
+
+from relay_tune.runtime.aligned_memory import ALIGNMENT
+
+FIRST_ROOM = 64
+"""Rows for which there is room at least."""
+
+
+class RowMemory(np.ndarray):
+    """Bytes that the array of a result has as its base, and which of them are in use.
+
+    Attributes:
+        address: of the elements.
+        used: how many rows are in use.
+        start: how many bytes come before the elements.
+        room: how many rows there is room for.
+        steps: the strides of arrays over the elements.
+    """
+
+    address: int = 0
+    start: int = 0
+    used: int = -1
+    room: int = 0
+    steps: tuple[int, ...] = ()
+
+    @staticmethod
+    def new(shape: Sequence[int], axis: int, dtype: np.dtype, rows: int = 0) -> RowMemory:
+        """Memory for an array of this shape and twice its rows, or so many."""
+        room = max(2 * shape[axis], FIRST_ROOM) if rows < shape[axis] else rows
+        whole = (*shape[:axis], room, *shape[axis + 1 :])
+        memory = RowMemory((prod(whole) * dtype.itemsize + ALIGNMENT,), np.uint8)
+        begin = int(memory.ctypes.data)
+        memory.start = -begin % ALIGNMENT
+        memory.address, memory.room = begin + memory.start, room
+        later = accumulate(reversed(whole[1:]), mul, initial=dtype.itemsize)
+        memory.steps = tuple(later)[::-1]
+        return memory
+
+    @staticmethod
+    def of(array: np.ndarray, axis: int) -> RowMemory | None:
+        """The memory whose last row in use is the last of an array; None if there is no such."""
+        memory = array.base
+        if not isinstance(memory, RowMemory) or array.shape[axis] != memory.used:
+            return None
+        is_all = array.__array_interface__["data"][0] == memory.address
+        return memory if is_all and array.strides == memory.steps else None
+
+    def array(self, shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
+        """The array over the first rows."""
+        return np.ndarray(shape, dtype, self, self.start, self.steps)
+
+    def packed(self, shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
+        """An array that stands for `array` where slices have to lie one behind the other."""
+        return np.ndarray(shape, dtype, self, self.start)
