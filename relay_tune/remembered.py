@@ -13,12 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import _lru_cache_wrapper, lru_cache
+from threading import Lock
 from typing import TypeVar
 
 Result = TypeVar("Result")
 
 _functions: list[_lru_cache_wrapper[object]] = []
 _code_functions: list[_lru_cache_wrapper[object]] = []
+_builds: list[object] = []
+_lock = Lock()
 
 
 def remembered(
@@ -40,12 +43,18 @@ def remembered(
 def results_for_one_build() -> Iterator[None]:
     """Drop the results of all such functions at the end; also a decorator.
 
-    Builds that other threads do at the same time compute some results again.
+    Where one is inside of another, or in another thread, it is at the end of the last.
     """
+    own = object()
+    with _lock:
+        _builds.append(own)
     try:
         yield
     finally:
-        _drop(_functions)
+        with _lock:
+            _builds.remove(own)
+            if not _builds:
+                _drop(_functions)
 
 
 @contextmanager

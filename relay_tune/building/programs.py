@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from relay_tune.building.constant_block import ConstantBlock
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.few_rows import with_few_rows_packed_alike
 from relay_tune.building.joined_schedules import with_shared_packing
+from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import ChooseSchedule, compile_primitives, primitives_of
 from relay_tune.building.program_form import lone_kernels, program_kernels, program_regions
 from relay_tune.building.program_steps import StepWriter
@@ -17,14 +18,17 @@ from relay_tune.building.program_titles import titled_kernels
 from relay_tune.building.size_cases import USUAL_SIZES
 from relay_tune.building.size_points import SizePoint
 from relay_tune.codegen.compiler import compile_optimized, compile_text
+from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.processor_features import required_features
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.layout_tables import STATIC_COUNT
 from relay_tune.codegen.programs.program_text import program_text
 from relay_tune.codegen.target import Target
+from relay_tune.codegen.worker_pool import WorkerPool
 from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK
 from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE
 from relay_tune.first_order.lower_program import lower_program
+from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
 from relay_tune.remembered import results_for_one_build
 
@@ -39,20 +43,25 @@ def compile_program(
     sizes: Sequence[int] = USUAL_SIZES,
     points: Sequence[SizePoint] = (),
     defaults: DefaultSchedules | None = None,
+    primitives: Mapping[Function, Primitive] | None = None,
+    pool: CompilerPool | None = None,
+    early: WorkerPool | None = None,
 ) -> CompiledFunctions:
     """The compiled program of a fused module; NoNativeCodeError for what has no native form.
 
     `sizes` of open dimensions get code of their own, so do `points`. `defaults` are those that
-    `schedules` gives.
+    `schedules` gives, `early` processes that choose them. `primitives` are those of the module, and
+    `pool` compiles them, for callers who build it several times.
     """
     program = lower_program(module)
-    known = primitives_of(program_kernels(program), sizes, points)
-    joined = with_shared_packing(known, program, target, threads, schedules)
+    if primitives is None:
+        primitives = primitives_of(program_kernels(program), sizes, points)
+    joined = with_shared_packing(primitives, program, target, threads, schedules)
     primitives = with_few_rows_packed_alike(joined, target, threads, schedules)
     every = [each for primitive in primitives.values() for each in primitive.with_parts()]
     distinct = {primitive.key.digest: primitive for primitive in every}
     codes, objects = compile_primitives(
-        distinct, target, threads, schedules, report, defaults=defaults
+        distinct, target, threads, schedules, report, pool, defaults, early
     )
     constants = ProgramConstants()
     writer = StepWriter(primitives, codes, constants.block, target, threads)

@@ -44,12 +44,12 @@ class TracedProgram:
         functions = load_functions(compiled, traced=traced)
         self._call = ProgramCall(compiled.program, functions, threads, Lock())
 
-    def trace(self, inputs: Sequence[object], runs: int) -> Trace:
+    def trace(self, inputs: Sequence[object], runs: int, warmup: int = WARMUP) -> Trace:
         """When each thread ran each kernel, in so many runs after some that are not noted.
 
         A note takes some tens of nanoseconds. The calling thread has to be the one that asks.
         """
-        for _ in range(WARMUP):
+        for _ in range(warmup):
             self._call.value(inputs)
         while True:
             self._buffer.clear()

@@ -9,9 +9,8 @@ candidates, runner           from a schedule to a measured time
 plausible_runner             times that no machine can reach are not believed
 recorder, log_keeper, marks  what the log is told and asked; finished_tasks, kept_schedules,
                              running_marks
-confirm, settle              the winners once more, alone and in their network (network_check):
-                             variants of a network of fixed (network_variants) or dynamic sizes
-                             (size_variants)
+confirm, settle              the winners once more, alone and in their network (network_check,
+                             variants: model_variants)
 budget, options, events      what a run may spend, what can be chosen, what it tells
 schedule_lookup              the best schedules of a log, for builds
 """

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from relay_tune.building.default_schedules import default_schedule
-from relay_tune.building.program_form import is_network
-from relay_tune.building.size_points import SizePoint
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.target import Target
-from relay_tune.ir.module import Module
 from relay_tune.machine.machine import Machine
 from relay_tune.runtime.threads import available_processors
 from relay_tune.schedule.schedule import Schedule
@@ -19,42 +14,14 @@ from relay_tune.time_limit import TimeIsOver
 from relay_tune.tuning.budget import Budget
 from relay_tune.tuning.events import PhaseStarted, Progress
 from relay_tune.tuning.log_keeper import LogKeeper
+from relay_tune.tuning.model_variants import ModelVariants, TunedModel
 from relay_tune.tuning.network_check import NetworkVerdict, check_variants
-from relay_tune.tuning.network_variants import (
-    NetworkVariants,
-    network_primitives,
-    runs_as_network,
-)
 from relay_tune.tuning.schedule_lookup import ScheduleLookup
-from relay_tune.tuning.size_variants import SizeVariants, takes_tensors
 from relay_tune.tuning.tasks import Task
-from relay_tune.tuning.variants import Variants
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class SettledModel:
-    """A model that was tuned.
-
-    Attributes:
-        typed: the typed module, with names for all sizes of its inputs.
-        fused: the same after all passes.
-        points: the sizes that it was tuned for, where some are dynamic.
-    """
-
-    typed: Module
-    fused: Module
-    points: Sequence[SizePoint]
-
-    @property
-    def can_run(self) -> bool:
-        """Whether random inputs are enough to run it, always in the same way."""
-        if self.points:
-            return is_network(self.typed) and takes_tensors(self.typed)
-        return runs_as_network(self.fused)
 
 
 def settle(
-    model: SettledModel,
+    model: TunedModel,
     tasks: Sequence[Task],
     keeper: LogKeeper,
     target: Target,
@@ -67,14 +34,7 @@ def settle(
     What holds is marked in the log, for the number of threads that was tuned for and, if there is
     time, for one. The result is about the former; TimeIsOver is raised where there was none for it.
     """
-    primitives = {} if model.points else network_primitives(model.fused, tasks)
-
-    def variants(pool: CompilerPool, threads: int) -> Variants[Any]:
-        require = budget.require_time
-        if model.points:
-            return SizeVariants(model.typed, model.fused, model.points, target, threads, require)
-        return NetworkVariants(model.fused, primitives, pool, target, threads, require)
-
+    primitives = model.primitives(tasks)
     with CompilerPool(target, available_processors()) as pool:
         verdicts: list[NetworkVerdict] = []
         counts = list(dict.fromkeys((keeper.scope.threads, 1)))
@@ -82,7 +42,7 @@ def settle(
             progress(PhaseStarted("timing the whole network", number, len(counts)))
             before = budget.elapsed
             try:
-                own = variants(pool, threads)
+                own = ModelVariants(model, primitives, pool, target, threads, budget.require_time)
                 found = _settle(own, tasks, keeper, target, machine, threads)
             except TimeIsOver:
                 if not verdicts:
@@ -101,7 +61,7 @@ def is_settled(tasks: Sequence[Task], keeper: LogKeeper) -> bool:
 
 
 def _settle(
-    variants: Variants[Any],
+    variants: ModelVariants,
     tasks: Sequence[Task],
     keeper: LogKeeper,
     target: Target,

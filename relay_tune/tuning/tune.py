@@ -36,6 +36,7 @@ from relay_tune.tuning.events import PhaseStarted, Progress, RunStarted, ignore
 from relay_tune.tuning.finished_tasks import earlier_result
 from relay_tune.tuning.known_limits import known_limits
 from relay_tune.tuning.log_keeper import LogKeeper
+from relay_tune.tuning.model_variants import TunedModel
 from relay_tune.tuning.network_times import NetworkTimes
 from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.program_space import ProgramSpace
@@ -46,7 +47,7 @@ from relay_tune.tuning.runner import NativeRunner, Runner
 from relay_tune.tuning.running_marks import RunningMarks
 from relay_tune.tuning.scope import Scope
 from relay_tune.tuning.session import Session
-from relay_tune.tuning.settle import SettledModel, is_settled, settle
+from relay_tune.tuning.settle import is_settled, settle
 from relay_tune.tuning.task_result import TaskResult
 from relay_tune.tuning.task_state import TaskState, new_state
 from relay_tune.tuning.tasks import Task, extract_tasks, network_bytes
@@ -151,13 +152,13 @@ def _tuned(
     finally:
         runner.close()
         marks.close()
-    model = SettledModel(typed, fused, points)
+    model = TunedModel(typed, fused, points)
     return _settled(result, model, tasks, log, scope, target, budget, progress)
 
 
 def _settled(
     result: TuningResult,
-    model: SettledModel,
+    model: TunedModel,
     tasks: Sequence[Task],
     log: str | PathLike[str],
     scope: Scope,

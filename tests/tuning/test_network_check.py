@@ -14,12 +14,8 @@ from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.time_limit import TimeIsOver
 from relay_tune.transform.pipeline import default_pipeline
+from relay_tune.tuning.model_variants import ModelVariants, TunedModel
 from relay_tune.tuning.network_check import check_variants
-from relay_tune.tuning.network_variants import (
-    NetworkVariants,
-    network_primitives,
-    runs_as_network,
-)
 from relay_tune.tuning.plan_space import PlanSpace
 from relay_tune.tuning.tasks import Task, extract_tasks
 from relay_tune.tuning.variants import WHOLE_ROUNDS
@@ -46,10 +42,9 @@ def test_both_networks_are_run(module: Module, target: Target) -> None:
     tasks = extract_tasks(fused)
     default, tuned = choices(tasks, target)
     with CompilerPool(target, 1) as pool:
-        primitives = network_primitives(fused, tasks)
-        verdict = check_variants(
-            NetworkVariants(fused, primitives, pool, target, 1), default, tuned
-        )
+        model = TunedModel(fused, fused)
+        primitives = model.primitives(tasks)
+        verdict = check_variants(ModelVariants(model, primitives, pool, target, 1), default, tuned)
     assert 0 < verdict.tuned_seconds <= verdict.untuned_seconds
     kept_defaults = verdict.kept == default
     assert len(verdict.ratios) == (0 if kept_defaults else WHOLE_ROUNDS)
@@ -65,14 +60,13 @@ def test_defaults_stay_where_kernels_or_the_whole_are_slower(
     first, second = (task.key.digest for task in extract_tasks(fused)[:2])
     default, tuned = choices(extract_tasks(fused), target)
     steps = [{first: 3.0, second: 3.0}, {first: 1.0, second: 4.0}]
-    networks = NetworkVariants
+    networks = ModelVariants
     monkeypatch.setattr(networks, "kernel_seconds", lambda *_: steps)
     monkeypatch.setattr(networks, "whole_seconds", lambda *_: list(whole))
     with CompilerPool(target, 1) as pool:
-        primitives = network_primitives(fused, extract_tasks(fused))
-        verdict = check_variants(
-            NetworkVariants(fused, primitives, pool, target, 1), default, tuned
-        )
+        model = TunedModel(fused, fused)
+        primitives = model.primitives(extract_tasks(fused))
+        verdict = check_variants(ModelVariants(model, primitives, pool, target, 1), default, tuned)
     assert verdict.kept[second] == default[second] and verdict.seconds[second] == 3.0
     if whole == (2.0, 1.0):
         assert verdict.kept[first] == tuned[first] and verdict.seconds[first] == 1.0
@@ -95,8 +89,9 @@ def test_the_comparison_is_given_up_between_any_two_steps(
             raise TimeIsOver
 
     with CompilerPool(target, 1) as pool, pytest.raises(TimeIsOver):
-        primitives = network_primitives(fused, tasks)
-        variants = NetworkVariants(fused, primitives, pool, target, 1, require_time)
+        model = TunedModel(fused, fused)
+        primitives = model.primitives(tasks)
+        variants = ModelVariants(model, primitives, pool, target, 1, require_time)
         check_variants(variants, *choices(tasks, target))
 
 
@@ -105,9 +100,10 @@ def test_the_same_schedules_are_not_compared(module: Module, target: Target) -> 
     tasks = extract_tasks(fused)
     default, _ = choices(tasks, target)
     with CompilerPool(target, 1) as pool:
-        primitives = network_primitives(fused, tasks)
+        model = TunedModel(fused, fused)
+        primitives = model.primitives(tasks)
         verdict = check_variants(
-            NetworkVariants(fused, primitives, pool, target, 1), default, default
+            ModelVariants(model, primitives, pool, target, 1), default, default
         )
     assert verdict.tuned_seconds == verdict.untuned_seconds and verdict.ratios == ()
 
@@ -117,8 +113,9 @@ def test_symbolic_shapes_are_no_network(module: Module) -> None:
 #[version = "0.0.5"]
 def @main(%x: Tensor[(?, 8), float32]) { nn.relu(%x) }
 """)
-    assert runs_as_network(default_pipeline()(module))
-    assert not runs_as_network(default_pipeline()(symbolic))
+    fixed, dynamic = (default_pipeline()(each) for each in (module, symbolic))
+    assert TunedModel(fixed, fixed).can_run
+    assert not TunedModel(dynamic, dynamic).can_run
 
 
 def test_outputs_that_are_inputs_are_copied_by_the_same_primitive(target: Target) -> None:
@@ -133,8 +130,9 @@ def @main(%x: Tensor[(16, 48), float32]) { (%x, nn.relu(%x), %x) }
         task.key.digest: PlanSpace(task.plan, machine_of(target), 1).default for task in tasks
     }
     with CompilerPool(target, 1) as pool:
-        primitives = network_primitives(fused, tasks)
+        model = TunedModel(fused, fused)
+        primitives = model.primitives(tasks)
         verdict = check_variants(
-            NetworkVariants(fused, primitives, pool, target, 1), schedules, schedules
+            ModelVariants(model, primitives, pool, target, 1), schedules, schedules
         )
     assert verdict.tuned_seconds > 0
