@@ -67,6 +67,7 @@ class Builder:
         narrow: what the elements of tensors stand for that store a type of at most 8 bits.
         sized: for symbolic sizes, the first tensor that has one, and its axis.
         shaped: for shapes with symbolic sizes, the first tensor that has it.
+        annotated: variables for tensors with other sizes than their types tell.
         branch_ranks: which ranks results of branches have that differ in rank.
     """
 
@@ -76,6 +77,7 @@ class Builder:
         self.sized: dict[Dim, tuple[Expr, int]] = {}
         self.narrow: dict[Expr, NarrowType] = {}
         self.shaped: dict[tuple[Dim, ...], Expr] = {}
+        self.annotated: dict[tuple[Expr, TensorType], Var] = {}
         self._bound: list[tuple[Var, Expr]] = []
         self._values: dict[Var, Expr] = {}
         self._constant_bytes = 0
@@ -99,10 +101,14 @@ class Builder:
         type_ = TensorType(tuple(shape), dtype_of(value))
         if type_ == value.type:
             return value
+        known = self.annotated.get((value, type_))
+        if known is not None:
+            return known
         pairs = list(zip(shape_of(value), shape, strict=True))
         if any(UNKNOWN not in pair and pair[0] != pair[1] for pair in pairs):
             value = self.with_shape(value, [old if old == new else UNKNOWN for old, new in pairs])
         var = Var(f"v{len(self._bound)}", type_, type=type_)
+        self.annotated[value, type_] = var
         self._bound.append((var, value))
         self._values[var] = value
         self.note_sizes(var)
@@ -114,12 +120,13 @@ class Builder:
 
         What is remembered inside of it is forgotten at its end.
         """
-        bound, sized, shaped = self._bound, self.sized, self.shaped
-        self._bound, self.sized, self.shaped = [], dict(sized), dict(shaped)
+        outer = self._bound, self.sized, self.shaped, self.annotated
+        self._bound, self.sized, self.shaped = [], dict(self.sized), dict(self.shaped)
+        self.annotated = dict(self.annotated)
         try:
             yield self.binding
         finally:
-            self._bound, self.sized, self.shaped = bound, sized, shaped
+            self._bound, self.sized, self.shaped, self.annotated = outer
 
     def binding(self, body: Expr) -> Expr:
         """`body` inside of the variables of this scope."""

@@ -8,7 +8,7 @@ makes sense; so one of them is forgotten, and the program compares them when it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from relay_tune.ir.dim import UNKNOWN, Dim, Polynomial, Symbol
@@ -59,32 +59,41 @@ def with_open_sizes(
 ) -> tuple[list[Expr], Type] | None:
     """Arguments with `?` for as few symbolic sizes as give a type, and that type; None if none do.
 
+    The sizes of later arguments are forgotten rather than those of earlier ones.
     `with_shape` gives an expression other sizes.
     """
-    for axes in _choices(arguments):
-        types = [_opened_type(n, each, axes) for n, each in enumerate(arguments)]
-        try:
-            result = result_type(operator, attributes, types)
-        except RelationError:
-            continue
-        return [_opened(n, each, axes, with_shape) for n, each in enumerate(arguments)], result
-    return None
+    symbolic = _symbolic_axes(arguments)
+    kept: frozenset[Axis] = frozenset(symbolic)
+    result = _type_with(operator, attributes, arguments, kept)
+    if result is None:
+        return None
+    for axis in symbolic:
+        fewer = _type_with(operator, attributes, arguments, kept - {axis})
+        if fewer is not None:
+            kept, result = kept - {axis}, fewer
+    return [_opened(n, each, kept, with_shape) for n, each in enumerate(arguments)], result
 
 
-def _choices(arguments: Sequence[Expr]) -> Iterator[frozenset[Axis]]:
-    """The symbolic axes to forget: one, all of an argument, all; the last ones first."""
-    symbolic = [
+def _type_with(
+    operator: Operator, attributes: Any, arguments: Sequence[Expr], axes: frozenset[Axis]
+) -> Type | None:
+    """The type of a call with `?` for some axes, or None where it has none."""
+    types = [_opened_type(n, each, axes) for n, each in enumerate(arguments)]
+    try:
+        return result_type(operator, attributes, types)
+    except RelationError:
+        return None
+
+
+def _symbolic_axes(arguments: Sequence[Expr]) -> list[Axis]:
+    """The axes of arguments whose sizes can be forgotten."""
+    return [
         (number, field, axis)
         for number, argument in enumerate(arguments)
         for field, tensor in enumerate(_tensors(argument))
         for axis, dim in enumerate(tensor.shape)
         if isinstance(dim, Symbol | Polynomial)
     ]
-    for each in reversed(symbolic):
-        yield frozenset((each,))
-    for owner in dict.fromkeys(each[:2] for each in reversed(symbolic)):
-        yield frozenset(each for each in symbolic if each[:2] == owner)
-    yield frozenset(symbolic)
 
 
 def _tensors(argument: Expr) -> list[TensorType]:

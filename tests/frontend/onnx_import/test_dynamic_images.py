@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from relay_tune.frontend.onnx_import.from_onnx import from_onnx
+from relay_tune.ir.printer.astext import astext
 from relay_tune.runtime.interpreter.interpret import interpret
 from tests.frontend.onnx_import.dynamic_models import (
     FLOAT,
@@ -102,3 +104,26 @@ def test_pool_that_rounds_up_over_an_open_axis(
 def test_blocks_of_an_open_image(operator: str) -> None:
     model = model_of([node(operator, ["x"], ["y"], blocksize=2)], {"x": (FLOAT, [1, 4, "h", "w"])})
     check(model, [{"x": floats(1, 4, 2, 4)}, {"x": floats(1, 4, 6, 2)}], interpret)
+
+
+NEAREST = {
+    "mode": "nearest",
+    "nearest_mode": "floor",
+    "coordinate_transformation_mode": "asymmetric",
+}
+
+
+def test_only_sizes_that_differ_are_forgotten() -> None:
+    """A pyramid: the batch keeps its name, and what is annotated twice is one variable."""
+    nodes = [
+        node("MaxPool", ["x"], ["half"], kernel_shape=[2, 2], strides=[2, 2]),
+        node("Resize", ["half", "", "twice"], ["up"], **NEAREST),
+        node("Add", ["x", "up"], ["sum"]),
+        node("Mul", ["x", "up"], ["product"]),
+        node("Sub", ["sum", "product"], ["y"]),
+    ]
+    weights = {"twice": np.array([1, 1, 2, 2], "f")}
+    model = model_of(nodes, {"x": (FLOAT, ["b", 3, "h", "w"])}, weights)
+    text = astext(from_onnx(model))
+    assert text.count("Tensor[(b, 3, ?, ?), float32]") == 1
+    check(model, [{"x": floats(b, 3, h, w)} for b, h, w in ((1, 2, 4), (3, 8, 6))], interpret)
