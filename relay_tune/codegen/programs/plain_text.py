@@ -1,6 +1,6 @@
 """The plain C interface of a program as LLVM IR; see `plain_header`.
 
-A run takes the session that the last one left, or a new one if another thread has it; so runs may
+A run takes a session that an earlier one left, or a new one if other threads have them; so runs may
 overlap, and memory is not asked for again and again.
 """
 
@@ -27,6 +27,9 @@ from relay_tune.codegen.programs.session import (
     WRONG_PROCESSOR,
 )
 
+KEPT_SESSIONS = 16
+"""At most so many sessions are left for later runs."""
+
 
 def plain_text(program: CompiledFunctions, plain: PlainInterface, name: str) -> str:
     """The functions of the library `name`, which needs those of sessions and `is_able`."""
@@ -36,6 +39,7 @@ def plain_text(program: CompiledFunctions, plain: PlainInterface, name: str) -> 
         [
             _SESSIONS.format(
                 entry=entry_symbol("main"),
+                kept=KEPT_SESSIONS,
                 threads_at=THREADS,
                 threads=program.threads,
                 no_error=NO_ERROR,
@@ -79,13 +83,32 @@ declare void @relay_tune_close(ptr)
 declare void @relay_tune_reset(ptr)
 declare i32 @{entry}(ptr, ptr, ptr)
 
-@kept = internal global ptr null, align 8
+@kept = internal global [{kept} x ptr] zeroinitializer, align 64
 @last_failed_index = internal global i64 -1, align 8
 @last_failed_size = internal global i64 -1, align 8
 
+define internal ptr @take_kept() nounwind {{
+entry:
+  br label %next
+next:
+  %number = phi i64 [ 0, %entry ], [ %following, %look ]
+  %all = icmp eq i64 %number, {kept}
+  br i1 %all, label %none, label %look
+look:
+  %following = add i64 %number, 1
+  %place = getelementptr ptr, ptr @kept, i64 %number
+  %session = atomicrmw xchg ptr %place, ptr null acq_rel
+  %empty = icmp eq ptr %session, null
+  br i1 %empty, label %next, label %found
+found:
+  ret ptr %session
+none:
+  ret ptr null
+}}
+
 define internal ptr @take_session(i32 %wanted) nounwind {{
 entry:
-  %kept = atomicrmw xchg ptr @kept, ptr null acq_rel
+  %kept = call ptr @take_kept()
   %none = icmp eq ptr %kept, null
   br i1 %none, label %open, label %use
 open:
@@ -126,9 +149,15 @@ reset:
   call void @relay_tune_reset(ptr %session)
   br label %leave
 leave:
-  %pair = cmpxchg ptr @kept, ptr null, ptr %session acq_rel acquire
+  %number = phi i64 [ 0, %empty ], [ 0, %reset ], [ %following, %look ]
+  %all = icmp eq i64 %number, {kept}
+  br i1 %all, label %close, label %look
+look:
+  %following = add i64 %number, 1
+  %place = getelementptr ptr, ptr @kept, i64 %number
+  %pair = cmpxchg ptr %place, ptr null, ptr %session acq_rel acquire
   %left = extractvalue {{ ptr, i1 }} %pair, 1
-  br i1 %left, label %end, label %close
+  br i1 %left, label %end, label %leave
 close:
   call void @relay_tune_close(ptr %session)
   br label %end
@@ -138,12 +167,14 @@ end:
 
 define internal void @close_kept() nounwind {{
 entry:
-  %kept = atomicrmw xchg ptr @kept, ptr null acq_rel
+  br label %next
+next:
+  %kept = call ptr @take_kept()
   %none = icmp eq ptr %kept, null
   br i1 %none, label %end, label %close
 close:
   call void @relay_tune_close(ptr %kept)
-  br label %end
+  br label %next
 end:
   ret void
 }}
