@@ -10,7 +10,7 @@ A reduction may run along the lanes instead (`relay_tune.schedule.loops.lane_red
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
@@ -49,7 +49,7 @@ from relay_tune.tensor.loops import (
     Store,
 )
 from relay_tune.tensor.size import is_symbolic
-from relay_tune.tensor.walk import loads, replace_nodes, substitute
+from relay_tune.tensor.walk import axes_of, loads, replace_nodes, substitute
 
 NOTHING_KNOWN: Mapping[Axis, Scalar] = MappingProxyType({})
 
@@ -88,13 +88,16 @@ class RegisterTile:
         behind = epilogue_reads(nest, rows, self.vector_axis)
         self.fetches = TileFetches(panel, beside, behind)
         self.ahead = [each for each in ahead if self._is_contiguous(each.load)]
+        self.ahead_axes = set(
+            axes_of(*(index for each in self.ahead for index in each.load.indices))
+        )
 
     def statement(self, bindings: dict[Axis, Binding], outer: Sequence[Axis]) -> Statement:
         """The tile at these places; `outer` are the loops around it."""
         if self.choice.vector == -2:
             return self._lane_tile(bindings)
         if self.nest.body is None:
-            return self._over_tile(bindings, self._element)
+            return self._elements(bindings)
         accumulators = self._accumulators(bindings)
         dtype, operation = self.nest.body.dtype, self.nest.operation
         assert operation is not None
@@ -286,20 +289,29 @@ class RegisterTile:
         form = axis_affine(load.indices[0])
         return form is not None and form.coefficient(self.vector_axis) == 1
 
-    def _element(self, point: Point) -> Statement:
-        """A point of a nest without a reduction, and what it reads in the next block."""
-        stored = self._store(point, None)
+    def _elements(self, bindings: dict[Axis, Binding]) -> Statement:
+        """A tile of a nest without a reduction, and what it reads in the next block.
+
+        Points that read the same elements ask for them once: the products of a Winograd transform.
+        """
         if not self.ahead:
-            return stored
-        fetches = [
-            Prefetch(
-                each.load.tensor,
-                (substitute(each.load.indices[0], point.values) + each.apart,),
-                near=True,
+            return self._over_tile(bindings, self._element)
+        if self.ahead_axes >= {axis for axis, tile in bindings.items() if tile.extent != 1}:
+            return self._over_tile(
+                bindings, lambda point: Block((self._element(point), *self._fetches(point)))
             )
-            for each in self.ahead
-        ]
-        return Block((stored, *fetches))
+        asking = {axis: tile for axis, tile in bindings.items() if axis in self.ahead_axes}
+        fetched = self._over_tile(asking, lambda point: Block(tuple(self._fetches(point))))
+        return Block((self._over_tile(bindings, self._element), fetched))
+
+    def _element(self, point: Point) -> Statement:
+        return self._store(point, None)
+
+    def _fetches(self, point: Point) -> Iterator[Prefetch]:
+        for each in self.ahead:
+            (index,) = each.load.indices
+            ahead = substitute(index, point.values) + each.apart
+            yield Prefetch(each.load.tensor, (ahead,), near=True)
 
     def _store(self, point: Point, reduced: Scalar | None) -> Statement:
         result = self.nest.result

@@ -6,12 +6,15 @@ from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.loops.prefetch.next_block import read_ahead, tensors_ahead
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.rewrites.rows import ROWS
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.tensor.expression import Axis, reduce
-from relay_tune.tensor.loops import Prefetch
+from relay_tune.tensor.loops import Loop, LoopKind, Prefetch
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 from relay_tune.tensor.touched import statements
+from relay_tune.tensor.walk import axes_of
+from tests.schedule.convolutions import convolution_program
 from tests.schedule.machines import SERVER
 from tests.schedule.row_groups.test_groups import right, softmax_of
 
@@ -91,3 +94,16 @@ def test_a_result_that_holds_intermediate_values_is_not_asked_for():
 @pytest.mark.parametrize("rows", [1, 16])
 def test_results_are_right(shape, rows):
     assert right(plan_of(*shape), ROWS(block=rows))
+
+
+def test_the_products_of_a_transform_ask_once_for_what_they_share():
+    plan = plan_program(convolution_program((1, 48, 96, 32, 16)))
+    plan = plan.with_algorithm(WINOGRAD(tile=4, block=12))  # half a row of tiles
+    _, schedule = plan.default_under_algorithm(SERVER, 1)
+    (kernel,) = apply_schedule(plan, schedule).kernels
+    found = [node for node in statements(kernel.body) if isinstance(node, Prefetch) and node.near]
+    assert found
+    for loop in statements(kernel.body):
+        if isinstance(loop, Loop) and loop.kind is LoopKind.UNROLLED and loop.axis.extent > 1:
+            inside = [fetch for fetch in statements(loop.body) if fetch in found]
+            assert all(loop.axis in axes_of(*fetch.indices) for fetch in inside)
