@@ -6,21 +6,19 @@
     void NAME_free(ptr output)
 
 The sizes of the inputs are compared with the types; the program is run in a session, and the
-outputs are given away: large ones are taken out of the session's heap, of small ones a copy. All
-begin HEAD_BYTES behind the start of their memory, which `NAME_free` gives back. After an error
-there are no outputs. `NAME_run_into`, where outputs may be inputs with more rows, takes memory for
-them.
+outputs are given to the caller (`giving_text`). After an error there are no outputs.
+`NAME_run_into`, where outputs may be inputs with more rows, takes memory for them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Set
 
 from relay_tune.codegen.function_writer import FunctionWriter
 from relay_tune.codegen.programs.compiled import CompiledFunctions
-from relay_tune.codegen.programs.plain_interface import PlainInterface, PlainTensor
+from relay_tune.codegen.programs.giving_text import giving_text
+from relay_tune.codegen.programs.plain_interface import PlainInterface
 from relay_tune.codegen.programs.program_text import entry_symbol
-from relay_tune.codegen.programs.region_text import REGION_HEAD_BYTES
 from relay_tune.codegen.programs.session import (
     FIRST_MESSAGE,
     NO_MEMORY,
@@ -28,15 +26,8 @@ from relay_tune.codegen.programs.session import (
     STORES,
     WRONG_PROCESSOR,
 )
-from relay_tune.codegen.size_writer import SizeWriter
-from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE
-from relay_tune.ir.dim import Dim, Polynomial, Symbol
-from relay_tune.ir.dim_arithmetic import symbol_names
+from relay_tune.codegen.programs.size_check_text import size_check_text
 from relay_tune.ir.dtypes import DTYPES
-from relay_tune.tensor.size import size_value, symbolic_size
-
-HEAD_BYTES = REGION_HEAD_BYTES + TENSOR_DATA
-"""What stands before the elements of a tensor that is alone in its memory."""
 
 
 def open_run_text(program: CompiledFunctions, plain: PlainInterface, name: str) -> str:
@@ -45,8 +36,8 @@ def open_run_text(program: CompiledFunctions, plain: PlainInterface, name: str) 
     appended = program.program.entries["main"].appended
     return "\n".join(
         [
-            _GIVING.format(name=name, head=HEAD_BYTES, data=TENSOR_DATA, sizes=TENSOR_SHAPE),
-            _check_text(plain, FIRST_MESSAGE + len(program.messages)),
+            giving_text(name),
+            size_check_text(plain, FIRST_MESSAGE + len(program.messages)),
             _call_text(plain, entry),
             _give_text(plain, name, {each.output for each in appended}),
             *([_INTO.format(name=name, outputs=count, store=STORE)] if appended else []),
@@ -60,75 +51,6 @@ def open_run_text(program: CompiledFunctions, plain: PlainInterface, name: str) 
             ),
         ]
     )
-
-
-def _check_text(plain: PlainInterface, first: int) -> str:
-    """0 where the sizes of all inputs fit, else the error of the first input that does not."""
-    writer = _SizeChecks(first)
-    for number, each in enumerate(plain.inputs):
-        writer.write_known(number, each)
-    for number, each in enumerate(plain.inputs):
-        writer.write_computed(number, each)
-    return writer.text()
-
-
-class _SizeChecks:
-    """Writes comparisons of the sizes of inputs with their types.
-
-    A symbol is the size where it stands first. Arithmetic of symbols comes when all are known.
-    """
-
-    def __init__(self, first: int) -> None:
-        """`first` is the error of the first input."""
-        self._first = first
-        self._writer = FunctionWriter()
-        self._sizes: dict[tuple[int, int], str] = {}
-        self._symbols: dict[str, str] = {}
-
-    def write_known(self, number: int, tensor: PlainTensor) -> None:
-        """Compare the sizes of an input with numbers and symbols."""
-        writer = self._writer
-        if not tensor.shape:
-            return
-        shape = _loaded(writer, "%shapes", number)
-        for axis, dim in enumerate(tensor.type.shape):
-            address = writer.pure(f"getelementptr i64, ptr {shape}, i64 {axis}")
-            size = writer.pure(f"load i64, ptr {address}, align 8")
-            self._sizes[number, axis] = size
-            if isinstance(dim, int):
-                self._require(f"icmp eq i64 {size}, {dim}", number)
-                continue
-            self._require(f"icmp sge i64 {size}, 0", number)
-            if isinstance(dim, Symbol):
-                known = self._symbols.setdefault(dim.name, size)
-                if known != size:
-                    self._require(f"icmp eq i64 {size}, {known}", number)
-
-    def write_computed(self, number: int, tensor: PlainTensor) -> None:
-        """Compare the sizes of an input with arithmetic of symbols."""
-        for axis, dim in enumerate(tensor.type.shape):
-            if isinstance(dim, Polynomial) and symbol_names(dim) <= self._symbols.keys():
-                wanted = _computed(dim, self._symbols, self._writer)
-                self._require(f"icmp eq i64 {self._sizes[number, axis]}, {wanted}", number)
-
-    def text(self) -> str:
-        """The whole function."""
-        head = "define internal i32 @check_sizes(ptr %shapes) nounwind {\nentry:\n"
-        return f"{head}{self._writer.text()}\n  ret i32 0\n}}"
-
-    def _require(self, condition: str, number: int) -> None:
-        writer = self._writer
-        fits, label = writer.pure(condition), writer.fresh("fits").removeprefix("%")
-        writer.line(f"br i1 {fits}, label %{label}, label %{label}.not")
-        writer.start_block(f"{label}.not")
-        writer.line(f"ret i32 {self._first + number}")
-        writer.start_block(label)
-
-
-def _computed(dim: Dim, symbols: Mapping[str, str], writer: FunctionWriter) -> str:
-    """A size as an operand."""
-    sizes = {name: symbolic_size(Symbol(name), 1) for name in symbols}
-    return SizeWriter(symbols, writer.pure).text(size_value(dim, sizes))
 
 
 def _call_text(plain: PlainInterface, entry: str) -> str:
@@ -188,7 +110,7 @@ def _give_text(plain: PlainInterface, name: str, appended: Set[int]) -> str:
         object_ = _loaded(writer, "%objects", number)
         place = writer.pure(f"getelementptr ptr, ptr %outputs, i64 {number}")
         if number in appended:
-            _write_stored(writer, number, place)
+            _skip_stored(writer, number)
         given = writer.fresh("given")
         item = DTYPES[each.type.dtype].itemsize
         writer.line(
@@ -197,6 +119,7 @@ def _give_text(plain: PlainInterface, name: str, appended: Set[int]) -> str:
         )
         writer.line(f"br i1 {given}, label %next{number}, label %poor")
         writer.start_block(f"next{number}")
+    _write_stored(writer, appended)
     return "\n".join(
         [
             "define internal i1 @give_outputs(ptr %session, ptr %objects, ptr %outputs, "
@@ -211,17 +134,34 @@ def _give_text(plain: PlainInterface, name: str, appended: Set[int]) -> str:
     )
 
 
-def _write_stored(writer: FunctionWriter, number: int, place: str) -> None:
+def _skip_stored(writer: FunctionWriter, number: int) -> None:
     """Go on with the next output where memory was given for one, which lies there."""
     writer.line(f"%none{number} = icmp eq ptr %stores, null")
     writer.line(f"br i1 %none{number}, label %own{number}, label %look{number}")
     writer.start_block(f"look{number}")
     writer.line(f"%store{number} = getelementptr {STORE}, ptr %stores, i64 {number}")
     writer.line(f"%memory{number} = load ptr, ptr %store{number}, align 8")
-    writer.line(f"store ptr %memory{number}, ptr {place}, align 8")
     writer.line(f"%unset{number} = icmp eq ptr %memory{number}, null")
     writer.line(f"br i1 %unset{number}, label %own{number}, label %next{number}")
     writer.start_block(f"own{number}")
+
+
+def _write_stored(writer: FunctionWriter, appended: Set[int]) -> None:
+    """Put memory that was given for outputs in their places: only now, as errors drop outputs."""
+    writer.line("%has_stores = icmp ne ptr %stores, null")
+    writer.line("br i1 %has_stores, label %stored, label %done")
+    writer.start_block("stored")
+    for number in sorted(appended):
+        at = writer.pure(f"getelementptr {STORE}, ptr %stores, i64 {number}")
+        memory = writer.pure(f"load ptr, ptr {at}, align 8")
+        place = writer.pure(f"getelementptr ptr, ptr %outputs, i64 {number}")
+        given, chosen = writer.fresh("given"), writer.fresh("chosen")
+        unset = writer.pure(f"icmp eq ptr {memory}, null")
+        writer.line(f"{given} = load ptr, ptr {place}, align 8")
+        writer.line(f"{chosen} = select i1 {unset}, ptr {given}, ptr {memory}")
+        writer.line(f"store ptr {chosen}, ptr {place}, align 8")
+    writer.line("br label %done")
+    writer.start_block("done")
 
 
 def _loaded(writer: FunctionWriter, table: str, number: int) -> str:
@@ -237,96 +177,6 @@ def _store(writer: FunctionWriter, table: str, pointers: list[str]) -> None:
 
 
 _COPY = "call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {bytes}, i1 false)"
-
-_GIVING = """\
-declare i32 @posix_memalign(ptr, i64, i64)
-declare void @free(ptr)
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
-declare ptr @relay_tune_hand_over(ptr)
-declare void @relay_tune_release(ptr, ptr)
-
-define internal ptr @new_output(i64 %bytes) nounwind {{
-entry:
-  %room = alloca ptr, align 8
-  %all = add i64 %bytes, {head}
-  %failed = call i32 @posix_memalign(ptr %room, i64 64, i64 %all)
-  %bad = icmp ne i32 %failed, 0
-  br i1 %bad, label %poor, label %fine
-fine:
-  %memory = load ptr, ptr %room, align 8
-  %elements = getelementptr i8, ptr %memory, i64 {head}
-  ret ptr %elements
-poor:
-  ret ptr null
-}}
-
-define void @{name}_free(ptr %output) nounwind {{
-entry:
-  %none = icmp eq ptr %output, null
-  br i1 %none, label %end, label %give
-give:
-  %memory = getelementptr i8, ptr %output, i64 -{head}
-  call void @free(ptr %memory)
-  br label %end
-end:
-  ret void
-}}
-
-define internal void @drop_outputs(ptr %outputs, i64 %count) nounwind {{
-entry:
-  br label %next
-next:
-  %number = phi i64 [ 0, %entry ], [ %following, %drop ]
-  %all = icmp eq i64 %number, %count
-  br i1 %all, label %end, label %drop
-drop:
-  %following = add i64 %number, 1
-  %place = getelementptr ptr, ptr %outputs, i64 %number
-  %output = load ptr, ptr %place, align 8
-  call void @{name}_free(ptr %output)
-  store ptr null, ptr %place, align 8
-  br label %next
-end:
-  ret void
-}}
-
-define internal i1 @give(ptr %session, ptr %object, ptr %place, ptr %shape, i64 %rank,
-                         i64 %item) nounwind {{
-entry:
-  %sizes = getelementptr i8, ptr %object, i64 {sizes}
-  %shape_bytes = shl i64 %rank, 3
-  call void @llvm.memcpy.p0.p0.i64(ptr %shape, ptr %sizes, i64 %shape_bytes, i1 false)
-  %elements = getelementptr i8, ptr %object, i64 {data}
-  %memory = call ptr @relay_tune_hand_over(ptr %object)
-  %stays = icmp eq ptr %memory, null
-  br i1 %stays, label %next, label %fine
-next:
-  %axis = phi i64 [ 0, %entry ], [ %following, %more ]
-  %bytes = phi i64 [ %item, %entry ], [ %product, %more ]
-  %all = icmp eq i64 %axis, %rank
-  br i1 %all, label %copy, label %more
-more:
-  %following = add i64 %axis, 1
-  %size_at = getelementptr i64, ptr %sizes, i64 %axis
-  %size = load i64, ptr %size_at, align 8
-  %product = mul i64 %bytes, %size
-  br label %next
-copy:
-  %new = call ptr @new_output(i64 %bytes)
-  %none = icmp eq ptr %new, null
-  br i1 %none, label %poor, label %fill
-fill:
-  call void @llvm.memcpy.p0.p0.i64(ptr %new, ptr %elements, i64 %bytes, i1 false)
-  call void @relay_tune_release(ptr %session, ptr %object)
-  br label %fine
-fine:
-  %given = phi ptr [ %elements, %entry ], [ %new, %fill ]
-  store ptr %given, ptr %place, align 8
-  ret i1 true
-poor:
-  ret i1 false
-}}
-"""
 
 _INTO = """\
 define i32 @{name}_run_into(ptr %inputs, ptr %input_shapes, ptr %outputs, ptr %output_shapes,
