@@ -150,6 +150,25 @@ class AppendRows(OneResult):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class ExtendTensor(OneResult):
+    """A tensor and rows behind it, in its memory if nothing else needs it and there is room."""
+
+    old: Register
+    rows: Register
+    axis: int
+
+    @property
+    def consumed(self) -> tuple[Register, ...]:
+        """The tensor."""
+        return (self.old,)
+
+    @property
+    def borrowed(self) -> tuple[Register, ...]:
+        """The rows."""
+        return (self.rows,)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class LoadConstant(OneResult):
     """A constant: a literal, or the address of a static tensor object."""
 

@@ -22,6 +22,7 @@ from relay_tune.errors import NoNativeCodeError
 from relay_tune.first_order.appended_outputs import with_appended_outputs
 from relay_tune.first_order.block_builder import BlockBuilder
 from relay_tune.first_order.defer_kernels import with_deferred_kernels
+from relay_tune.first_order.extended_tensors import with_extended_tensors
 from relay_tune.first_order.form_regions import with_regions
 from relay_tune.first_order.function_table import FunctionTable
 from relay_tune.first_order.instructions import ReadField, Register
@@ -86,7 +87,11 @@ def lower_program(module: Module, entry: str = "main") -> FirstOrderProgram:
     if known.name in program.outer_functions:
         functions[known.name], appended = with_appended_outputs(functions[known.name])
         entry_point = replace(entry_point, appended=appended)
-    regions = {name: with_regions(function) for name, function in functions.items()}
+    outer = program.outer_functions
+    regions = {
+        name: with_regions(with_extended_tensors(function, name in outer))
+        for name, function in functions.items()
+    }
     counted = {name: with_reference_counts(function) for name, function in regions.items()}
     entries = {entry: entry_point}
     whole = replace(program, functions=counted, entries=entries)

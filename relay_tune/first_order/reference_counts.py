@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from relay_tune.first_order.instructions import (
+    ExtendTensor,
     Instruction,
     LoadConstant,
     MakeObject,
@@ -34,7 +35,7 @@ from relay_tune.first_order.kinds import is_counted
 from relay_tune.first_order.program import Block, FirstOrderFunction
 from relay_tune.first_order.terminators import Jump, Terminator
 
-_WITHOUT_EFFECT = (RunKernel, RunRegion, LoadConstant, Reshape, MakeObject, ReadField)
+_WITHOUT_EFFECT = (RunKernel, ExtendTensor, RunRegion, LoadConstant, Reshape, MakeObject, ReadField)
 
 
 def with_reference_counts(function: FirstOrderFunction) -> FirstOrderFunction:

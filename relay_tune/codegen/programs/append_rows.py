@@ -9,15 +9,22 @@ memory for component number `output` of the result, it is a new object without m
 before it, nothing is there), and if `old` begins there, its slices are apart as those of the result
 and no byte of them is moved; the sizes go to where the caller wants them. Too little room ends the
 run with `error`.
+
+    ptr extend(session, tensor, n, new, k, row, axis)
+
+consumes a tensor of n rows, the outermost ones; the result is the same object if it has no other
+reference, and its size class has room for k rows more.
 """
 
 from __future__ import annotations
 
+from math import prod
+
 from relay_tune.codegen.llvm_types import BYTES
 from relay_tune.codegen.programs.object_writer import ObjectWriter
 from relay_tune.codegen.programs.session import STORE, STORES
-from relay_tune.first_order.instructions import AppendRows
-from relay_tune.first_order.kinds import TensorKind
+from relay_tune.first_order.instructions import AppendRows, ExtendTensor
+from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK, TensorKind
 from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE
 
 NO_ROOM = "The memory that was given for a result has too little room for its rows."
@@ -51,6 +58,25 @@ def write_append(instruction: AppendRows, objects: ObjectWriter) -> None:
     names[instruction.result] = result
     objects.lent_sizes[result] = [*shape, room]
 
+
+def write_extension(instruction: ExtendTensor, objects: ObjectWriter) -> None:
+    """Extend a tensor by rows."""
+    names, writer = objects.names, objects.writer
+    kind, row_kind = instruction.old.kind, instruction.rows.kind
+    assert isinstance(kind, TensorKind) and isinstance(row_kind, TensorKind)
+    axis = instruction.axis
+    old, new = names[instruction.old], names[instruction.rows]
+    count = objects.shape(new, row_kind)[axis]
+    inner = (dim for dim in kind.type.shape[axis + 1 :] if isinstance(dim, int))
+    row = prod(inner) * BYTES[kind.type.dtype]
+    result = names[instruction.result] = writer.fresh("o")
+    writer.line(
+        f"{result} = call ptr @extend(ptr %session, ptr {old}, i64 {objects.size(old, axis)}, "
+        f"ptr {objects.data(new)}, i64 {count}, i64 {row}, i64 {axis})"
+    )
+
+
+_SIZES = 8 * MAXIMUM_OPEN_RANK
 
 APPEND_TEXT = f"""\
 define internal {{ ptr, i64 }} @append_rows(ptr %session, i64 %output, ptr %old, i64 %n, ptr %new,
@@ -125,5 +151,52 @@ end:
   %first = insertvalue {{ ptr, i64 }} poison, ptr %result, 0
   %both = insertvalue {{ ptr, i64 }} %first, i64 %apart, 1
   ret {{ ptr, i64 }} %both
+}}
+
+define internal ptr @extend(ptr %session, ptr %tensor, i64 %n, ptr %new, i64 %k, i64 %row,
+                            i64 %axis) nounwind {{
+entry:
+  %total = add i64 %n, %k
+  %bytes = mul i64 %total, %row
+  %kept = mul i64 %n, %row
+  %added = mul i64 %k, %row
+  %data = getelementptr i8, ptr %tensor, i64 {TENSOR_DATA}
+  %count = load i32, ptr %tensor, align 8
+  %is_own = icmp eq i32 %count, 1
+  br i1 %is_own, label %look, label %move
+look:
+  %found = call {{ i64, i64 }} @tensor_room(i64 %bytes)
+  %wanted = extractvalue {{ i64, i64 }} %found, 0
+  %class_at = getelementptr i8, ptr %tensor, i64 4
+  %class16 = load i16, ptr %class_at, align 4
+  %class = zext i16 %class16 to i64
+  %has_room = icmp ule i64 %wanted, %class
+  br i1 %has_room, label %write, label %move
+move:
+  %half = lshr i64 %bytes, 1
+  %room = add i64 %bytes, %half
+  %other = call ptr @allocate_open(ptr %session, i64 %room)
+  %shape = getelementptr i8, ptr %tensor, i64 {TENSOR_SHAPE}
+  %other_shape = getelementptr i8, ptr %other, i64 {TENSOR_SHAPE}
+  call void @llvm.memcpy.p0.p0.i64(ptr %other_shape, ptr %shape, i64 {_SIZES},
+                                       i1 false)
+  %other_data = getelementptr i8, ptr %other, i64 {TENSOR_DATA}
+  call void @llvm.memcpy.p0.p0.i64(ptr %other_data, ptr %data, i64 %kept, i1 false)
+  br label %write
+write:
+  %object = phi ptr [ %tensor, %look ], [ %other, %move ]
+  %moved = phi i1 [ false, %look ], [ true, %move ]
+  %elements = getelementptr i8, ptr %object, i64 {TENSOR_DATA}
+  %behind = getelementptr i8, ptr %elements, i64 %kept
+  call void @llvm.memcpy.p0.p0.i64(ptr %behind, ptr %new, i64 %added, i1 false)
+  %sizes = getelementptr i8, ptr %object, i64 {TENSOR_SHAPE}
+  %size_at = getelementptr i64, ptr %sizes, i64 %axis
+  store i64 %total, ptr %size_at, align 8
+  br i1 %moved, label %release, label %end
+release:
+  call void @release(ptr %session, ptr %tensor)
+  br label %end
+end:
+  ret ptr %object
 }}
 """

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from relay_tune.codegen.llvm_types import BYTES, literal_text
-from relay_tune.codegen.programs.append_rows import write_append
+from relay_tune.codegen.programs.append_rows import write_append, write_extension
 from relay_tune.codegen.programs.arguments import pass_arguments
 from relay_tune.codegen.programs.index_check_writer import write_index_check
 from relay_tune.codegen.programs.kernel_writer import write_kernel_step
@@ -27,6 +27,7 @@ from relay_tune.first_order.instructions import (
     CheckSize,
     ComputeScalars,
     DeferKernel,
+    ExtendTensor,
     Instruction,
     LoadConstant,
     MakeObject,
@@ -76,6 +77,8 @@ class InstructionWriter:
                 write_region(instruction, self._module.regions[instruction.region], objects)
             case AppendRows():
                 write_append(instruction, objects)
+            case ExtendTensor():
+                write_extension(instruction, objects)
             case LoadConstant():
                 names[instruction.result] = self._constant(instruction)
             case Reshape():
