@@ -122,10 +122,11 @@ def size_program(primitive: OpenPrimitive, example: Example = USUAL_EXAMPLE) -> 
     return lower_sizes(primitive.function, example_sizes(primitive, example))
 
 
-def no_open_code(title: str, reason: str) -> NoNativeCodeError:
+def no_open_code(title: str, reason: str, named: OpenPrimitive | None = None) -> NoNativeCodeError:
     """The error of a primitive for which there is no code."""
     return NoNativeCodeError(
         f"The operation {title} cannot be compiled for sizes that are known at run time only.",
-        notes=(reason,),
+        notes=(reason, *(() if named is None else named.legend)),
+        where=None if named is None else named.function.body.span,
         remedy=f"{FIX_SIZES} rt.interpret(module, ...) runs it as it is, slowly.",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -33,6 +34,7 @@ from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.codegen.target import Target
 from relay_tune.codegen.worker_pool import WorkerPool
+from relay_tune.errors import NoNativeCodeError
 from relay_tune.first_order.open_primitive import (
     OpenPrimitive,
     is_open_primitive,
@@ -41,7 +43,7 @@ from relay_tune.first_order.open_primitive import (
 from relay_tune.first_order.stretched_primitives import stretched_primitives
 from relay_tune.ir.expr import Function
 from relay_tune.op.lower import lower_function
-from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
+from relay_tune.op.primitive_key import PrimitiveKey, primitive_key, primitive_title
 from relay_tune.op.spaced_inputs import spaced_inputs
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import available_processors
@@ -100,6 +102,44 @@ def _primitive(function: Function, sizes: Sequence[int], points: Sequence[SizePo
     if not is_open_primitive(function):
         return Primitive(primitive_key(function), lower_function(function), function)
     named = open_primitive(function)
+    with _in_names_of_the_program(named):
+        return _open(function, named, sizes, points)
+
+
+def require_open_code(functions: Iterable[Function]) -> None:
+    """Raise NoNativeCodeError for the first primitive that cannot be lowered for all sizes."""
+    seen: set[str] = set()
+    for function in filter(is_open_primitive, functions):
+        named = open_primitive(function)
+        digest = primitive_key(named.function).digest
+        if digest not in seen:
+            seen.add(digest)
+            with _in_names_of_the_program(named):
+                usual_example(named)
+
+
+@contextmanager
+def _in_names_of_the_program(named: OpenPrimitive) -> Iterator[None]:
+    """Have errors say what the names of sizes are that they mention."""
+    try:
+        yield
+    except UndecidedSizeError as error:
+        raise no_open_code(primitive_title(named.function), error.message, named) from error
+    except NoNativeCodeError as error:
+        raise NoNativeCodeError(
+            error.message,
+            where=error.where,
+            notes=(*error.notes, *named.legend),
+            remedy=error.remedy,
+        ) from error
+
+
+def _open(
+    function: Function,
+    named: OpenPrimitive,
+    sizes: Sequence[int],
+    points: Sequence[SizePoint],
+) -> Primitive:
     usual = usual_example(named)
     plain = primitive_key(named.function)
     local = [(local_sizes(function, named, point), point.is_exact) for point in points]
@@ -203,9 +243,10 @@ def write_primitive(
         schedule = code.schedule
         again = _written(other, target, threads, lambda key, plan: schedule)
     except UndecidedSizeError as error:
-        raise no_open_code(title, error.message) from error
+        raise no_open_code(title, error.message, primitive.open) from error
     if again.text != code.text:
-        raise no_open_code(title, "Which instructions it needs depends on these sizes.")
+        reason = "Which instructions it needs depends on these sizes."
+        raise no_open_code(title, reason, primitive.open)
     return code
 
 

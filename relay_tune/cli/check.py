@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
 from relay_tune.cli.model_file import load_model, onnx_graph
-from relay_tune.cli.native_form import kernel_count
+from relay_tune.cli.native_form import has_open_inputs, kernel_count, refusal
 from relay_tune.cli.options import constants_of, shapes_of
 from relay_tune.cli.working_options import ModelOptions, command_line, working_options
 from relay_tune.errors import (
     BuildError,
     ModelError,
     Refusal,
+    RelayError,
     TypeInferenceError,
     UnsupportedOperatorError,
 )
@@ -35,6 +36,7 @@ class Findings:
 
     `details` are the lines below the problem, and `missing` lists all of an ONNX file that
     cannot be imported. `kernels` is None where they depend on shapes that only a call fixes.
+    `each_size` says why code is made anew for each size of the inputs, where there is none for all.
     `dynamic_inputs` are those whose sizes the file leaves open, and `command` is a line with sizes
     and values that work.
     """
@@ -46,6 +48,7 @@ class Findings:
     inputs: Mapping[str, str] | None = None
     operators: Mapping[str, int] | None = None
     kernels: int | None = None
+    each_size: tuple[str, ...] = ()
     dynamic_inputs: tuple[str, ...] = ()
     command: str = ""
 
@@ -71,13 +74,23 @@ def examine(model: str, options: ModelOptions) -> Findings:
     try:
         module = infer_types(load_model(model, options.shapes, options.constants))
         kernels = kernel_count(module)
+        missing = refusal(module)
+        if missing is not None and not has_open_inputs(module):
+            raise missing
     except (BuildError, ModelError, TypeInferenceError, UnsupportedOperatorError) as error:
-        place = f"{error.where}: " if error.where else ""
         remedy = (error.remedy,) if error.remedy else ()
-        return Findings(model, f"{place}{error.message}", (*error.notes, *remedy), error.refusals)
+        return Findings(model, _placed(error), (*error.notes, *remedy), error.refusals)
     return Findings(
-        model, inputs=_inputs(module), operators=_operator_counts(module), kernels=kernels
+        model,
+        inputs=_inputs(module),
+        operators=_operator_counts(module),
+        kernels=kernels,
+        each_size=() if missing is None else (_placed(missing), *missing.notes),
     )
+
+
+def _placed(error: RelayError) -> str:
+    return f"{error.where}: {error.message}" if error.where else error.message
 
 
 def with_command(findings: Findings, given: ModelOptions) -> Findings:
@@ -122,7 +135,8 @@ def _command_lines(findings: Findings) -> list[str]:
         return []
     what = "this works, for example"
     if findings.supported:
-        what = "kernels are tuned for the sizes that are named, ranges such as 1..64 as well"
+        what = "kernels are tuned for the sizes that are named"
+        what += "" if findings.each_size else ", ranges such as 1..64 as well"
     return [f"{what}:", f"  {findings.command}"]
 
 
@@ -131,7 +145,10 @@ def _lines(findings: Findings) -> list[str]:
         lines = [f"{findings.model} is not supported: {findings.problem}"]
         return [*lines, *(f"  {detail}" for detail in findings.details)]
     kernels = "for any size" if findings.kernels is None else counted(findings.kernels, "kernel")
+    if findings.each_size:
+        kernels = "with code that is made for each size when it comes, not for all"
     lines = [f"{findings.model} is supported: {kernels}"]
+    lines += [f"  {line}" for line in findings.each_size]
     lines += [f"  input {name}: {text}" for name, text in (findings.inputs or {}).items()]
     lines += [f"  {count:>5} x {name}" for name, count in (findings.operators or {}).items()]
     return lines

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from relay_tune.building.named_sizes import with_named_sizes
 from relay_tune.building.network import input_type, is_static, network_of, output_types
-from relay_tune.building.program_form import fused_module, is_network, kernel_functions
-from relay_tune.errors import InputError, fix_sizes
+from relay_tune.building.primitives import require_open_code
+from relay_tune.building.program_form import (
+    fused_module,
+    is_network,
+    kernel_functions,
+    program_kernels,
+    program_module,
+)
+from relay_tune.errors import InputError, NoNativeCodeError, fix_sizes
+from relay_tune.first_order.kinds import type_of
+from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.module import Module
+from relay_tune.runtime.program_model import open_inputs
 from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.typing.infer import infer_types
 from relay_tune.typing.type_text import type_text
@@ -22,6 +33,26 @@ def kernel_count(typed: Module) -> int | None:
     if not all(is_static(input_type(param)) for param in typed.main.params):
         return None
     return len(network_of(default_pipeline()(typed)).region.runs)
+
+
+def has_open_inputs(typed: Module) -> bool:
+    """Whether inputs of a typed module have sizes that are known at run time only."""
+    return bool(open_inputs({param.name: type_of(param) for param in typed.main.params}))
+
+
+def refusal(typed: Module) -> NoNativeCodeError | None:
+    """Why a typed module has no code for all sizes that only a run knows; None where it has.
+
+    Its kernels are lowered, but not written.
+    """
+    if is_network(typed) and not has_open_inputs(typed):
+        return None
+    try:
+        program = lower_program(program_module(with_named_sizes(typed)))
+        require_open_code(program_kernels(program))
+    except NoNativeCodeError as error:
+        return error
+    return None
 
 
 def require_kernels(module: Module) -> None:

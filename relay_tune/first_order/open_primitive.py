@@ -12,9 +12,9 @@ result has: they are its shape function. Equal primitives have equal names.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from relay_tune.errors import FIX_SIZES, NoNativeCodeError, TypeInferenceError
+from relay_tune.errors import FIX_SIZES, NoNativeCodeError, Span, TypeInferenceError
 from relay_tune.first_order.kinds import (
     component_types,
     function_type,
@@ -22,10 +22,10 @@ from relay_tune.first_order.kinds import (
     tensors_of,
     type_of,
 )
-from relay_tune.first_order.size_equalities import equation
+from relay_tune.first_order.size_equalities import equation, is_unknown_name
 from relay_tune.first_order.size_naming import SizeNaming, SizeSource
-from relay_tune.ir.dim import Dim, Symbol, UnknownDim
-from relay_tune.ir.dim_arithmetic import substitute
+from relay_tune.ir.dim import UNKNOWN, Dim, Symbol, UnknownDim
+from relay_tune.ir.dim_arithmetic import substitute, symbol_names
 from relay_tune.ir.expr import Call, Constant, Expr, Function, Let, Var
 from relay_tune.ir.operator import Operator, RelationError
 from relay_tune.ir.traversal import post_order, rewrite
@@ -46,6 +46,7 @@ class OpenPrimitive:
         checks: sizes of inputs that must be as given, because the primitive has no type otherwise.
         outputs: the shape of each result.
         found: the names of the results' sizes that the operator finds from its inputs.
+        meanings: what symbols are in the names of the user's program, `?` where it has none.
     """
 
     function: Function
@@ -53,6 +54,13 @@ class OpenPrimitive:
     checks: tuple[tuple[SizeSource, Dim], ...]
     outputs: tuple[tuple[Dim, ...], ...]
     found: tuple[str, ...] = ()
+    meanings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def legend(self) -> tuple[str, ...]:
+        """A sentence that says what its symbols are, for messages, if it has any."""
+        known = [f"{name} is {text}" for name, text in self.meanings.items() if text != "?"]
+        return (f"Here {', '.join(known)}.",) if known else ()
 
 
 def is_open_primitive(primitive: Function) -> bool:
@@ -68,25 +76,19 @@ def open_primitive(primitive: Function) -> OpenPrimitive:
     they are, and the primitive checks it. Raises NoNativeCodeError if it has no type then, or the
     size of a result depends on the elements of inputs.
     """
-    try:
-        naming, typed = _named(primitive)
-    except TypeInferenceError as error:
-        raise NoNativeCodeError(
-            "The sizes of an operation that are known at run time only do not fit.",
-            notes=(error.message,),
-            where=primitive.span,
-        ) from error
+    naming, typed = _named(primitive)
     shapes = [t.shape for t in tensors_of(function_type(typed).result)]
     outputs, found = _with_names_for_unknown(shapes)
     if found and not finds_sizes(typed):
         names = _operators(typed)
         raise NoNativeCodeError(
             f"A size of a result of {names} does not follow from those of its inputs.",
-            where=primitive.span,
+            where=_place(primitive),
             remedy=FIX_SIZES,
         )
     symbols = {**naming.symbols, **dict(_rooms(primitive))}
-    return OpenPrimitive(typed, symbols, tuple(naming.checks), outputs, found)
+    meanings = {name: _readable(symbol) for name, symbol in naming.meanings.items()}
+    return OpenPrimitive(typed, symbols, tuple(naming.checks), outputs, found, meanings)
 
 
 def _rooms(primitive: Function) -> Iterator[tuple[str, SizeSource]]:
@@ -99,7 +101,7 @@ def _rooms(primitive: Function) -> Iterator[tuple[str, SizeSource]]:
 def _named(primitive: Function) -> tuple[SizeNaming, Function]:
     """The primitive under names for its sizes, of which as few are equal as give it a type.
 
-    Raises TypeInferenceError where none give it one.
+    Raises NoNativeCodeError where none give it one.
     """
     equal: dict[str, Dim] = {}
     params = function_type(primitive).params
@@ -109,22 +111,51 @@ def _named(primitive: Function) -> tuple[SizeNaming, Function]:
         try:
             typed = infer_expr(retyped(primitive, types))
         except TypeInferenceError as error:
-            found = _wanted_equation(error, naming)
+            sizes = _sizes_to_be_equal(error, naming)
+            found = None if sizes is None else equation(*sizes, naming.free)
             if found is None:
-                raise
+                raise _misfit(primitive, error, sizes) from error
             equal[found[0]] = found[1]
             continue
         assert isinstance(typed, Function)
         return naming, typed
 
 
-def _wanted_equation(error: TypeInferenceError, naming: SizeNaming) -> tuple[str, Dim] | None:
-    """The equation of sizes for want of which a primitive has no type, if it is one."""
+def _sizes_to_be_equal(error: TypeInferenceError, naming: SizeNaming) -> tuple[Dim, Dim] | None:
+    """The sizes because of which a primitive has no type, if that is why."""
     cause = error.__cause__
     if not isinstance(cause, RelationError) or cause.sizes is None:
         return None
-    left, right = (substitute(size, naming.meanings) for size in cause.sizes)
-    return equation(left, right, naming.free)
+    left, right = cause.sizes
+    return substitute(left, naming.meanings), substitute(right, naming.meanings)
+
+
+def _misfit(
+    primitive: Function, error: TypeInferenceError, sizes: tuple[Dim, Dim] | None
+) -> NoNativeCodeError:
+    """The error of a primitive that has no type, in the names of the user's program."""
+    reason = error.message
+    if sizes is not None:
+        left, right = map(_readable, sizes)
+        reason = f"{left} would have to be equal to {right}, which only a run can tell."
+    return NoNativeCodeError(
+        f"The sizes of {_operators(primitive)} do not fit for all sizes of the inputs.",
+        notes=(reason,),
+        where=error.where or _place(primitive),
+        remedy=FIX_SIZES,
+    )
+
+
+def _readable(size: Dim) -> str:
+    """A size as the user's program has it."""
+    unknown = {name: UNKNOWN for name in symbol_names(size) if is_unknown_name(name)}
+    return str(substitute(size, unknown))
+
+
+def _place(primitive: Function) -> Span | None:
+    """Where the user's program has the operator that a primitive computes last."""
+    spans = (node.span for node in (primitive, primitive.body))
+    return next((span for span in spans if span is not None), None)
 
 
 def _with_names_for_unknown(

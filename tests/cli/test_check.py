@@ -63,6 +63,22 @@ def test_open_shapes_are_supported(tune: Tune, tmp_path: Path) -> None:
     assert "is supported: for any size" in outcome.out
 
 
+def test_what_has_no_code_for_all_sizes_is_said(tune: Tune, tmp_path: Path) -> None:
+    """Whether n * h is the product of two other sizes has no equation for one of them."""
+    path = tmp_path / "m.relay"
+    flat = "nn.relu(reshape(nn.relu({}), newshape=[-1]))"
+    params = "%a: Tensor[(n, h), float32], %b: Tensor[(?, ?), float32]"
+    path.write_text(f"def @main({params}) {{ {flat.format('%a')} + {flat.format('%b')} }}")
+    outcome = tune("check", path)
+    assert outcome.code == 0
+    assert "code that is made for each size" in outcome.out
+    assert "m.relay:1:71: The sizes of nn.relu, reshape, add do not fit" in outcome.out
+    assert "h * n would have to be equal to ?" in outcome.out
+    found = json.loads(tune("check", path, "--json").out)
+    assert found["supported"] is True
+    assert len(found["each_size"]) == 2
+
+
 def test_no_model_is_an_error_and_no_answer(tune: Tune) -> None:
     outcome = tune("check", "missing.onnx", "--json")
     assert (outcome.code, outcome.out) == (1, "")
