@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,14 @@ class Polynomial:
     """
 
     terms: tuple[tuple[tuple[Atom, ...], int], ...]
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash(self.terms))
+
+    def __hash__(self) -> int:
+        """That of the terms, found once: sums of sizes are keys of many tables."""
+        return self._hash
 
     def __str__(self) -> str:
         text = " + ".join(_term(product, factor) for product, factor in self.terms)

@@ -37,6 +37,11 @@ def add(left: Dim, right: Dim) -> Dim:
         return left + right
     if isinstance(left, UnknownDim) or isinstance(right, UnknownDim):
         return UNKNOWN
+    return _sum(left, right)
+
+
+@lru_cache(maxsize=4096)
+def _sum(left: int | Symbol | Polynomial, right: int | Symbol | Polynomial) -> Dim:
     terms = _terms(left)
     for product, factor in _terms(right).items():
         terms[product] = terms.get(product, 0) + factor
@@ -54,6 +59,11 @@ def multiply(left: Dim, right: Dim) -> Dim:
         return left * right
     if isinstance(left, UnknownDim) or isinstance(right, UnknownDim):
         return UNKNOWN
+    return _product(left, right)
+
+
+@lru_cache(maxsize=4096)
+def _product(left: int | Symbol | Polynomial, right: int | Symbol | Polynomial) -> Dim:
     terms: Terms = {}
     for left_product, left_factor in _terms(left).items():
         for right_product, right_factor in _terms(right).items():

@@ -52,6 +52,7 @@ class ValueWriter:
         self.indices = IndexWriter(self.lanes, self.value)
         self.loads = LoadWriter(self.lanes, self.indices, pointers)
         self._known: dict[Scalar, Value] = {}
+        self._loading: dict[Scalar, bool] = {}
 
     def evaluate(self, expression: Scalar) -> Value:
         """The value of an expression; shared sub-expressions are evaluated once."""
@@ -134,11 +135,17 @@ class ValueWriter:
         condition = self.value(node.condition)
         if condition.text in ("true", "false"):
             return self.value(node.if_true if condition.text == "true" else node.if_false)
-        if not (contains_load(node.if_true) or contains_load(node.if_false)):
+        if not self._loads(node):
             return self._choose(condition, self.value(node.if_true), self.value(node.if_false))
         if condition.lanes:
             return self._select_masked(node, condition)
         return self._select_branching(node, condition)
+
+    def _loads(self, node: Select) -> bool:
+        """Whether a side loads anything; found once for all the copies of an unrolled loop."""
+        if node not in self._loading:
+            self._loading[node] = contains_load(node.if_true) or contains_load(node.if_false)
+        return self._loading[node]
 
     def _choose(self, condition: Value, if_true: Value, if_false: Value) -> Value:
         lanes, (c, x, y) = self.lanes.together(condition, if_true, if_false)
