@@ -206,7 +206,8 @@ def measure(kernel: Kernel, rounds: int) -> Row:
     model = build(module, threads=1)
     assert isinstance(model, Model)
     outputs = [np.asarray(model(*inputs))]
-    count = len(model.program(tuple(array.shape for array in inputs)).steps)
+    compiled = model.compiled()
+    count = sum(len(region.steps) for region in compiled.regions) + len(compiled.primitives)
     read, written = (sum(array.nbytes for array in arrays) for arrays in (inputs, outputs))
     read += 4 * sum(prod(shape) for shape in kernel.shapes[len(inputs) :])
     runs = max(1, int(REFERENCE_SECONDS / ((read + written) / REFERENCE_RATE)))

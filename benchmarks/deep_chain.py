@@ -16,7 +16,8 @@ from collections.abc import Callable
 from time import process_time
 from typing import TypeVar
 
-from relay_tune.building.network import network_of
+from relay_tune.building.program_form import program_kernels
+from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.parser.parse import parse
 from relay_tune.transform.instruments import Timing
 from relay_tune.transform.pipeline import default_pipeline
@@ -64,10 +65,10 @@ def measure(length: int, by_pass: bool) -> None:
     fused = timed("pipeline", lambda: pipeline(typed))
     for name, seconds in timing.seconds if by_pass else ():
         print(f"    {name:32} {seconds:8.2f} s")
-    network = timed("steps", lambda: network_of(fused))
+    program = timed("lowering", lambda: lower_program(fused))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"  {'all':14} {process_time() - start:8.2f} s", flush=True)
-    print(f"  {peak:.0f} MB, {len(network.region.runs)} kernels")
+    print(f"  {peak:.0f} MB, {len(list(program_kernels(program)))} kernels")
 
 
 def main() -> int:

@@ -24,12 +24,13 @@ from onnxruntime.capi import onnxruntime_pybind11_state as capi
 from benchmarks.fuzzing.apart import run_apart
 from benchmarks.fuzzing.builder import RandomNetwork
 from benchmarks.fuzzing.networks import KINDS, random_network
-from relay_tune.building.build import compile_fused
+from relay_tune.building.programs import compile_program
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import RelayError
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
 from relay_tune.ir.module import Module
-from relay_tune.runtime.model import Model
+from relay_tune.runtime.loaded_program import LoadedProgram
+from relay_tune.runtime.native_session import load_functions
 from relay_tune.transform.fix_input_shapes import FixInputShapes
 from relay_tune.transform.pipeline import PipelineOptions, default_pipeline
 
@@ -98,7 +99,8 @@ def run_natively(
     names = [param.name for param in module.main.params]
     fixed = FixInputShapes({name: feed[name].shape for name in names})(module)
     fused = default_pipeline(options)(fixed)
-    model = Model.from_program(compile_fused(fused, native_target(), 1))
+    compiled = compile_program(fused, native_target(), 1, None, lambda line: None)
+    model = LoadedProgram(compiled.program, load_functions(compiled), 1)
     return model.run({name: feed[name] for name in names})
 
 

@@ -29,14 +29,10 @@ from benchmarks.fuzzing.builder import RandomNetwork
 from benchmarks.fuzzing.operators.answers import Answer, Feed, answers, disagreements
 from benchmarks.fuzzing.operators.dynamic import dynamic_network
 from benchmarks.fuzzing.operators.networks import operator_network
-from relay_tune.building.build import build, compile_fused
-from relay_tune.codegen.target import native_target
+from relay_tune.building.build import build
 from relay_tune.errors import RelayError, UnsupportedOperatorError
 from relay_tune.frontend.onnx_import.from_onnx import from_onnx
-from relay_tune.ir.module import Module
 from relay_tune.runtime.model import Model
-from relay_tune.runtime.program_model import ProgramModel
-from relay_tune.transform.pipeline import default_pipeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +54,7 @@ def outcome(seed: int, is_dynamic: bool = False) -> Iterator[str]:
         return
     try:
         module = from_onnx(network.model)
-        model = build(module, threads=1) if is_dynamic else _static_model(module)
+        model = build(module, threads=1)
         problems = [line for run in runs for line in _problems(model, run)]
     except UnsupportedOperatorError as error:
         yield "refused"
@@ -80,11 +76,7 @@ def _runs(network: RandomNetwork) -> Iterator[Run]:
             yield Run(feed, first[0], chain([first], expected))
 
 
-def _static_model(module: Module) -> Model:
-    return Model.from_program(compile_fused(default_pipeline()(module), native_target(), 1))
-
-
-def _problems(model: Model | ProgramModel, run: Run) -> Iterator[str]:
+def _problems(model: Model, run: Run) -> Iterator[str]:
     """What is wrong with the results of one run."""
     found = model.run(dict(run.feed))
     lines = disagreements([np.asarray(each) for each in found], run.expected)

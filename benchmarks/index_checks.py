@@ -39,19 +39,19 @@ def _bags(mode: str, tables: int, width: int, dtype: str) -> str:
 
 
 def _arrays(model: rt.Model, random: np.random.Generator) -> list[np.ndarray]:
-    shapes = [tuple(int(str(dim)) for dim in type_.shape) for type_ in model.inputs.values()]
+    types = [type_ for type_ in model.inputs.values() if isinstance(type_, rt.TensorType)]
+    shapes = [tuple(int(str(dim)) for dim in type_.shape) for type_ in types]
     return [
         random.standard_normal(shape, "float32")
         if type_.dtype == "float32"
         else random.integers(0, 8000, shape).astype(type_.dtype)
-        for shape, type_ in zip(shapes, model.inputs.values(), strict=True)
+        for shape, type_ in zip(shapes, types, strict=True)
     ]
 
 
 def _seconds(texts: Sequence[str], threads: int, rounds: int) -> list[float]:
     """The least time of each program."""
-    built = [rt.build(rt.parse(text), threads=threads) for text in texts]
-    models = [model for model in built if isinstance(model, rt.Model)]
+    models = [rt.build(rt.parse(text), threads=threads) for text in texts]
     inputs = _arrays(models[0], np.random.default_rng(0))
     least = [float("inf")] * len(models)
     for _ in range(rounds):

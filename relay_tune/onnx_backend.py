@@ -24,7 +24,6 @@ from relay_tune.ir.module import Module
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.interpreter.python_values import to_python
 from relay_tune.runtime.model import Model
-from relay_tune.runtime.program_model import ProgramModel
 
 
 class Executable:
@@ -36,7 +35,7 @@ class Executable:
     def __init__(self, module: Module) -> None:
         self._module = module
         self._names = [param.name for param in module.main.params]
-        self._model: Model | ProgramModel | None = None
+        self._model: Model | None = None
         with suppress(NoNativeCodeError):
             self._model = build(module)
 

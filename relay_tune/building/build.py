@@ -6,35 +6,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from relay_tune.arguments import function_argument
-from relay_tune.building.assemble import assemble
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.fixed_sizes import with_fixed_sizes
-from relay_tune.building.memory_limit import check_buffers
 from relay_tune.building.named_sizes import with_named_sizes
-from relay_tune.building.network import input_type, is_static, network_of, output_types
 from relay_tune.building.planned_ahead import early_workers
-from relay_tune.building.primitive import Primitive
-from relay_tune.building.primitives import ChooseSchedule, compile_primitives, primitives_of
-from relay_tune.building.program_form import is_network, network_module, program_module
+from relay_tune.building.primitives import ChooseSchedule
+from relay_tune.building.program_form import fused_module, is_network
 from relay_tune.building.programs import compile_program
 from relay_tune.building.size_cases import USUAL_SIZES
 from relay_tune.building.size_points import InputSizes, SizePoint, size_points
-from relay_tune.building.step_order import with_extents_first
-from relay_tune.codegen.compiled_program import CompiledProgram
-from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.target import Target, target_argument
-from relay_tune.codegen.worker_pool import WorkerPool
 from relay_tune.errors import NoNativeCodeError
 from relay_tune.first_order.kinds import function_type
-from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.output_names import named_outputs
-from relay_tune.ir.types import TensorType
 from relay_tune.logger import LOGGER
-from relay_tune.remembered import results_for_one_build
-from relay_tune.runtime.model import Model, Shapes
-from relay_tune.runtime.program_model import ProgramModel, open_inputs
+from relay_tune.runtime.model import Model, open_inputs
 from relay_tune.runtime.threads import thread_count
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.fix_input_shapes import FixInputShapes
@@ -55,11 +43,8 @@ def build(
     sizes: Sequence[int] = USUAL_SIZES,
     defaults: DefaultSchedules | None = None,
     shapes: InputSizes | Sequence[InputSizes] = (),
-) -> Model | ProgramModel:
+) -> Model:
     """Compile a module's main function.
-
-    A network of operators becomes a `Model`, with a static memory plan; a program with control
-    flow, functions, data types or references becomes a `ProgramModel`.
 
     Args:
         module: the program, typed or not, as the user gave it.
@@ -89,24 +74,16 @@ def build(
         (shapes,) if isinstance(shapes, Mapping) else tuple(shapes),
     )
     typed = infer_types(module)
-    if not is_network(typed):
-        return _program_model(typed, compilation)
-    types = _input_types(typed.main)
-    if all(is_static(type_) for type_ in types.values()):
-        return Model.from_program(_compiled_network(typed, compilation))
-
-    def compile_for(shapes: Shapes) -> CompiledProgram:
-        fixed = with_fixed_sizes(typed, dict(zip(types, shapes, strict=True)))
-        try:
-            return _compiled_network(fixed, compilation)
-        except NoNativeCodeError as error:
-            if not isinstance(general, NoNativeCodeError) or is_network(fixed):
-                raise
-            raise general from error  # sizes that only a run knows need the code that there is not
-
+    type_ = function_type(typed.main)
+    inputs = {param.name: t for param, t in zip(typed.main.params, type_.params, strict=True)}
+    outputs = named_outputs(typed, type_.result)
+    if not open_inputs(inputs):
+        compiled = compilation.program(typed, compilation.sizes)
+        return Model(inputs, outputs, compilation.threads, compilation.fixed(typed), compiled)
     general = _for_all_sizes(typed, compilation)
-    compiled = None if isinstance(general, NoNativeCodeError) else general
-    return Model(types, output_types(typed), compilation.threads, compile_for, compiled)
+    known = None if isinstance(general, NoNativeCodeError) else general
+    error = general if isinstance(general, NoNativeCodeError) else None
+    return Model(inputs, outputs, compilation.threads, compilation.fixed(typed, error), known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,32 +106,38 @@ class _Compilation:
         points: Sequence[SizePoint] = (),
     ) -> CompiledFunctions:
         """The compiled program of a typed module, with code of its own for some sizes."""
-        module = program_module(typed, self.accuracy, self.target)
-        return compile_program(
-            module,
-            self.target,
-            self.threads,
-            self.schedules,
-            self.report,
-            sizes,
-            points,
-            self.defaults,
-        )
+        with early_workers(typed, self.defaults) as early:
+            return compile_program(
+                fused_module(typed, self.accuracy, self.target),
+                self.target,
+                self.threads,
+                self.schedules,
+                self.report,
+                sizes,
+                points,
+                self.defaults,
+                early=early,
+            )
 
+    def fixed(
+        self, typed: Module, general: NoNativeCodeError | None = None
+    ) -> Callable[[Mapping[str, tuple[int, ...]]], CompiledFunctions]:
+        """What compiles a typed module for some shapes; `general` is why it is not for all."""
 
-def _program_model(typed: Module, compilation: _Compilation) -> ProgramModel:
-    def compile_for(shapes: Mapping[str, tuple[int, ...]]) -> CompiledFunctions:
-        return compilation.program(infer_types(FixInputShapes(shapes)(typed)))
+        def compile_for(shapes: Mapping[str, tuple[int, ...]]) -> CompiledFunctions:
+            fixed = (
+                with_fixed_sizes(typed, shapes)
+                if is_network(typed)
+                else infer_types(FixInputShapes(shapes)(typed))
+            )
+            try:
+                return self.program(fixed)
+            except NoNativeCodeError as error:
+                if general is None or is_network(fixed):
+                    raise
+                raise general from error  # sizes that only a run knows need the code there is not
 
-    type_ = function_type(typed.main)
-    inputs = {param.name: t for param, t in zip(typed.main.params, type_.params, strict=True)}
-    outputs = named_outputs(typed, type_.result)
-    if not open_inputs(inputs):
-        compiled = compilation.program(typed, compilation.sizes)
-        return ProgramModel(inputs, outputs, compilation.threads, compile_for, compiled)
-    general = _for_all_sizes(typed, compilation)
-    known = None if isinstance(general, NoNativeCodeError) else general
-    return ProgramModel(inputs, outputs, compilation.threads, compile_for, known)
+        return compile_for
 
 
 def _for_all_sizes(
@@ -170,55 +153,6 @@ def _for_all_sizes(
             f"There is no code for all sizes, it is made for those that come: {error}"
         )
         return error
-
-
-def _input_types(main: Function) -> dict[str, TensorType]:
-    return {param.name: input_type(param) for param in main.params}
-
-
-@results_for_one_build()
-def _compiled_network(module: Module, compilation: _Compilation) -> CompiledProgram:
-    """The compiled program of a module with static shapes."""
-    with early_workers(module, compilation.defaults) as early:
-        fused = network_module(module, compilation.accuracy, compilation.target)
-        return compile_fused(
-            fused,
-            compilation.target,
-            compilation.threads,
-            compilation.schedules,
-            compilation.report,
-            defaults=compilation.defaults,
-            early=early,
-        )
-
-
-def compile_fused(
-    module: Module,
-    target: Target,
-    threads: int,
-    schedules: ChooseSchedule | None = None,
-    report: Report | None = None,
-    primitives: Mapping[Function, Primitive] | None = None,
-    pool: CompilerPool | None = None,
-    defaults: DefaultSchedules | None = None,
-    early: WorkerPool | None = None,
-) -> CompiledProgram:
-    """The compiled program of a module to which the pipeline was applied.
-
-    `primitives` are those of the module, and `pool` compiles them, for callers who build it
-    several times. `defaults` are those that `schedules` gives, `early`
-    processes that choose them.
-    """
-    network = with_extents_first(network_of(module))
-    check_buffers(network.region)
-    if primitives is None:
-        primitives = primitives_of(run.function for run in network.region.runs)
-    distinct = {primitive.key.digest: primitive for primitive in primitives.values()}
-    told = report if report is not None else _silent
-    codes, objects = compile_primitives(
-        distinct, target, threads, schedules, told, pool, defaults, early
-    )
-    return assemble(network, primitives, codes, objects, target, threads)
 
 
 def _logged(report: Report) -> Report:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from relay_tune.errors import BuildError
-from relay_tune.first_order.region import Region
+from relay_tune.first_order.instructions import Register, RunKernel, RunRegion
+from relay_tune.first_order.kinds import TensorKind
+from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.first_order.region import Region, buffer_bytes
+from relay_tune.ir.types import TensorType
 from relay_tune.typing.type_text import type_text
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB")
@@ -18,32 +23,54 @@ def physical_memory() -> int | None:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def check_buffers(region: Region) -> None:
+def check_kernels(program: FirstOrderProgram) -> None:
     """Raise BuildError if what a kernel touches is more than the machine's memory.
 
-    Inputs and outputs of the program exist all the time. This is a lower bound, known before
-    there is any code; `check_total` has the exact figure.
+    Inputs and outputs of a region exist all the time. This is a lower bound, known before there is
+    any code; `check_region` has the exact figure.
     """
+    for function in program.functions.values():
+        for instruction in (each for block in function.blocks for each in block.instructions):
+            match instruction:
+                case RunRegion():
+                    check_region(instruction.region, _most_touched(instruction.region))
+                case RunKernel():
+                    types = _types((*instruction.inputs, *instruction.outputs))
+                    _require(sum(map(buffer_bytes, types)), types)
+
+
+def check_region(region: Region, others: int) -> None:
+    """Raise BuildError if inputs, outputs and `others` bytes are more than there are."""
+    always = {*region.inputs, *region.outputs}
+    computed = (buffer for run in region.runs for buffer in run.outputs)
+    needed = others + sum(buffer.size for buffer in always)
+    _require(needed, [buffer.type for buffer in (*always, *computed)])
+
+
+def _most_touched(region: Region) -> int:
+    """The bytes that one kernel touches beside inputs and outputs."""
     always = {*region.inputs, *region.outputs}
     most = 0
     for run in region.runs:
         touched = {region.located(buffer).whole for buffer in (*run.inputs, *run.outputs)}
         most = max(most, sum(buffer.size for buffer in touched - always))
-    check_total(most, region)
+    return most
 
 
-def check_total(others: int, region: Region) -> None:
-    """Raise BuildError if inputs, outputs and `others` bytes are more than there are."""
-    always = {*region.inputs, *region.outputs}
-    needed = others + sum(buffer.size for buffer in always)
+def _types(registers: Sequence[Register]) -> list[TensorType]:
+    """The types of different tensors of known shape."""
+    kinds = (register.kind for register in dict.fromkeys(registers))
+    return [kind.type for kind in kinds if isinstance(kind, TensorKind) and not kind.is_open]
+
+
+def _require(needed: int, types: Sequence[TensorType]) -> None:
     available = physical_memory()
     if available is None or needed <= available:
         return
-    computed = (buffer for run in region.runs for buffer in run.outputs)
-    largest = max((*always, *computed), key=lambda buffer: buffer.size)
+    largest = max(types, key=buffer_bytes)
     raise BuildError(
         f"The program needs {_amount(needed)} of memory; this machine has {_amount(available)}.",
-        notes=(f"Its largest tensor is {type_text(largest.type)}: {_amount(largest.size)}.",),
+        notes=(f"Its largest tensor is {type_text(largest)}: {_amount(buffer_bytes(largest))}.",),
         remedy="Give the inputs smaller shapes, or use a machine with more memory.",
     )
 

@@ -1,10 +1,9 @@
-"""Which way a module is built, and the passes before a program is lowered."""
+"""The passes before a module is lowered, and the kernels of what it becomes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from relay_tune.building.network import network_of
 from relay_tune.codegen.target import Target, native_target
 from relay_tune.first_order.instructions import ComputeScalars, Instruction, RunKernel, RunRegion
 from relay_tune.first_order.kinds import component_types, is_open_type
@@ -69,8 +68,6 @@ def kernel_functions(fused: Module) -> list[Function]:
 
     Raises NoNativeCodeError where the module has no native form.
     """
-    if is_network(fused) and not has_open_inputs(fused):
-        return list(dict.fromkeys(run.function for run in network_of(fused).region.runs))
     return list(dict.fromkeys(program_kernels(lower_program(fused))))
 
 

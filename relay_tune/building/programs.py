@@ -10,6 +10,7 @@ from relay_tune.building.constant_block import ConstantBlock
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.few_rows import with_few_rows_packed_alike
 from relay_tune.building.joined_schedules import with_shared_packing
+from relay_tune.building.memory_limit import check_kernels, check_region
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import ChooseSchedule, compile_primitives, primitives_of
 from relay_tune.building.program_form import lone_kernels, program_kernels, program_regions
@@ -54,6 +55,7 @@ def compile_program(
     `pool` compiles them, for callers who build it several times.
     """
     program = lower_program(module)
+    check_kernels(program)
     if primitives is None:
         primitives = primitives_of(program_kernels(program), sizes, points)
     joined = with_shared_packing(primitives, program, target, threads, schedules)
@@ -67,6 +69,8 @@ def compile_program(
     writer = StepWriter(primitives, codes, constants.block, target, threads)
     steps = {function: writer.step(function) for function in lone_kernels(program)}
     regions = {region: writer.region(region) for region in program_regions(program)}
+    for region, step in regions.items():
+        check_region(region, constants.block.size + step.workspace)
     text = program_text(program, steps, regions, constants.tensor_object, target.triple)
     report("compile the program")
     main = compile_optimized(text.text, target)

@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
+from relay_tune.building.program_form import has_open_inputs
 from relay_tune.cli.model_file import load_model, onnx_graph
-from relay_tune.cli.native_form import has_open_inputs, kernel_count, refusal
+from relay_tune.cli.native_form import kernel_count, refusal
 from relay_tune.cli.options import constants_of, shapes_of
 from relay_tune.cli.working_options import ModelOptions, command_line, working_options
 from relay_tune.errors import (

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from relay_tune.building.named_sizes import with_named_sizes
-from relay_tune.building.network import input_type, is_static, network_of, output_types
 from relay_tune.building.primitives import require_open_code
 from relay_tune.building.program_form import (
     fused_module,
+    has_open_inputs,
     is_network,
     kernel_functions,
     program_kernels,
@@ -16,8 +16,7 @@ from relay_tune.errors import InputError, NoNativeCodeError, fix_sizes
 from relay_tune.first_order.kinds import type_of
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.module import Module
-from relay_tune.runtime.program_model import open_inputs
-from relay_tune.transform.pipeline import default_pipeline
+from relay_tune.runtime.model import open_inputs
 from relay_tune.typing.infer import infer_types
 from relay_tune.typing.type_text import type_text
 
@@ -29,15 +28,9 @@ def kernel_count(typed: Module) -> int | None:
     """
     if not is_network(typed):
         return len(kernel_functions(fused_module(typed)))
-    output_types(typed)
-    if not all(is_static(input_type(param)) for param in typed.main.params):
+    if has_open_inputs(typed):
         return None
-    return len(network_of(default_pipeline()(typed)).region.runs)
-
-
-def has_open_inputs(typed: Module) -> bool:
-    """Whether inputs of a typed module have sizes that are known at run time only."""
-    return bool(open_inputs({param.name: type_of(param) for param in typed.main.params}))
+    return len(list(program_kernels(lower_program(fused_module(typed)))))
 
 
 def refusal(typed: Module) -> NoNativeCodeError | None:
@@ -64,8 +57,7 @@ def require_fixed_kernels(module: Module, what: str) -> None:
     """Raise RelayError unless a module becomes kernels of fixed sizes; `what` has to be so."""
     typed = infer_types(module)
     if kernel_count(typed) is None:
-        types = {param.name: input_type(param) for param in typed.main.params}
-        open_types = {name: type_ for name, type_ in types.items() if not is_static(type_)}
+        open_types = open_inputs({param.name: type_of(param) for param in typed.main.params})
         dynamic = [f"{name}: {type_text(type_)}" for name, type_ in open_types.items()]
         raise InputError(
             f"{what} for fixed sizes, but the model has inputs of dynamic size: "

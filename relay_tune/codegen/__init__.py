@@ -3,13 +3,13 @@
 target                         the machine that code is made for; processor_features, target_check
 kernels, vector_math           a loop nest as an LLVM function
 arithmetic, llvm_types         what all writers of LLVM IR share; function_writer, size_writer
-main_function, sweeps          a network as one function that calls its kernels
-programs                       a program with control flow as one LLVM module
+main_function, sweeps          a region as one function that calls its kernels
+programs                       a program as one LLVM module
 direct                         calls from Python as native functions
 native_runtime                 the thread pool, part of every program
 compiler, compiler_pool        text to machine code, here or in worker processes; compile_worker
 compiled_code                  what every compiled program has
-export, linking                a network as a shared library; library_header, library_text
+export, linking                a program as a shared library
 compiler_runtime               functions of a library that no system has
 limit_loops, arithmetic_loops  loops that measure the machine
 """

@@ -14,12 +14,9 @@ from pathlib import Path
 
 from relay_tune.arguments import unwritable
 from relay_tune.codegen.compiled_code import CompiledCode
-from relay_tune.codegen.compiled_program import CompiledProgram
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.compiler_runtime import compiler_runtime_text
 from relay_tune.codegen.constants import CONSTANTS_SYMBOL
-from relay_tune.codegen.library_header import library_header
-from relay_tune.codegen.library_text import library_text
 from relay_tune.codegen.linking.shared_object import (
     LibraryNames,
     Weights,
@@ -29,12 +26,11 @@ from relay_tune.codegen.linking.shared_object import (
 from relay_tune.codegen.native_runtime.runtime_text import runtime_text
 from relay_tune.codegen.target import Target
 from relay_tune.errors import BuildError, InputError
-from relay_tune.ir.types import TensorType
 from relay_tune.machine.linking import Linking
 from relay_tune.new_files import new_files
 from relay_tune.targets.registry import BUILT_IN, architecture_of
 
-METADATA_FORMAT = 5
+METADATA_FORMAT = 6
 
 NAME_A_LIBRARY = "Name a file, such as model.so."
 """What to do where the path of a library is no path."""
@@ -59,24 +55,6 @@ class LibraryTexts:
     header: str
     metadata: str
     aliases: Mapping[str, str] = field(default_factory=dict)
-
-
-def export_library(program: CompiledProgram, path: Path) -> None:
-    """Write `path` and, beside it, the header with the suffix `.h`.
-
-    Functions are named after the file: `resnet18.so` has `resnet18_run`. Raises InputError where
-    the files cannot be written, BuildError for a target without such libraries. Nothing is left
-    half-written.
-    """
-    name = c_name(path.stem)
-    texts = LibraryTexts(
-        library_text(program, name),
-        library_header(program, name),
-        metadata_text(
-            program, name, inputs=_described(program.inputs), outputs=_described(program.outputs)
-        ),
-    )
-    publish(path, name, program, texts)
 
 
 def publish(path: Path, name: str, code: CompiledCode, texts: LibraryTexts) -> None:
@@ -172,13 +150,6 @@ def metadata_text(code: CompiledCode, name: str, **described: object) -> str:
             **described,
         }
     )
-
-
-def _described(types: Mapping[str, TensorType]) -> list[dict[str, object]]:
-    return [
-        {"name": name, "dtype": type_.dtype, "shape": list(type_.shape)}
-        for name, type_ in types.items()
-    ]
 
 
 def plain_object(text: str, target: Target) -> bytes:

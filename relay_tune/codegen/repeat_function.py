@@ -1,9 +1,11 @@
-"""A native function that runs a program several times and takes the time, without Python between.
+"""Native functions that run code several times and take the time, without Python between.
 
+    i64 measure_calls(ptr call, ptr session, ptr inputs, ptr outputs, i64 count)
     void measure_repeat(ptr context, i64 thread, i64 threads)
 
-`context` holds tables of addresses, one beside the other, which the runs use in turn, how often to
-run, and room for the nanoseconds of all runs.
+The first calls a program in a session and gives the nanoseconds of all calls, or -1 where one
+failed. Of the second, `context` holds tables of addresses, one beside the other, which the runs use
+in turn, how often to run, and room for the nanoseconds of all runs.
 It is meant to be a job of the thread pool. All threads have arrived before the clock starts, and
 none begins to work before: between two barriers, the thread that reads the clock reads it. With one
 barrier, a thread that loses its processor before it has read the clock misses work of the others.
@@ -15,6 +17,7 @@ import ctypes
 
 from relay_tune.codegen.clock import clock_text
 
+CALLS_SYMBOL = "measure_calls"
 REPEAT_SYMBOL = "measure_repeat"
 MEASURED_SYMBOL = "measure_main"
 """The function that is repeated; it has the signature of a program's main function."""
@@ -42,12 +45,43 @@ class RepeatContext(ctypes.Structure):
     )
 
 
+def calls_text(triple: str) -> str:
+    """The LLVM module of `measure_calls`."""
+    return _CALLS.format(triple=triple, clock=clock_text(triple), calls=CALLS_SYMBOL)
+
+
 def repeat_text(triple: str) -> str:
     """The LLVM module of `measure_repeat`."""
     return _TEMPLATE.format(
         triple=triple, clock=clock_text(triple), repeat=REPEAT_SYMBOL, measured=MEASURED_SYMBOL
     )
 
+
+_CALLS = """\
+target triple = "{triple}"
+
+{clock}
+define i64 @{calls}(ptr %call, ptr %session, ptr %inputs, ptr %outputs, i64 %count) nounwind {{
+entry:
+  %begin = call i64 @now()
+  br label %loop
+loop:
+  %done = phi i64 [ 0, %entry ], [ %next, %again ]
+  %error = call i32 %call(ptr %session, ptr %inputs, ptr %outputs)
+  %right = icmp eq i32 %error, 0
+  br i1 %right, label %again, label %failed
+again:
+  %next = add i64 %done, 1
+  %more = icmp slt i64 %next, %count
+  br i1 %more, label %loop, label %end
+end:
+  %finish = call i64 @now()
+  %elapsed = sub i64 %finish, %begin
+  ret i64 %elapsed
+failed:
+  ret i64 -1
+}}
+"""
 
 _TEMPLATE = """\
 target triple = "{triple}"

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from relay_tune.first_order.extents_first import with_extents_first
 from relay_tune.first_order.instructions import (
     CallClosure,
     CallFunction,
@@ -120,8 +121,9 @@ class _Group:
         if not kernels or len(inside) < 2:
             return self._members
         outputs, views = self._exported(inside)
-        region = _region(inside, outputs, self._known)
-        others = (member for member in self._members if member not in inside)
+        others = [member for member in self._members if member not in inside]
+        extents = [member.extent for member in others if isinstance(member, CheckIndices)]
+        region = _region(inside, outputs, extents, self._known)
         return [region, *views, *others]
 
     def _inside(self) -> dict[Instruction, None]:
@@ -194,9 +196,12 @@ def _is_view(reshape: Reshape) -> bool:
 
 
 def _region(
-    members: Collection[Instruction], outputs: Sequence[Register], known: _Known
+    members: Collection[Instruction],
+    outputs: Sequence[Register],
+    extents: Sequence[Register],
+    known: _Known,
 ) -> RunRegion:
-    """The region of members, which are kernels and reshapes."""
+    """The region of members, which are kernels and reshapes; extents of indices come first."""
     builder = RegionBuilder()
     inputs: list[Register] = []
     buffers: dict[Register, Buffer] = {}
@@ -220,7 +225,9 @@ def _region(
                 buffers.update(zip(member.outputs, results, strict=True))
     for register in outputs:
         builder.add_output(buffers[register])
-    return RunRegion(builder.region(), tuple(inputs), tuple(outputs))
+    found = [buffers[extent] for extent in extents if extent in buffers]
+    region = with_extents_first(builder.region(), found)
+    return RunRegion(region, tuple(inputs), tuple(outputs))
 
 
 def _type(register: Register) -> TensorType:

@@ -40,8 +40,13 @@ class Buffer:
     @property
     def size(self) -> int:
         """Bytes."""
-        elements = prod(dim for dim in self.type.shape if isinstance(dim, int))
-        return elements * DTYPES[self.type.dtype].itemsize
+        return buffer_bytes(self.type)
+
+
+def buffer_bytes(type_: TensorType) -> int:
+    """The bytes of the elements of a tensor of known shape."""
+    elements = prod(dim for dim in type_.shape if isinstance(dim, int))
+    return elements * DTYPES[type_.dtype].itemsize
 
 
 @dataclass(frozen=True, slots=True)

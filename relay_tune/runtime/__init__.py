@@ -1,10 +1,10 @@
 """The interpreter, executables, and measuring.
 
 interpreter                     the reference semantics of the whole language
-model, program_model            programs built in this process; open_network for open sizes
-load, loaded_program            programs from exported libraries
-executable, call_inputs         what they share: named inputs, checks (input_check), calls
-native_program, native_session  what ctypes sees of native code
+executable                      a program that can be called: built here (model) or loaded
+                                (loaded_program, load); call_inputs and input_check check inputs
+native_calls                    its sessions; program_call runs it in one, native_session is what
+                                ctypes sees of that
 value_reader, value_writer      lists, trees and tuples between Python and native code; leaf_words
 data_values                     values of data types, made and taken apart by users
 benchmark, profile              times, and how near they are to machine_limits

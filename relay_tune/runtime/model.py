@@ -4,75 +4,74 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from relay_tune.arguments import instance_of, path_argument, whole_number
-from relay_tune.codegen.compiled_program import CompiledProgram
-from relay_tune.codegen.export import NAME_A_LIBRARY, export_library
+from relay_tune.codegen.export import NAME_A_LIBRARY
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.library import export_program
 from relay_tune.errors import InputError, fix_sizes
-from relay_tune.ir.types import TensorType
+from relay_tune.ir.dim import Symbol
+from relay_tune.ir.types import TensorType, Type
+from relay_tune.runtime.benchmark import measure
+from relay_tune.runtime.call_inputs import shape_of_input
+from relay_tune.runtime.executable import Executable
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.measure_limits import machine_limits
-from relay_tune.runtime.native_program import NativeProgram
-from relay_tune.runtime.network_executable import NetworkExecutable
-from relay_tune.runtime.open_network import OpenNetwork
-from relay_tune.runtime.profile import ProfileReport, profile_report
+from relay_tune.runtime.native_calls import NativeCalls
+from relay_tune.runtime.native_session import load_functions
+from relay_tune.runtime.profile import ProfileReport
+from relay_tune.runtime.program_profile import program_profile
 from relay_tune.runtime.program_trace import program_trace
-from relay_tune.runtime.threads import thread_count
 from relay_tune.runtime.trace import Trace
 from relay_tune.typing.type_text import type_text
 
 Shapes = tuple[tuple[int, ...], ...]
-"""The shape of each input."""
+"""The shape of each input whose type leaves sizes open."""
 
 PROFILE_RUNS = 20
 
 
-class Model(NetworkExecutable):
+class Model(Executable):
     """A native program, called with arrays: `y = model(x)`.
 
     Where inputs have open sizes, the code is for all sizes; `specialize` makes faster code for
-    some. Calls from several threads are safe and run one after the other.
+    some.
     """
 
     def __init__(
         self,
-        inputs: Mapping[str, TensorType],
-        outputs: Mapping[str, TensorType],
+        inputs: Mapping[str, Type],
+        outputs: Mapping[str, Type],
         threads: int,
-        compile_for: Callable[[Shapes], CompiledProgram],
-        general: CompiledFunctions | None = None,
+        compile_for: Callable[[Mapping[str, tuple[int, ...]]], CompiledFunctions],
+        general: CompiledFunctions | None,
     ) -> None:
-        """Without `general` code for all sizes, it is made for shapes when they first come."""
+        """Where there is no `general` code for all sizes, it is made for shapes that come."""
         super().__init__(inputs, outputs, threads)
-        self._general = None if general is None else OpenNetwork(general)
+        self._open = open_inputs(inputs)
+        self._open_places = [self._names.index(name) for name in self._open]
         self._compile_for = compile_for
-        self._programs: dict[Shapes, NativeProgram] = {}
-        self._compiled: dict[Shapes, CompiledProgram] = {}
+        self._general = None if general is None else _Code(general)
+        self._made: dict[Shapes, _Code] = {}
+        self._special: dict[Shapes, _Code] = {}
         self._lock = threading.Lock()
-        if self._general is not None:
-            self._direct = self._general.run_directly
 
-    @staticmethod
-    def from_program(program: CompiledProgram) -> Model:
-        """The model of one compiled program."""
-        return Model(program.inputs, program.outputs, program.threads, lambda shapes: program)
-
-    def program(self, shapes: Shapes) -> CompiledProgram:
-        """The compiled program for inputs of these shapes."""
-        with self._lock:
-            if shapes not in self._compiled:
-                self._compiled[shapes] = self._compile_for(shapes)
-            return self._compiled[shapes]
+    def compiled(self, shapes: Shapes = ()) -> CompiledFunctions:
+        """The compiled program for inputs of these shapes; without shapes that for all sizes."""
+        if self._general is not None and not shapes:
+            return self._general.compiled
+        return self._made_for(shapes).compiled
 
     def specialize(self, *inputs: object, **named: object) -> None:
         """Make code for the shapes of these inputs; later calls with such inputs use it."""
-        arrays = self._call_inputs.bind(inputs, named)
-        self._native(tuple(array.shape for array in arrays))
+        if self._open:
+            shapes = self._checked_shapes(self._in_order(inputs, named))
+            self._special[shapes] = self._made_for(shapes)
+            self._direct = None
 
     def profile(
         self,
@@ -85,15 +84,13 @@ class Model(NetworkExecutable):
 
         The limits, those of so many threads, are measured unless they are given.
         """
-        count = self._threads if threads is None else thread_count(threads)
-        arrays = self._call_inputs.bind(inputs, named)
-        shapes = tuple(array.shape for array in arrays)
+        values, count = self._in_order(inputs, named), self._count(threads)
+        code = self._code_for(values)
+        trace = program_trace(code.compiled, values, count, PROFILE_RUNS)
+        whole = measure(lambda: code.calls.value(values, count), repeat=PROFILE_RUNS, warmup=1)
         known = machine_limits(count) if limits is None else limits
         instance_of(MachineLimits, known, "limits", "Omit it to have them measured.")
-        if self._general is not None and shapes not in self._programs:
-            return self._general.profile(arrays, count, PROFILE_RUNS, known)
-        times = self._native(shapes).step_seconds(arrays, count, PROFILE_RUNS)
-        return profile_report(self.program(shapes).steps, times, known)
+        return program_profile(code.compiled, trace, whole.median, known)
 
     def trace(
         self, *inputs: object, runs: int = 5, threads: int | None = None, **named: object
@@ -102,23 +99,18 @@ class Model(NetworkExecutable):
 
         `json.dump(model.trace(x).to_json(), file)` writes a file that trace viewers open.
         """
-        count = self._threads if threads is None else thread_count(threads)
-        arrays = self._call_inputs.bind(inputs, named)
-        shapes = tuple(array.shape for array in arrays)
+        values = self._in_order(inputs, named)
         number = whole_number(runs, "runs", 1)
-        if self._general is not None and shapes not in self._programs:
-            return program_trace(self._general.compiled, arrays, count, number)
-        return self._native(shapes).trace(arrays, count, number)
+        compiled = self._code_for(values).compiled
+        return program_trace(compiled, values, self._count(threads), number)
 
     def repeat_seconds(self, *inputs: object, runs: int, threads: int | None = None) -> float:
         """The seconds of one of so many runs that follow each other without Python between them.
 
         A call from Python adds about a microsecond to the first of them.
         """
-        count = self._threads if threads is None else thread_count(threads)
-        arrays = self._call_inputs.bind(inputs, {})
-        native = self._native(tuple(array.shape for array in arrays))
-        return native.repeat_seconds(arrays, count, runs)
+        values = self._in_order(inputs, {})
+        return self._calls_for(values).repeat_seconds(values, self._count(threads), runs)
 
     def export(self, path: str | Path) -> None:
         """Write a shared library, and a C header beside it, that need no Python.
@@ -127,67 +119,69 @@ class Model(NetworkExecutable):
         cannot be written or a dynamic size has to be fixed, BuildError for a target without such
         libraries.
         """
-        if self._general is not None:
-            export_program(
-                self._general.compiled,
-                path_argument(path, "The library", NAME_A_LIBRARY),
+        if self._general is None:
+            name, type_ = next(iter(self._open.items()))
+            raise InputError(
+                f"The model cannot be exported with input {name!r} of dynamic size, "
+                f"{type_text(type_)}: one of its operators is compiled anew for each size.",
+                remedy=fix_sizes({name: type_.shape}),
             )
-            return
-        for name, type_ in self.inputs.items():
-            if not all(isinstance(dim, int) for dim in type_.shape):
-                raise InputError(
-                    f"The model cannot be exported with input {name!r} of dynamic size, "
-                    f"{type_text(type_)}: one of its operators is compiled anew for each size.",
-                    remedy=fix_sizes({name: type_.shape}),
-                )
-        shapes = tuple(tuple(int(str(dim)) for dim in t.shape) for t in self.inputs.values())
-        export_library(self.program(shapes), path_argument(path, "The library", NAME_A_LIBRARY))
+        export_program(self.compiled(), path_argument(path, "The library", NAME_A_LIBRARY))
 
-    def _donating(
-        self, values: Mapping[str, object], rows: Mapping[str, int], threads: int
-    ) -> Sequence[np.ndarray]:
-        if self._general is None or self._programs:
-            return super()._donating(values, rows, threads)
-        return self._general.run_donated(
-            values, rows, threads, lambda given: self._call_inputs.bind((), given)
+    def _calls_for(self, values: Sequence[object]) -> NativeCalls:
+        code = self._code_for(values)
+        return code.calls if self._special else self._call_directly(code.calls)
+
+    def _code_for(self, values: Sequence[object]) -> _Code:
+        """The code for inputs: that for their shapes, or else that for all sizes."""
+        if self._general is not None and not self._special:
+            return self._general
+        found = self._special.get(self._shapes(values))
+        if found is not None:
+            return found
+        if self._general is not None:
+            return self._general
+        shapes = self._checked_shapes(values)
+        code = self._special[shapes] = self._made_for(shapes)
+        return code
+
+    def _shapes(self, values: Sequence[object]) -> Shapes:
+        """The shapes of inputs of open sizes that are arrays."""
+        opened = [values[place] for place in self._open_places]
+        return tuple(value.shape for value in opened if isinstance(value, np.ndarray))
+
+    def _checked_shapes(self, values: Sequence[object]) -> Shapes:
+        """The shapes of inputs of open sizes; InputError where one does not fit."""
+        symbols: dict[Symbol, int] = {}
+        pairs = zip(self._open_places, self._open.items(), strict=True)
+        return tuple(
+            shape_of_input(values[place], type_, name, symbols) for place, (name, type_) in pairs
         )
 
-    def _execute(self, inputs: list[np.ndarray], threads: int) -> list[np.ndarray]:
-        shapes = tuple(array.shape for array in inputs)
-        program = self._programs.get(shapes)
-        if program is not None:
-            return program.run(inputs, threads)
-        if self._general is not None:
-            return self._general.run(inputs, threads)
-        return self._native(shapes).run(inputs, threads)
-
-    def _execute_into(
-        self, inputs: list[np.ndarray], threads: int, outputs: list[np.ndarray]
-    ) -> None:
-        shapes = tuple(array.shape for array in inputs)
-        program = self._programs.get(shapes)
-        if program is None and self._general is None:
-            program = self._native(shapes)
-        if program is None or not program.makes(outputs):
-            super()._execute_into(inputs, threads, outputs)
-        else:
-            program.run_into(inputs, threads, outputs)
-
-    def _native(self, shapes: Shapes) -> NativeProgram:
-        compiled = self.program(shapes)
+    def _made_for(self, shapes: Shapes) -> _Code:
         with self._lock:
-            if shapes not in self._programs:
-                program = self._programs[shapes] = NativeProgram(compiled)
-                is_only = shapes == tuple(type_.shape for type_ in self.inputs.values())
-                self._direct = program.direct if is_only else self._directly_by_shapes
-            return self._programs[shapes]
+            if shapes not in self._made:
+                known = dict(zip(self._open, shapes, strict=True))
+                self._made[shapes] = _Code(self._compile_for(known))
+            return self._made[shapes]
 
-    def _directly_by_shapes(
-        self, inputs: Sequence[object], threads: int
-    ) -> tuple[np.ndarray, ...] | None:
-        """The short way of code for these shapes, or else of that for all sizes."""
-        shapes = tuple(value.shape for value in inputs if type(value) is np.ndarray)
-        program = self._programs.get(shapes)
-        if program is not None:
-            return None if program.direct is None else program.direct(inputs, threads)
-        return None if self._general is None else self._general.run_directly(inputs, threads)
+
+class _Code:
+    """A compiled program that is loaded when it is first called."""
+
+    def __init__(self, compiled: CompiledFunctions) -> None:
+        self.compiled = compiled
+
+    @cached_property
+    def calls(self) -> NativeCalls:
+        """The program in this process."""
+        return NativeCalls(self.compiled.program, load_functions(self.compiled))
+
+
+def open_inputs(inputs: Mapping[str, Type]) -> dict[str, TensorType]:
+    """The tensors among the inputs whose shapes are not known before a call."""
+    return {
+        name: type_
+        for name, type_ in inputs.items()
+        if isinstance(type_, TensorType) and not all(isinstance(dim, int) for dim in type_.shape)
+    }

@@ -7,11 +7,12 @@ import weakref
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from relay_tune.codegen.compiler import LoadedCode
+from relay_tune.codegen.compiler import LoadedCode, compile_text
 from relay_tune.codegen.constants import CONSTANTS_SYMBOL
 from relay_tune.codegen.programs.build_text import BUILD_SYMBOL
 from relay_tune.codegen.programs.compiled import CompiledFunctions
@@ -25,10 +26,13 @@ from relay_tune.codegen.programs.session import (
     NO_MEMORY,
     NO_MEMORY_MESSAGE,
     STORES,
+    THREADS,
     TOO_DEEP,
     TOO_DEEP_MESSAGE,
 )
 from relay_tune.codegen.programs.session_text import SESSION_SYMBOLS
+from relay_tune.codegen.repeat_function import CALLS_SYMBOL, calls_text
+from relay_tune.codegen.target import native_target
 from relay_tune.errors import InputError, RelayError
 from relay_tune.op.index_check import index_error
 from relay_tune.runtime.call_inputs import address_of
@@ -151,6 +155,19 @@ class ObjectDescription:
     fields: np.ndarray
 
 
+@cache
+def _repeating() -> Callable[..., int]:
+    """The native function that repeats calls."""
+    target = native_target()
+    code = LoadedCode([compile_text(calls_text(target.triple), target)], [CALLS_SYMBOL])
+    pointers = [ctypes.c_void_p] * 4
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, *pointers, ctypes.c_int64)(
+        code.address(CALLS_SYMBOL)
+    )
+    function.code = code  # type: ignore[attr-defined]  # it must live as long
+    return function
+
+
 def _close(functions: SessionFunctions, session: int) -> None:
     functions.close(session)
 
@@ -163,23 +180,27 @@ class NativeSession:
         address: of the session.
     """
 
-    def __init__(self, functions: SessionFunctions, threads: int) -> None:
+    def __init__(self, functions: SessionFunctions) -> None:
         self.functions = functions
-        session = functions.open(threads)
+        session = functions.open(1)
         if session is None:
             raise MemoryError("There is no memory for the stack of the program.")
         self.address = session
+        self._threads = ctypes.c_int64.from_address(session + THREADS)
         # Code and session may be garbage of one cycle; this keeps the code until it has run.
         weakref.finalize(self, _close, functions, session).atexit = False
         self._layouts = np.empty(FIRST_ROOM, np.int64)
         self._rows = np.empty((0, 0), np.int64)
 
-    def call(self, inputs: Pointers, outputs: Pointers, stores: Sequence[int] = ()) -> None:
-        """Run the program; RelayError if it fails (then all objects are gone).
+    def call(
+        self, inputs: Pointers, outputs: Pointers, threads: int, stores: Sequence[int] = ()
+    ) -> None:
+        """Run the program on so many threads; RelayError if it fails: all objects are gone.
 
         `stores` has three words for each component of the result: memory for it, how many rows it
         has room for, and where to put its sizes, or 0.
         """
+        self._threads.value = threads
         table = (ctypes.c_int64 * len(stores))(*stores)
         word = ctypes.c_uint64.from_address(self.address + STORES)
         word.value = ctypes.addressof(table) if stores else 0
@@ -187,6 +208,12 @@ class NativeSession:
         word.value = 0
         if status != NO_ERROR:
             raise self.error(status)
+
+    def repeat(self, inputs: Pointers, outputs: Pointers, runs: int) -> int:
+        """The nanoseconds of so many runs that follow each other without Python between them."""
+        call: Any = self.functions.call  # ctypes made it
+        address = ctypes.cast(call, ctypes.c_void_p)
+        return int(_repeating()(address, self.address, inputs, outputs, runs))
 
     def error(self, status: int) -> Exception:
         """What the status of a run that failed means."""

@@ -1,10 +1,10 @@
-"""A program with control flow or data types whose machine code is in this process: its calls."""
+"""Calls of a native program in one session."""
 
 from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dim import Symbol
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.runtime.aligned_memory import aligned_array
 from relay_tune.runtime.call_inputs import (
     address_of,
     check_open_sizes,
@@ -21,71 +22,138 @@ from relay_tune.runtime.call_inputs import (
 )
 from relay_tune.runtime.direct.call import direct_call
 from relay_tune.runtime.direct.callee import session_callee
+from relay_tune.runtime.donation import NO_STORES, Donation, Store, continued_inputs
 from relay_tune.runtime.interpreter.python_values import from_python
 from relay_tune.runtime.interpreter.values import Value
 from relay_tune.runtime.native_session import NativeSession, SessionFunctions
+from relay_tune.runtime.result_arrays import can_be_written_directly
 from relay_tune.runtime.value_reader import ValueReader
 from relay_tune.runtime.value_writer import ValueWriter
 
 
 class ProgramCall:
-    """Runs a native program with one number of threads.
+    """Runs a native program in a session of its own.
 
     Attributes:
-        direct: the short way of a call; None where there is none.
+        lock: held by whoever uses the session.
+        direct: the short way of a call, which takes the lock itself; None where there is none.
     """
 
-    def __init__(
-        self,
-        program: FirstOrderProgram,
-        functions: SessionFunctions,
-        threads: int,
-        lock: threading.Lock,
-    ) -> None:
-        """`lock` is that of all calls of the program, which run one after the other."""
+    def __init__(self, program: FirstOrderProgram, functions: SessionFunctions) -> None:
         entry = program.entries["main"]
+        self.lock = threading.Lock()
         self._types = dict(entry.inputs)
         self._output = entry.output
         self._parts = [part for n, type_ in entry.inputs.items() for part in _named_parts(type_, n)]
+        self._object_words: list[int] = []
+        self._tensor_words: list[tuple[int, np.ndarray | None]] = []
+        self._number_words()
         self._has_tuples = any(isinstance(type_, TupleType) for type_ in entry.inputs.values())
         self._has_cells = program.has_cells
-        self._session = NativeSession(functions, threads)
+        self._session = NativeSession(functions)
         self._writer = ValueWriter(program, self._session)
         self._reader = ValueReader(program, self._session)
         self._inputs = (ctypes.c_void_p * _word_count(*self._types.values()))()
+        self._continued = continued_inputs(entry)
         self._results = [_Result(type_) for type_ in component_types(self._output)]
         self._outputs = (ctypes.c_void_p * len(self._results))()
-        self._lock = lock
         words, results = len(self._inputs), len(self._results)
         self.direct = direct_call(
             self._types,
             self._output,
             lambda: session_callee(self._session, words, results, self._has_cells),
-            lock,
+            self.lock,
             program,
         )
 
-    def value(self, values: Sequence[object]) -> Value:
-        """The value for inputs in order: by the short way, or else by the long one."""
-        value: Value | None = None if self.direct is None else self.direct(values, 0)
-        if value is not None:
-            return value
-        with self._lock:
-            return self._call(values)
+    def _number_words(self) -> None:
+        """Where the inputs stand in their table; a tensor of open sizes has two words."""
+        word = 0
+        for _, type_, is_open in self._parts:
+            if not isinstance(type_, TensorType):
+                self._object_words.append(word)
+            else:
+                sizes = np.empty(len(type_.shape), np.int64) if is_open else None
+                self._tensor_words.append((word, sizes))
+            word += 2 if is_open else 1
 
-    def _call(self, values: Sequence[object]) -> Value:
+    def value(self, values: Sequence[object], threads: int) -> Value:
+        """The value for inputs in order; the lock is held."""
         kept = self._bind(values)
         arrays = [result.room() for result in self._results]
+        self._run(arrays, threads)
+        del kept
+        return self._value(arrays)
+
+    def value_of_donated(
+        self, values: Mapping[str, object], rows: Mapping[str, int], threads: int
+    ) -> Value:
+        """The value for inputs by name where some may become outputs; the lock is held."""
+        donation = Donation(self._continued, values, rows)
+        inputs = self._bind(list(donation.values.values()))
+        stores = donation.stores(inputs)
+        self._point_to(inputs)
+        arrays = [result.room() for result in self._results]
+        words = [0, 0, 0] * len(arrays) if stores else []
+        for number, store in stores.items():
+            words[3 * number : 3 * number + 2] = store.memory.address, store.memory.room
+        self._run(arrays, threads, words)
+        donation.end(stores)
+        return self._value(arrays, stores)
+
+    def fill(self, values: Sequence[object], threads: int, arrays: Sequence[np.ndarray]) -> bool:
+        """Run the program and have it fill arrays of the outputs' element types.
+
+        False if it cannot, for other sizes for instance. The lock is held.
+        """
+        pairs = zip(self._results, arrays, strict=True)
+        if not all(result.is_array and result.shape == array.shape for result, array in pairs):
+            return False
+        kept = self._bind(values)
+        if not can_be_written_directly(arrays, kept):
+            self._session.reset()  # what was made of values
+            return False
+        self._run(arrays, threads)
+        if self._has_cells:
+            self._session.reset()
+        return True
+
+    def repeat_seconds(self, values: Sequence[object], threads: int, runs: int) -> float:
+        """The seconds of one of so many runs; InputError if outputs are no arrays of known sizes.
+
+        Outputs begin on cache lines. The lock is held.
+        """
+        if not all(result.is_array for result in self._results):
+            raise InputError("Only programs whose outputs are tensors of fixed sizes are repeated.")
+        kept = self._bind(values)
+        arrays = [
+            aligned_array(room.shape, room.dtype) for room in map(_Result.room, self._results)
+        ]
+        self._run(arrays, threads)
+        nanoseconds = self._session.repeat(self._inputs, self._outputs, runs)
+        del kept
+        return nanoseconds / runs / 1e9
+
+    def _run(self, arrays: Sequence[np.ndarray], threads: int, stores: Sequence[int] = ()) -> None:
         for place, room in enumerate(arrays):
             self._outputs[place] = address_of(room)
-        self._session.call(self._inputs, self._outputs)
-        del kept
+        self._session.call(self._inputs, self._outputs, threads, stores)
+
+    def _value(
+        self, arrays: Sequence[np.ndarray], stores: Mapping[int, Store] = NO_STORES
+    ) -> Value:
+        """The value of a run whose outputs, or the addresses of whose objects, are in arrays.
+
+        Outputs that have a store are there.
+        """
         pairs = list(zip(self._results, arrays, strict=True))
         objects = [int(array) for result, array in pairs if result.is_object]
         read = iter(self._reader.values(objects))
         components: list[Value] = []
-        for result, array in pairs:
-            if result.is_object:
+        for number, (result, array) in enumerate(pairs):
+            if number in stores:
+                components.append(stores[number].array)
+            elif result.is_object:
                 components.append(next(read))
             elif result.open_type is not None:
                 objects.append(int(array))
@@ -100,34 +168,36 @@ class ProgramCall:
 
     def _bind(self, values: Sequence[object]) -> list[np.ndarray]:
         """Fill the table of inputs; the arrays that must be kept until the call."""
-        kept: list[np.ndarray] = []
+        arrays: list[np.ndarray] = []
         opened: list[tuple[np.ndarray, TensorType, str]] = []
         symbols: dict[Symbol, int] = {}
         cells: set[int] = set()
-        place = 0
+        words = iter(self._object_words)
         try:
             for part, (name, type_, is_open) in zip(
                 self._components(values), self._parts, strict=True
             ):
                 if not isinstance(type_, TensorType):
                     given = from_python(part, type_)
-                    self._inputs[place] = self._writer.new_object(given, type_, name, cells)
-                    place += 1
+                    self._inputs[next(words)] = self._writer.new_object(given, type_, name, cells)
                     continue
-                array = checked_array(part, type_, name, symbols)
-                kept.append(array)
-                self._inputs[place] = address_of(array)
-                place += 1
+                arrays.append(checked_array(part, type_, name, symbols))
                 if is_open:
-                    opened.append((array, type_, name))
-                    kept.append(np.array(array.shape, np.int64))
-                    self._inputs[place] = address_of(kept[-1])
-                    place += 1
+                    opened.append((arrays[-1], type_, name))
             check_open_sizes(opened, symbols)
         except RelayError:
             self._session.reset()
             raise
-        return kept
+        self._point_to(arrays)
+        return arrays
+
+    def _point_to(self, arrays: Sequence[np.ndarray]) -> None:
+        """Enter the addresses and sizes of the tensors among the inputs."""
+        for array, (word, sizes) in zip(arrays, self._tensor_words, strict=True):
+            self._inputs[word] = address_of(array)
+            if sizes is not None:
+                sizes[:] = array.shape
+                self._inputs[word + 1] = address_of(sizes)
 
     def _components(self, values: Sequence[object]) -> Sequence[object]:
         """The components of the inputs; InputError where one should be a tuple and is none."""
@@ -142,23 +212,26 @@ class _Result:
 
     Attributes:
         is_object: whether it is a value of a data type or a cell.
+        is_array: whether it is a tensor of known sizes, whose elements the program writes.
+        shape: of such a tensor.
         open_type: of a tensor with open sizes, which the program gives as an object; else None.
     """
 
     def __init__(self, type_: Type) -> None:
         self.is_object = not isinstance(type_, TensorType)
+        self.is_array = isinstance(type_, TensorType) and not is_open_type(type_)
         self.open_type: TensorType | None = None
-        self._shape: tuple[int, ...] = ()
+        self.shape: tuple[int, ...] = ()
         self._dtype = np.dtype(np.uint64)
         if isinstance(type_, TensorType) and is_open_type(type_):
             self.open_type = type_
         elif isinstance(type_, TensorType):
-            self._shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
+            self.shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
             self._dtype = DTYPES[type_.dtype]
 
     def room(self) -> np.ndarray:
         """Where the program puts the elements, or the object's address."""
-        return np.empty(self._shape, self._dtype)
+        return np.empty(self.shape, self._dtype)
 
 
 def _word_count(*types: Type) -> int:

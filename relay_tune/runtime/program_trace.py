@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import Lock
 
 from relay_tune.codegen.compiler import LoadedCode, compile_text
 from relay_tune.codegen.programs.compiled import CompiledFunctions
@@ -15,8 +14,8 @@ from relay_tune.codegen.trace_function import (
     traced_main_text,
     untraced,
 )
+from relay_tune.runtime.native_calls import NativeCalls
 from relay_tune.runtime.native_session import TracedKernels, load_functions
-from relay_tune.runtime.program_call import ProgramCall
 from relay_tune.runtime.threads import thread_pool
 from relay_tune.runtime.trace import EventBuffer, Trace
 
@@ -42,7 +41,8 @@ class TracedProgram:
         self._titles: list[str] = []
         traced = self._traced_kernels(compiled)
         functions = load_functions(compiled, traced=traced)
-        self._call = ProgramCall(compiled.program, functions, threads, Lock())
+        self._threads = threads
+        self._calls = NativeCalls(compiled.program, functions)
 
     def trace(self, inputs: Sequence[object], runs: int, warmup: int = WARMUP) -> Trace:
         """When each thread ran each kernel, in so many runs after some that are not noted.
@@ -50,12 +50,12 @@ class TracedProgram:
         A note takes some tens of nanoseconds. The calling thread has to be the one that asks.
         """
         for _ in range(warmup):
-            self._call.value(inputs)
+            self._calls.value(inputs, self._threads)
         while True:
             self._buffer.clear()
             for _ in range(runs):
                 self._buffer.begin_run()
-                self._call.value(inputs)
+                self._calls.value(inputs, self._threads)
             if self._buffer.count <= self._buffer.capacity:
                 return self._buffer.trace(self._titles)
             self._buffer.make_room(2 * self._buffer.count)

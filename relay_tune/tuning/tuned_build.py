@@ -19,7 +19,6 @@ from relay_tune.ir.module import Module
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.runtime.describe import counted
 from relay_tune.runtime.model import Model
-from relay_tune.runtime.program_model import ProgramModel
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import thread_count
 from relay_tune.schedule.accuracy import parse_accuracy
@@ -66,7 +65,7 @@ def build(
     coverage: Coverage | None = None,
     sizes: Sequence[int] = USUAL_SIZES,
     shapes: InputSizes | Sequence[InputSizes] = (),
-) -> Model | ProgramModel:
+) -> Model:
     """Compile a module's main function for a machine.
 
     Args:

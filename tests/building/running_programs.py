@@ -5,21 +5,21 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.parser.parse import parse
 from relay_tune.runtime.data_values import data_value
 from relay_tune.runtime.interpreter.interpret import interpret
-from relay_tune.runtime.program_model import ProgramModel
+from relay_tune.runtime.model import Model
 from tests.properties.programs.compare import assert_same_value
 
 VECTOR = "Tensor[(4), float32]"
 LIST = "type List[A] { Cons(A, List[A]), Nil, }\n"
 
 
-def built(text: str, threads: int = 1) -> tuple[Module, ProgramModel]:
+def built(text: str, threads: int = 1) -> tuple[Module, Model]:
     module = parse('#[version = "0.0.5"]\n' + text)
     model = build(module, threads=threads)
-    assert isinstance(model, ProgramModel)
+    assert isinstance(model, Model)
     return module, model
 
 
-def check(text: str, *inputs: object) -> ProgramModel:
+def check(text: str, *inputs: object) -> Model:
     """Native code gives what the interpreter gives, again and again."""
     module, model = built(text)
     expected = interpret(module, *inputs)

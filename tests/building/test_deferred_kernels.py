@@ -17,7 +17,7 @@ from relay_tune.ir.parser.parse import parse
 from relay_tune.runtime.data_values import data_value, list_value
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.interpreter.values import ConstructorValue
-from relay_tune.runtime.program_model import ProgramModel
+from relay_tune.runtime.model import Model
 from relay_tune.std import prelude
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.typing.infer import infer_types
@@ -43,10 +43,10 @@ RANDOM = np.random.default_rng(0)
 WEIGHTS = {"w": (RANDOM.standard_normal((SIZE, SIZE)) / SIZE).astype(np.float32)}
 
 
-def built(text: str, threads: int = 1) -> tuple[Module, ProgramModel]:
+def built(text: str, threads: int = 1) -> tuple[Module, Model]:
     module = BindParameters(WEIGHTS)(parse(TYPES + text, base=prelude("map", "foldl")))
     model = build(module, threads=threads)
-    assert isinstance(model, ProgramModel)
+    assert isinstance(model, Model)
     assert model.compiled().program.batches
     return module, model
 

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from relay_tune.building.network import network_of
 from relay_tune.building.plain_data import decoded, encoded
 from relay_tune.building.primitives import primitives_of
+from relay_tune.building.program_form import program_kernels
 from relay_tune.errors import BuildError
+from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.dim import Symbol
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.deferred_array import array_of
@@ -24,8 +25,8 @@ MACHINE = core(32, 16)
 @pytest.mark.parametrize("network", ["resnet18", "bert_base", "lstm"])
 def test_programs_that_are_read_back_have_the_same_schedules(network: str) -> None:
     fused = default_pipeline()(infer_types(zoo_build(network, small=True)))
-    runs = network_of(fused).region.runs
-    programs = [p.program for p in primitives_of(run.function for run in runs[:6]).values()]
+    functions = list(program_kernels(lower_program(fused)))
+    programs = [p.program for p in primitives_of(functions[:6]).values()]
     for program in programs:
         text = encoded(program)
         assert text is not None

@@ -10,7 +10,6 @@ from relay_tune.ir.module import Module
 from relay_tune.runtime.data_values import list_value
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.model import Model
-from relay_tune.runtime.program_model import ProgramModel
 from relay_tune.std import prelude
 from tests.properties.programs.compare import assert_same_value
 
@@ -19,7 +18,7 @@ def ones(*shape: int) -> np.ndarray:
     return np.ones(shape, "float32")
 
 
-def built(text: str) -> tuple[Module, Model | ProgramModel]:
+def built(text: str) -> tuple[Module, Model]:
     module = parse(text, base=prelude("List", "map", "length"))
     return module, build(module, threads=1)
 

@@ -11,7 +11,8 @@ import pytest
 
 import relay_tune.op  # noqa: F401
 from relay_tune.building.build import build
-from relay_tune.codegen.export import c_name, export_library
+from relay_tune.codegen.export import c_name
+from relay_tune.codegen.programs.library import export_program
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import BuildError, InputError
 from relay_tune.ir.expr import Function, Var, constant
@@ -88,9 +89,9 @@ def test_the_same_file_with_no_tool_of_the_system(
 )
 def test_a_target_without_libraries(tmp_path: Path, target: str) -> None:
     model = digits()
-    other = replace(model.program(((2, 32),)), target=replace(native_target(), triple=target))
+    other = replace(model.compiled(), target=replace(native_target(), triple=target))
     with pytest.raises(BuildError, match="written"):
-        export_library(other, tmp_path / "digits.so")
+        export_program(other, tmp_path / "digits.so")
     assert not list(tmp_path.iterdir())
 
 

@@ -112,7 +112,7 @@ def test_an_exact_network_runs_on_matrix_registers(log: Path, image: np.ndarray)
     coverage = Coverage()
     model = rt.build(network(), log=log, accuracy="exact", threads=2, coverage=coverage)
     assert len(coverage.tuned) == 3 and not coverage.skipped
-    features = model.program(((1, 3, 10, 10),)).features
+    features = model.compiled().features
     assert {"amx-tile", "amx-bf16"} <= set(features)
     assert_exact(model(image), image)
 
@@ -131,7 +131,7 @@ def test_one_thread_and_two_agree(log: Path, model: rt.Model, image: np.ndarray)
 def test_a_network_that_is_built_without_registers_needs_none(image: np.ndarray) -> None:
     target = f"{native_target()}:-amx-tile,-amx-bf16,-amx-int8"
     model = rt.build(network(), target=target, threads=1, accuracy="exact")
-    features = model.program(((1, 3, 10, 10),)).features
+    features = model.compiled().features
     assert not [name for name in features if name.startswith("amx")]
     assert_exact(model(image), image)
 

@@ -6,7 +6,7 @@ import pytest
 
 import relay_tune.op  # noqa: F401
 from relay_tune.building.build import build
-from relay_tune.codegen import export
+from relay_tune.codegen.programs import library as library_file
 from relay_tune.errors import IndexRangeError, InputError
 from relay_tune.ir.expr import Function, Tuple, Var
 from relay_tune.ir.module import Module
@@ -69,9 +69,9 @@ def _with_metadata(
     model: Model, path: Path, monkeypatch: pytest.MonkeyPatch, **changes: object
 ) -> Path:
     """A library that says something else of itself."""
-    original = export.metadata_text
+    original = library_file.metadata_text
     monkeypatch.setattr(
-        export,
+        library_file,
         "metadata_text",
         lambda *given, **described: original(*given, **{**described, **changes}),
     )

@@ -107,5 +107,5 @@ def test_models_say_what_they_are() -> None:
     assert repr(model) == f"<{text}>"
     assert "<td>Tensor[(n, 3), float32]</td>" in model._repr_html_()
     program = rt.build(rt.parse(PROGRAM))
-    assert repr(program).startswith("<ProgramModel(n: int32, x: Tensor[(4,), float32])")
+    assert repr(program).startswith("<Model(n: int32, x: Tensor[(4,), float32])")
     assert repr(program).endswith(" threads>") or repr(program).endswith(" thread>")

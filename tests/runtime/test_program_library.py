@@ -15,7 +15,7 @@ from relay_tune.runtime.data_values import data_value
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.load import load
 from relay_tune.runtime.loaded_program import LoadedProgram
-from relay_tune.runtime.program_model import ProgramModel
+from relay_tune.runtime.model import Model
 from tests.properties.programs.compare import assert_same_value
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
@@ -77,7 +77,7 @@ def module() -> Module:
 def library(module: Module, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("library") / "names.so"
     model = build(module, threads=1)
-    assert isinstance(model, ProgramModel)
+    assert isinstance(model, Model)
     model.export(path)
     return path
 

@@ -11,7 +11,7 @@ from relay_tune.building.programs import compile_program
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.target import native_target
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
-from relay_tune.runtime.program_model import ProgramModel
+from relay_tune.runtime.model import Model
 from relay_tune.runtime.program_profile import kernel_seconds, program_profile
 from relay_tune.runtime.program_trace import program_trace
 from relay_tune.runtime.trace import Trace, TraceEvent
@@ -37,13 +37,13 @@ X = np.ones((64, 64), np.float32)
 
 
 @pytest.fixture(scope="module")
-def loop() -> ProgramModel:
+def loop() -> Model:
     model = rt.build(rt.parse(LOOP, source_name="loop.relay"), threads=2)
-    assert isinstance(model, ProgramModel)
+    assert isinstance(model, Model)
     return model
 
 
-def test_a_profile_counts_the_calls(loop: ProgramModel) -> None:
+def test_a_profile_counts_the_calls(loop: Model) -> None:
     report = loop.profile(4, X, X, threads=1, limits=LIMITS)
     dense, tanh = report.rows
     assert (dense.calls, tanh.calls) == (4, 1)

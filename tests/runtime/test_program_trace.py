@@ -9,7 +9,7 @@ import pytest
 
 import relay_tune as rt
 from relay_tune.runtime import program_trace
-from relay_tune.runtime.program_model import ProgramModel
+from relay_tune.runtime.model import Model
 
 LOOP = """
 def @main(%n: int32, %x: Tensor[(64, 64), float32], %w: Tensor[(64, 64), float32]) {
@@ -28,13 +28,13 @@ X = np.ones((64, 64), np.float32)
 
 
 @pytest.fixture(scope="module")
-def loop() -> ProgramModel:
+def loop() -> Model:
     model = rt.build(rt.parse(LOOP, source_name="loop.relay"), threads=2)
-    assert isinstance(model, ProgramModel)
+    assert isinstance(model, Model)
     return model
 
 
-def test_every_call_of_a_kernel_is_in_the_timeline(loop: ProgramModel) -> None:
+def test_every_call_of_a_kernel_is_in_the_timeline(loop: Model) -> None:
     trace = loop.trace(3, X, X, runs=2, threads=1)
     kernels = [event for event in trace.events if event.run == 1]
     for number in {event.kernel for event in kernels if event.title == DENSE}:
@@ -46,7 +46,7 @@ def test_every_call_of_a_kernel_is_in_the_timeline(loop: ProgramModel) -> None:
 
 
 def test_there_is_room_for_any_number_of_calls(
-    loop: ProgramModel, monkeypatch: pytest.MonkeyPatch
+    loop: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(program_trace, "FIRST_CAPACITY", 3)
     trace = loop.trace(9, X, X, runs=1, threads=1)
@@ -61,7 +61,7 @@ def test_each_step_of_a_region_has_events_of_its_own() -> None:
     }
     """
     model = rt.build(rt.parse(text, source_name="m.relay"), threads=1)
-    assert isinstance(model, ProgramModel)
+    assert isinstance(model, Model)
     places = ((48, "dense"), (37, "softmax"), (28, "dense"), (17, "softmax"))
     steps = [f"m.relay:3:{column}: {operator} 4x64" for column, operator in places]
     trace = model.trace(True, X[:4].copy(), X, runs=2)

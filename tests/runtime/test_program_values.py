@@ -9,7 +9,7 @@ from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.parser.parse import parse
 from relay_tune.runtime.data_values import data_value, list_items
 from relay_tune.runtime.interpreter.values import ConstructorValue, ReferenceCell, Value
-from relay_tune.runtime.program_model import ProgramModel
+from relay_tune.runtime.model import Model
 from tests.properties.programs.compare import assert_same_value
 
 TYPES = """
@@ -18,9 +18,9 @@ type Tree[A] { Leaf(A), Node(Tree[A], A, Tree[A]), Unit(()), }
 """
 
 
-def identity(type_: str) -> ProgramModel:
+def identity(type_: str) -> Model:
     model = build(parse(f"{TYPES}def @main(%x: {type_}) {{ %x }}"), threads=1)
-    assert isinstance(model, ProgramModel)
+    assert isinstance(model, Model)
     return model
 
 

@@ -23,19 +23,10 @@ from relay_tune.codegen.direct.argument_text import NO_ROOM, argument_text
 from relay_tune.codegen.direct.array_check_text import DATA
 from relay_tune.codegen.direct.result_text import result_text
 from relay_tune.codegen.direct.words import Call, FixedOutput
+from relay_tune.codegen.programs.session import THREADS
 from relay_tune.codegen.word_table import load_entry, load_words
 
 DIRECT_CALL_SYMBOL, DIRECT_RESULTS_SYMBOL = "relay_tune_direct_call", "relay_tune_direct_results"
-
-RUN_NETWORK, RUN_CHECKED_NETWORK, RUN_LIBRARY, RUN_SESSION = (
-    "relay_tune_run_network",
-    "relay_tune_run_checked_network",
-    "relay_tune_run_library",
-    "relay_tune_run_session",
-)
-"""The ways to run a program: `main(table, thread, threads)` on the threads of the pool,
-the same followed by `status(table, found)`,
-`NAME_run(inputs, outputs, threads)` of a library, and `main(session, inputs, outputs)`."""
 
 NO_INPUT_MEMORY = -4
 
@@ -83,7 +74,6 @@ def direct_call_text(triple: str, head: int, slots: Mapping[str, int]) -> str:
             f"declare ptr @{WRAP_ARRAY_SYMBOL}(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)",
             f"declare i32 @{SET_OWNER_SYMBOL}(ptr, ptr)",
             "declare void @free(ptr)",
-            "declare void @relay_tune_run(ptr, ptr, i64)",
             "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
             *(f"@relay_tune_class_{name} = external global i8" for name in CLASSES),
             f"@{NONE_SYMBOL} = external global i8",
@@ -104,13 +94,7 @@ def _declaration(function: tuple[str, str]) -> str:
 
 def _run_text() -> str:
     return _RUN.format(
-        network=RUN_NETWORK,
-        checked=RUN_CHECKED_NETWORK,
-        library=RUN_LIBRARY,
-        session_run=RUN_SESSION,
-        load_network=load_words("%call", Call.INPUTS, Call.FUNCTION),
-        load_checked=load_words("%call", Call.INPUTS, Call.FUNCTION, Call.STATUS, Call.FOUND),
-        load_library=load_words("%call", Call.INPUTS, Call.OUTPUTS, Call.FUNCTION),
+        threads_offset=THREADS,
         load_program=load_words("%call", Call.INPUTS, Call.OUTPUTS, Call.FUNCTION, Call.SESSION),
         load_session=load_words("%call", Call.SESSION, Call.RESET),
         load_build=load_words(
@@ -135,35 +119,16 @@ def _call_text(head: int) -> str:
         no_room=NO_ROOM,
         no_memory=NO_INPUT_MEMORY,
         elements=head + DATA,
-        load_call=load_words("%call", Call.ARGUMENT_COUNT, Call.FIXED, Call.FIXED_COUNT, Call.WAY),
+        load_call=load_words("%call", Call.ARGUMENT_COUNT, Call.FIXED, Call.FIXED_COUNT),
         load_output=load_entry("%output", "%fixed", "%output_number", *FixedOutput),
     )
 
 
 _RUN = """\
-define i64 @{network}(ptr %call, i64 %threads) nounwind {{
-{load_network}
-  call void @relay_tune_run(ptr %function, ptr %inputs, i64 %threads)
-  ret i64 0
-}}
-
-define i64 @{checked}(ptr %call, i64 %threads) nounwind {{
-{load_checked}
-  call void @relay_tune_run(ptr %function, ptr %inputs, i64 %threads)
-  %error = call i64 %status(ptr %inputs, ptr %found)
-  ret i64 %error
-}}
-
-define i64 @{library}(ptr %call, i64 %threads) nounwind {{
-{load_library}
-  %count = trunc i64 %threads to i32
-  %status = call i32 %function(ptr %inputs, ptr %outputs, i32 %count)
-  %wide = sext i32 %status to i64
-  ret i64 %wide
-}}
-
-define i64 @{session_run}(ptr %call, i64 %threads) nounwind {{
+define internal i64 @run_program(ptr %call, i64 %threads) nounwind {{
 {load_program}
+  %threads_at = getelementptr i8, ptr %session, i64 {threads_offset}
+  store i64 %threads, ptr %threads_at, align 8
   %error = call i32 %function(ptr %session, ptr %inputs, ptr %outputs)
   %wide = sext i32 %error to i64
   ret i64 %wide
@@ -257,7 +222,7 @@ run:
   %threads_object = load ptr, ptr %threads_at, align 8
   %threads = call i64 @PyLong_AsLongLong(ptr %threads_object)
   %state = call ptr @PyEval_SaveThread()
-  %status = call i64 %way(ptr %call, i64 %threads)
+  %status = call i64 @run_program(ptr %call, i64 %threads)
   call void @PyEval_RestoreThread(ptr %state)
   %failed = icmp ne i64 %status, 0
   br i1 %failed, label %failure, label %finish

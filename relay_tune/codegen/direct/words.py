@@ -22,8 +22,8 @@ class Call(Word):
     INPUTS, OUTPUTS      tables of addresses, as the program wants them
     PLACES, PLACE_COUNT  the addresses in INPUTS of values of data types, last one first
     FIXED, FIXED_COUNT   the outputs of known shape, FixedOutput words each
-    WAY, FUNCTION        the function that runs the program, and the program's own one
-    SESSION, RESETS      the session, if there is one; whether it is emptied after a call
+    FUNCTION             the program: a function of its session and the tables
+    SESSION, RESETS      the session; whether it is emptied after a call
     BUILD, READ, RELEASE, RESET, HAND_OVER    functions of the session
     CELLS, CELL_COUNT    where the program puts the addresses of objects; values of data types first
     DATA_COUNT           how many of them are values of data types
@@ -33,7 +33,6 @@ class Call(Word):
     NUMBERS, ROWS, ROW_ROOM, WIDTH    where objects are described
                          (`relay_tune.codegen.programs.read_text`)
     MADE, VALUES         the Python objects that stand for them, and a stack of values
-    STATUS, FOUND        what tells whether the indices of a network were in range, and where
     """
 
     ARGUMENT_COUNT = NUMBER
@@ -53,7 +52,6 @@ class Call(Word):
     PLACE_COUNT = NUMBER
     FIXED = ADDRESS
     FIXED_COUNT = NUMBER
-    WAY = ADDRESS
     FUNCTION = ADDRESS
     SESSION = ADDRESS
     RESETS = NUMBER
@@ -75,8 +73,6 @@ class Call(Word):
     WIDTH = NUMBER
     MADE = ADDRESS
     VALUES = ADDRESS
-    STATUS = ADDRESS
-    FOUND = ADDRESS
 
 
 class FormKind(IntEnum):

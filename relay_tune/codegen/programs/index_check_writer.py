@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from relay_tune.codegen.index_checks import index_lines
 from relay_tune.codegen.programs.object_writer import ObjectWriter
 from relay_tune.codegen.programs.session import FAILED_INDEX, FAILED_SIZE
 from relay_tune.first_order.instructions import CheckIndices, Register, SizeOf
@@ -37,8 +36,7 @@ def write_index_check(check: CheckIndices, objects: ObjectWriter) -> None:
 
         def note(extent: str = extent, size: str = size) -> None:
             index = writer.fresh("index")
-            for line in index_lines(index, extent):
-                writer.line(line.strip())
+            _write_index(index, extent, objects)
             for value, offset in ((index, FAILED_INDEX), (size, FAILED_SIZE)):
                 address = writer.fresh("failed")
                 writer.line(f"{address} = getelementptr i8, ptr %session, i64 {offset}")
@@ -61,3 +59,12 @@ def _factor(factor: int | SizeOf | Register, objects: ObjectWriter) -> str:
     if isinstance(factor, Register):
         return _number(factor, 0, objects)
     return objects.size(objects.names[factor.tensor], factor.axis)
+
+
+def _write_index(result: str, extent: str, objects: ObjectWriter) -> None:
+    """Find the index that an extent stands for: its half, or the complement of that."""
+    writer = objects.writer
+    writer.line(f"{result}.sign = and i64 {extent}, 1")
+    writer.line(f"{result}.mask = sub i64 0, {result}.sign")
+    writer.line(f"{result}.half = lshr i64 {extent}, 1")
+    writer.line(f"{result} = xor i64 {result}.half, {result}.mask")

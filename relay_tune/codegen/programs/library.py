@@ -17,7 +17,12 @@ INTERFACE_PARAMETER = "main"
 
 
 def export_program(program: CompiledFunctions, path: Path) -> None:
-    """Write `path` and, beside it, the header with the suffix `.h`; errors as `export_library`."""
+    """Write `path` and, beside it, the header with the suffix `.h`.
+
+    Functions are named after the file: `resnet18.so` has `resnet18_run`. Raises InputError where
+    the files cannot be written, BuildError for a target without such libraries. Nothing is left
+    half-written.
+    """
     name = c_name(path.stem)
     metadata = metadata_text(program, name, kind=PROGRAM_KIND, **_described(program))
     texts = LibraryTexts(

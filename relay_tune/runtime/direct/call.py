@@ -34,7 +34,7 @@ class DirectCall:
 
     `inputs` are the types of the arguments by name, `output` is that of the result; where there are
     values of data types, `program` says how they lie in memory. `lock` is held by every user of the
-    program's memory.
+    session.
     """
 
     def __init__(
@@ -47,7 +47,6 @@ class DirectCall:
     ) -> None:
         self._callee = callee
         self._lock = lock
-        self._waits = not callee.overlaps
         self._words = new_words(len(Call))
         for word, value in callee.words.items():
             self._words[word] = value
@@ -61,12 +60,11 @@ class DirectCall:
         self._call = self._method.call
 
     def __call__(self, inputs: Sequence[object], threads: int) -> Any:
-        """The result; None, and nothing was run, if the inputs do not fit.
+        """The result; None, and nothing was run, if the inputs do not fit or the session is taken.
 
-        So it is if the program, of which several calls may run at a time, is running. Raises what
-        the program does.
+        Raises what the program does.
         """
-        if not self._lock.acquire(self._waits):
+        if not self._lock.acquire(False):
             return None
         try:
             found = self._call(*inputs, threads)

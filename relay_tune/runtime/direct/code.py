@@ -16,10 +16,6 @@ from relay_tune.codegen.direct.call_text import (
     NEW_ARRAY_SYMBOL,
     NONE_SYMBOL,
     PYTHON_FUNCTIONS,
-    RUN_CHECKED_NETWORK,
-    RUN_LIBRARY,
-    RUN_NETWORK,
-    RUN_SESSION,
     SET_OWNER_SYMBOL,
     WRAP_ARRAY_SYMBOL,
     direct_call_text,
@@ -34,7 +30,6 @@ from relay_tune.runtime.direct.python_memory import (
     value_slots,
 )
 from relay_tune.runtime.interpreter.values import ConstructorValue
-from relay_tune.runtime.threads import thread_pool
 
 METH_NOARGS, METH_FASTCALL = 0x04, 0x80
 """Calling conventions: no arguments; a table of arguments and their number."""
@@ -59,7 +54,6 @@ def direct_code() -> LoadedCode:
     }
     functions = {name: getattr(ctypes.pythonapi, name) for name in PYTHON_FUNCTIONS}
     imports = {
-        **thread_pool().imports,
         **{name: function_address(function) for name, function in functions.items()},
         **{f"relay_tune_class_{name}": id(class_) for name, class_ in classes.items()},
         NEW_ARRAY_SYMBOL: numpy_function(NEW_ARRAY),
@@ -68,8 +62,7 @@ def direct_code() -> LoadedCode:
         NONE_SYMBOL: id(None),
     }
     text = direct_call_text(target.triple, object.__basicsize__, value_slots())
-    ways = RUN_NETWORK, RUN_CHECKED_NETWORK, RUN_LIBRARY, RUN_SESSION
-    symbols = (DIRECT_CALL_SYMBOL, DIRECT_RESULTS_SYMBOL, *ways)
+    symbols = (DIRECT_CALL_SYMBOL, DIRECT_RESULTS_SYMBOL)
     code = LoadedCode([compile_text(text, target)], symbols, imports)
     # Arrays that outlive everything else still free their memory by this code.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))

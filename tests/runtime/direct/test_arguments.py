@@ -48,23 +48,23 @@ def count() -> DirectCall:
 
 
 def test_values_of_data_types(count: DirectCall) -> None:
-    assert count((flat(),), 0) == 1
-    assert count((deep(),), 0) == 1
-    assert count((deep(flat(1), deep(flat(2)), flat(3)),), 0) == 5
-    assert count((deep(deep(deep())),), 0) == 3
+    assert count((flat(),), 1) == 1
+    assert count((deep(),), 1) == 1
+    assert count((deep(flat(1), deep(flat(2)), flat(3)),), 1) == 5
+    assert count((deep(deep(deep())),), 1) == 3
 
 
 def test_more_parts_and_bytes_than_there_is_room_for_at_first(count: DirectCall) -> None:
     value = deep(*map(flat, range(20 * FIRST_PARTS)))
     for _ in range(2):
-        assert count((value,), 0) == 20 * FIRST_PARTS + 1
-    assert count((flat(),), 0) == 1
+        assert count((value,), 1) == 20 * FIRST_PARTS + 1
+    assert count((flat(),), 1) == 1
 
 
 def test_much_room_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arguments, "KEPT_BYTES", arguments.FIRST_BYTES)
     call = direct_call_of(COUNT)
-    assert call((deep(*map(flat, range(20 * FIRST_PARTS))),), 0) is not None
+    assert call((deep(*map(flat, range(20 * FIRST_PARTS))),), 1) is not None
     assert call._arguments._codes.size == FIRST_PARTS
     assert call._words[Call.CODE_ROOM] == FIRST_PARTS
 
@@ -97,16 +97,16 @@ def unset() -> ConstructorValue:
     ],
 )
 def test_what_is_not_exactly_as_wanted_is_refused(count: DirectCall, value: object) -> None:
-    assert count((value,), 0) is None
-    assert count((flat(),), 0) == 1
+    assert count((value,), 1) is None
+    assert count((flat(),), 1) == 1
 
 
 def test_the_codes_of_parts_stand_in_order() -> None:
     program = loaded(COUNT)
-    call = program.calls(1).direct
+    call = program.first.direct
     assert call is not None
-    assert call((deep(flat()),), 0) is not None
-    types = program.calls(1)._writer._program.data_types
+    assert call((deep(flat()),), 1) is not None
+    types = program.first._writer._program.data_types
     number = {m.constructor.name: m.layout.number for made in types.values() for m in made}
     row_leaf, scalar_leaf = FIRST_LEAF, FIRST_LEAF + 1
     flat_codes = [number["Flat"], row_leaf, row_leaf, scalar_leaf]
@@ -120,7 +120,7 @@ def test_constructors_are_kept_while_they_are_known() -> None:
     assert first.constructor is not second.constructor
     before = [sys.getrefcount(first.constructor), sys.getrefcount(second.constructor)]
     for value in (first, second, first, second):
-        assert call((value,), 0) is not None
+        assert call((value,), 1) is not None
     kept = [sys.getrefcount(first.constructor), sys.getrefcount(second.constructor)]
     assert kept == [before[0], before[1] + 1]
     del call
@@ -135,14 +135,14 @@ def test_several_values_arrays_and_tuples() -> None:
     )
     a, b, c = listed(1, 2), listed(), listed(0.5)
     array = np.array([3, 4], np.float32)
-    found = call((a, (array, (b, np.array(9, np.float32))), c), 0)
+    found = call((a, (array, (b, np.array(9, np.float32))), c), 1)
     assert found[0].fields[0] == 0.5
     assert found[1].constructor.name == "Nil"
     assert found[2].fields[0] == 1 and found[2].fields[1].fields[0] == 2
     assert found[3].tolist() == [3, 4] and found[4] == 9
-    assert call((a, [array, (b, np.array(9, np.float32))], c), 0) is None
-    assert call((a, (array, (b, np.array(9, np.float32)), 1), c), 0) is None
-    assert call((a, (array, (b, 9.0)), c), 0) is None
+    assert call((a, [array, (b, np.array(9, np.float32))], c), 1) is None
+    assert call((a, (array, (b, np.array(9, np.float32)), 1), c), 1) is None
+    assert call((a, (array, (b, 9.0)), c), 1) is None
 
 
 def test_sizes_of_a_symbol_are_equal_and_each_unknown_size_is_its_own() -> None:
@@ -156,9 +156,9 @@ def test_sizes_of_a_symbol_are_equal_and_each_unknown_size_is_its_own() -> None:
         return *(np.ones(shape, np.float32) for shape in shapes), listed()
 
     for shapes in (((3, 2), (1, 3), (4, 5)), ((0, 2), (7, 0), (5, 5)), ((1, 2), (9, 1), (0, 1))):
-        assert [tuple(shape) for shape in call(arrays(*shapes), 0)] == list(shapes)
+        assert [tuple(shape) for shape in call(arrays(*shapes), 1)] == list(shapes)
     for wrong in (((3, 2), (1, 4), (4, 5)), ((3, 3), (1, 3), (4, 5)), ((3, 2), (1, 3), (4,))):
-        assert call(arrays(*wrong), 0) is None
+        assert call(arrays(*wrong), 1) is None
 
 
 @pytest.mark.parametrize(
@@ -170,4 +170,4 @@ def test_sizes_of_a_symbol_are_equal_and_each_unknown_size_is_its_own() -> None:
     ],
 )
 def test_references_open_parts_and_arithmetic_take_the_long_way(type_: str) -> None:
-    assert loaded(f"def @main(%x: {type_}, %y: List[int32]) {{ (%x, %y) }}").calls(1).direct is None
+    assert loaded(f"def @main(%x: {type_}, %y: List[int32]) {{ (%x, %y) }}").first.direct is None

@@ -104,7 +104,7 @@ def test_what_is_shared_or_in_a_list() -> None:
     call = direct_call_of(TREES)
     for rows in (40, 1, 300):
         z = matrix(rows)
-        kept = [call((z, listed()), 0) for _ in range(3)]
+        kept = [call((z, listed()), 1) for _ in range(3)]
         for items, one, two, again, three, _ in kept:
             first, second = list_items(items)
             assert first is one and two is again
@@ -117,7 +117,7 @@ def test_what_is_shared_or_in_a_list() -> None:
 def test_a_session_that_is_emptied_leaves_them_alone() -> None:
     call = direct_call_of(CELLS)
     x = matrix(40)
-    kept = [call((x, listed()), 0) for _ in range(4)]
+    kept = [call((x, listed()), 1) for _ in range(4)]
     for total, powers, _ in kept:
         np.testing.assert_array_equal(total, 2 * x + x)
         np.testing.assert_allclose(powers, np.exp(x), rtol=1e-5)

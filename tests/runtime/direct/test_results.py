@@ -28,7 +28,7 @@ def @range(%n: int32, %x: List[(int32, Tensor[(1, 3), float32])], %a: Tensor[(1,
 def test_values_come_back_as_they_are() -> None:
     call = direct_call_of(COPY)
     for value in (flat(), deep(), deep(flat(1), deep(flat(2)), flat(3)), deep(deep(deep()))):
-        assert_same_value(call((value,), 0), value)
+        assert_same_value(call((value,), 1), value)
 
 
 def test_elements_of_all_types() -> None:
@@ -43,7 +43,7 @@ def test_elements_of_all_types() -> None:
             for array in (np.array(1, dtype), np.array([0, 1], dtype))
         )
     )
-    found = call((value,), 0)[0]
+    found = call((value,), 1)[0]
     for array, expected in zip(found.fields[0], value.fields[0], strict=True):
         assert array.dtype == expected.dtype and array.shape == expected.shape
         assert array.flags.owndata and array.flags.writeable
@@ -61,7 +61,7 @@ def test_more_objects_than_there_is_room_for_at_first() -> None:
     )
     count = 9 * FIRST_OBJECTS
     for _ in range(2):
-        first, found, second = call((np.array(count, np.int32), row(1)), 0)
+        first, found, second = call((np.array(count, np.int32), row(1)), 1)
         assert first.tolist() == row(1).tolist()
         assert second.tolist() == (row(1) + row(1)).tolist()
         assert [int(item[0]) for item in list_items(found)] == list(range(1, count + 1))
@@ -73,7 +73,7 @@ def test_what_is_shared_is_made_once() -> None:
         RANGE + f"def @main(%a: {ROW}) {{ let %x = @range(2, Nil, %a); (%x, (), (%x, %a)) }}"
     )
     for _ in range(2):
-        first, nothing, (second, _) = call((row(),), 0)
+        first, nothing, (second, _) = call((row(),), 1)
         assert nothing == () and first is second
         (_, one), (_, other) = list_items(first)
         assert one is other
@@ -88,7 +88,7 @@ def test_tensors_of_open_sizes() -> None:
     )
     for size in (3, 0, 1):
         x = np.arange(2 * size, dtype=np.float32).reshape(size, 2)
-        found, same, _, doubled = call((x, listed()), 0)
+        found, same, _, doubled = call((x, listed()), 1)
         first, second = list_items(found)
         assert first.tolist() == same.tolist() == x.tolist() and first.shape == (size, 2)
         assert second.tolist() == [*x.tolist(), *x.tolist()] and second.shape == (2 * size, 2)
@@ -97,10 +97,10 @@ def test_tensors_of_open_sizes() -> None:
 
 def test_an_array_is_the_whole_result() -> None:
     call = direct_call_of(f"def @main(%x: Shape[{ROW}]) {{ match? (%x) {{ Flat(%a, _) => %a }} }}")
-    assert call((flat(2),), 0).tolist() == row(2).tolist()
+    assert call((flat(2),), 1).tolist() == row(2).tolist()
     with pytest.raises(RelayError, match="match"):
-        call((deep(),), 0)
-    assert call((flat(2),), 0).tolist() == row(2).tolist()
+        call((deep(),), 1)
+    assert call((flat(2),), 1).tolist() == row(2).tolist()
 
 
 def test_cells_inside_of_a_program() -> None:
@@ -108,14 +108,14 @@ def test_cells_inside_of_a_program() -> None:
         "def @main(%x: List[int32]) "
         "{ let %cell = ref(%x); ref_write(%cell, Cons(1, ref_read(%cell))); ref_read(%cell) }"
     )
-    assert program.calls(1).direct is not None
+    assert program.first.direct is not None
     for _ in range(3):
-        found = program.calls(1).direct((listed(2),), 0)
+        found = program.first.direct((listed(2),), 1)
         assert [int(item) for item in list_items(found)] == [1, 2]
 
 
 def test_references_take_the_long_way() -> None:
-    assert loaded(f"def @main(%x: {ROW}) {{ (ref(%x), Cons(%x, Nil)) }}").calls(1).direct is None
+    assert loaded(f"def @main(%x: {ROW}) {{ (ref(%x), Cons(%x, Nil)) }}").first.direct is None
 
 
 def test_nothing_is_kept_or_lost() -> None:
@@ -127,10 +127,10 @@ def test_nothing_is_kept_or_lost() -> None:
         gc.collect()
         return [sys.getallocatedblocks(), *map(sys.getrefcount, counted)]
 
-    call((value,), 0)
+    call((value,), 1)
     before = state()
     for _ in range(300):
-        call((value,), 0)
-        call((row(),), 0)
+        call((value,), 1)
+        call((row(),), 1)
     after = state()
     assert all(abs(now - then) < 100 for now, then in zip(after, before, strict=True))

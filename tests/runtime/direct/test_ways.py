@@ -1,6 +1,5 @@
 """Every kind of program that Python can call is called directly."""
 
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,10 @@ from relay_tune.building.build import build
 from relay_tune.errors import InputError
 from relay_tune.ir.parser.parse import parse
 from relay_tune.runtime.direct.python_memory import can_call_directly
-from relay_tune.runtime.load import LoadedModel, load
+from relay_tune.runtime.load import load
 from relay_tune.runtime.loaded_program import LoadedProgram
 from relay_tune.runtime.model import Model
+from relay_tune.runtime.native_calls import NativeCalls
 
 pytestmark = [
     pytest.mark.skipif(not can_call_directly(), reason="needs CPython's objects"),
@@ -59,11 +59,15 @@ def open_model() -> Model:
 
 
 @pytest.fixture(scope="module")
-def fixed_library(folder: Path) -> LoadedModel:
+def fixed_library(folder: Path) -> LoadedProgram:
     build(parse(FIXED), threads=1).export(folder / "fixed.so")
     loaded = load(folder / "fixed.so")
-    assert isinstance(loaded, LoadedModel)
+    assert isinstance(loaded, LoadedProgram)
     return loaded
+
+
+def refuse_the_long_way(calls: NativeCalls, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "_free", None)  # would raise
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +79,8 @@ def open_library(folder: Path, open_model: Model) -> LoadedProgram:
 
 
 def test_a_network_with_open_sizes(open_model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(open_model, "_execute", None)  # would raise
+    assert open_model._general is not None
+    refuse_the_long_way(open_model._general.calls, monkeypatch)
     for size in (1, 5, 0, 40):
         x, y = arrays(size)
         assert_right(open_model(x, y), x, y)
@@ -96,29 +101,41 @@ def test_sizes_that_differ_end_in_the_same_error(open_model: Model) -> None:
 
 def test_code_for_some_shapes_is_called_directly(monkeypatch: pytest.MonkeyPatch) -> None:
     model = build(parse(OPEN), threads=1)
-    assert isinstance(model, Model)
+    assert model._general is not None
     for size in (5, 2):
-        model(*arrays(size))
         model.specialize(*arrays(size))
-    monkeypatch.setattr(model, "_execute", None)  # would raise
+    codes = (model._general, *model._special.values())
+    for code in codes:
+        refuse_the_long_way(code.calls, monkeypatch)
     for size in (2, 5, 7, 2):
         assert_right(model(*arrays(size)), *arrays(size))
-    general = model._general
-    assert general is not None
-    monkeypatch.setattr(general, "run_directly", None)
+    monkeypatch.setattr(model._general.calls, "value", None)
     for size in (2, 5):
         assert_right(model(*arrays(size)), *arrays(size))
 
 
-def test_each_number_of_threads_has_a_session(open_model: Model) -> None:
+def test_each_call_has_its_number_of_threads(open_model: Model) -> None:
     for threads in (2, 1, 2):
         open_model.threads = threads
         assert_right(open_model(*arrays()), *arrays())
     open_model.threads = 1
 
 
-def test_a_library(fixed_library: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fixed_library, "_execute", None)  # would raise
+def test_calls_may_overlap(fixed_library: LoadedProgram, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = fixed_library.calls
+    monkeypatch.setattr(calls, "_most", 2)
+    first = calls.first
+    assert first.direct is not None
+    with first.lock:  # as if another thread ran it
+        assert first.direct(arrays(), 1) is None
+        assert_right(fixed_library(*arrays()), *arrays())
+        assert_right(fixed_library(*arrays()), *arrays())
+    assert len(calls._calls) == 2
+    assert_right(fixed_library(*arrays()), *arrays())
+
+
+def test_a_library(fixed_library: LoadedProgram, monkeypatch: pytest.MonkeyPatch) -> None:
+    refuse_the_long_way(fixed_library.calls, monkeypatch)
     for _ in range(2):
         assert_right(fixed_library(*arrays()), *arrays())
         assert_right(fixed_library.run(dict(zip("xy", arrays(), strict=True))), *arrays())
@@ -127,19 +144,10 @@ def test_a_library(fixed_library: LoadedModel, monkeypatch: pytest.MonkeyPatch) 
         fixed_library(*arrays(4))
 
 
-def test_calls_of_a_library_may_overlap(fixed_library: LoadedModel) -> None:
-    direct = fixed_library._direct
-    assert direct is not None
-    lock: threading.Lock = direct._lock  # type: ignore[attr-defined]  # a direct call's
-    with lock:  # as if another thread ran it
-        assert direct(arrays(), 1) is None
-        assert_right(fixed_library(*arrays()), *arrays())
-
-
 def test_a_library_for_all_sizes(
     open_library: LoadedProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(open_library.calls(open_library.threads), "_call", None)  # would raise
+    refuse_the_long_way(open_library.calls, monkeypatch)
     for size in (1, 5, 40):
         x, y = arrays(size)
         assert_right(open_library(x, y), x, y)

@@ -7,8 +7,7 @@ from relay_tune.ir.parser.parse import parse
 from relay_tune.runtime.data_values import data_value
 from relay_tune.runtime.direct.call import DirectCall
 from relay_tune.runtime.interpreter.values import ConstructorValue
-from relay_tune.runtime.loaded_program import LoadedProgram
-from relay_tune.runtime.program_model import ProgramModel
+from relay_tune.runtime.native_calls import NativeCalls
 
 TYPES = """
 type List[A] { Cons(A, List[A]), Nil, }
@@ -18,17 +17,16 @@ ROW = "Tensor[(1, 3), float32]"
 MODULE = parse(TYPES)
 
 
-def loaded(text: str) -> LoadedProgram:
+def loaded(text: str) -> NativeCalls:
     """The program of a definition, which may use the types."""
     model = build(parse(TYPES + text), threads=1)
-    assert isinstance(model, ProgramModel)
     assert model._general is not None
-    return model._general.loaded
+    return model._general.calls
 
 
 def direct_call_of(text: str) -> DirectCall:
     """Its direct call, which must be there."""
-    call = loaded(text).calls(1).direct
+    call = loaded(text).first.direct
     assert call is not None
     return call
 

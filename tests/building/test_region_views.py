@@ -1,18 +1,17 @@
-"""Storages that lie in others: slices that are one piece, fields of outermost concatenations."""
+"""Buffers that lie in others: slices that are one piece, fields of outermost concatenations."""
 
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from relay_tune.building.network import network_of
-from relay_tune.errors import NoNativeCodeError
-from relay_tune.frontend.relay_text import parse
+from relay_tune.building.program_form import fused_module, program_regions
+from relay_tune.first_order.lower_program import lower_program
 from relay_tune.ir.expr import Call, Expr, Function, Tuple, Var, constant
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.model import Model
-from relay_tune.transform.pipeline import default_pipeline
+from relay_tune.typing.infer import infer_types
 
 Op = Callable[..., Call]
 Check = Callable[..., Model]
@@ -26,8 +25,9 @@ def rows() -> np.ndarray:
 
 
 def step_count(body: Expr, *params: Var) -> int:
-    module = default_pipeline()(Module.from_function(Function(params, body)))
-    return len(network_of(module).region.runs)
+    module = fused_module(infer_types(Module.from_function(Function(params, body))))
+    (region,) = program_regions(lower_program(module))
+    return len(region.runs)
 
 
 def cut(op: Op, data: Expr, begin: int, end: int, axis: int = 0) -> Call:
@@ -102,10 +102,3 @@ def test_outputs_that_are_parts_are_copied(op: Op, check: Check) -> None:
     a, b = op("nn.softmax", x), op("exp", x)
     joined = op("concatenate", Tuple((a, b)), axis=0)
     check(Module.from_function(Function((x,), Tuple((joined, a, cut(op, joined, 3, 9))))), rows())
-
-
-def test_a_size_that_only_a_run_knows_is_reported_with_its_operator() -> None:
-    module = parse("def @main(%x: Tensor[(3), int64]) { unique(%x, is_sorted=True).0 * 2i64 }")
-    fused = default_pipeline()(module)
-    with pytest.raises(NoNativeCodeError, match=r"The result of unique has the shape \(\?,\)"):
-        network_of(fused)

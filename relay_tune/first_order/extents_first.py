@@ -10,21 +10,19 @@ follow each other are one share of work (`relay_tune.codegen.main_function`).
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
-from relay_tune.building.network import Network
-from relay_tune.first_order.region import KernelRun, Origin
+from relay_tune.first_order.region import Buffer, KernelRun, Origin, Region
 
 
-def with_extents_first(network: Network) -> Network:
-    """The network with the extents of its inputs before all other kernels, in the same order."""
-    extents = {check.extent for check in network.checks}
-    region = network.region
+def with_extents_first(region: Region, extents: Collection[Buffer]) -> Region:
+    """The region with the extents of its inputs before all other kernels, in the same order."""
+    known = set(extents)
 
     def is_late(run: KernelRun) -> bool:
         sources = (region.located(buffer).whole for buffer in run.inputs)
-        known = all(source.origin is not Origin.COMPUTED for source in sources)
-        return not (known and extents.issuperset(run.outputs))
+        is_ready = all(source.origin is not Origin.COMPUTED for source in sources)
+        return not (is_ready and known.issuperset(run.outputs))
 
-    runs = tuple(sorted(region.runs, key=is_late))
-    return replace(network, region=replace(region, runs=runs))
+    return replace(region, runs=tuple(sorted(region.runs, key=is_late)))

@@ -1,13 +1,13 @@
 """Extents of inputs run first, whatever they are for."""
 
-from relay_tune.building.network import network_of
-from relay_tune.building.step_order import with_extents_first
+from relay_tune.building.program_form import fused_module, program_regions
+from relay_tune.first_order.lower_program import lower_program
 from relay_tune.first_order.region import KernelRun
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.expr import Call
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order
-from relay_tune.transform.pipeline import default_pipeline
+from relay_tune.typing.infer import infer_types
 
 TEXT = """
 def @main(%t: Tensor[(10, 4), float32], %i: Tensor[(3), int64], %j: Tensor[(3), int64]) {
@@ -25,9 +25,9 @@ def is_extent(step: KernelRun) -> bool:
 
 
 def test_extents_of_inputs_come_first() -> None:
-    network = network_of(default_pipeline()(parse(TEXT)))
-    steps = with_extents_first(network).region.runs
-    extents = [step for step in network.region.runs if is_extent(step)]
-    assert len(extents) == 3 and network.region.runs[:2] != tuple(extents[:2])
-    others = [step for step in network.region.runs if step not in extents[:2]]
-    assert steps == (*extents[:2], *others)  # the third has to wait for its indices
+    (region,) = program_regions(lower_program(fused_module(infer_types(parse(TEXT)))))
+    assert [is_extent(run) for run in region.runs[:2]] == [True, True]
+    late = next(run for run in region.runs[2:] if is_extent(run))  # it waits for its indices
+    assert sum(is_extent(run) for run in region.runs) == 3
+    before = region.runs[: region.runs.index(late)]
+    assert set(late.inputs) <= {buffer for run in before for buffer in run.outputs}
