@@ -1,5 +1,7 @@
 """What a machine can reach at most, such as its peak arithmetic and memory rates."""
 
+from collections.abc import Mapping
+
 from logs.limit_rows import Limit, believed_limits, write_limit
 from logs.store import Store
 
@@ -14,6 +16,12 @@ class Limits:
         """See `TuningLog.put_limit`."""
         with self._store.writing() as database:
             write_limit(database, target, name, value)
+
+    def put_all(self, target: str, values: Mapping[str, float]) -> None:
+        """See `TuningLog.put_limits`."""
+        with self._store.writing() as database:
+            for name, value in values.items():
+                write_limit(database, target, name, value)
 
     def get(self, target: str) -> dict[str, float]:
         """See `TuningLog.limits`."""

@@ -1,6 +1,6 @@
 """The tuning log as its users see it: one object with all verbs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -199,6 +199,10 @@ class TuningLog:
     def put_limit(self, target: str, name: str, value: float) -> None:
         """Store what `target` can reach at most; the unit belongs into the name."""
         self._limits.put(target, name, value)
+
+    def put_limits(self, target: str, values: Mapping[str, float]) -> None:
+        """Store several limits by name, all of them or none."""
+        self._limits.put_all(target, values)
 
     def limits(self, target: str) -> dict[str, float]:
         """The limits of `target` by name."""

@@ -34,6 +34,7 @@ VERBS = {
     "profile": "show where the time of a model goes",
     "show": "print a model as Relay text, also after a pass",
     "check": "say whether a model is supported, and what is missing",
+    "fit": "fit the coefficients of the estimate to what a log has measured",
     "log": "list, join, export, import and examine tuning logs",
     "report": "write one HTML page about a tuning log",
     "completion": "print what makes a shell complete the command",

@@ -33,14 +33,19 @@ def add_model(parser: ArgumentParser) -> None:
     )
 
 
-def add_machine(parser: ArgumentParser) -> None:
-    """--target and --threads."""
+def add_target(parser: ArgumentParser) -> None:
+    """--target."""
     parser.add_argument(
         "--target",
         default="native",
         metavar="T",
         help="native, or TRIPLE[:CPU[:+feature,...]] (default: native)",
     )
+
+
+def add_machine(parser: ArgumentParser) -> None:
+    """--target and --threads."""
+    add_target(parser)
     parser.add_argument(
         "--threads",
         type=positive,

@@ -1,14 +1,20 @@
 """What the cost of a schedule is made of beside rates: the coefficients of the estimate.
 
 Numbers with a fraction were fitted to measured times, and `tune fit` fits them again to those of a
-tuning log. Whole numbers are counts and sizes that processors and compiled code were seen to have;
-they stay. Times are cycles: a core does `VectorUnit.fused_per_cycle` fused multiply-adds of whole
-vectors in one. The measurements are of one core of servers with x86-64, if nothing else is said.
+tuning log, but for a few that say what counts as what. These stay, and so do whole numbers: counts
+and sizes that processors and compiled code were seen to have. Times are cycles: a core does
+`VectorUnit.fused_per_cycle` fused multiply-adds of whole vectors in one. The measurements are of
+one core of servers with x86-64, if nothing else is said.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+STAYS = {"fitted": False}
+"""Of numbers with a fraction that say what counts as what, not what it takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +128,7 @@ class Coefficients:
     shuffled_register: float = 0.015
     """How much longer still by each missing register."""
 
-    shared_loads: float = 0.9
+    shared_loads: float = field(default=0.9, metadata=STAYS)
     """Of the loads of single steps: with fewer, written-out steps slide over what they share."""
 
     # Lines of the first cache.
@@ -299,10 +305,10 @@ class Coefficients:
     eight.
     """
 
-    serial: float = 6000.0
+    serial: float = field(default=6000.0, metadata=STAYS)
     """Below about so many cycles a nest stays on one thread: a barrier costs as much."""
 
-    serial_rate: float = 32.0
+    serial_rate: float = field(default=32.0, metadata=STAYS)
     """Bytes a cycle at which what a nest reads counts for that."""
 
     most_chunks: int = 64
@@ -314,16 +320,49 @@ class Coefficients:
     """Second caches that what lies between the nests may fill at no cost that the nests do not
     know."""
 
-    shared_filled: float = 0.5
+    shared_filled: float = field(default=0.5, metadata=STAYS)
     """The part of a third cache that a kernel is said to fill (`Machine.memories`)."""
 
     halves_transfers: float = 5.0
     """How often what is beyond that passes by the third cache (measured in
     `relay_tune.schedule.rewrites.strassen.cost`)."""
 
+    def entries(self) -> dict[str, float]:
+        """Those that are fitted, as the rows that a tuning log keeps."""
+        return {f"{ENTRY}{name}": getattr(self, name) for name in FITTED}
 
-FITTED = tuple(each.name for each in fields(Coefficients) if isinstance(each.default, float))
+    def with_entries(self, entries: Mapping[str, float]) -> Coefficients:
+        """These with what a tuning log keeps; what cannot be one is passed over."""
+        found = {name: entries.get(f"{ENTRY}{name}") for name in FITTED}
+        return self.changed(
+            {name: value for name, value in found.items() if is_possible(name, value)}
+        )
+
+    def changed(self, values: Mapping[str, Any]) -> Coefficients:
+        """These with other values, by name."""
+        return replace(self, **values)
+
+
+ENTRY = "coefficient "
+"""How names of rows in tuning logs begin that hold coefficients."""
+
+WIDEST = 16.0
+"""A coefficient is that much larger or smaller than on servers with x86-64, at most."""
+
+FITTED = tuple(
+    each.name
+    for each in fields(Coefficients)
+    if isinstance(each.default, float) and each.metadata.get("fitted", True)
+)
 """The names of those that measurements decide."""
 
 MEASURED_ON_SERVERS = Coefficients()
 """What machines have that no log has coefficients for."""
+
+
+def is_possible(name: str, value: float | None) -> bool:
+    """Whether a coefficient can have a value."""
+    if value is None:
+        return False
+    usual: float = getattr(MEASURED_ON_SERVERS, name)
+    return usual / WIDEST <= value <= usual * WIDEST

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from math import inf, log
+from types import MappingProxyType
 
 from relay_tune.codegen.target import Target, native_target
 from relay_tune.machine.intrinsic import Intrinsic
@@ -25,13 +27,27 @@ STEP, SHARED_STEP = 2**0.5, 2.0
 time; those of shared caches and of memory depend on neighbours and on the place in memory."""
 
 
-def machine_of(target: Target, limits: MachineLimits | None = None) -> Machine:
-    """The figures of a target.
+NOTHING_LOGGED: Mapping[str, float] = MappingProxyType({})
+
+
+def machine_of(
+    target: Target,
+    limits: MachineLimits | None = None,
+    logged: Mapping[str, float] = NOTHING_LOGGED,
+) -> Machine:
+    """The figures of a target, with the coefficients that a log has for it.
 
     Those of the native target are the limits of one thread: the ones that are given, or else what
     is measured in this process, also where they tell of fewer caches than estimates are about.
-    Targets that are named get general figures.
+    Targets that are named get general figures. `logged` are the rows that a tuning log has of the
+    target (`relay_tune.machine.coefficients`).
     """
+    machine = _machine_of(target, limits)
+    known = machine.coefficients.with_entries(logged)
+    return machine if known == machine.coefficients else replace(machine, coefficients=known)
+
+
+def _machine_of(target: Target, limits: MachineLimits | None) -> Machine:
     if target != native_target():
         return target.machine
     if limits is None or len(limits.caches) < PRIVATE_CACHES:

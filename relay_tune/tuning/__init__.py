@@ -12,6 +12,7 @@ recorder, log_keeper, marks  what the log is told and asked; finished_tasks, kep
 confirm, settle              the winners once more, alone and in their network (network_check,
                              variants: model_variants)
 budget, options, events      what a run may spend, what can be chosen, what it tells
+fit, logged_programs         the coefficients of estimates from a log, without models
 schedule_lookup              the best schedules of a log, for builds
 """
 

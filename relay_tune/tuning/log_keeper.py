@@ -18,6 +18,7 @@ from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.finished_tasks import FINISHED, FinishedMark
 from relay_tune.tuning.kept_schedules import KEPT, KeptSchedule
 from relay_tune.tuning.log_errors import log_errors
+from relay_tune.tuning.logged_programs import program_fields
 from relay_tune.tuning.scope import Scope
 from relay_tune.tuning.tasks import Task
 
@@ -156,7 +157,10 @@ class LogKeeper:
         self._put_description(task, known, FINISHED.added(known, mark))
 
     def describe(self, task: Task, works: Mapping[AppliedAlgorithm, KernelWork]) -> None:
-        """Store what a task is, with its work under each algorithm."""
+        """Store what a task is, with its work under each algorithm and its program.
+
+        The code of dynamic sizes is no program of these sizes alone: it is left out.
+        """
         known = self._description(task)
         described = {
             "title": task.title,
@@ -164,6 +168,7 @@ class LogKeeper:
             "operations": task.operations,
             "bytes": task.bytes,
             "algorithms": _algorithms(works),
+            **({} if task.sizes else program_fields(task.function)),
         }
         self._put_description(task, known, {**known, **described})
 
@@ -190,8 +195,7 @@ class LogKeeper:
     def put_limits(self, limits: dict[str, float]) -> None:
         """Store what the machine can reach."""
         with log_errors():
-            for name, value in limits.items():
-                self._log.put_limit(self.scope.target, name, value)
+            self._log.put_limits(self.scope.target, limits)
 
     def begin_run(self, arguments: dict[str, Any]) -> int:
         """Note the start of a run."""

@@ -46,6 +46,7 @@ class ScheduleLookup:
     Attributes:
         skipped: why records were passed over, and how many for each reason.
         limits: what one thread of the machine can reach, if the log tells.
+        logged: the rows that the log has of the machine.
     """
 
     def __init__(
@@ -54,11 +55,12 @@ class ScheduleLookup:
         target: Target,
         threads: int,
         kept: Mapping[str, Sequence[KeptSchedule]] = MappingProxyType({}),
-        limits: MachineLimits | None = None,
+        logged: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
         """A lookup in correct and other records; `kept` are the marks by digest of the task."""
         self.skipped: Counter[str] = Counter()
-        self.limits = limits
+        self.logged = logged
+        self.limits = MachineLimits.from_entries(logged, 1)
         self._machine = machine_of(target)
         self._threads = threads
         self._known: dict[str, list[_Known]] = {}
@@ -112,7 +114,7 @@ def schedule_lookup(
         records = list(opened.history(target=target.key, code_version=code_version))
         digests = {record.workload for record in records}
         texts = {digest: opened.task(digest) for digest in digests}
-        limits = MachineLimits.from_entries(opened.limits(target.key), 1)
+        logged = opened.limits(target.key)
         damaged = opened.damaged_rows
     kept = {
         digest: [
@@ -123,7 +125,7 @@ def schedule_lookup(
         for digest, text in texts.items()
         if text is not None
     }
-    lookup = ScheduleLookup(records, target, threads, kept, limits)
+    lookup = ScheduleLookup(records, target, threads, kept, logged)
     if damaged:
         lookup.skipped["damaged rows"] += damaged
     return lookup

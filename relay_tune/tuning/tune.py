@@ -310,7 +310,8 @@ def _mark_trivial(
 
 def _machine(keeper: LogKeeper, target: Target, progress: Progress) -> Machine:
     """What estimates know of this machine: from the log, or measured and kept there."""
-    return machine_of(target, known_limits(keeper, 1, partial(machine_limits, 1), progress))
+    limits = known_limits(keeper, 1, partial(machine_limits, 1), progress)
+    return machine_of(target, limits, keeper.limits())
 
 
 def _states(

@@ -92,7 +92,9 @@ def build(
     covered = coverage if coverage is not None else Coverage()
     if known is not None:
         covered.skipped = known.skipped
-    machine = machine_of(chosen, None if known is None else known.limits)
+    machine = (
+        machine_of(chosen) if known is None else machine_of(chosen, known.limits, known.logged)
+    )
     wanted = parse_accuracy(accuracy)
 
     def is_unknown(digest: str) -> bool:
