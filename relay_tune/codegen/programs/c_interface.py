@@ -38,9 +38,22 @@ class CConstructor:
     layout: ObjectLayout
 
 
+OWN_NAMES = frozenset(
+    """
+    build close destroy elements failed_index failed_size gather hand_over main message open read
+    release reset retain session sized_tensor sizes supported tag tensor value
+    success no_memory wrong_processor too_deep index_out_of_range refused h
+    """.split()
+)
+"""What libraries call functions, types and macros of their own."""
+
+
 def c_constructors(program: FirstOrderProgram) -> list[CConstructor]:
-    """The constructors of all values that are passed from and to outside, with unique names."""
-    taken: set[str] = set()
+    """The constructors of all values that are passed from and to outside, with unique names.
+
+    Names differ by more than case, since macros are in upper case.
+    """
+    taken = set(OWN_NAMES)
     return [
         CConstructor(_unique(_identifier(wanted), taken), description, layout)
         for wanted, description, layout in _listed(program)
@@ -70,8 +83,8 @@ def _identifier(text: str) -> str:
 
 def _unique(wanted: str, taken: set[str]) -> str:
     name, number = wanted, 1
-    while name in taken:
+    while name.lower() in taken:
         number += 1
         name = f"{wanted}_v{number}"
-    taken.add(name)
+    taken.add(name.lower())
     return name
