@@ -11,7 +11,8 @@ import ctypes
 
 import numpy as np
 
-from relay_tune.codegen.compiler import LoadedCode, compile_text
+from relay_tune.codegen.compiler import compile_text
+from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.target import Target, native_target
 
 SYMBOL = "move_bytes"

@@ -7,7 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from relay_tune.codegen.compiler import LoadedCode, compile_text
+from relay_tune.codegen.compiler import compile_text
+from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.target import Target, native_target
 from relay_tune.runtime.threads import thread_pool
 

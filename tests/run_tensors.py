@@ -10,7 +10,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from relay_tune.codegen.compiler import LoadedCode, compile_text, module_text
+from relay_tune.codegen.compiler import compile_text
+from relay_tune.codegen.kernels.kernel_module import module_text
+from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.main_function import Place, call_of, main_text
 from relay_tune.codegen.native_runtime.runtime_text import runtime_text
 from relay_tune.codegen.target import Target

@@ -29,9 +29,10 @@ from relay_tune.building.size_cases import (
 )
 from relay_tune.building.size_points import SizePoint, local_sizes
 from relay_tune.building.work import work_of
-from relay_tune.codegen.compiler import compile_text, module_text
+from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.kernel_work import KernelWork
+from relay_tune.codegen.kernels.kernel_module import module_text
 from relay_tune.codegen.target import Target
 from relay_tune.codegen.worker_pool import WorkerPool
 from relay_tune.errors import NoNativeCodeError

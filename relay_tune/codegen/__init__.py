@@ -8,6 +8,7 @@ programs                       a program as one LLVM module
 direct                         calls from Python as native functions
 native_runtime                 the thread pool, part of every program
 compiler, compiler_pool        text to machine code, here or in worker processes; compile_worker
+loaded_code                    machine code in this process
 compiled_code                  what every compiled program has
 export, linking                a program as a shared library
 compiler_runtime               functions of a library that no system has

@@ -16,7 +16,7 @@ from time import perf_counter
 import numpy as np
 
 from relay_tune.codegen.arithmetic_loops import ArithmeticLoop, arithmetic_loops, arithmetic_text
-from relay_tune.codegen.compiler import LoadedCode, compile_text
+from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.limit_loops import (
     CHAINS,
     FLUSHING_SYMBOL,
@@ -28,6 +28,7 @@ from relay_tune.codegen.limit_loops import (
     reading_text,
     step_bytes,
 )
+from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.target import Target, native_target
 from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.machine.machine import PRIVATE_CACHES

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from relay_tune.codegen.compiler import LoadedCode, compile_text
+from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.constants import CONSTANTS_SYMBOL
+from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.programs.build_text import BUILD_SYMBOL
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.program_text import entry_symbol

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relay_tune.codegen.compiler import LoadedCode, compile_text
+from relay_tune.codegen.compiler import compile_text
+from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.trace_function import (
     EVENTS_SYMBOL,

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from numbers import Integral
 
-from relay_tune.codegen.compiler import LoadedCode, compile_text
+from relay_tune.codegen.compiler import compile_text
+from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.native_runtime.runtime_text import (
     MAXIMUM_THREADS,
     RUNTIME_SYMBOLS,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 
 from relay_tune.building.open_primitives import no_open_code
-from relay_tune.codegen.compiler import module_text
+from relay_tune.codegen.kernels.kernel_module import module_text
 from relay_tune.codegen.main_function import Place, call_of, main_text
 from relay_tune.codegen.repeat_function import MEASURED_SYMBOL
 from relay_tune.codegen.target import Target

@@ -22,7 +22,7 @@ from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
 from relay_tune.runtime.loaded_program import LoadedProgram
-from relay_tune.runtime.measuring.inputs import random_array
+from relay_tune.runtime.measuring.random_inputs import random_array
 from relay_tune.runtime.native_session import load_functions
 from relay_tune.runtime.program_profile import kernel_seconds
 from relay_tune.runtime.program_trace import TracedProgram

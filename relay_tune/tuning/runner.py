@@ -22,10 +22,11 @@ from relay_tune.codegen.target import Target
 from relay_tune.errors import BuildError, RelayError
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.measure_limits import measure_limits
-from relay_tune.runtime.measuring.inputs import MeasureInputs, measure_inputs
+from relay_tune.runtime.measuring.inputs import MeasureInputs
 from relay_tune.runtime.measuring.measurement import Measurement, Outcome
 from relay_tune.runtime.measuring.measurer import Candidate, Checked, MeasureLimits, Measurer
 from relay_tune.runtime.measuring.message import Slot, SlotKind
+from relay_tune.runtime.measuring.random_inputs import measure_inputs
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
 from relay_tune.schedule.schedule import Schedule

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from relay_tune.codegen.compiler import LoadedCode, compile_text
+from relay_tune.codegen.compiler import compile_text
+from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.target import native_target
 
 ADD_CONSTANTS = """\

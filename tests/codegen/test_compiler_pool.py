@@ -1,7 +1,7 @@
 import pytest
 
-from relay_tune.codegen.compiler import LoadedCode
 from relay_tune.codegen.compiler_pool import CompilerPool
+from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import BuildError
 

@@ -8,9 +8,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from relay_tune.codegen.compiler import LoadedCode
 from relay_tune.codegen.compiler_runtime import compiler_runtime_text
 from relay_tune.codegen.export import plain_object
+from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.target import native_target
 
 TARGET = native_target()

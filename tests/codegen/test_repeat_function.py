@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 
-from relay_tune.codegen.compiler import LoadedCode, compile_text
+from relay_tune.codegen.compiler import compile_text
+from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.repeat_function import (
     MEASURED_SYMBOL,
     REPEAT_SYMBOL,

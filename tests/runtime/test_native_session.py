@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from relay_tune.building.build import build
-from relay_tune.codegen.compiler import LoadedCode
+from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.ir.parser.parse import parse
 from relay_tune.runtime import native_session
 from relay_tune.runtime.native_session import SessionFunctions

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from relay_tune.codegen.compiler import LoadedCode, compile_text, module_text
+from relay_tune.codegen.compiler import compile_text
+from relay_tune.codegen.kernels.kernel_module import module_text
+from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.target import Target, native_target, parse_target
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import Plan

@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from relay_tune.codegen.compiler import compile_text, module_text
+from relay_tune.codegen.compiler import compile_text
+from relay_tune.codegen.kernels.kernel_module import module_text
 from relay_tune.codegen.target import parse_target
 from relay_tune.machine.machine import Machine
 from relay_tune.runtime.target_machine import machine_of

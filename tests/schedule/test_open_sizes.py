@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relay_tune.codegen.compiler import LoadedCode, compile_text, module_text
+from relay_tune.codegen.compiler import compile_text
+from relay_tune.codegen.kernels.kernel_module import module_text
+from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.target import Target
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.dim import Symbol

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from relay_tune.codegen.compiler import module_text
+from relay_tune.codegen.kernels.kernel_module import module_text
 from relay_tune.codegen.target import parse_target
 from relay_tune.errors import InputError
 from relay_tune.schedule.apply import apply_schedule

@@ -12,7 +12,8 @@ import pytest
 
 import relay_tune as rt
 from relay_tune.cli.show_kernels import kernels_text
-from relay_tune.codegen.compiler import compile_text, module_text
+from relay_tune.codegen.compiler import compile_text
+from relay_tune.codegen.kernels.kernel_module import module_text
 from relay_tune.codegen.target import parse_target
 from relay_tune.errors import BuildError, InputError
 from relay_tune.machine.architecture import Architecture

@@ -1,6 +1,6 @@
 """From the loop nest of a kernel to an LLVM function.
 
-kernel_writer                  the function; what the compiler calls
+kernel_writer                  the function; kernel_module, which the compiler takes
 statement_writer               statements by their kinds: loop_writer, branch_writer, let_writer,
                                matrix_writer; block_edges, carried_registers where blocks meet
 value_writer, operations       scalar expressions; float_operations, integer_operations, casts

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from relay_tune.codegen.compiler import LoadedCode, compile_text
+from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.direct.call_text import (
     DIRECT_CALL_SYMBOL,
     DIRECT_RESULTS_SYMBOL,
@@ -20,6 +20,7 @@ from relay_tune.codegen.direct.call_text import (
     WRAP_ARRAY_SYMBOL,
     direct_call_text,
 )
+from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.target import native_target
 from relay_tune.ir.expr import Constructor
 from relay_tune.runtime.direct.python_memory import (

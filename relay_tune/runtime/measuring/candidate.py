@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from relay_tune.codegen.compiler import LoadedCode
+from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.repeat_function import REPEAT_SYMBOL, RepeatContext
 from relay_tune.runtime.measuring.cold_constants import ConstantCopies, copies_wanted
 from relay_tune.runtime.measuring.compare_outputs import difference

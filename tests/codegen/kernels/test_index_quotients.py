@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from relay_tune.codegen.compiler import module_text
+from relay_tune.codegen.kernels.kernel_module import module_text
 from relay_tune.schedule.loops.loop_shapes import parallel_loop
 from relay_tune.tensor.expression import Axis, Scalar, literal
 from relay_tune.tensor.loops import Kernel, Statement, Store

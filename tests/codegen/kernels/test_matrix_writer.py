@@ -11,7 +11,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from relay_tune.codegen.compiler import compile_text, module_text
+from relay_tune.codegen.compiler import compile_text
+from relay_tune.codegen.kernels.kernel_module import module_text
 from relay_tune.codegen.kernels.kernel_writer import write_kernel
 from relay_tune.codegen.target import native_target, parse_target
 from relay_tune.errors import BuildError

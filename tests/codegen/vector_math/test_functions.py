@@ -7,7 +7,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from relay_tune.codegen.compiler import LoadedCode, compile_text, module_text
+from relay_tune.codegen.compiler import compile_text
+from relay_tune.codegen.kernels.kernel_module import module_text
+from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.target import Target, native_target, parse_target
 from relay_tune.codegen.vector_math.functions import FLOAT32_FUNCTIONS
 from relay_tune.tensor.expression import Axis, Scalar, binary, literal, unary

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from relay_tune.codegen.compiler import module_text
+from relay_tune.codegen.kernels.kernel_module import module_text
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.plan import Plan, plan_program
