@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from relay_tune.codegen.processor_features import required_features
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.layout_tables import STATIC_COUNT
 from relay_tune.codegen.programs.program_text import program_text
+from relay_tune.codegen.programs.session_object import session_objects
 from relay_tune.codegen.target import Target
 from relay_tune.codegen.worker_pool import WorkerPool
 from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK
@@ -62,9 +64,11 @@ def compile_program(
     primitives = with_few_rows_packed_alike(joined, target, threads, schedules)
     every = [each for primitive in primitives.values() for each in primitive.with_parts()]
     distinct = {primitive.key.digest: primitive for primitive in every}
-    codes, objects = compile_primitives(
-        distinct, target, threads, schedules, report, pool, defaults, early
-    )
+    with ThreadPoolExecutor(1) as beside:  # LLVM works while Python chooses schedules
+        sessions = beside.submit(session_objects, target, program.has_values)
+        codes, objects = compile_primitives(
+            distinct, target, threads, schedules, report, pool, defaults, early
+        )
     constants = ProgramConstants()
     writer = StepWriter(primitives, codes, constants.block, target, threads)
     steps = {function: writer.step(function) for function in lone_kernels(program)}
@@ -81,7 +85,12 @@ def compile_program(
         features=required_features(target, (code.text for code in codes.values())),
         threads=threads,
         program=program,
-        objects=(*objects, *(compile_text(job, target) for job in jobs), main),
+        objects=(
+            *objects,
+            *(compile_text(job, target) for job in jobs),
+            main,
+            *sessions.result(),
+        ),
         kernel_objects=len(objects),
         constants=constants.block,
         messages=text.messages,

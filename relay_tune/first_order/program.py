@@ -119,6 +119,11 @@ class FirstOrderProgram:
     batches: Mapping[Function, Mapping[int, Function]] = field(default_factory=dict)
 
     @property
+    def has_values(self) -> bool:
+        """Whether values of data types, or references, are passed to or from outside."""
+        return bool(self.data_types or self.cells)
+
+    @property
     def outer_functions(self) -> tuple[str, ...]:
         """The functions of entries that no function of the program calls."""
         called = set(self._called())

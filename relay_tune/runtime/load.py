@@ -57,8 +57,9 @@ def load(path: str | Path) -> LoadedProgram:
             f"{path} cannot be read: {error.strerror or error}.",
             remedy="Check the path, and that the file may be read.",
         ) from error
-    functions = library_functions(library, metadata.name, metadata.messages)
-    return LoadedProgram(metadata.program, functions, metadata.threads)
+    program = metadata.program
+    functions = library_functions(library, metadata.name, metadata.messages, program.has_values)
+    return LoadedProgram(program, functions, metadata.threads)
 
 
 def _metadata(description: bytes, path: str | Path) -> LibraryMetadata:

@@ -47,18 +47,26 @@ FIRST_ROOM = 256
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class ValueFunctions:
+    """The functions that make and read values of data types, and references."""
+
+    build: Callable[[int, int, int, int, int], int]
+    read: Callable[[int, int, int, int, int, int], int]
+    gather: Callable[[int, int, int, int], None]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class SessionFunctions:
     """The functions of `relay_tune.codegen.programs.session_text`, and the entry point.
 
-    `owner` keeps their machine code in memory; `messages` are the program's own errors.
+    `owner` keeps their machine code in memory; `messages` are the program's own errors. `values` is
+    None where only tensors are passed.
     """
 
     open: Callable[[int], int | None]
     close: Callable[[int], None]
     reset: Callable[[int], None]
-    build: Callable[[int, int, int, int, int], int]
-    read: Callable[[int, int, int, int, int, int], int]
-    gather: Callable[[int, int, int, int], None]
+    values: ValueFunctions | None
     release: Callable[[int, int], None]
     hand_over: Callable[[int], int | None]
     call: Callable[[int, Pointers, Pointers], int]
@@ -89,7 +97,9 @@ def load_functions(
     With `traced`, its kernels are those.
     """
     check_features(program.target.triple, program.features, str(program.target))
-    symbols = (*SESSION_SYMBOLS, BUILD_SYMBOL, *READ_SYMBOLS, entry_symbol(entry))
+    has_values = program.program.has_values
+    values = (BUILD_SYMBOL, *READ_SYMBOLS) if has_values else ()
+    symbols = (*SESSION_SYMBOLS, *values, entry_symbol(entry))
     constants = program.constants.array()
     imports = {
         **thread_pool().imports,
@@ -107,32 +117,40 @@ def load_functions(
         symbol = entry_point if name == "main" else f"relay_tune_{name}"
         return ctypes.CFUNCTYPE(result, *types)(code.address(symbol))
 
-    return session_functions(find, program.messages, (code, constants, traced))
+    return session_functions(find, program.messages, has_values, (code, constants, traced))
 
 
 def library_functions(
-    library: ctypes.CDLL, name: str, messages: tuple[str, ...]
+    library: ctypes.CDLL, name: str, messages: tuple[str, ...], has_values: bool
 ) -> SessionFunctions:
     """The functions of a library that `export` wrote."""
 
     def find(function: str, result: Any, *types: Any) -> Callable[..., Any]:
         return ctypes.CFUNCTYPE(result, *types)((f"{name}_{function}", library))
 
-    return session_functions(find, messages, library)
+    return session_functions(find, messages, has_values, library)
 
 
 def session_functions(
-    find: Callable[..., Callable[..., Any]], messages: tuple[str, ...], owner: object
+    find: Callable[..., Callable[..., Any]],
+    messages: tuple[str, ...],
+    has_values: bool,
+    owner: object,
 ) -> SessionFunctions:
     """The functions that `find(name, result type, *argument types)` gives."""
     pointer, number = ctypes.c_void_p, ctypes.c_int64
+    values = None
+    if has_values:
+        values = ValueFunctions(
+            build=find("build", number, pointer, pointer, number, pointer, pointer),
+            read=find("read", number, pointer, number, pointer, number, pointer, number),
+            gather=find("gather", None, pointer, number, number, pointer),
+        )
     return SessionFunctions(
         open=find("open", pointer, number),
         close=find("close", None, pointer),
         reset=find("reset", None, pointer),
-        build=find("build", number, pointer, pointer, number, pointer, pointer),
-        read=find("read", number, pointer, number, pointer, number, pointer, number),
-        gather=find("gather", None, pointer, number, number, pointer),
+        values=values,
         release=find("release", None, pointer, pointer),
         hand_over=find("hand_over", pointer, pointer),
         call=find("main", ctypes.c_int32, pointer, pointer, pointer),
@@ -238,7 +256,7 @@ class NativeSession:
         The other arguments are addresses (`relay_tune.codegen.programs.build_text`); `stack` has
         room for a word for each code and one more.
         """
-        if not self.functions.build(self.address, codes, count, leaves, stack):
+        if not self._values.build(self.address, codes, count, leaves, stack):
             raise MemoryError("There is no memory for an input of the program.")
         return ctypes.c_uint64.from_address(stack).value
 
@@ -251,7 +269,7 @@ class NativeSession:
                 rows = self._rows = np.empty((layouts.size, width), np.int64)
             address, count = roots.buffer_info()
             places = address_of(layouts), layouts.size, address_of(rows), width
-            found = self.functions.read(address, count, *places)
+            found = self._values.read(address, count, *places)
             if found >= 0:
                 return ObjectDescription(roots, layouts[:found], rows[:found])
             self._layouts = np.empty(2 * layouts.size + count, np.int64)
@@ -261,7 +279,13 @@ class NativeSession:
         if tensors:
             addresses = array("Q", tensors)
             size = elements.nbytes // len(tensors)
-            self.functions.gather(*addresses.buffer_info(), size, address_of(elements))
+            self._values.gather(*addresses.buffer_info(), size, address_of(elements))
+
+    @property
+    def _values(self) -> ValueFunctions:
+        values = self.functions.values
+        assert values is not None  # the types of inputs and outputs have values
+        return values
 
     def release(self, objects: Sequence[int]) -> None:
         """Give up references."""

@@ -16,11 +16,12 @@ from struct import Struct
 import numpy as np
 
 from relay_tune.first_order.kinds import is_open_type
-from relay_tune.first_order.layouts import TENSOR_SHAPE, ObjectLayout
+from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE, ObjectLayout
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Constructor
 from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.runtime.call_inputs import address_of
 from relay_tune.runtime.interpreter.values import (
     ConstructorValue,
     ReferenceCell,
@@ -88,7 +89,7 @@ class ValueReader:
 
     def tensor(self, address: int, type_: TensorType) -> np.ndarray:
         """The elements of a tensor with open sizes."""
-        return _open_tensor(self._session, address, type_)
+        return _open_tensor(address, type_)
 
     def _static_value(self, number: int) -> Value:
         """The value of a layout without fields, which is one object."""
@@ -151,7 +152,7 @@ class _Reading:
         known = self._tensors.setdefault(type_, {})
         new = [address for address in dict.fromkeys(addresses) if address not in known]
         if is_open_type(type_):
-            known.update((address, _open_tensor(self._session, address, type_)) for address in new)
+            known.update((address, _open_tensor(address, type_)) for address in new)
             return [known[address] for address in addresses]
         shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
         block = np.empty((len(new), *shape), DTYPES[type_.dtype])
@@ -186,13 +187,12 @@ def _read_tuples(
     return list(zip(*(read(reading, columns, count) for read in fields), strict=True))
 
 
-def _open_tensor(session: NativeSession, address: int, type_: TensorType) -> np.ndarray:
+def _open_tensor(address: int, type_: TensorType) -> np.ndarray:
     """The elements of a tensor whose object has its sizes."""
     rank = len(type_.shape)
     sizes = ctypes.string_at(address + TENSOR_SHAPE, 8 * rank)
-    block = np.empty((1, *Struct(f"<{rank}q").unpack(sizes)), DTYPES[type_.dtype])
-    session.gather([address], block)
-    elements: np.ndarray = block[0]
+    elements = np.empty(Struct(f"<{rank}q").unpack(sizes), DTYPES[type_.dtype])
+    ctypes.memmove(address_of(elements), address + TENSOR_DATA, elements.nbytes)
     return elements
 
 

@@ -7,5 +7,6 @@ queue_text, queue_steps     the kernels that wait until results are needed
 heap_text, object_writer    objects and their counts; layout_tables, values
 session, session_text       what a run has: heap, stack (stack_switch), regions of memory
 entry_text, build_text      how callers enter, and pass large values in and out; read_text
+session_object              what is compiled once for all programs
 library, library_text       a program as a shared library; library_header, c_interface
 """

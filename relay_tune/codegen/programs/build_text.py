@@ -18,7 +18,7 @@ left in its first word, the columns' ends are moved to their beginnings.
 
 from __future__ import annotations
 
-from relay_tune.codegen.programs.layout_tables import Form, field_switch_lines
+from relay_tune.codegen.programs.layout_tables import FORMS, Form, field_switch_lines
 from relay_tune.codegen.word_table import ADDRESS, NUMBER, Word, load_entry
 from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK
 from relay_tune.first_order.layouts import (
@@ -50,12 +50,14 @@ def build_text() -> str:
         shape=TENSOR_SHAPE,
         shape_bytes=8 * MAXIMUM_OPEN_RANK,
         load_column=load_entry("%column", "%leaves", "%kind", *LeafColumn, prefix="leaf_"),
-        load_form=load_entry("%form", "@forms", "%code", *Form, prefix="form_"),
+        load_form=load_entry("%form", FORMS, "%code", *Form, prefix="form_"),
         field_switch=field_switch_lines("%made", "%target"),
     )
 
 
 _TEMPLATE = """\
+@relay_tune_forms = external constant ptr
+
 define i64 @relay_tune_build(ptr %session, ptr %codes, i64 %count, ptr %leaves,
                              ptr %stack) nounwind {{
 entry:

@@ -2,20 +2,14 @@
 
 Static objects have negative counts, which stay as they are.
 
-`drop` frees an object whose last reference has gone, and all that die with it. The dying objects
-wait in a list that is linked through themselves, so a list of any length needs no stack.
+`relay_tune_drop` frees an object whose last reference has gone, and all that die with it. The dying
+objects wait in a list that is linked through themselves, so a list of any length needs no stack.
 """
 
 from __future__ import annotations
 
-
-def count_text(layouts: int) -> str:
-    """The functions that count references, where the table `@layouts` has so many entries."""
-    return _TEMPLATE.format(layouts=layouts)
-
-
-_TEMPLATE = """\
-define internal void @retain(ptr %object) nounwind {{
+COUNT_TEXT = """\
+define internal void @retain(ptr %object) nounwind {
 entry:
   %count = load i32, ptr %object, align 8
   %static = icmp slt i32 %count, 0
@@ -26,9 +20,9 @@ add:
   br label %end
 end:
   ret void
-}}
+}
 
-define internal i1 @lose(ptr %object) nounwind {{
+define internal i1 @lose(ptr %object) nounwind {
 entry:
   %count = load i32, ptr %object, align 8
   %static = icmp slt i32 %count, 0
@@ -41,20 +35,26 @@ subtract:
 end:
   %result = phi i1 [ false, %entry ], [ %dead, %subtract ]
   ret i1 %result
-}}
+}
 
-define internal void @release(ptr %session, ptr %object) nounwind {{
+define internal void @release(ptr %session, ptr %object) nounwind {
 entry:
   %dead = call i1 @lose(ptr %object)
   br i1 %dead, label %gone, label %end
 gone:
-  call void @drop(ptr %session, ptr %object)
+  call void @relay_tune_drop(ptr %session, ptr %object)
   br label %end
 end:
   ret void
-}}
+}
 
-define internal void @drop(ptr %session, ptr %object) noinline nounwind {{
+"""
+"""The functions that count references."""
+
+DROP_TEXT = """\
+@relay_tune_layouts = external constant ptr
+
+define void @relay_tune_drop(ptr %session, ptr %object) nounwind {
 entry:
   %first_link = getelementptr i8, ptr %object, i64 8
   store ptr null, ptr %first_link, align 8
@@ -65,7 +65,7 @@ next:
   %others = load ptr, ptr %link_at, align 8
   %layout_at = getelementptr i8, ptr %current, i64 6
   %layout = load i16, ptr %layout_at, align 2
-  %table_at = getelementptr [{layouts} x ptr], ptr @layouts, i64 0, i16 %layout
+  %table_at = getelementptr ptr, ptr @relay_tune_layouts, i16 %layout
   %table = load ptr, ptr %table_at, align 8
   br label %field
 field:
@@ -98,6 +98,7 @@ free:
   br i1 %end, label %done, label %next
 done:
   ret void
-}}
+}
 
 """
+"""The function that frees objects; it needs the heap's, and the tables of the layouts."""

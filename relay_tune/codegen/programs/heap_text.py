@@ -8,36 +8,16 @@ that of its peak. The link of a living object is null; `count_text` has how it d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from relay_tune.codegen.programs.count_text import count_text
-from relay_tune.codegen.programs.layout_tables import layout_tables_text
-from relay_tune.codegen.programs.region_text import FIND_FREE_LIST, region_text
-from relay_tune.codegen.programs.session import (
-    ERROR,
-    FREE_LISTS,
-    NO_MEMORY,
-    REGIONS,
-)
-from relay_tune.first_order.layouts import SIZE_CLASSES, ObjectLayout
+from relay_tune.codegen.programs.count_text import COUNT_TEXT
+from relay_tune.codegen.programs.region_text import FIND_FREE_LIST
+from relay_tune.codegen.programs.session import ERROR, NO_MEMORY
 
 
-def heap_text(layouts: Sequence[ObjectLayout]) -> str:
-    """The heap's functions, for objects of these layouts."""
+def heap_text() -> str:
+    """The heap's functions that become parts of others: they take blocks and count references."""
     blocks = _BLOCKS.format(find_free_list=FIND_FREE_LIST, error=ERROR, no_memory=NO_MEMORY)
-    reset = _RESET.format(regions=REGIONS, free_lists=FREE_LISTS, list_bytes=8 * SIZE_CLASSES)
-    tables = layout_tables_text(layouts)
-    counts = count_text(len(layouts) + 1)
-    return "".join((tables, _DECLARATIONS, region_text(), blocks, counts, reset))
+    return blocks + COUNT_TEXT + '!0 = !{!"branch_weights", i32 1, i32 2000}\n'
 
-
-_DECLARATIONS = """\
-declare i32 @posix_memalign(ptr, i64, i64)
-declare void @free(ptr)
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-
-"""
 
 _BLOCKS = """\
 define internal ptr @take_block(ptr %session, i64 %class, i64 %bytes) nounwind {{
@@ -47,7 +27,7 @@ entry:
   %empty = icmp eq ptr %head, null
   br i1 %empty, label %more, label %take
 more:
-  %new = call ptr @new_region(ptr %session, i64 %class, i64 %bytes)
+  %new = call ptr @relay_tune_new_region(ptr %session, i64 %class, i64 %bytes)
   ret ptr %new
 take:
   %link_at = getelementptr i8, ptr %head, i64 8
@@ -97,28 +77,4 @@ entry:
   ret void
 }}
 
-"""
-
-_RESET = """\
-define void @relay_tune_reset(ptr %session) nounwind {{
-entry:
-  call void @forget_queue(ptr %session)
-  %list = getelementptr i8, ptr %session, i64 {regions}
-  %first = load ptr, ptr %list, align 8
-  store ptr null, ptr %list, align 8
-  %lists = getelementptr i8, ptr %session, i64 {free_lists}
-  call void @llvm.memset.p0.i64(ptr %lists, i8 0, i64 {list_bytes}, i1 false)
-  br label %next
-next:
-  %region = phi ptr [ %first, %entry ], [ %following, %free ]
-  %end = icmp eq ptr %region, null
-  br i1 %end, label %done, label %free
-free:
-  %following = load ptr, ptr %region, align 8
-  call void @free(ptr %region)
-  br label %next
-done:
-  ret void
-}}
-!0 = !{{!"branch_weights", i32 1, i32 2000}}
 """

@@ -1,7 +1,9 @@
 """What native code has to know of the layouts of objects at run time, as tables in LLVM IR.
 
-    @layouts   for each layout number: the offsets of its counted fields, ended by 0
-    @forms     for each layout number: size class, bytes of the class, number of fields, the static
+    @relay_tune_layouts
+               for each layout number: the offsets of its counted fields, ended by 0
+    @relay_tune_forms
+               for each layout number: size class, bytes of the class, number of fields, the static
                object of a layout without fields, and the fields: of each a word with its offset,
                32 bits higher its size, and the bit COUNTED_FIELD if it is a pointer to an object
 
@@ -23,13 +25,14 @@ SIZE_SHIFT = 32
 SIZE_MASK = 0xFFFF << SIZE_SHIFT
 COUNTED_FIELD = 1 << 48
 
+FORMS = "@relay_tune_forms"
 FORM = "{ i64, i64, i64, ptr, ptr }"
 LAYOUT_OFFSET = 6
 """Where the layout number stands in the header of an object."""
 
 
 class Form(Word):
-    """An entry of `@forms`."""
+    """An entry of `@relay_tune_forms`."""
 
     CLASS = NUMBER
     BYTES = NUMBER
@@ -74,8 +77,8 @@ def layout_tables_text(layouts: Sequence[ObjectLayout]) -> str:
         forms.append(f"{FORM} {_form(layout)}")
     count = len(layouts) + 1
     pointers = ", ".join(f"ptr @layout.{number}" for number in range(count))
-    texts.append(f"@layouts = internal constant [{count} x ptr] [{pointers}]")
-    texts.append(f"@forms = internal constant [{count} x {FORM}] [{', '.join(forms)}]")
+    texts.append(f"@relay_tune_layouts = constant [{count} x ptr] [{pointers}]")
+    texts.append(f"{FORMS} = constant [{count} x {FORM}] [{', '.join(forms)}]")
     return "\n".join(texts) + "\n"
 
 

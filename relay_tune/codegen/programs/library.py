@@ -29,7 +29,7 @@ def export_program(program: CompiledFunctions, path: Path) -> None:
         program_library_text(program, name),
         program_header(program, name),
         metadata,
-        session_aliases(name),
+        session_aliases(name, program.program.has_values),
     )
     publish(path, name, program, texts)
 

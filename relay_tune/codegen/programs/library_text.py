@@ -26,14 +26,13 @@ from relay_tune.first_order.layouts import (
 _SESSION_WORDS = (
     "close",
     "reset",
-    "build",
-    "read",
-    "gather",
     "retain",
     "release",
     "hand_over",
     "tensor",
 )
+
+_VALUE_WORDS = ("build", "read", "gather")
 
 
 def program_library_text(program: CompiledFunctions, name: str) -> str:
@@ -61,9 +60,13 @@ def error_messages(program: CompiledFunctions) -> tuple[str, ...]:
     return (*MESSAGES, *program.messages, *(() if plain is None else plain.messages))
 
 
-def session_aliases(name: str) -> dict[str, str]:
-    """The functions of sessions of the library `name` that are functions of its program."""
-    aliases = {f"{name}_{word}": f"relay_tune_{word}" for word in _SESSION_WORDS}
+def session_aliases(name: str, has_values: bool) -> dict[str, str]:
+    """The functions of sessions of the library `name` that are functions of its program.
+
+    With `has_values`, those that make and read values are among them.
+    """
+    words = (*_SESSION_WORDS, *(_VALUE_WORDS if has_values else ()))
+    aliases = {f"{name}_{word}": f"relay_tune_{word}" for word in words}
     return {**aliases, f"{name}_main": entry_symbol("main")}
 
 

@@ -9,12 +9,12 @@ from itertools import chain
 import numpy as np
 
 from relay_tune.codegen.programs.append_rows import APPEND_TEXT
-from relay_tune.codegen.programs.build_text import build_text
 from relay_tune.codegen.programs.entry_text import entry_text
 from relay_tune.codegen.programs.function_text import function_text
 from relay_tune.codegen.programs.heap_text import heap_text
 from relay_tune.codegen.programs.index_check_writer import index_messages
 from relay_tune.codegen.programs.kernel_step import KernelStep, RegionStep
+from relay_tune.codegen.programs.layout_tables import layout_tables_text
 from relay_tune.codegen.programs.module_writer import ModuleWriter
 from relay_tune.codegen.programs.open_tensor_text import open_tensor_text
 from relay_tune.codegen.programs.queue_steps import (
@@ -23,10 +23,10 @@ from relay_tune.codegen.programs.queue_steps import (
     queued_kernel_text,
 )
 from relay_tune.codegen.programs.queue_text import EMPTY_QUEUE, QueueLayout, queue_text
-from relay_tune.codegen.programs.read_text import read_text
 from relay_tune.codegen.programs.session import session_bytes
-from relay_tune.codegen.programs.session_text import session_text
+from relay_tune.codegen.programs.session_object import SESSION_DECLARATIONS
 from relay_tune.codegen.programs.stack_switch import stack_text
+from relay_tune.codegen.programs.tensor_room_text import tensor_room_text
 from relay_tune.codegen.subnormals import subnormals_text
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.first_order.region import Region
@@ -76,13 +76,15 @@ def program_text(
         _closure_table(program),
         stack_text(triple, any(function.has_calls for function in program.functions.values())),
         subnormals_text(triple),
-        heap_text(program.layouts),
+        f"@relay_tune_session_bytes = constant i64 {_session_bytes(waiting, module)}",
+        layout_tables_text(program.layouts),
+        "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
+        SESSION_DECLARATIONS,
+        heap_text(),
+        tensor_room_text(),
         open_tensor_text(),
         APPEND_TEXT,
-        session_text(_session_bytes(waiting, module)),
         *queue,
-        build_text(),
-        read_text(),
         *functions,
         *entries,
     ]

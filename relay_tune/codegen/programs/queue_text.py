@@ -91,7 +91,7 @@ EMPTY_QUEUE = """\
 define internal void @run_queue(ptr %session) nounwind alwaysinline {
   ret void
 }
-define internal void @forget_queue(ptr %session) nounwind alwaysinline {
+define void @relay_tune_forget_queue(ptr %session) nounwind alwaysinline {
   ret void
 }
 """
@@ -200,7 +200,7 @@ end:
   ret void
 }}
 
-define internal void @forget_queue(ptr %session) nounwind {{
+define void @relay_tune_forget_queue(ptr %session) nounwind {{
 entry:
   %deepest_at = getelementptr i8, ptr %session, i64 {deepest}
   %deepest = load i64, ptr %deepest_at, align 8

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from relay_tune.codegen.programs.layout_tables import (
     COUNTED_FIELD,
+    FORMS,
     Form,
     field_switch_lines,
     layout_number_lines,
@@ -37,7 +38,7 @@ def read_text() -> str:
         counted=COUNTED_FIELD,
         tensor=TENSOR_LAYOUT,
         data=TENSOR_DATA,
-        load_form=load_entry("%form", "@forms", "%layout", Form.COUNT, Form.FIELDS, prefix="form_"),
+        load_form=load_entry("%form", FORMS, "%layout", Form.COUNT, Form.FIELDS, prefix="form_"),
     )
 
 

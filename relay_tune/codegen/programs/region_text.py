@@ -1,7 +1,7 @@
 """The memory of a session's heap as LLVM IR: regions of the system's allocator.
 
-`new_region(session, class, bytes)` gives a block of so many bytes. Small ones share a region: the
-others of it are put into the free list of their class.
+`relay_tune_new_region(session, class, bytes)` gives a block of so many bytes. Small ones share a
+region: the others of it are put into the free list of their class.
 
 A region begins with the next region and the address of the pointer to this one, so that a region
 can leave the list alone. `relay_tune_hand_over(object)` takes a tensor whose only reference is the
@@ -43,7 +43,10 @@ def region_text() -> str:
 
 
 _TEMPLATE = """\
-define internal ptr @new_region(ptr %session, i64 %class, i64 %bytes) noinline nounwind {{
+declare i32 @posix_memalign(ptr, i64, i64)
+declare void @free(ptr)
+
+define ptr @relay_tune_new_region(ptr %session, i64 %class, i64 %bytes) noinline nounwind {{
 entry:
   %room = alloca ptr, align 8
   %shared = icmp ule i64 %bytes, {largest}

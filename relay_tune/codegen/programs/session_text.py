@@ -11,8 +11,8 @@ void relay_tune_release(ptr session, ptr object)
 
 from __future__ import annotations
 
-from relay_tune.codegen.programs.session import THREADS
-from relay_tune.first_order.layouts import TENSOR_DATA
+from relay_tune.codegen.programs.session import FREE_LISTS, REGIONS, THREADS
+from relay_tune.first_order.layouts import SIZE_CLASSES, TENSOR_DATA
 
 SESSION_SYMBOLS = (
     "relay_tune_open",
@@ -24,24 +24,36 @@ SESSION_SYMBOLS = (
 )
 
 
-def session_text(session_bytes: int) -> str:
-    """The functions of sessions of so many bytes; they need those of the stack."""
-    return _TEMPLATE.format(session_bytes=session_bytes, threads=THREADS, data=TENSOR_DATA)
+def session_text() -> str:
+    """The functions of sessions; they need those of the heap, of the stack and of the queue."""
+    return _TEMPLATE.format(
+        threads=THREADS,
+        data=TENSOR_DATA,
+        regions=REGIONS,
+        free_lists=FREE_LISTS,
+        list_bytes=8 * SIZE_CLASSES,
+    )
 
 
 _TEMPLATE = """\
-declare i64 @llvm.ctlz.i64(i64, i1)
+@relay_tune_session_bytes = external constant i64
+
+declare i1 @relay_tune_map_stack(ptr)
+declare void @relay_tune_unmap_stack(ptr)
+declare void @relay_tune_forget_queue(ptr)
 declare ptr @calloc(i64, i64)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 define ptr @relay_tune_open(i64 %threads) nounwind {{
 entry:
-  %session = call ptr @calloc(i64 1, i64 {session_bytes})
+  %bytes = load i64, ptr @relay_tune_session_bytes, align 8
+  %session = call ptr @calloc(i64 1, i64 %bytes)
   %poor = icmp eq ptr %session, null
   br i1 %poor, label %none, label %fill
 fill:
   %threads_at = getelementptr i8, ptr %session, i64 {threads}
   store i64 %threads, ptr %threads_at, align 8
-  %mapped = call i1 @map_stack(ptr %session)
+  %mapped = call i1 @relay_tune_map_stack(ptr %session)
   br i1 %mapped, label %opened, label %drop
 opened:
   ret ptr %session
@@ -55,8 +67,29 @@ none:
 define void @relay_tune_close(ptr %session) nounwind {{
 entry:
   call void @relay_tune_reset(ptr %session)
-  call void @unmap_stack(ptr %session)
+  call void @relay_tune_unmap_stack(ptr %session)
   call void @free(ptr %session)
+  ret void
+}}
+
+define void @relay_tune_reset(ptr %session) nounwind {{
+entry:
+  call void @relay_tune_forget_queue(ptr %session)
+  %list = getelementptr i8, ptr %session, i64 {regions}
+  %first = load ptr, ptr %list, align 8
+  store ptr null, ptr %list, align 8
+  %lists = getelementptr i8, ptr %session, i64 {free_lists}
+  call void @llvm.memset.p0.i64(ptr %lists, i8 0, i64 {list_bytes}, i1 false)
+  br label %next
+next:
+  %region = phi ptr [ %first, %entry ], [ %following, %free ]
+  %end = icmp eq ptr %region, null
+  br i1 %end, label %done, label %free
+free:
+  %following = load ptr, ptr %region, align 8
+  call void @free(ptr %region)
+  br label %next
+done:
   ret void
 }}
 

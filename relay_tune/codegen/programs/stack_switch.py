@@ -2,8 +2,8 @@
 
     void relay_tune_enter(ptr session, ptr function)   function(session) on the program's stack
     void relay_tune_abort(ptr session)                 does not return: the last enter does
-    i1   map_stack(ptr session)                        makes the stack; false without memory
-    void unmap_stack(ptr session)
+    i1   relay_tune_map_stack(ptr session)             makes the stack; false without memory
+    void relay_tune_unmap_stack(ptr session)
 
 A program whose functions call each other runs on a stack of its session: `enter` pushes the
 registers that a function must preserve, keeps the stack pointer in the session, and calls the
@@ -85,7 +85,7 @@ _OWN_STACK = """\
 declare ptr @mmap(ptr, i64, i32, i32, i32, i64)
 declare i32 @munmap(ptr, i64)
 
-define internal i1 @map_stack(ptr %session) nounwind {{
+define i1 @relay_tune_map_stack(ptr %session) nounwind {{
 entry:
   %stack = call ptr @mmap(ptr null, i64 {stack}, i32 3, i32 {flags}, i32 -1, i64 0)
   %failed = icmp eq ptr %stack, inttoptr (i64 -1 to ptr)
@@ -102,7 +102,7 @@ none:
   ret i1 false
 }}
 
-define internal void @unmap_stack(ptr %session) nounwind {{
+define void @relay_tune_unmap_stack(ptr %session) nounwind {{
 entry:
   %top_at = getelementptr i8, ptr %session, i64 {top}
   %top = load ptr, ptr %top_at, align 8
@@ -139,11 +139,11 @@ entry:
   unreachable
 }}
 
-define internal i1 @map_stack(ptr %session) nounwind {{
+define i1 @relay_tune_map_stack(ptr %session) nounwind {{
   ret i1 true
 }}
 
-define internal void @unmap_stack(ptr %session) nounwind {{
+define void @relay_tune_unmap_stack(ptr %session) nounwind {{
   ret void
 }}
 """

@@ -41,11 +41,12 @@ def session_callee(session: NativeSession, inputs: int, outputs: int, resets: bo
         Call.FUNCTION: function_address(functions.call),
         Call.SESSION: session.address,
         Call.RESETS: int(resets),
-        Call.BUILD: function_address(functions.build),
-        Call.READ: function_address(functions.read),
         Call.RELEASE: function_address(functions.release),
         Call.RESET: function_address(functions.reset),
         Call.HAND_OVER: function_address(functions.hand_over),
     }
+    if functions.values is not None:
+        words[Call.BUILD] = function_address(functions.values.build)
+        words[Call.READ] = function_address(functions.values.read)
     first, second = map(ctypes.addressof, tables)
     return Callee(words, first, second, session.error, kept=(session, *tables))

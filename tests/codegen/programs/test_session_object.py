@@ -1,0 +1,34 @@
+"""Functions of sessions are compiled once for all programs."""
+
+from __future__ import annotations
+
+from relay_tune.building.program_form import program_module
+from relay_tune.building.programs import compile_program
+from relay_tune.codegen.programs.compiled import CompiledFunctions
+from relay_tune.codegen.programs.session_object import session_objects
+from relay_tune.codegen.target import native_target
+from relay_tune.frontend.relay_text import parse
+from relay_tune.runtime.native_session import load_functions
+from relay_tune.typing.infer import infer_types
+
+TENSORS = "def @main(%b: bool, %x: Tensor[(2), float32]) { if (%b) { exp(%x) } else { %x } }"
+LISTS = """
+type List[A] { Cons(A, List[A]), Nil }
+def @main(%x: int32) { Cons(%x, Nil) }
+"""
+
+
+def compiled(text: str) -> CompiledFunctions:
+    module = program_module(infer_types(parse(f'#[version = "0.0.5"]{text}')))
+    return compile_program(module, native_target(), 1, None, lambda line: None)
+
+
+def test_the_code_of_sessions_is_the_same_for_all_programs() -> None:
+    tensors, lists = compiled(TENSORS), compiled(LISTS)
+    (sessions,) = session_objects(native_target(), has_values=False)
+    assert tensors.objects[-1] is sessions and lists.objects[-2] is sessions
+
+
+def test_values_are_made_and_read_where_some_are_passed() -> None:
+    assert load_functions(compiled(TENSORS)).values is None
+    assert load_functions(compiled(LISTS)).values is not None
