@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from relay_tune.codegen.kernel_work import KernelWork
-from relay_tune.codegen.program_step import ProgramStep
 from relay_tune.runtime.machine_limits import Bound, MachineLimits
 
 HEAD = (
@@ -108,24 +105,3 @@ class ProfileReport:
             lines.append(f"{'whole run':<{width}} {1e6 * self.whole:>10.1f}")
         lines.append(f"limits: {self.limits}")
         return "\n".join(lines)
-
-
-def profile_report(
-    steps: Sequence[ProgramStep], times: Sequence[Sequence[float]], limits: MachineLimits
-) -> ProfileReport:
-    """The report on steps and the times of each, on a machine with these limits."""
-    seconds = [median(each) for each in times]
-    total = sum(seconds) or 1.0
-    rows = [
-        ProfileRow(
-            title=step.title,
-            digest=step.digest,
-            seconds=spent,
-            work=step.work,
-            bound=limits.bound(step.work),
-            share=spent / total,
-            nodes=step.nodes,
-        )
-        for step, spent in zip(steps, seconds, strict=True)
-    ]
-    return ProfileReport(tuple(rows), limits)

@@ -4,24 +4,34 @@ import pytest
 
 from relay_tune.errors import InputError
 from relay_tune.ir.types import TensorType
-from relay_tune.runtime.call_inputs import CallInputs, address_of
+from relay_tune.runtime.call_inputs import address_of, checked_array, in_order
 
-TYPES = {"a": TensorType((2, 3), "float32"), "b": TensorType((3,), "float32")}
-A, B = np.ones((2, 3), np.float32), np.zeros(3, np.float32)
-
-
-def test_named_arrays_come_in_the_order_of_the_inputs() -> None:
-    found = CallInputs(TYPES).bind((), {"b": B, "a": A})
-    assert found[0] is A and found[1] is B
+TYPE = TensorType((2, 3), "float32")
+A = np.ones((2, 3), np.float32)
 
 
-def test_names_and_positions_are_not_mixed_up() -> None:
-    inputs = CallInputs(TYPES)
-    found = inputs.bind((A,), {"b": B})
-    assert found[0] is A and found[1] is B
-    for positional, named in (((A, B), {"a": A, "b": B}), ((), {"a": A, "c": B}), ((), {"a": A})):
-        with pytest.raises(InputError):
-            inputs.bind(positional, named)
+def test_an_array_of_the_type_is_taken_as_it_is() -> None:
+    assert checked_array(A, TYPE, "a") is A
+    read_only = A.copy()
+    read_only.flags.writeable = False
+    assert np.shares_memory(checked_array(read_only, TYPE, "a"), read_only)
+
+
+def test_what_lies_in_another_order_is_copied() -> None:
+    found = checked_array(np.asfortranarray(A), TYPE, "a")
+    assert found.flags.c_contiguous and found.tolist() == A.tolist()
+
+
+def test_other_types_are_refused() -> None:
+    for value in (A.astype("float64"), A[:1], A[None]):
+        with pytest.raises(InputError, match="'a' must be"):
+            checked_array(value, TYPE, "a")
+
+
+def test_inputs_by_name_in_their_order() -> None:
+    assert in_order(["a", "b"], {"b": 1, "a": 2}) == [2, 1]
+    assert in_order(["a", "b"], {"b": 1, "c": 2}) is None
+    assert in_order(["a", "b"], {"a": 1}) is None
 
 
 @pytest.mark.parametrize(
