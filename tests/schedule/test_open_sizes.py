@@ -22,13 +22,16 @@ from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.loops.open_axes import edge_tiles
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.program import ScheduledProgram
-from relay_tune.schedule.rewrites.algorithm import DIRECT
+from relay_tune.schedule.rewrites.algorithm import DIRECT, AppliedAlgorithm
 from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.schedule import Schedule
-from relay_tune.tensor.expression import Binary, Scalar, Tensor
+from relay_tune.tensor.deferred_array import array_of
+from relay_tune.tensor.expression import Binary, Literal, Scalar, Select, Tensor
 from relay_tune.tensor.scalar_semantics import numpy_dtype
-from relay_tune.tensor.size import dim_of, size_value, symbolic_size
+from relay_tune.tensor.size import dim_of, is_symbolic, size_value, symbolic_size
+from relay_tune.tensor.touched import stores_of
+from relay_tune.tensor.walk import sub_expressions
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.typing.infer import infer_types
 from tests.codegen.guarded_memory import guarded_array, guarded_copy
@@ -128,9 +131,14 @@ def _holds(condition: Scalar, n: int) -> bool:
     return left == right if condition.operation == "eq" else left < right
 
 
-def _runner(main: Function, names: Any, target: Target) -> tuple[ScheduledProgram, Any]:
-    """The kernels, checked not to depend on the example, and a function that runs them."""
-    first, schedule = _scheduled(main, names, target, 64, None)
+def _runner(
+    main: Function, names: Any, target: Target, algorithm: AppliedAlgorithm | None = None
+) -> tuple[ScheduledProgram, Any]:
+    """The kernels, checked not to depend on the example, and a function that runs them.
+
+    Under the default schedule, of an algorithm if that is given.
+    """
+    first, schedule = _scheduled(main, names, target, 64, algorithm)
     second, _ = _scheduled(main, names, target, 65, schedule)
     text = module_text(first.kernels, target)
     assert module_text(second.kernels, target) == text
@@ -141,6 +149,10 @@ def _runner(main: Function, names: Any, target: Target) -> tuple[ScheduledProgra
             tensor: guarded_copy(array)
             for tensor, array in zip(first.program.inputs, arrays, strict=True)
         }
+        constants = {tensor: array_of(data) for tensor, data in first.program.constants}
+        memory |= {tensor: guarded_copy(array) for tensor, array in constants.items()}
+        for packed in first.packed:
+            memory[packed.tensor] = guarded_copy(packed.recipe.pack(constants[packed.source]))
         for tensor in (*first.workspace, *first.program.outputs):
             shape = tuple(size_value(dim_of(extent), sizes) for extent in tensor.shape)
             memory[tensor] = guarded_array(shape, numpy_dtype(tensor.dtype))
@@ -157,11 +169,18 @@ def _runner(main: Function, names: Any, target: Target) -> tuple[ScheduledProgra
 
 
 def _scheduled(
-    main: Function, names: Any, target: Target, example: int, schedule: Schedule | None
+    main: Function,
+    names: Any,
+    target: Target,
+    example: int,
+    chosen: Schedule | AppliedAlgorithm | None,
 ) -> tuple[ScheduledProgram, Schedule]:
     sizes = {name: symbolic_size(Symbol(name), example) for name in names}
     plan = plan_program(lower_function(main, sizes))
-    chosen = schedule or plan.default_schedule(machine_of(target), 2)
+    machine = machine_of(target)
+    if isinstance(chosen, AppliedAlgorithm):
+        _, chosen = plan.with_algorithm(chosen).default_under_algorithm(machine, 2)
+    chosen = chosen or plan.default_schedule(machine, 2)
     return apply_schedule(plan, chosen), chosen
 
 
@@ -197,6 +216,49 @@ def test_an_open_batch_may_be_filtered_as_a_fixed_one() -> None:
 def test_open_images_are_filtered_without_blocks() -> None:
     found = convolution("2", rows="n").algorithms
     assert found == (DIRECT, WINOGRAD(tile=2), WINOGRAD(tile=4))
+
+
+IMAGES = [{"n": n, "m": m} for n in (1, 3, 4, 9) for m in (1, 2, 8, 33)]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "tile"),
+    [
+        ("padding=[1, 1]", 4),
+        ("padding=[1, 1], strides=[2, 2]", 2),
+    ],
+)
+def test_images_of_all_sizes_are_filtered(attributes: str, tile: int) -> None:
+    text = (
+        "def @main(%x: Tensor[(1, n, m, 16), float32], %w: Tensor[(3, 3, 16, 16), float32]) "
+        f"{{ nn.conv2d(%x, %w, kernel_size=[3, 3], channels=16, {attributes}, "
+        'data_layout="NHWC", kernel_layout="HWIO") }'
+    )
+    rng = np.random.default_rng(0)
+    taps = rng.standard_normal((3, 3, 16, 16)).astype("float32")
+    module = BindParameters({"w": taps})(parse(text))
+    main = infer_types(module).main
+    scheduled, run = _runner(main, ["n", "m"], runnable_targets()[0], WINOGRAD(tile=tile))
+    for sizes in IMAGES:
+        data = _random(rng, main.params[0].annotation, sizes)
+        (found,) = run(sizes, [data])
+        np.testing.assert_allclose(
+            found, interpret(module, data), rtol=0, atol=2e-4, err_msg=str(sizes)
+        )
+    stores = [store for kernel in scheduled.kernels for store in stores_of(kernel.body)]
+    values = [store.value for store in stores if store.buffer.name == "winograd_data"]
+    assert values  # windows end with what they read
+    assert not any(map(_asks_for_size, values))
+
+
+def _asks_for_size(value: Scalar) -> bool:
+    """Whether an element is selected by a size that is open."""
+    return any(
+        isinstance(node, Literal) and isinstance(node.value, int) and is_symbolic(node.value)
+        for select in sub_expressions(value)
+        if isinstance(select, Select)
+        for node in sub_expressions(select.condition)
+    )
 
 
 def _algorithms(call: str, parameters: str) -> tuple[str, ...]:

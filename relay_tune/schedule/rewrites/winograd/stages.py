@@ -28,7 +28,12 @@ from relay_tune.machine.machine import LINE_ELEMENTS
 from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
 from relay_tune.schedule.rewrites.winograd.blocks import TileBlocks, tile_bands
 from relay_tune.schedule.rewrites.winograd.match import Convolution, match_convolution
-from relay_tune.schedule.rewrites.winograd.tile_elements import tile_of, two_passes, window_of
+from relay_tune.schedule.rewrites.winograd.tile_elements import (
+    tile_of,
+    two_passes,
+    window_of,
+    with_whole_windows,
+)
 from relay_tune.schedule.rewrites.winograd.transforms import (
     PlaneFiltering,
     plane_filtering,
@@ -111,6 +116,7 @@ def _stages(
 ) -> Computed:
     """The result of a convolution, by way of the transformed data and the products."""
     bands = tile_bands(convolution, filtering, tiles)
+    data = with_whole_windows(convolution, filtering, data, bands[-1].end)
     *upper, last = [(band, _band(convolution, data, taps, filtering, band)) for band in bands]
 
     def result(n: Scalar, *at: Scalar) -> Scalar:

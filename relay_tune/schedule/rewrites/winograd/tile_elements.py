@@ -8,7 +8,8 @@ from relay_tune.schedule.rewrites.winograd.match import Convolution
 from relay_tune.schedule.rewrites.winograd.transforms import Filtering, PlaneFiltering, Rows
 from relay_tune.tensor.element_at import element_at
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, Tensor, binary, literal, select
-from relay_tune.tensor.size import surely_less
+from relay_tune.tensor.size import is_symbolic, surely_less
+from relay_tune.tensor.tensor import compute
 
 Element = Callable[[int, int], Scalar]
 """The element at a row and a column of a window."""
@@ -55,6 +56,37 @@ def window_of(
         return value
 
     return load
+
+
+def with_whole_windows(
+    convolution: Convolution, filtering: PlaneFiltering, data: Tensor, end: tuple[int, int]
+) -> Tensor:
+    """The data with zeros behind them, up to where the windows of all tiles end.
+
+    `end` is where the rows and columns of tiles end. Only along axes of open extent: there, whether
+    a window reads beyond the data would be asked for each of its elements when the program runs.
+    """
+    along = [filtering.rows] if convolution.is_line else [filtering.rows, filtering.columns]
+    first = len(data.shape) - 1 - len(along)
+    shape = list(data.shape)
+    for place, (axis, tiles, dilation) in enumerate(
+        zip(along, end, convolution.dilations, strict=False), start=first
+    ):
+        _, last = _window_places(axis, literal(0, INDEX), tiles, dilation)[-1]
+        extent, whole = data.shape[place], last + convolution.stride  # some places may be skipped
+        if is_symbolic(extent) and not surely_less(last, extent) and surely_less(extent - 1, whole):
+            shape[place] = whole
+    if shape == list(data.shape):
+        return data
+
+    def element(*at: Scalar) -> Scalar:
+        value: Scalar = data[at]
+        for place in range(first, len(shape) - 1):
+            if shape[place] != data.shape[place]:
+                value = select(binary("lt", at[place], data.shape[place]), value, 0.0)
+        return value
+
+    return compute("winograd_image", shape, element)
 
 
 def _window_places(
