@@ -18,17 +18,21 @@ FIX_SIZES = (
 
 
 def fix_sizes(shapes: Mapping[str, Sequence[object]]) -> str:
-    """The same in the names of inputs of dynamic size: an unknown size might be 1."""
-    fixed = {
-        name: [size if isinstance(size, int) else 1 for size in shape]
-        for name, shape in shapes.items()
-    }
+    """The same in the names of inputs of dynamic size, with sizes that they might have."""
+    fixed = {name: _possible_shape(shape) for name, shape in shapes.items()}
     options = " ".join(f"--shape {name}={','.join(map(str, s))}" for name, s in fixed.items())
     given = {name: tuple(shape) for name, shape in fixed.items()}
     return (
         f"Give the inputs fixed sizes, such as {options} on the command line, "
         f"from_onnx(model, shapes={given}), or numbers in the types of Relay text."
     )
+
+
+def _possible_shape(shape: Sequence[object]) -> list[int]:
+    """One sample, of three channels and 224 rows and columns if it is an image, else of 128."""
+    unknown = (1, 3, *[224] * len(shape)) if len(shape) > 3 else (1, *[128] * len(shape))
+    pairs = zip(shape, unknown, strict=False)
+    return [size if isinstance(size, int) else guess for size, guess in pairs]
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,12 @@ def check_kernels(program: FirstOrderProgram) -> None:
                     _require(sum(map(buffer_bytes, types)), types)
 
 
+def check_tensors(types: Sequence[TensorType]) -> None:
+    """Raise BuildError if tensors that exist at the same time are more than the memory."""
+    known = [type_ for type_ in types if all(isinstance(dim, int) for dim in type_.shape)]
+    _require(sum(map(buffer_bytes, known)), known)
+
+
 def check_region(region: Region, others: int) -> None:
     """Raise BuildError if inputs, outputs and `others` bytes are more than there are."""
     always = {*region.inputs, *region.outputs}

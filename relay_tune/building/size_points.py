@@ -15,8 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from relay_tune.building.memory_limit import check_tensors
 from relay_tune.errors import InputError
-from relay_tune.first_order.kinds import function_type, tensors_of
+from relay_tune.first_order.kinds import component_types, function_type, tensors_of
 from relay_tune.first_order.open_primitive import OpenPrimitive
 from relay_tune.ir.dim import Symbol
 from relay_tune.ir.dim_arithmetic import substitute
@@ -55,7 +56,8 @@ def size_points(typed: Module, named: Sequence[InputSizes]) -> tuple[SizePoint, 
     """The points that sizes of inputs stand for, the smallest first.
 
     `typed` is a typed module whose inputs have names for all sizes (`named_sizes`). Raises
-    InputError where sizes do not fit the inputs, or do not say all that is dynamic.
+    InputError where sizes do not fit the inputs, or do not say all that is dynamic; BuildError
+    where the machine's memory does not hold the inputs and results of a point.
     """
     found: dict[tuple[tuple[str, int], ...], SizePoint] = {}
     for each in named:
@@ -65,7 +67,19 @@ def size_points(typed: Module, named: Sequence[InputSizes]) -> tuple[SizePoint, 
             key = tuple(sorted(sizes.items()))
             if key not in found or is_exact:
                 found[key] = SizePoint(sizes, is_exact)
-    return tuple(sorted(found.values(), key=lambda point: prod(point.sizes.values())))
+    points = tuple(sorted(found.values(), key=lambda point: prod(point.sizes.values())))
+    for point in reversed(points):
+        check_tensors(list(_outside_types(typed, point)))
+    return points
+
+
+def _outside_types(typed: Module, point: SizePoint) -> Iterator[TensorType]:
+    """The types of the inputs and the results at a point, of tensors inside of tuples, too."""
+    type_ = function_type(typed.main)
+    for tensor in (t for each in (*type_.params, type_.result) for t in component_types(each)):
+        if isinstance(tensor, TensorType):
+            shape = tuple(substitute(dim, point.sizes) for dim in tensor.shape)
+            yield TensorType(shape, tensor.dtype)
 
 
 def local_sizes(

@@ -6,7 +6,7 @@ import pytest
 from relay_tune.building.build import build
 from relay_tune.building.named_sizes import with_named_sizes
 from relay_tune.building.size_points import InputSizes, size_points
-from relay_tune.errors import InputError
+from relay_tune.errors import BuildError, InputError
 from relay_tune.frontend.relay_text import parse
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.transform.bind_parameters import BindParameters
@@ -39,6 +39,12 @@ def test_dimensions_grow_together() -> None:
 
 def test_sizes_without_a_range_are_points_of_their_own() -> None:
     assert points({"x": (4, 9, 16)}, {"x": (1, 2, 16)}) == [((1, 2), True), ((4, 9), True)]
+
+
+def test_points_that_no_memory_holds_are_refused() -> None:
+    with pytest.raises(BuildError, match=r"needs .* of memory") as caught:
+        points({"x": (range(1, 10**14), 5, 16)})
+    assert "Tensor[(99999999999999, 5, 24), float32]" in caught.value.notes[0]
 
 
 @pytest.mark.parametrize(
