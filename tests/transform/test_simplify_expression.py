@@ -167,3 +167,24 @@ def test_concatenations_that_double_are_merged_up_to_a_limit() -> None:
     merged = SimplifyExpression()(_module("; ".join(lines) + "; %11"))
     tuples = [node for node in post_order(merged.main) if isinstance(node, Tuple)]
     assert max(len(node.fields) for node in tuples) == 64
+
+
+SQUEEZED = "transpose(squeeze(%k, axis=[0]), axes=[0, 2, 1])"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (f"reshape({SQUEEZED}, newshape=[1, 4, 8, -1])", "transpose(%k, axes=[0, 1, 3, 2])"),
+        (f"expand_dims({SQUEEZED}, axis=1)", "transpose(%k, axes=[1, 0, 3, 2])"),
+        (f"expand_dims({SQUEEZED}, axis=0, num_newaxis=2)", None),
+        (f"reshape({SQUEEZED}, newshape=[2, 2, 8, -1])", None),
+        (f"reshape({SQUEEZED}, newshape=[1, 8, 4, -1])", None),
+    ],
+)
+def test_unit_axes_around_a_transpose_stay_in_it(before: str, after: str | None) -> None:
+    first, second = (
+        infer_types(parse(f"def @main(%k: Tensor[(1, 4, n, 8), float32]) {{ {text} }}"))
+        for text in (before, after or before)
+    )
+    assert structural_equal(SimplifyExpression()(first), second)

@@ -43,6 +43,10 @@ def _no(_: Call) -> bool:
     return False
 
 
+def _never(_: Call, __: Call) -> bool:
+    return False
+
+
 def _no_rows(_: Call) -> frozenset[Rows]:
     return frozenset()
 
@@ -57,6 +61,8 @@ class FusionRule:
         is_cheap: whether it is no more than index arithmetic.
         is_slice: whether any kernel may read through it: the index stays affine.
         joins: whether kernels may write its arguments into their parts of the result.
+        reads_once: whether a call reads each element of an argument once, so that it may as well
+            read what the argument is moved from.
         is_tail: whether a call only says where the result of a kernel is stored.
         leaves_gaps: whether tiles of a call leave out elements that other tiles write.
         normalizes_rows: whether a call reads each row of its data several times, and nothing else.
@@ -71,6 +77,7 @@ class FusionRule:
     is_cheap: bool = False
     is_slice: bool = False
     joins: bool = False
+    reads_once: Callable[[Call, Call], bool] = _never
     is_tail: Callable[[Call, Stored], bool] = _no_tail
     leaves_gaps: Callable[[Call], bool] = _no
     normalizes_rows: Callable[[Call], bool] = _no

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from relay_tune.ir.dim import UNKNOWN
+from collections.abc import Sequence
+
+from relay_tune.ir.dim import UNKNOWN, Dim
 from relay_tune.ir.expr import Call, Expr
 from relay_tune.ir.types import TensorType
 from relay_tune.op_rules.matching import (
@@ -71,6 +73,57 @@ def transpose_of_unit_dims(call_: Call) -> Expr | None:
     return reshape(call_.arguments[0], result)
 
 
+def transpose_without_unit_axes(call_: Call) -> Expr | None:
+    """A transpose of some axes, around which others of size 1 go and come, is one of all axes.
+
+    before: reshape(transpose(squeeze(%k, axis=[0]), axes=[0, 2, 1]), newshape=[1, 4, 8, -1])
+    after:  transpose(%k, axes=[0, 1, 3, 2])             %k: Tensor[(1, 4, n, 8), float32]
+    """
+    turned = operator_call(call_.arguments[0], "transpose")
+    inner = None if turned is None else operator_call(turned.arguments[0], *RESHAPES)
+    if turned is None or inner is None:
+        return None
+    given, less, wanted = (_known_dims(each) for each in (inner.arguments[0], inner, call_))
+    if given is None or less is None or wanted is None:
+        return None
+    parts = _kept_axes(given, less)
+    if parts is None:
+        return None
+    kept, dropped = parts
+    moved = [kept[axis] for axis in transpose_axes(turned)]
+    axes: list[int] = []
+    for dim in wanted:
+        if moved and given[moved[0]] == dim:
+            axes.append(moved.pop(0))
+        elif dim == 1 and dropped:
+            axes.append(dropped.pop(0))
+        else:
+            return None
+    return None if moved or dropped else call("transpose", inner.arguments[0], axes=tuple(axes))
+
+
+def _known_dims(expr: Expr) -> tuple[Dim, ...] | None:
+    """The shape of an expression where each size has a name or is known."""
+    shape = expr.type.shape if isinstance(expr.type, TensorType) else (UNKNOWN,)
+    return None if UNKNOWN in shape else shape
+
+
+def _kept_axes(shape: Sequence[Dim], less: Sequence[Dim]) -> tuple[list[int], list[int]] | None:
+    """The axes that a shape has in common with one of fewer axes, and those of size 1 that it has
+    not; None where there are others.
+    """
+    kept: list[int] = []
+    dropped: list[int] = []
+    for axis, dim in enumerate(shape):
+        if len(kept) < len(less) and dim == less[len(kept)]:
+            kept.append(axis)
+        elif dim == 1:
+            dropped.append(axis)
+        else:
+            return None
+    return (kept, dropped) if len(kept) == len(less) else None
+
+
 def layout_to_transpose(call_: Call) -> Expr | None:
     """layout_transform between layouts without blocks is a transpose."""
     source, target = attribute(call_, "src_layout"), attribute(call_, "dst_layout")
@@ -83,8 +136,8 @@ def layout_to_transpose(call_: Call) -> Expr | None:
 
 
 RULES: RuleTable = {
-    **dict.fromkeys(RESHAPES, (drop_identity, to_reshape)),
-    "reshape": (drop_identity, merge_reshapes),
+    **dict.fromkeys(RESHAPES, (drop_identity, to_reshape, transpose_without_unit_axes)),
+    "reshape": (drop_identity, merge_reshapes, transpose_without_unit_axes),
     "transpose": (drop_identity_transpose, merge_transposes, transpose_of_unit_dims),
     "layout_transform": (layout_to_transpose,),
     "broadcast_to": (drop_identity,),

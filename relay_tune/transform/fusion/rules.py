@@ -11,6 +11,7 @@
                                                              element by element in any
                injective           its post-dominator        at most injective
                view, slice         its only consumer         anything with affine indexing
+               reshape, transpose  its only consumer         a product that reads it once
     statistics a reduction of rows its post-dominator        element by element, or reduces the same
                                                              rows
     row chain  with an anchor      its only consumer         nothing between; each row of one needs
@@ -80,6 +81,9 @@ def is_producer(
 ) -> bool:
     """Whether `node` may be computed where `sink` reads it."""
     if is_lone_slice(node, groups) and not between and sink.kind <= FusionKind.OUTPUT_FUSABLE:
+        return True
+    is_moved = node.rule.is_cheap and groups.of(node).size == 1
+    if is_moved and not between and sink.rule.reads_once(sink.call, node.call):
         return True
     if not all(inner.kind <= FusionKind.INJECTIVE for inner in between):
         return False

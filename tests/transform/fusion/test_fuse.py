@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from relay_tune.ir.expr import Call, Expr, Function, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator, find_operator
@@ -276,3 +278,29 @@ def test_other_poolings_stay_apart(typed: Any) -> None:
     overlapping = POOLED.format(CONV, "").replace("strides=[2, 2]", "strides=[1, 1]")
     module = Fuse()(typed(f"({X}, {W}) {{ {overlapping} }}", "w"))
     assert kernels(module) == [["nn.conv2d", "nn.relu"], ["nn.max_pool2d"]]
+
+
+HEADS = "%k: Tensor[(2, 9, 3, 8), float32]"
+
+
+@pytest.mark.parametrize(
+    ("rows", "axes", "joins"),
+    [(1, [0, 2, 1, 3], True), (4, [0, 2, 1, 3], False), (1, [0, 3, 2, 1], False)],
+)
+def test_a_product_of_one_row_reads_a_cache_as_it_lies(
+    typed: Any, assert_same_meaning: Any, rows: int, axes: list[int], joins: bool
+) -> None:
+    size, heads = (8, 3) if joins or rows > 1 else (9, 8)
+    query = f"%q: Tensor[(2, {heads}, {rows}, {size}), float32]"
+    product = f"nn.batch_matmul(%q, transpose(%k, axes={axes}))"
+    before = typed(f"({query}, {HEADS}) {{ {product} }}")
+    after = Fuse()(before)
+    assert (kernels(after) == [["transpose", "nn.batch_matmul"]]) == joins
+    assert_same_meaning(before, after)
+
+
+def test_a_cache_that_is_larger_than_its_copies_is_not_read_in_a_product(typed: Any) -> None:
+    query = "%q: Tensor[(4, 1, 1, 8), float32]"
+    text = f"({query}, %k: Tensor[(1, 9, 3, 8), float32])"
+    text += " { nn.batch_matmul(%q, transpose(%k, axes=[0, 2, 1, 3])) }"
+    assert kernels(Fuse()(typed(text))) == [["transpose"], ["nn.batch_matmul"]]

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from relay_tune.ir.dim import UNKNOWN
 from relay_tune.ir.expr import Call
 from relay_tune.op_rules.fusion.rule import FusionRule, Rows
-from relay_tune.op_rules.matching import attribute
+from relay_tune.op_rules.matching import (
+    RESHAPES,
+    attribute,
+    operator_name,
+    tensor_type,
+    transpose_axes,
+)
 
 
 def _gives_rows(_: Call) -> frozenset[Rows]:
@@ -17,6 +24,35 @@ def _takes_rows(call: Call) -> frozenset[Rows]:
     return frozenset(() if attribute(call, "transpose_a", False) else {Rows.WEIGHTS})
 
 
+def _reads_once(call: Call, argument: Call) -> bool:
+    """Whether an operand meets one row or column in each product, as caches of decoders do.
+
+    Attention of a query over 12 heads of 64, caches as [positions, heads, 64], 1,023 positions, one
+    core: 603 us with transposed copies, 359 where the products read the caches as they are.
+    """
+    left, right = call.arguments
+    if left is right or not _keeps_lines(argument):
+        return False
+    other = right if argument is left else left
+    types = tensor_type(argument), tensor_type(other)
+    if types[0] is None or types[1] is None:
+        return False
+    own, its = types[0].shape, types[1].shape
+    is_turned = attribute(call, "transpose_b" if other is right else "transpose_a", other is right)
+    free = its[-2] if (other is left) != is_turned else its[-1]
+    return free == 1 and own[:-2] == its[:-2] and UNKNOWN not in own[:-2]
+
+
+def _keeps_lines(argument: Call) -> bool:
+    """Whether what a call moves stays side by side along the last axis."""
+    if operator_name(argument) != "transpose":
+        return operator_name(argument) in (*RESHAPES, "broadcast_to")
+    axes = transpose_axes(argument)
+    return axes[-1] == len(axes) - 1
+
+
 RULES: Mapping[str, FusionRule] = {
-    "nn.batch_matmul": FusionRule(gives_rows=_gives_rows, takes_rows=_takes_rows)
+    "nn.batch_matmul": FusionRule(
+        reads_once=_reads_once, gives_rows=_gives_rows, takes_rows=_takes_rows
+    )
 }
