@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import contextmanager
+from concurrent.futures import Executor, Future
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from itertools import chain
 
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.open_primitives import (
@@ -262,51 +261,41 @@ def _written(
     return PrimitiveCode(primitive.key, scheduled, work_of(plan), text, schedule)
 
 
-def compile_primitives(
+@contextmanager
+def compiled_primitives(
     primitives: Mapping[str, Primitive],
     target: Target,
     threads: int,
     choose: ChooseSchedule | None,
     report: Callable[[str], None],
+    beside: Executor,
     pool: CompilerPool | None = None,
     defaults: DefaultSchedules | None = None,
     early: WorkerPool | None = None,
-) -> tuple[dict[str, PrimitiveCode], list[bytes]]:
-    """The code of each primitive by digest, and the object files.
+) -> Iterator[tuple[dict[str, PrimitiveCode], list[Future[bytes]]]]:
+    """The code of each primitive by digest, and the object files, which may still be compiled.
 
-    `pool` compiles them, for callers who compile often; else processes are started once they pay.
-    `defaults` are those that `choose` gives, so that other processes can find them beforehand,
-    `early` those that were started already.
+    They are compiled `beside` in this process, from some text on by processes, or all by `pool`,
+    for callers who compile often. `defaults` are those that `choose` gives, so that other processes
+    can find them beforehand, `early` those that were started already.
     """
-
-    def written() -> Iterator[PrimitiveCode]:
+    codes: dict[str, PrimitiveCode] = {}
+    objects: dict[str, Future[bytes]] = {}
+    text = 0
+    with ExitStack() as own:
         known: Iterable[Primitive] = primitives.values()
         ordered = known if defaults is None else planned_ahead(known, defaults, early)
         for number, primitive in enumerate(ordered, start=1):
             report(f"compile {number}/{len(primitives)}: {primitive.key.title}")
-            yield write_primitive(primitive, target, threads, choose)
-
-    if pool is not None:
-        return _compiled_by(pool, primitives, written())
-    codes, first, text = written(), dict[str, PrimitiveCode](), 0
-    for code in codes:
-        first[code.key.digest] = code
-        text += len(code.text)
-        if text > LEAST_TEXT_FOR_WORKERS and len(primitives) >= FEWEST_FOR_WORKERS:
-            with CompilerPool(target, available_processors()) as own:
-                return _compiled_by(own, primitives, chain(first.values(), codes))
-    ordered = {digest: first[digest] for digest in primitives}
-    return ordered, [compile_text(code.text, target) for code in ordered.values()]
-
-
-def _compiled_by(
-    pool: CompilerPool, digests: Iterable[str], written: Iterable[PrimitiveCode]
-) -> tuple[dict[str, PrimitiveCode], list[bytes]]:
-    """The codes and their objects in the order of `digests`, whatever that of `written` is."""
-    codes: dict[str, PrimitiveCode] = {}
-    futures: dict[str, Future[bytes]] = {}
-    for code in written:
-        codes[code.key.digest] = code
-        futures[code.key.digest] = pool.submit(code.text)
-    ordered = {digest: codes[digest] for digest in digests}
-    return ordered, [futures[digest].result() for digest in ordered]
+            code = write_primitive(primitive, target, threads, choose)
+            digest = code.key.digest
+            text += len(code.text)
+            is_much = text > LEAST_TEXT_FOR_WORKERS and len(primitives) >= FEWEST_FOR_WORKERS
+            if pool is None and is_much:
+                pool = own.enter_context(CompilerPool(target, available_processors()))
+            codes[digest] = code
+            if pool is None:
+                objects[digest] = beside.submit(compile_text, code.text, target)
+            else:
+                objects[digest] = pool.submit(code.text)
+        yield {digest: codes[digest] for digest in primitives}, [objects[d] for d in primitives]

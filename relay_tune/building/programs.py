@@ -13,7 +13,12 @@ from relay_tune.building.few_rows import with_few_rows_packed_alike
 from relay_tune.building.joined_schedules import with_shared_packing
 from relay_tune.building.memory_limit import check_kernels, check_region
 from relay_tune.building.primitive import Primitive
-from relay_tune.building.primitives import ChooseSchedule, compile_primitives, primitives_of
+from relay_tune.building.primitives import (
+    ChooseSchedule,
+    PrimitiveCode,
+    compiled_primitives,
+    primitives_of,
+)
 from relay_tune.building.program_form import lone_kernels, program_kernels, program_regions
 from relay_tune.building.program_steps import StepWriter
 from relay_tune.building.program_titles import titled_kernels
@@ -31,6 +36,7 @@ from relay_tune.codegen.worker_pool import WorkerPool
 from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK
 from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE
 from relay_tune.first_order.lower_program import lower_program
+from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
 from relay_tune.remembered import results_for_one_build
@@ -65,38 +71,71 @@ def compile_program(
     every = [each for primitive in primitives.values() for each in primitive.with_parts()]
     distinct = {primitive.key.digest: primitive for primitive in every}
     with ThreadPoolExecutor(1) as beside:  # LLVM works while Python chooses schedules
-        sessions = beside.submit(session_objects, target, program.has_values)
-        codes, objects = compile_primitives(
-            distinct, target, threads, schedules, report, pool, defaults, early
+        sessions = beside.submit(session_objects, target, bool(program.layouts))
+        with compiled_primitives(
+            distinct, target, threads, schedules, report, beside, pool, defaults, early
+        ) as (codes, kernels):
+            code = _ProgramCode(program, primitives, codes, target, threads)
+            report("compile the program")
+            own = code.objects()
+            objects = (*(each.result() for each in kernels), *own, *sessions.result())
+    return code.compiled(objects)
+
+
+class _ProgramCode:
+    """The code of a program whose primitives are written."""
+
+    def __init__(
+        self,
+        program: FirstOrderProgram,
+        primitives: Mapping[Function, Primitive],
+        codes: Mapping[str, PrimitiveCode],
+        target: Target,
+        threads: int,
+    ) -> None:
+        self._program = program
+        self._primitives = primitives
+        self._codes = codes
+        self._target = target
+        self._constants = ProgramConstants()
+        block = self._constants.block
+        self._writer = writer = StepWriter(primitives, codes, block, target, threads)
+        self._steps = {function: writer.step(function) for function in lone_kernels(program)}
+        self._regions = {region: writer.region(region) for region in program_regions(program)}
+        self._threads = threads
+        for region, step in self._regions.items():
+            check_region(region, block.size + step.workspace)
+        self._text = program_text(
+            program,
+            self._steps,
+            self._regions,
+            self._constants.tensor_object,
+            target.triple,
         )
-    constants = ProgramConstants()
-    writer = StepWriter(primitives, codes, constants.block, target, threads)
-    steps = {function: writer.step(function) for function in lone_kernels(program)}
-    regions = {region: writer.region(region) for region in program_regions(program)}
-    for region, step in regions.items():
-        check_region(region, constants.block.size + step.workspace)
-    text = program_text(program, steps, regions, constants.tensor_object, target.triple)
-    report("compile the program")
-    main = compile_optimized(text.text, target)
-    jobs = (*writer.regions.values(), *writer.jobs.values())
-    titled = titled_kernels({f: primitives[f] for f in steps}, regions, primitives, codes)
-    return CompiledFunctions(
-        target=target,
-        features=required_features(target, (code.text for code in codes.values())),
-        threads=threads,
-        program=program,
-        objects=(
-            *objects,
-            *(compile_text(job, target) for job in jobs),
-            main,
-            *sessions.result(),
-        ),
-        kernel_objects=len(objects),
-        constants=constants.block,
-        messages=text.messages,
-        primitives=titled.primitives,
-        regions=titled.regions,
-    )
+
+    def objects(self) -> tuple[bytes, ...]:
+        """The object files of regions, of other jobs, and of the program itself."""
+        jobs = (*self._writer.regions.values(), *self._writer.jobs.values())
+        own = compile_optimized(self._text.text, self._target)
+        return (*(compile_text(job, self._target) for job in jobs), own)
+
+    def compiled(self, objects: tuple[bytes, ...]) -> CompiledFunctions:
+        """The program with all object files, those of kernels first."""
+        codes, target = self._codes, self._target
+        lone = {function: self._primitives[function] for function in self._steps}
+        titled = titled_kernels(lone, self._regions, self._primitives, codes)
+        return CompiledFunctions(
+            target=target,
+            features=required_features(target, (code.text for code in codes.values())),
+            threads=self._threads,
+            program=self._program,
+            objects=objects,
+            kernel_objects=len(codes),
+            constants=self._constants.block,
+            messages=self._text.messages,
+            primitives=titled.primitives,
+            regions=titled.regions,
+        )
 
 
 class ProgramConstants:

@@ -102,3 +102,16 @@ done:
 
 """
 """The function that frees objects; it needs the heap's, and the tables of the layouts."""
+
+DROP_TENSOR_TEXT = """\
+define void @relay_tune_drop(ptr %session, ptr %object) nounwind {
+entry:
+  %class_at = getelementptr i8, ptr %object, i64 4
+  %class = load i16, ptr %class_at, align 4
+  %class_number = zext i16 %class to i64
+  call void @give_block(ptr %session, ptr %object, i64 %class_number)
+  ret void
+}
+
+"""
+"""The same where all objects are tensors."""

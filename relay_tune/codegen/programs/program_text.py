@@ -9,6 +9,7 @@ from itertools import chain
 import numpy as np
 
 from relay_tune.codegen.programs.append_rows import APPEND_TEXT
+from relay_tune.codegen.programs.count_text import DROP_TENSOR_TEXT
 from relay_tune.codegen.programs.entry_text import entry_text
 from relay_tune.codegen.programs.function_text import function_text
 from relay_tune.codegen.programs.heap_text import heap_text
@@ -24,7 +25,7 @@ from relay_tune.codegen.programs.queue_steps import (
 )
 from relay_tune.codegen.programs.queue_text import EMPTY_QUEUE, QueueLayout, queue_text
 from relay_tune.codegen.programs.session import session_bytes
-from relay_tune.codegen.programs.session_object import SESSION_DECLARATIONS
+from relay_tune.codegen.programs.session_object import DROP_DECLARATION, SESSION_DECLARATIONS
 from relay_tune.codegen.programs.stack_switch import stack_text
 from relay_tune.codegen.programs.tensor_room_text import tensor_room_text
 from relay_tune.codegen.subnormals import subnormals_text
@@ -80,6 +81,7 @@ def program_text(
         layout_tables_text(program.layouts),
         "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
         SESSION_DECLARATIONS,
+        DROP_DECLARATION if program.layouts else DROP_TENSOR_TEXT,
         heap_text(),
         tensor_room_text(),
         open_tensor_text(),

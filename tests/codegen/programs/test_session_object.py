@@ -25,7 +25,7 @@ def compiled(text: str) -> CompiledFunctions:
 
 def test_the_code_of_sessions_is_the_same_for_all_programs() -> None:
     tensors, lists = compiled(TENSORS), compiled(LISTS)
-    (sessions,) = session_objects(native_target(), has_values=False)
+    (sessions,) = session_objects(native_target(), has_objects=False)
     assert tensors.objects[-1] is sessions and lists.objects[-2] is sessions
 
 
