@@ -29,6 +29,8 @@ from relay_tune.first_order.open_primitive import OpenPrimitive
 from relay_tune.first_order.region import Region
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Function
+from relay_tune.op.node_names import kernel_title, node_names
+from relay_tune.op.primitive_key import primitive_title
 from relay_tune.tensor.size import is_symbolic, nominal, size_value
 
 
@@ -68,9 +70,10 @@ class StepWriter:
 
     def step(self, function: Function) -> KernelStep:
         """The step of a primitive function; its constants enter the block."""
-        return self._step(self._primitives[function])
+        title = kernel_title(primitive_title(function), node_names(function)[:1])
+        return self._step(self._primitives[function], title)
 
-    def _step(self, primitive: Primitive) -> KernelStep:
+    def _step(self, primitive: Primitive, title: str) -> KernelStep:
         code = self._codes[primitive.key.digest]
         scheduled = code.scheduled
         places = KernelArguments(primitive.program, scheduled, self._constants)
@@ -82,7 +85,7 @@ class StepWriter:
             for kernel in scheduled.kernels
         )
         return KernelStep(
-            title=code.key.title,
+            title=title,
             calls=calls,
             arguments=tuple(argument for call in calls for argument in call.arguments),
             workspace=tuple(prod(t.shape) * DTYPES[t.dtype].itemsize for t in scheduled.workspace),
@@ -90,19 +93,21 @@ class StepWriter:
             job_sizes=_job_sizes(code),
             points=nominal(points) if is_swept else points,
             sizes=None if primitive.open is None else _open_sizes(primitive.open),
-            found=None if primitive.sizes is None else self._found(primitive.sizes),
+            found=None if primitive.sizes is None else self._found(primitive.sizes, title),
             cases=tuple(
-                SizeCase(case.bounds, self._step(case.primitive)) for case in primitive.cases
+                SizeCase(case.bounds, self._step(case.primitive, title)) for case in primitive.cases
             ),
             stretched=tuple(
-                StretchedStep((each.place.input, each.place.axis), self._step(each.primitive))
+                StretchedStep(
+                    (each.place.input, each.place.axis), self._step(each.primitive, title)
+                )
                 for each in primitive.stretched
             ),
         )
 
-    def _found(self, primitive: Primitive) -> FoundSizes:
+    def _found(self, primitive: Primitive, title: str) -> FoundSizes:
         assert primitive.open is not None  # it has names for what it finds
-        return FoundSizes(primitive.open.found, self._step(primitive))
+        return FoundSizes(primitive.open.found, self._step(primitive, title))
 
     def _job(self, code: PrimitiveCode, calls: list[KernelCall]) -> str | None:
         if not _is_worth_a_job(code, calls, self._threads):

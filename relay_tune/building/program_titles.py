@@ -17,7 +17,7 @@ from relay_tune.codegen.programs.kernel_step import RegionStep
 from relay_tune.first_order.region import KernelRun, Region
 from relay_tune.ir.expr import Function
 from relay_tune.op.node_names import kernel_title, node_names, unique_titles
-from relay_tune.op.primitive_key import primitive_title
+from relay_tune.op.primitive_key import primitive_key, primitive_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +77,18 @@ def _program_primitives(
     nodes: dict[str, dict[str, None]] = {}
     main_nodes: dict[str, dict[str, None]] = {}
     parts: dict[str, Primitive] = {}
+    titles: dict[str, str] = {}
     for function, primitive in primitives.items():
         names = node_names(function)
         for part in primitive.with_parts():
             digest = part.key.digest
             parts.setdefault(digest, part)
+            titles.setdefault(digest, _title(part, function))
             nodes.setdefault(digest, {}).update(dict.fromkeys(names))
             main_nodes.setdefault(digest, {}).update(dict.fromkeys(names[:1]))
     return [
         ProgramPrimitive(
-            kernel_title(codes[digest].key.title, list(main_nodes[digest])),
+            kernel_title(titles[digest], list(main_nodes[digest])),
             digest,
             tuple(
                 KernelFunction(kernel.name, len(kernel.arguments), len(kernel.sizes))
@@ -97,3 +99,9 @@ def _program_primitives(
         )
         for digest, part in parts.items()
     ]
+
+
+def _title(part: Primitive, function: Function) -> str:
+    """What a part of the primitive of a function computes, in the names of the function."""
+    is_general = part.open is not None and part.key == primitive_key(part.function)
+    return primitive_title(function) if is_general else part.key.title

@@ -34,11 +34,13 @@ from relay_tune.ir.known_type import known_type
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import TensorType, TupleType, Type
-from relay_tune.op.logical_shape import logical_shape
+from relay_tune.op.logical_shape import Shape, logical_shape
 from relay_tune.op.spaced_inputs import spaced_inputs
 
 DIGEST_CHARACTERS = 24
 TITLE_OPERATORS = 4
+LONGEST_SIZE = 20
+"""Characters of a dynamic size in a title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,17 @@ def primitive_key(function: Function) -> PrimitiveKey:
 def primitive_title(function: Function) -> str:
     """The operators of a primitive and the shape of its result, as the user's program has it."""
     shape = logical_shape(function)
-    sizes = "" if shape is None else "x".join(map(str, shape)) or "scalar"
+    sizes = "" if shape is None else _shape_text(shape)
     return f"{operators_text(function)} {sizes}".strip()
+
+
+def _shape_text(shape: Shape) -> str:
+    """A shape such as 1x64x56x56, or (n, 64, h // 2, ..) with dynamic sizes; .. are long ones."""
+    if all(isinstance(size, int) for size in shape):
+        return "x".join(map(str, shape)) or "scalar"
+    sizes = [str(size) for size in shape]
+    shown = [size if len(size) <= LONGEST_SIZE else ".." for size in sizes]
+    return f"({', '.join(shown)}{',' * (len(shown) == 1)})"
 
 
 def operators_text(function: Function) -> str:

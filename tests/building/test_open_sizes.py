@@ -236,7 +236,8 @@ def @main(%x: Tensor[(n, h, w, 4), float32], %y: Tensor[(?, 4, ?, ?), float32], 
         n, h, w = sizes
         check(module, model, floats(n, h, w, 4), floats(n, 4, h, w), np.int32(1))
         check(module, model, floats(n, h, w, 4), floats(1, 4, h, 1), np.int32(1))
-    with pytest.raises(RelayError, match="sizes that do not fit"):
+    misfit = r"transpose\+add \(n, 4, h, w\) have sizes that do not fit"
+    with pytest.raises(RelayError, match=misfit):
         model(floats(1, 3, 5, 4), floats(1, 4, 3, 4), np.int32(1))
 
 
