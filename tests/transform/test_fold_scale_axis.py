@@ -7,6 +7,7 @@ import pytest
 
 from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.structural import structural_equal
+from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.transform.fold_constants import FoldConstants
 from relay_tune.transform.fold_scale_axis import FoldScaleAxis
@@ -83,6 +84,18 @@ def test_scale_that_cannot_fold_stays(
     before = typed(text, *weights)
     after = FoldScaleAxis()(before)
     assert structural_equal(before, after)
+
+
+@pytest.mark.parametrize("sizes", ["(n, 4, h, w)", "(?, 4, ?, ?)"])
+def test_scales_of_dynamic_images_fold(sizes: str, typed: Any, calls: Any) -> None:
+    image = f"%x: Tensor[{sizes}, float32]"
+    text = f"({image}, {W}, {S}, {B}) {{ multiply(add({CONV}, %b), %s) }}"
+    before = typed(text, "w", "s", "b")
+    after = FoldScaleAxis()(before)
+    assert calls(after) == ["add", "nn.conv2d"]
+    x = np.random.default_rng(0).standard_normal((2, 4, 3, 5)).astype("float32")
+    found, expected = (np.asarray(interpret(module, x)) for module in (after, before))
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_scales_that_make_weights_infinite_stay() -> None:

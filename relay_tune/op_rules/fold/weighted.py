@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from relay_tune.ir.expr import Call, Constant, Expr
-from relay_tune.op_rules.matching import static_shape
+from relay_tune.op_rules.matching import tensor_type
 from relay_tune.op_rules.typed import constant_of, recall
 
 LayerRule: TypeAlias = "Callable[[Call, Constant], WeightedLayer | None]"
@@ -71,5 +71,7 @@ def channel_vector(expr: Expr, channel_axis: int, dims: int) -> np.ndarray | Non
 
 def fits_channels(vector: np.ndarray, layer: WeightedLayer) -> bool:
     """Whether the vector is one number or one for each output channel."""
-    shape = static_shape(layer.layer)
-    return vector.size == 1 or (shape is not None and shape[layer.channel_axis] == vector.size)
+    type_ = tensor_type(layer.layer)
+    return vector.size == 1 or (
+        type_ is not None and type_.shape[layer.channel_axis] == vector.size
+    )
