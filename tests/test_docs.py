@@ -18,7 +18,7 @@ from tests.docs_pages import FENCED, blocks, mentioned_commands, name_of
 
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 FILE = re.compile(r"`((?:relay_tune|search|cost_model|logs|tests|benchmarks|docs)/[\w./*]+)`")
-DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
 FORM = ("In the context of ", ", facing ", ", we decided ", ", to achieve ", ", accepting ")
 
 
@@ -129,6 +129,17 @@ def test_a_decision_begins_with_one_sentence_of_the_form(page: Path) -> None:
 def test_decisions_have_numbers_of_their_own() -> None:
     numbers = [page.name[:4] for page in DECISIONS]
     assert len(set(numbers)) == len(numbers)
+
+
+def test_the_index_has_each_decision_once_under_its_title() -> None:
+    index = (ROOT / "docs" / "decisions" / "README.md").read_text()
+    listed = re.findall(r"^- (\d+)\. \[(.+)\]\((\S+)\)$", index, re.MULTILINE)
+    titles = {page: page.read_text().splitlines()[0].removeprefix("# ") for page in DECISIONS}
+    expected = [
+        (str(int(page.name[:4])), re.sub(r"^\d+\. ", "", title), page.name)
+        for page, title in titles.items()
+    ]
+    assert sorted(listed) == sorted(expected)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

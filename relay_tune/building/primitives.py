@@ -63,7 +63,7 @@ FEWEST_FOR_WORKERS = 6
 LEAST_TEXT_FOR_WORKERS = 1 << 19
 """Fewer primitives, or less text, are compiled here: starting processes would cost more.
 
-A process takes a quarter of a second to start, in which LLVM compiles half a megabyte of text.
+A process takes a fifth of a second to start, in which LLVM compiles 400 kB (decision 71).
 """
 
 

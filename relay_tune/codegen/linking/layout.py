@@ -14,7 +14,7 @@ other however large they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from relay_tune.codegen.linking.elf import (
@@ -178,9 +178,3 @@ def place(segments: Sequence[Segment], headers: int, page: int) -> int:
 def headers_size(program_headers: int) -> int:
     """The bytes of the file header and so many program headers."""
     return FILE_HEADER.size + PROGRAM_HEADER.size * program_headers
-
-
-def loaded_sections(segments: Sequence[Segment]) -> Iterator[OutputSection]:
-    """The sections of all segments in order."""
-    for segment in segments:
-        yield from segment.sections
