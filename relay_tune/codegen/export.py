@@ -30,7 +30,7 @@ from relay_tune.machine.linking import Linking
 from relay_tune.new_files import new_files
 from relay_tune.targets.registry import BUILT_IN, architecture_of
 
-METADATA_FORMAT = 6
+METADATA_FORMAT = 7
 
 NAME_A_LIBRARY = "Name a file, such as model.so."
 """What to do where the path of a library is no path."""

@@ -133,9 +133,8 @@ class Donation:
         self._given: dict[int, tuple[RowMemory, np.ndarray]] = {}
         for each in self._continued:
             value = self.values.get(each.name)
-            memory = RowMemory.of(value, each.axis) if type(value) is np.ndarray else None
+            memory = RowMemory.taken(value, each.axis) if type(value) is np.ndarray else None
             if memory is not None and isinstance(value, np.ndarray):
-                memory.used = -1  # nobody else may append to it
                 self._given[each.place] = memory, value
                 self.values[each.name] = memory.packed(value.shape, value.dtype)
 

@@ -12,7 +12,7 @@ from relay_tune.arguments import path_argument
 from relay_tune.codegen.export import METADATA_FORMAT
 from relay_tune.errors import InputError, RelayError
 from relay_tune.first_order.lower_program import described_program
-from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.first_order.program import AppendedOutput, FirstOrderProgram
 from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.types import FuncType
 from relay_tune.runtime.library_file import checked_library
@@ -93,4 +93,11 @@ def _program(data: Mapping[str, Any]) -> FirstOrderProgram:
     if not isinstance(type_, FuncType):
         raise ValueError("the interface is no function")
     described = described_program(module, type_, [str(n) for n in data["inputs"]])
-    return replace(described, has_cells=bool(data["has_cells"]), is_open=bool(data["is_open"]))
+    appended = tuple(AppendedOutput(*map(int, each)) for each in data["appended"])
+    entry = replace(described.entries["main"], appended=appended)
+    return replace(
+        described,
+        entries={"main": entry},
+        has_cells=bool(data["has_cells"]),
+        is_open=bool(data["is_open"]),
+    )

@@ -11,6 +11,7 @@ keep their values, whatever is donated how often.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from itertools import accumulate
 from math import prod
@@ -22,6 +23,9 @@ from relay_tune.runtime.aligned_memory import ALIGNMENT
 
 FIRST_ROOM = 64
 """Rows for which there is room at least."""
+
+
+_TAKING = threading.Lock()
 
 
 class RowMemory(np.ndarray):
@@ -55,13 +59,21 @@ class RowMemory(np.ndarray):
         return memory
 
     @staticmethod
-    def of(array: np.ndarray, axis: int) -> RowMemory | None:
-        """The memory whose last row in use is the last of an array; None if there is no such."""
+    def taken(array: np.ndarray, axis: int) -> RowMemory | None:
+        """The memory whose last row in use is the last of an array; None if there is no such.
+
+        It is given once, to whoever asks first, until `used` says again how many rows are in use.
+        """
         memory = array.base
-        if not isinstance(memory, RowMemory) or array.shape[axis] != memory.used:
+        if not isinstance(memory, RowMemory) or array.strides != memory.steps:
             return None
-        is_all = array.__array_interface__["data"][0] == memory.address
-        return memory if is_all and array.strides == memory.steps else None
+        if array.__array_interface__["data"][0] != memory.address:
+            return None
+        with _TAKING:
+            if array.shape[axis] != memory.used:
+                return None
+            memory.used = -1
+            return memory
 
     def array(self, shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
         """The array over the first rows."""

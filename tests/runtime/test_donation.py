@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from relay_tune.building.build import build
 from relay_tune.errors import InputError
 from relay_tune.ir.parser.parse import parse
+from relay_tune.runtime.load import load
 from relay_tune.runtime.model import Model
 from relay_tune.runtime.row_memory import RowMemory
 
@@ -143,6 +145,17 @@ def test_one_array_may_be_donated_twice() -> None:
     same(found, [np.concatenate([wanted, y], axis=1) for y in (x, np.exp(x))])
 
 
+def test_threads_that_donate_one_array_get_each_their_own(heads: Model) -> None:
+    _, past = run(heads, numbers(1, 3, 1, 8), numbers(1, 3, 20, 8))
+    held = past.copy()
+    queries = [numbers(1, 3, 1, 8, seed=seed) for seed in range(40)]
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda q: run(heads, q, past), queries))
+    assert sum(np.shares_memory(found[1], past) for found in results) == 1
+    for q, found in zip(queries, results, strict=True):
+        same(found, attention(q, held))
+
+
 def test_other_layouts_of_caches() -> None:
     model, packed = build(parse(POSITIONS), threads=1), build(parse(PACKED), threads=1)
     past, rows = numbers(2, 3, 3, 8), numbers(3, 24)
@@ -217,6 +230,12 @@ def test_memory_that_a_c_program_gives(tmp_path: Path) -> None:
     build(parse(text), threads=1).export(tmp_path / "cache.so")
     header = (tmp_path / "cache.h").read_text()
     assert "output 1 (output1) is input 0 (past) with rows along axis 1" in header
+    library = load(tmp_path / "cache.so")
+    x = numbers(2, 1)
+    _, past = library.run({"past": numbers(2, 3), "x": x}, donate=("past",))
+    _, later = library.run({"x": x, "past": past}, donate=("past",))
+    assert later.ctypes.data == past.ctypes.data
+    same([later], [np.concatenate([numbers(2, 3), x, x], axis=1)])
     (tmp_path / "main.c").write_text(C_PROGRAM)
     command = ["cc", "main.c", "-I.", "./cache.so", "-Wl,-rpath,$ORIGIN", "-o", "main"]
     subprocess.run(command, check=True, cwd=tmp_path)

@@ -35,8 +35,10 @@ def export_program(program: CompiledFunctions, path: Path) -> None:
 
 
 def _described(program: CompiledFunctions) -> dict[str, object]:
+    entry = program.program.entries["main"]
     return {
-        "inputs": list(program.program.entries["main"].inputs),
+        "inputs": list(entry.inputs),
+        "appended": [[each.output, each.input, each.axis] for each in entry.appended],
         "interface": _interface_text(program),
         "has_cells": program.program.has_cells,
         "is_open": program.program.is_open,
