@@ -43,7 +43,7 @@ def checked_array(
         return value
     array = _array(value, type_, name)
     check_array(array, type_, name, {} if symbols is None else symbols)
-    return np.require(array, requirements=["C", "A"])
+    return array if array.flags.carray else np.require(array, requirements=["C", "A"])
 
 
 def check_open_sizes(

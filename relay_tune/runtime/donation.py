@@ -119,6 +119,7 @@ class Donation:
     Attributes:
         values: the inputs; in place of arrays that are continued where they are, with spaces
             between their slices, stand packed ones over the same memory.
+        has_moved: whether an input moved to memory with more room.
     """
 
     def __init__(
@@ -128,6 +129,7 @@ class Donation:
         rows: Mapping[str, int],
     ) -> None:
         self.values = dict(values)
+        self.has_moved = False
         self._continued = [each for each in continued if each.name in rows]
         self._rows = rows
         self._given: dict[int, tuple[RowMemory, np.ndarray]] = {}
@@ -149,6 +151,7 @@ class Donation:
                 if old is not None:
                     memory.array(old.shape, dtype)[...] = old
                     inputs[each.place] = memory.packed(old.shape, dtype)
+                    self.has_moved = True
             found[each.output] = Store(memory, memory.array(shape, dtype))
         return found
 

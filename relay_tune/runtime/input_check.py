@@ -37,8 +37,9 @@ def check_array(
     `symbols` has the sizes of symbols that other inputs gave, and is told of new ones.
     """
     fits = array.dtype == DTYPES[type_.dtype] and array.ndim == len(type_.shape)
-    sizes = zip(array.shape, type_.shape, strict=False)
-    if fits and all(_dim_fits(size, dim, symbols) for size, dim in sizes):
+    for size, dim in zip(array.shape, type_.shape, strict=False):
+        fits = fits and (size == dim if type(dim) is int else _dim_fits(size, dim, symbols))
+    if fits:
         return
     given = TensorType(array.shape, array.dtype.name)
     raise InputError(

@@ -11,7 +11,7 @@ import numpy as np
 from relay_tune.errors import InputError, RelayError
 from relay_tune.first_order.kinds import component_types, is_open_type
 from relay_tune.first_order.program import FirstOrderProgram
-from relay_tune.ir.dim import Symbol
+from relay_tune.ir.dim import Polynomial, Symbol
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.types import TensorType, TupleType, Type
 from relay_tune.runtime.aligned_memory import aligned_array
@@ -54,6 +54,9 @@ class ProgramCall:
         self._writer = ValueWriter(program, self._session)
         self._reader = ValueReader(program, self._session)
         self._inputs = (ctypes.c_void_p * _word_count(*self._types.values()))()
+        for word, sizes in self._tensor_words:
+            if sizes is not None:
+                self._inputs[word + 1] = address_of(sizes)
         self._continued = continued_inputs(entry)
         self._results = [_Result(type_) for type_ in component_types(self._output)]
         self._outputs = (ctypes.c_void_p * len(self._results))()
@@ -92,7 +95,8 @@ class ProgramCall:
         donation = Donation(self._continued, values, rows)
         inputs = self._bind(list(donation.values.values()))
         stores = donation.stores(inputs)
-        self._point_to(inputs)
+        if donation.has_moved:
+            self._point_to(inputs)
         arrays = [result.room() for result in self._results]
         words = [0, 0, 0] * len(arrays) if stores else []
         for number, store in stores.items():
@@ -182,7 +186,7 @@ class ProgramCall:
                     self._inputs[next(words)] = self._writer.new_object(given, type_, name, cells)
                     continue
                 arrays.append(checked_array(part, type_, name, symbols))
-                if is_open:
+                if is_open and any(isinstance(dim, Polynomial) for dim in type_.shape):
                     opened.append((arrays[-1], type_, name))
             check_open_sizes(opened, symbols)
         except RelayError:
@@ -197,7 +201,6 @@ class ProgramCall:
             self._inputs[word] = address_of(array)
             if sizes is not None:
                 sizes[:] = array.shape
-                self._inputs[word + 1] = address_of(sizes)
 
     def _components(self, values: Sequence[object]) -> Sequence[object]:
         """The components of the inputs; InputError where one should be a tuple and is none."""
