@@ -48,7 +48,7 @@ from relay_tune.tuning.known_limits import known_limits
 from relay_tune.tuning.log_keeper import LogKeeper
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.runner import NativeRunner
-from relay_tune.tuning.scope import Scope
+from relay_tune.tuning.scope import TuningScope
 from relay_tune.tuning.tasks import Task, extract_tasks, network_bytes
 from relay_tune.typing.infer import infer_types
 from relay_tune.zoo.catalogue import build
@@ -126,7 +126,7 @@ def candidates(space: ProgramSpace, task: Task, machine: Machine, count: int) ->
 def measure(path: str, networks: Sequence[str], wanted: int) -> None:
     """Measure schedules of all kernels until the log has so many measurements."""
     target = native_target()
-    keeper = LogKeeper(path, Scope(target.key, 1, CODE_VERSION))
+    keeper = LogKeeper(path, TuningScope(target.key, 1, CODE_VERSION))
     machine = machine_of(target, known_limits(keeper, 1, partial(machine_limits, 1), print))
     kernels = kernels_of(networks, target)
     count, current = -(-wanted // len(kernels)) + 2, [0]

@@ -37,7 +37,7 @@ from relay_tune.tuning.options import TuningOptions
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.run import TuningRun
 from relay_tune.tuning.runner import NativeRunner
-from relay_tune.tuning.scope import Scope
+from relay_tune.tuning.scope import TuningScope
 from relay_tune.tuning.session import Session
 from relay_tune.tuning.task_state import TaskState, new_state
 from relay_tune.tuning.tasks import Task, extract_tasks, network_bytes
@@ -122,7 +122,7 @@ def tuned_curve(
             points.append((perf_counter() - begin, event.model_seconds))
 
     log.unlink(missing_ok=True)
-    keeper = LogKeeper(log, Scope(target.key, threads, CODE_VERSION))
+    keeper = LogKeeper(log, TuningScope(target.key, threads, CODE_VERSION))
     runner = NativeRunner(target, threads, seed, network_bytes=lambda: touched)
     budget = make_budget(None, seconds / 60, len(tasks), used=0)
     try:

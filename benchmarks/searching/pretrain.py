@@ -39,7 +39,7 @@ from relay_tune.runtime.target_machine import machine_of
 from relay_tune.tuning.log_keeper import LogKeeper
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.runner import NativeRunner
-from relay_tune.tuning.scope import Scope
+from relay_tune.tuning.scope import TuningScope
 from relay_tune.tuning.tasks import Task
 
 OTHER_MACHINE = "x86_64-linux-gnu:sapphirerapids"
@@ -52,7 +52,7 @@ FURTHER_PART, FURTHER_ROUNDS = 4, 2
 def measure(path: Path, threads: int, seconds: float, first: int) -> None:
     """Measure schedules of tasks that the log does not know, until the time is over."""
     target = native_target()
-    keeper = LogKeeper(path, Scope(target.key, threads, CODE_VERSION))
+    keeper = LogKeeper(path, TuningScope(target.key, threads, CODE_VERSION))
     runner = NativeRunner(target, threads, SEED, network_bytes=network_bytes)
     end = time.monotonic() + seconds
     count = 0

@@ -40,7 +40,7 @@ _CLASSES: Mapping[str, type[Any]] = MappingProxyType(
     }
 )
 _ENUMERATIONS: Mapping[str, type[Enum]] = MappingProxyType(
-    {each.__name__: each for each in (loops.Scope, loops.LoopKind, Accuracy, MemoryScope)}
+    {each.__name__: each for each in (loops.BufferScope, loops.LoopKind, Accuracy, MemoryScope)}
 )
 _FIELDS = {
     node: tuple(field.name for field in fields(node) if field.init) for node in _CLASSES.values()

@@ -18,32 +18,32 @@ Opens = Callable[[Expr, int], bool]
 
 
 @dataclass(slots=True, eq=False)
-class Scope:
+class ExpressionScope:
     """A scope; `jump` is a farther ancestor, so that ancestors are found in logarithmic time.
 
     The jump pointers follow Myers, An applicative random-access stack, 1983.
     """
 
-    parent: Scope | None
+    parent: ExpressionScope | None
     depth: int
-    jump: Scope | None
+    jump: ExpressionScope | None
     root: Expr
     lines: list[Expr] = field(default_factory=list)
 
-    def ancestor(self, depth: int) -> Scope:
+    def ancestor(self, depth: int) -> ExpressionScope:
         """The scope of this depth around this one, or this one."""
         scope = self
         while scope.depth > depth:
             scope = _step(scope, depth)
         return scope
 
-    def child(self, root: Expr) -> Scope:
+    def child(self, root: Expr) -> ExpressionScope:
         """A new scope inside this one, whose value is `root`."""
         near = self.jump
         far = near.jump if near is not None else None
         if near is None or far is None or self.depth - near.depth != near.depth - far.depth:
-            return Scope(self, self.depth + 1, self, root)
-        return Scope(self, self.depth + 1, far, root)
+            return ExpressionScope(self, self.depth + 1, self, root)
+        return ExpressionScope(self, self.depth + 1, far, root)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ class ScopePlan:
         homes: the scope that each node belongs to.
     """
 
-    top: Scope
-    inner: dict[tuple[Expr, int], Scope]
-    homes: dict[Expr, Scope]
+    top: ExpressionScope
+    inner: dict[tuple[Expr, int], ExpressionScope]
+    homes: dict[Expr, ExpressionScope]
 
-    def scope_of_use(self, node: Expr, index: int) -> Scope:
+    def scope_of_use(self, node: Expr, index: int) -> ExpressionScope:
         """The scope in which child number `index` of a node is used."""
         return self.inner.get((node, index)) or self.homes[node]
 
@@ -93,9 +93,9 @@ def plan_scopes(
 
     `below(node)` gives what counts as the children of a node.
     """
-    top = Scope(None, 0, None, root)
-    inner: dict[tuple[Expr, int], Scope] = {}
-    homes: dict[Expr, Scope] = {root: top}
+    top = ExpressionScope(None, 0, None, root)
+    inner: dict[tuple[Expr, int], ExpressionScope] = {}
+    homes: dict[Expr, ExpressionScope] = {root: top}
     for node in reversed(list(post_order(root, below=below))):
         for index, child in enumerate(below(node)):
             scope = homes[node]
@@ -105,7 +105,7 @@ def plan_scopes(
     return ScopePlan(top, inner, homes)
 
 
-def _common(left: Scope, right: Scope) -> Scope:
+def _common(left: ExpressionScope, right: ExpressionScope) -> ExpressionScope:
     """The lowest common ancestor of two scopes."""
     if left.depth < right.depth:
         left, right = right, left
@@ -116,14 +116,16 @@ def _common(left: Scope, right: Scope) -> Scope:
     return left
 
 
-def _step(scope: Scope, depth: int) -> Scope:
+def _step(scope: ExpressionScope, depth: int) -> ExpressionScope:
     """An ancestor as far up as a single step leads, but not above `depth`."""
     if scope.jump is not None and scope.jump.depth >= depth:
         return scope.jump
     return scope.parent or scope
 
 
-def _step_both(left: Scope, right: Scope) -> tuple[Scope, Scope]:
+def _step_both(
+    left: ExpressionScope, right: ExpressionScope
+) -> tuple[ExpressionScope, ExpressionScope]:
     """Ancestors of two different scopes of one depth, not above their common ancestor."""
     if left.jump is not None and right.jump is not None and left.jump is not right.jump:
         return left.jump, right.jump

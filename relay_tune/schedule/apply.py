@@ -17,7 +17,7 @@ from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.index import FlatView
-from relay_tune.tensor.loops import Block, Buffer, Kernel, Scope, Statement
+from relay_tune.tensor.loops import Block, Buffer, BufferScope, Kernel, Statement
 from relay_tune.tensor.tensor import Computed, ProcedureOutput
 from relay_tune.tensor.touched import open_scratch, size_names, touched_tensors
 
@@ -110,7 +110,7 @@ def _workspace(plan: Plan, kernels: Sequence[Kernel]) -> tuple[Tensor, ...]:
     for kernel in kernels:
         for tensor in kernel.arguments:
             stored = isinstance(tensor, Computed | ProcedureOutput) or tensor in procedures
-            scratch = isinstance(tensor, Buffer) and tensor.scope is Scope.LOCAL
+            scratch = isinstance(tensor, Buffer) and tensor.scope is BufferScope.LOCAL
             if (stored or scratch) and tensor not in given:
                 found[tensor] = None
     return tuple(found)

@@ -19,7 +19,7 @@ from enum import Enum
 from relay_tune.tensor.expression import INDEX, Axis, Number, Scalar, Tensor, index_value, literal
 
 
-class Scope(Enum):
+class BufferScope(Enum):
     """Where a buffer lives."""
 
     ARGUMENT = "argument"
@@ -41,7 +41,7 @@ class LoopKind(Enum):
 class Buffer(Tensor):
     """Memory that statements read and write; row-major."""
 
-    scope: Scope
+    scope: BufferScope
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -179,7 +179,7 @@ class LoopBuilder:
 
     def local(self, name: str, shape: Sequence[int], dtype: str) -> Buffer:
         """A scratch buffer of this nest."""
-        buffer = Buffer(name=name, shape=tuple(shape), dtype=dtype, scope=Scope.LOCAL)
+        buffer = Buffer(name=name, shape=tuple(shape), dtype=dtype, scope=BufferScope.LOCAL)
         self._locals.append(buffer)
         return buffer
 

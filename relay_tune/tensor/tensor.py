@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relay_tune.tensor.expression import Axis, Scalar, Tensor
-from relay_tune.tensor.loops import Buffer, LoopBuilder, Scope, Statement
+from relay_tune.tensor.loops import Buffer, BufferScope, LoopBuilder, Statement
 
 AXIS_NAMES = "ijklmnop"
 
@@ -77,11 +77,11 @@ def procedure(
     `write(builder, *input_buffers, *output_buffers)` writes the nest with the builder.
     """
     sources = tuple(
-        Buffer(name=f"{name}_in{n}", shape=t.shape, dtype=t.dtype, scope=Scope.ARGUMENT)
+        Buffer(name=f"{name}_in{n}", shape=t.shape, dtype=t.dtype, scope=BufferScope.ARGUMENT)
         for n, t in enumerate(inputs)
     )
     targets = tuple(
-        Buffer(name=f"{name}_out{n}", shape=tuple(shape), dtype=dtype, scope=Scope.ARGUMENT)
+        Buffer(name=f"{name}_out{n}", shape=tuple(shape), dtype=dtype, scope=BufferScope.ARGUMENT)
         for n, (shape, dtype) in enumerate(outputs)
     )
     builder = LoopBuilder()

@@ -10,12 +10,12 @@ from relay_tune.tensor.loops import (
     Block,
     Branch,
     Buffer,
+    BufferScope,
     LaneReduce,
     Let,
     Loop,
     LoopKind,
     Prefetch,
-    Scope,
     Statement,
     Store,
     While,
@@ -45,7 +45,7 @@ def open_scratch(root: Statement) -> tuple[Buffer, ...]:
         node.buffer
         for node in statements(root)
         if isinstance(node, Allocate)
-        and node.buffer.scope is Scope.LOCAL
+        and node.buffer.scope is BufferScope.LOCAL
         and any(is_symbolic(extent) for extent in node.buffer.shape)
     )
 

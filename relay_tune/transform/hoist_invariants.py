@@ -27,7 +27,7 @@ from math import prod
 from typing import ClassVar
 
 from relay_tune.ir.expr import Call, Constant, Expr, Function, Let, Tuple, TupleGetItem, Var
-from relay_tune.ir.expression_scopes import Scope
+from relay_tune.ir.expression_scopes import ExpressionScope
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import FusionKind, Operator
 from relay_tune.ir.traversal import children, free_vars, post_order, rewrite, rewrite_with_original
@@ -171,13 +171,13 @@ def _is_static(node: Call) -> bool:
 def _step_nodes(body: Expr, name: Var) -> set[Expr]:
     """The nodes that are evaluated whenever the function calls itself."""
     plan = branch_plan(body)
-    steps: set[Scope] = set()
+    steps: set[ExpressionScope] = set()
     for node in post_order(body, enter=same_scope):
         used = free_vars(node) if isinstance(node, Function) else children(node)
         for index, child in enumerate(used):
             if child is not name:
                 continue
-            scope: Scope | None = plan.scope_of_use(node, index)
+            scope: ExpressionScope | None = plan.scope_of_use(node, index)
             while scope is not None:
                 steps.add(scope)
                 scope = scope.parent

@@ -11,7 +11,7 @@ from relay_tune.schedule.accuracy import Accuracy, is_allowed
 from relay_tune.schedule.rewrites.algorithm import Algorithm
 from relay_tune.schedule.schedule import algorithm_of
 from relay_tune.tuning.marks import MarkKind
-from relay_tune.tuning.scope import Scope
+from relay_tune.tuning.scope import TuningScope
 from relay_tune.tuning.task_result import TaskResult
 from relay_tune.tuning.tasks import Task
 
@@ -31,7 +31,7 @@ class FinishedMark:
         records: how many the log had, of those that settle what they measured.
     """
 
-    scope: Scope
+    scope: TuningScope
     share: float
     default: str
     accuracy: Accuracy = Accuracy.FAST
@@ -54,7 +54,7 @@ class FinishedMark:
 def _read(mark: object) -> FinishedMark | None:
     match mark:
         case [str(target), int(threads), str(version), int() | float() as share, str(default)]:
-            scope = Scope(target, threads, version)
+            scope = TuningScope(target, threads, version)
             return FinishedMark(scope, float(share), default, UNNAMED)
         case [*earlier, str(accuracy)] if accuracy in list(Accuracy):
             found = _read(earlier)

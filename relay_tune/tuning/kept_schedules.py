@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from relay_tune.tuning.marks import MarkKind
-from relay_tune.tuning.scope import Scope
+from relay_tune.tuning.scope import TuningScope
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class KeptSchedule:
         time: when it was measured; Unix time, in seconds.
     """
 
-    scope: Scope
+    scope: TuningScope
     schedule: str
     seconds: float
     time: float
@@ -44,7 +44,7 @@ def _read(mark: object) -> KeptSchedule | None:
             "seconds": float(seconds),
             "time": float(time),
         }:
-            return KeptSchedule(Scope(target, threads, version), schedule, seconds, time)
+            return KeptSchedule(TuningScope(target, threads, version), schedule, seconds, time)
     return None
 
 

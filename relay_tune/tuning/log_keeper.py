@@ -19,7 +19,7 @@ from relay_tune.tuning.finished_tasks import FINISHED, FinishedMark
 from relay_tune.tuning.kept_schedules import KEPT, KeptSchedule
 from relay_tune.tuning.log_errors import log_errors
 from relay_tune.tuning.logged_programs import program_fields
-from relay_tune.tuning.scope import Scope
+from relay_tune.tuning.scope import TuningScope
 from relay_tune.tuning.tasks import Task
 
 GIVE_UP_ATTEMPTS = 4
@@ -35,7 +35,7 @@ class LogKeeper:
         scope: of all records that are read and written.
     """
 
-    def __init__(self, path: str | PathLike[str], scope: Scope) -> None:
+    def __init__(self, path: str | PathLike[str], scope: TuningScope) -> None:
         with log_errors():
             self._log = logs.open_log(path)
         self.scope = scope

@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from relay_tune.tuning.scope import Scope
+from relay_tune.tuning.scope import TuningScope
 
 
 class Mark(Protocol):
     """Something that was found out about a task."""
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> TuningScope:
         """What it holds for."""
 
     def to_json(self) -> object:

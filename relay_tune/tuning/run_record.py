@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from relay_tune.tuning.scope import Scope
+from relay_tune.tuning.scope import TuningScope
 from relay_tune.tuning.tasks import Task
 
 
@@ -24,13 +24,13 @@ class RunRecord:
     """
 
     model: str
-    scope: Scope
+    scope: TuningScope
     kernels: tuple[tuple[str, int], ...]
     titles: tuple[tuple[str, str], ...] = ()
     nodes: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @staticmethod
-    def of(model: str, scope: Scope, tasks: Sequence[Task]) -> RunRecord:
+    def of(model: str, scope: TuningScope, tasks: Sequence[Task]) -> RunRecord:
         """The record of a run that tunes these tasks."""
         return RunRecord(
             model,
@@ -65,7 +65,7 @@ def read_run(text: str) -> RunRecord | None:
             **others,
         }:
             counts = tuple((digest, runs) for digest, runs in kernels.items() if _is_count(runs))
-            scope = Scope(target, threads, version)
+            scope = TuningScope(target, threads, version)
             return RunRecord(model, scope, counts, _titles(others), _nodes(others))
     return None
 

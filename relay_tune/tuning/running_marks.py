@@ -10,14 +10,14 @@ from os import PathLike
 import logs
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tuning.log_errors import log_errors
-from relay_tune.tuning.scope import Scope
+from relay_tune.tuning.scope import TuningScope
 from relay_tune.tuning.tasks import Task
 
 
 class RunningMarks:
     """Marks of candidates that this process has claimed in a log; threads take turns."""
 
-    def __init__(self, path: str | PathLike[str], scope: Scope) -> None:
+    def __init__(self, path: str | PathLike[str], scope: TuningScope) -> None:
         self._path = path
         self._scope = scope
         self._turn = threading.Lock()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class TuningScope:
     """One target, one thread count, one version of the code generator."""
 
     target: str

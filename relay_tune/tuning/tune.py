@@ -45,7 +45,7 @@ from relay_tune.tuning.run import TuningRun
 from relay_tune.tuning.run_record import RunRecord
 from relay_tune.tuning.runner import NativeRunner, Runner
 from relay_tune.tuning.running_marks import RunningMarks
-from relay_tune.tuning.scope import Scope
+from relay_tune.tuning.scope import TuningScope
 from relay_tune.tuning.session import Session
 from relay_tune.tuning.settle import is_settled, settle
 from relay_tune.tuning.task_result import TaskResult
@@ -130,7 +130,7 @@ def _tuned(
             tasks = extract_tasks(fused, accuracy, points)
     except TimeIsOver:
         return _nothing_measured(budget)
-    scope = Scope(target.key, threads, CODE_VERSION)
+    scope = TuningScope(target.key, threads, CODE_VERSION)
     marks = RunningMarks(log, scope)
     runner = NativeRunner(
         target,
@@ -161,7 +161,7 @@ def _settled(
     model: TunedModel,
     tasks: Sequence[Task],
     log: str | PathLike[str],
-    scope: Scope,
+    scope: TuningScope,
     target: Target,
     budget: Budget,
     progress: Progress,
@@ -209,7 +209,7 @@ def tune_tasks(
     progress: Progress = ignore,
 ) -> TuningResult:
     """Tune tasks with a runner; see `tune`."""
-    keeper = LogKeeper(log, Scope(target.key, threads, CODE_VERSION))
+    keeper = LogKeeper(log, TuningScope(target.key, threads, CODE_VERSION))
     try:
         return _run(tasks, runner, keeper, options, target, progress)
     finally:

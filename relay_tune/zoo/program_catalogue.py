@@ -7,7 +7,7 @@ import numpy as np
 from relay_tune.runtime.data_values import data_value, list_value
 from relay_tune.runtime.interpreter.values import ConstructorValue
 from relay_tune.std import prelude
-from relay_tune.zoo.programs import Inputs, Program, Sizes
+from relay_tune.zoo.programs import Inputs, Sizes, ZooProgram
 
 LEAVES = 30
 TREE = prelude("Tree")
@@ -52,7 +52,7 @@ def _node(
 
 
 PROGRAMS = {
-    "char_rnn": Program(
+    "char_rnn": ZooProgram(
         name="char_rnn",
         uses=("rev",),
         full={"c": 18, "n": 59, "h": 128},
@@ -61,7 +61,7 @@ PROGRAMS = {
         states=("hidden",),
         numbers=lambda sizes: {"stop": sizes["n"] - 1},
     ),
-    "lstm_list": Program(
+    "lstm_list": ZooProgram(
         name="lstm_list",
         uses=("map_accuml",),
         full={"t": 100, "b": 1, "x": 512, "h": 512},
@@ -69,7 +69,7 @@ PROGRAMS = {
         inputs=_sequence,
         states=("hidden", "cell"),
     ),
-    "gru_list": Program(
+    "gru_list": ZooProgram(
         name="gru_list",
         uses=("map_accuml",),
         full={"t": 100, "b": 1, "x": 512, "h": 512},
@@ -77,7 +77,7 @@ PROGRAMS = {
         inputs=_sequence,
         states=("hidden",),
     ),
-    "tree_lstm": Program(
+    "tree_lstm": ZooProgram(
         name="tree_lstm",
         uses=("Tree", "foldl"),
         full={"x": 300, "h": 150},
@@ -85,7 +85,7 @@ PROGRAMS = {
         inputs=_parse_tree,
         states=("zero",),
     ),
-    "tree_lstm_300": Program(
+    "tree_lstm_300": ZooProgram(
         name="tree_lstm",
         uses=("Tree", "foldl"),
         full={"x": 300, "h": 300},
@@ -93,7 +93,7 @@ PROGRAMS = {
         inputs=_parse_tree,
         states=("zero",),
     ),
-    "seq2seq": Program(
+    "seq2seq": ZooProgram(
         name="seq2seq",
         uses=("rev",),
         full={"v": 3000, "w": 3000, "h": 256},

@@ -28,7 +28,7 @@ Inputs = dict[str, Value]
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class ZooProgram:
     """A text beside this file.
 
     Attributes:
@@ -49,7 +49,7 @@ class Program:
     numbers: Callable[[Sizes], Sizes] = field(default=lambda sizes: {})
 
 
-def program_module(program: Program, seed: int, small: bool, batch: int) -> Module:
+def program_module(program: ZooProgram, seed: int, small: bool, batch: int) -> Module:
     """The program with random weights; InputError for a batch that it cannot take."""
     module = _module(program)
     shapes = _known_shapes(module, _sizes(program, small, batch))
@@ -57,7 +57,7 @@ def program_module(program: Program, seed: int, small: bool, batch: int) -> Modu
     return BindParameters(weights)(FixInputShapes(shapes)(module))
 
 
-def program_weights(program: Program, seed: int, small: bool, batch: int) -> dict[str, Array]:
+def program_weights(program: ZooProgram, seed: int, small: bool, batch: int) -> dict[str, Array]:
     """The values of the parameters that become constants, by name."""
     sizes = _sizes(program, small, batch)
     inputs = program.inputs(np.random.default_rng(0), sizes)
@@ -66,17 +66,17 @@ def program_weights(program: Program, seed: int, small: bool, batch: int) -> dic
     return _weights(program, weights, sizes, Weights(seed))
 
 
-def program_inputs(program: Program, seed: int, small: bool, batch: int) -> Inputs:
+def program_inputs(program: ZooProgram, seed: int, small: bool, batch: int) -> Inputs:
     """Seeded random inputs of the program, by name."""
     return program.inputs(np.random.default_rng(seed), _sizes(program, small, batch))
 
 
-def _module(program: Program) -> Module:
+def _module(program: ZooProgram) -> Module:
     text = files("relay_tune.zoo").joinpath(f"{program.name}.relay").read_text(encoding="utf-8")
     return parse(text, f"zoo/{program.name}.relay", prelude(*program.uses))
 
 
-def _sizes(program: Program, small: bool, batch: int) -> Sizes:
+def _sizes(program: ZooProgram, small: bool, batch: int) -> Sizes:
     sizes = program.small if small else program.full
     if "b" in sizes:
         return {**sizes, "b": batch}
@@ -101,7 +101,7 @@ def _known_shapes(module: Module, sizes: Sizes) -> dict[str, tuple[int, ...]]:
 
 
 def _weights(
-    program: Program, shapes: Mapping[str, tuple[int, ...]], sizes: Sizes, source: Weights
+    program: ZooProgram, shapes: Mapping[str, tuple[int, ...]], sizes: Sizes, source: Weights
 ) -> dict[str, Array]:
     """A value for each weight; uniform ones are of the size that keeps gates in their middle."""
     bound = 1 / float(np.sqrt(sizes["h"]))

@@ -11,7 +11,7 @@ from relay_tune.codegen.kernels.kernel_module import module_text
 from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.target import Target, native_target, parse_target
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, literal
-from relay_tune.tensor.loops import Block, Buffer, Kernel, Loop, LoopKind, Scope, Statement
+from relay_tune.tensor.loops import Block, Buffer, BufferScope, Kernel, Loop, LoopKind, Statement
 from relay_tune.tensor.run_loops import run_loops
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.tensor.touched import touched_tensors
@@ -27,12 +27,12 @@ TARGETS = (NATIVE, BASELINE) if "+sse2" in NATIVE.features.split(",") else (NATI
 def argument(name: str, shape: Sequence[int] | int, dtype: str = "float32") -> Buffer:
     """A buffer that the kernel is called with."""
     extents = (shape,) if isinstance(shape, int) else tuple(shape)
-    return Buffer(name=name, shape=extents, dtype=dtype, scope=Scope.ARGUMENT)
+    return Buffer(name=name, shape=extents, dtype=dtype, scope=BufferScope.ARGUMENT)
 
 
 def register(name: str, shape: Sequence[int], dtype: str = "float32") -> Buffer:
     """A buffer in registers."""
-    return Buffer(name=name, shape=tuple(shape), dtype=dtype, scope=Scope.REGISTER)
+    return Buffer(name=name, shape=tuple(shape), dtype=dtype, scope=BufferScope.REGISTER)
 
 
 def loop(axis: Axis, *body: Statement, kind: LoopKind = LoopKind.SERIAL) -> Loop:

@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 
 from relay_tune.tensor.expression import Axis, binary, literal
-from relay_tune.tensor.loops import Allocate, Buffer, LaneReduce, LoopBuilder, Scope, Store
+from relay_tune.tensor.loops import Allocate, Buffer, BufferScope, LaneReduce, LoopBuilder, Store
 from relay_tune.tensor.run_loops import run_loops
 from relay_tune.tensor.touched import statements, touched_tensors
 
 
 def argument(name: str, size: int, dtype: str = "int64") -> Buffer:
-    return Buffer(name=name, shape=(size,), dtype=dtype, scope=Scope.ARGUMENT)
+    return Buffer(name=name, shape=(size,), dtype=dtype, scope=BufferScope.ARGUMENT)
 
 
 def test_prefix_sums_of_the_rows_of_a_triangle():

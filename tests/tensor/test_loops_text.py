@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from relay_tune.tensor.loops import Buffer, Kernel, LoopBuilder, Scope, Store
+from relay_tune.tensor.loops import Buffer, BufferScope, Kernel, LoopBuilder, Store
 from relay_tune.tensor.loops_text import kernel_text
 
 
 def test_statements_are_indented_by_their_nesting() -> None:
-    out = Buffer(name="out", shape=(8,), dtype="float32", scope=Scope.ARGUMENT)
+    out = Buffer(name="out", shape=(8,), dtype="float32", scope=BufferScope.ARGUMENT)
     builder = LoopBuilder()
     total = builder.local("total", (1,), "float32")
     builder.store(total, (0,), 0.0)
@@ -27,7 +27,7 @@ def test_statements_are_indented_by_their_nesting() -> None:
 
 
 def test_definitions_stand_before_the_store() -> None:
-    out = Buffer(name="out", shape=(1,), dtype="float32", scope=Scope.ARGUMENT)
+    out = Buffer(name="out", shape=(1,), dtype="float32", scope=BufferScope.ARGUMENT)
     twice = out[0] + 1.0
     body = Store(out, (), twice * twice)
     lines = kernel_text(Kernel("k", (out,), (out,), body)).splitlines()

@@ -8,7 +8,7 @@ import pytest
 
 from relay_tune.machine.pattern import BFLOAT16_PAIRS, Side
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, literal
-from relay_tune.tensor.loops import Block, Buffer, Kernel, Loop, Scope
+from relay_tune.tensor.loops import Block, Buffer, BufferScope, Kernel, Loop
 from relay_tune.tensor.loops_text import kernel_text
 from relay_tune.tensor.matrix_registers import (
     MatrixClear,
@@ -26,9 +26,9 @@ def number(value: int) -> Scalar:
     return literal(value, INDEX)
 
 
-LEFT = Buffer(name="left", shape=(5, 40), dtype="bfloat16", scope=Scope.ARGUMENT)
-RIGHT = Buffer(name="right", shape=(2, 16, 32), dtype="bfloat16", scope=Scope.ARGUMENT)
-RESULT = Buffer(name="result", shape=(5, 20), dtype="float32", scope=Scope.ARGUMENT)
+LEFT = Buffer(name="left", shape=(5, 40), dtype="bfloat16", scope=BufferScope.ARGUMENT)
+RIGHT = Buffer(name="right", shape=(2, 16, 32), dtype="bfloat16", scope=BufferScope.ARGUMENT)
+RESULT = Buffer(name="result", shape=(5, 20), dtype="float32", scope=BufferScope.ARGUMENT)
 STEP = Axis("step", 2)
 
 

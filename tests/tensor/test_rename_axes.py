@@ -9,10 +9,10 @@ from relay_tune.tensor.loops import (
     Block,
     Branch,
     Buffer,
+    BufferScope,
     Let,
     Loop,
     LoopKind,
-    Scope,
     Statement,
     Store,
     While,
@@ -21,7 +21,7 @@ from relay_tune.tensor.rename_axes import with_axes
 from relay_tune.tensor.run_loops import run_loops
 from relay_tune.tensor.touched import statements
 
-OUT = Buffer(name="out", shape=(8,), dtype="int64", scope=Scope.ARGUMENT)
+OUT = Buffer(name="out", shape=(8,), dtype="int64", scope=BufferScope.ARGUMENT)
 
 
 def over(axis: Axis, begin: Scalar, end: int, body: Statement) -> Statement:
@@ -31,7 +31,7 @@ def over(axis: Axis, begin: Scalar, end: int, body: Statement) -> Statement:
 def program(outer: Axis) -> Statement:
     """Every kind of statement, with `outer` in each place where an expression may stand."""
     inner, named = Axis("inner", 8), Axis("named", 8)
-    cell = Buffer(name="cell", shape=(1,), dtype="int64", scope=Scope.LOCAL)
+    cell = Buffer(name="cell", shape=(1,), dtype="int64", scope=BufferScope.LOCAL)
     zero = index_value(0)
     once = While(
         binary("lt", cell[0], outer + 1), Store(cell, (zero,), cell[0] + outer + literal(1, INDEX))

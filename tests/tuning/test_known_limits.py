@@ -12,7 +12,7 @@ from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.tuning.events import Event, RatesDisturbed
 from relay_tune.tuning.known_limits import known_limits
 from relay_tune.tuning.log_keeper import LogKeeper
-from relay_tune.tuning.scope import Scope
+from relay_tune.tuning.scope import TuningScope
 
 CALM = MachineLimits(2, {"float32": 1e11}, (CacheLimit(1e5, 2e11),), 4e10)
 BUSY = replace(CALM, caches=(CacheLimit(1e5, 5e10),), memory=5e10, disturbed=1)
@@ -30,7 +30,7 @@ class Measurements:
 
 @pytest.fixture
 def keeper(tmp_path: Path) -> Iterator[LogKeeper]:
-    found = LogKeeper(tmp_path / "log.db", Scope("x", 2, "1"))
+    found = LogKeeper(tmp_path / "log.db", TuningScope("x", 2, "1"))
     yield found
     found.close()
 

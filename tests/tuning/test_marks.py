@@ -10,9 +10,9 @@ import pytest
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.tuning.finished_tasks import FINISHED, FinishedMark
 from relay_tune.tuning.kept_schedules import KEPT, KeptSchedule
-from relay_tune.tuning.scope import Scope
+from relay_tune.tuning.scope import TuningScope
 
-SCOPE = Scope("machine", 2, "5")
+SCOPE = TuningScope("machine", 2, "5")
 FINISHED_MARK = FinishedMark(SCOPE, 64.0, "{}")
 KEPT_MARK = KeptSchedule(SCOPE, "{}", 0.5, 10.0)
 

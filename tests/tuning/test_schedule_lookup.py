@@ -29,7 +29,7 @@ from relay_tune.transform.pipeline import default_pipeline
 from relay_tune.tuning.log_keeper import LogKeeper
 from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.schedule_lookup import schedule_lookup
-from relay_tune.tuning.scope import Scope
+from relay_tune.tuning.scope import TuningScope
 from relay_tune.tuning.tasks import Task, extract_tasks
 
 CONVOLUTION = """
@@ -139,7 +139,7 @@ def test_what_held_in_a_network_stands_for_all_that_was_measured_before(
     space = ProgramSpace(tasks[0].plan, machine_of(target), 2)
     random = Random(0)
     early, held, late = (space.schedule(space.space.random(random)) for _ in range(3))
-    keeper = LogKeeper(tmp_path / "log.db", Scope(target.key, 2, CODE_VERSION))
+    keeper = LogKeeper(tmp_path / "log.db", TuningScope(target.key, 2, CODE_VERSION))
     keeper.append(tasks[0], early, Measurement(Outcome.OK, 1e-6), [])
     keeper.keep(tasks[0], held, 2e-6, 2)
 
@@ -167,7 +167,7 @@ def test_where_what_held_is_ruled_out_the_best_of_the_others_is_taken(
     held = fast.default_under_algorithm(machine, 2)[1]
     space = ProgramSpace(task.plan, machine, 2)
     slow, quick = (space.schedule(space.space.random(Random(seed))) for seed in (1, 2))
-    keeper = LogKeeper(tmp_path / "log.db", Scope(target.key, 2, CODE_VERSION))
+    keeper = LogKeeper(tmp_path / "log.db", TuningScope(target.key, 2, CODE_VERSION))
     keeper.append(task, slow, Measurement(Outcome.OK, 3e-6), [])
     keeper.append(task, quick, Measurement(Outcome.OK, 2e-6), [])
     keeper.keep(task, held, 1e-6, 2)

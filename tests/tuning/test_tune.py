@@ -21,7 +21,7 @@ from relay_tune.tensor.loops import Kernel
 from relay_tune.tuning.events import Event, Measured, PhaseStarted
 from relay_tune.tuning.log_keeper import LogKeeper
 from relay_tune.tuning.schedule_lookup import schedule_lookup
-from relay_tune.tuning.scope import Scope
+from relay_tune.tuning.scope import TuningScope
 from relay_tune.tuning.tasks import Task
 from relay_tune.tuning.tune import tune
 from relay_tune.zoo.catalogue import build
@@ -38,7 +38,7 @@ def test_a_network_is_tuned_and_its_log_serves_builds(
     assert result.model_seconds <= result.default_model_seconds
     assert result.network is not None and result.network.tuned <= result.network.untuned
     lookup = schedule_lookup(path, target, 2, CODE_VERSION)
-    keeper = LogKeeper(path, Scope(target.key, 2, CODE_VERSION))
+    keeper = LogKeeper(path, TuningScope(target.key, 2, CODE_VERSION))
     for task in tasks:
         marks = {mark.scope.threads: mark.schedule for mark in keeper.kept(task)}
         assert set(marks) == {1, 2}

@@ -16,14 +16,14 @@ from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.tuning.kept_schedules import KEPT
 from relay_tune.tuning.network_times import read_times
 from relay_tune.tuning.run_record import RunRecord, read_run
-from relay_tune.tuning.scope import Scope
+from relay_tune.tuning.scope import TuningScope
 
 OK = "ok"
 
 SHORTEST, LONGEST = 1e-10, 1e7
 """Seconds of one run that are believed."""
 
-Groups = Mapping[Scope, Mapping[str, Sequence[Record]]]
+Groups = Mapping[TuningScope, Mapping[str, Sequence[Record]]]
 """The records of each kernel, by what they were measured for."""
 
 
@@ -47,7 +47,7 @@ def network_reports(log: TuningLog) -> list[NetworkReport]:
     return [report for report in found if report.kernels]
 
 
-_Network = tuple[str, Scope, tuple[str, ...]]
+_Network = tuple[str, TuningScope, tuple[str, ...]]
 """What is the same in all runs of a network: its name, the machine, its kernels."""
 
 
@@ -71,9 +71,9 @@ def _whole_times(run: Run) -> WholeTimes | None:
 
 
 def _grouped(log: TuningLog) -> Groups:
-    groups: dict[Scope, dict[str, list[Record]]] = {}
+    groups: dict[TuningScope, dict[str, list[Record]]] = {}
     for record in log.history():
-        scope = Scope(record.target, record.threads, record.code_version)
+        scope = TuningScope(record.target, record.threads, record.code_version)
         groups.setdefault(scope, {}).setdefault(record.workload, []).append(record)
     return groups
 
@@ -99,13 +99,13 @@ class _Reader:
         )
         return replace(report, kernels=tuple(kernels), whole=whole)
 
-    def others(self, scope: Scope, runs: Sequence[RunRecord]) -> NetworkReport:
+    def others(self, scope: TuningScope, runs: Sequence[RunRecord]) -> NetworkReport:
         """The report on the kernels of a scope that no run counts to a network."""
         taken = {digest for run in runs if run.scope == scope for digest, _ in run.kernels}
         left = dict.fromkeys((each for each in self.groups[scope] if each not in taken), 1)
         return self._report("", scope, left)
 
-    def _report(self, name: str, scope: Scope, kernels: Mapping[str, int]) -> NetworkReport:
+    def _report(self, name: str, scope: TuningScope, kernels: Mapping[str, int]) -> NetworkReport:
         limits = MachineLimits.from_entries(self.log.limits(scope.target), scope.threads)
         records = self.groups.get(scope, {})
         found = [
@@ -122,7 +122,7 @@ class _Reader:
         self,
         digest: str,
         runs: int,
-        scope: Scope,
+        scope: TuningScope,
         records: Sequence[Record],
         limits: MachineLimits | None,
     ) -> KernelReport:
@@ -147,7 +147,9 @@ class _Reader:
         )
 
 
-def _chosen(described: TaskDescription, scope: Scope, correct: Sequence[Record]) -> Record | None:
+def _chosen(
+    described: TaskDescription, scope: TuningScope, correct: Sequence[Record]
+) -> Record | None:
     """The record of the schedule that a build takes: the fastest one that holds in the network."""
     kept = next((mark for mark in KEPT.of(described.fields) if mark.scope == scope), None)
     if kept is None:

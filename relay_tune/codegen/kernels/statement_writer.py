@@ -19,10 +19,10 @@ from relay_tune.tensor.loops import (
     Block,
     Branch,
     Buffer,
+    BufferScope,
     Let,
     Loop,
     Prefetch,
-    Scope,
     Statement,
     Store,
     While,
@@ -90,7 +90,7 @@ class StatementWriter:
 
     def allocate(self, buffer: Buffer) -> None:
         """Make room for a local buffer, in registers or on the stack."""
-        if buffer.scope is Scope.REGISTER:
+        if buffer.scope is BufferScope.REGISTER:
             self.values.loads.registers[buffer] = {}
             return
         if buffer in self.values.loads.pointers:  # the caller gives it

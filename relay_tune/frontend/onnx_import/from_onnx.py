@@ -20,7 +20,7 @@ from relay_tune.frontend.onnx_import.inputs import Shapes, parameters
 from relay_tune.frontend.onnx_import.model import ModelSource, OnnxModel, checked_text, read_model
 from relay_tune.frontend.onnx_import.narrow_types import NARROW_TYPES
 from relay_tune.frontend.onnx_import.refusals import REFUSED, Refusals
-from relay_tune.frontend.onnx_import.scope import Scope
+from relay_tune.frontend.onnx_import.scope import GraphScope
 from relay_tune.frontend.onnx_import.sequences import NOTHING, converted, nothing
 from relay_tune.frontend.onnx_import.support import collect_missing_operators
 from relay_tune.frontend.onnx_import.types import dtype_name
@@ -87,7 +87,7 @@ def _translated(
     refusals = Refusals()
     collect_missing_operators(content, refusals)
     translator = GraphTranslator(content.functions, content.folder, refusals, ranks)
-    scope = Scope(content.opsets)
+    scope = GraphScope(content.opsets)
     params: tuple[Var, ...] = ()
     try:
         params = _define_inputs(content, wanted, given, translator, scope)
@@ -110,7 +110,7 @@ def _define_inputs(
     wanted: Mapping[str, object],
     given: Mapping[str, object],
     translator: GraphTranslator,
-    scope: Scope,
+    scope: GraphScope,
 ) -> tuple[Var, ...]:
     """Name the weights, the inputs that became constants, and the parameters, which it gives."""
     element_types = {each.name: each.type.tensor_type.elem_type for each in content.graph.input}
@@ -141,7 +141,9 @@ def _constant(build: Builder, value: GivenValue) -> Expr:
             return weight(value)
 
 
-def _outputs(model: OnnxModel, scope: Scope, build: Builder) -> tuple[tuple[str, ...], list[Expr]]:
+def _outputs(
+    model: OnnxModel, scope: GraphScope, build: Builder
+) -> tuple[tuple[str, ...], list[Expr]]:
     names: list[str] = []
     outputs: list[Expr] = []
     for declared in model.graph.output:

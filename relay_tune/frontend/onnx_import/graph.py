@@ -33,7 +33,7 @@ from relay_tune.frontend.onnx_import.refusals import (
     missing_operator,
     require_translated,
 )
-from relay_tune.frontend.onnx_import.scope import Scope, located, node_label
+from relay_tune.frontend.onnx_import.scope import GraphScope, located, node_label
 from relay_tune.frontend.onnx_import.subgraph import Subgraph
 from relay_tune.frontend.onnx_import.symbolic import with_known_elements
 from relay_tune.frontend.onnx_import.tensor import sparse_array, tensor_array
@@ -63,7 +63,7 @@ class GraphTranslator:
         self._folder = folder
         self._expanded = 0
 
-    def define_weights(self, graph: GraphProto, scope: Scope) -> None:
+    def define_weights(self, graph: GraphProto, scope: GraphScope) -> None:
         """Name the constants that a graph brings along."""
         for tensor in graph.initializer:
             name = checked_text(tensor.name, "initializer name")
@@ -81,7 +81,7 @@ class GraphTranslator:
                 value = weight(sparse_array(sparse, self._folder, what))
             scope.define(name, value)
 
-    def run(self, nodes: Sequence[NodeProto], scope: Scope) -> None:
+    def run(self, nodes: Sequence[NodeProto], scope: GraphScope) -> None:
         """Translate nodes in order and name their outputs."""
         for node in nodes:
             span = scope.span(node)
@@ -90,7 +90,7 @@ class GraphTranslator:
                 self._define_outputs(node, results, scope)
 
     def _results_or_refused(
-        self, node: NodeProto, span: NodeSpan, scope: Scope
+        self, node: NodeProto, span: NodeSpan, scope: GraphScope
     ) -> Sequence[Expr | None]:
         """The results of a node; REFUSED where it has no translation or needs what has none."""
         try:
@@ -118,7 +118,7 @@ class GraphTranslator:
             return (UnsupportedOperatorError,)
         return (UnsupportedOperatorError, ModelError)
 
-    def _run_node(self, node: NodeProto, scope: Scope) -> Sequence[Expr | None]:
+    def _run_node(self, node: NodeProto, scope: GraphScope) -> Sequence[Expr | None]:
         inputs = _inputs(node, scope)
         attributes = _resolved_attributes(node, scope.attributes)
         try:
@@ -130,7 +130,7 @@ class GraphTranslator:
             raise
 
     def _define_outputs(
-        self, node: NodeProto, results: Sequence[Expr | None], scope: Scope
+        self, node: NodeProto, results: Sequence[Expr | None], scope: GraphScope
     ) -> None:
         for result in results:
             self.build.note_sizes(result)
@@ -141,7 +141,7 @@ class GraphTranslator:
             if name:
                 scope.define(name, results[place])
 
-    def _examine_graphs(self, node: NodeProto, scope: Scope) -> None:
+    def _examine_graphs(self, node: NodeProto, scope: GraphScope) -> None:
         """Note what has no translation in the graphs of a node that is not translated itself.
 
         Nothing is known of their inputs. A branch that is known not to be taken is left out.
@@ -158,7 +158,7 @@ class GraphTranslator:
         node: NodeProto,
         inputs: tuple[Expr | None, ...],
         attributes: Mapping[str, AttributeProto],
-        scope: Scope,
+        scope: GraphScope,
     ) -> Sequence[Expr | None]:
         domain = normal_domain(node.domain)
         function = local_function(self._functions, domain, node.op_type, node.overload)
@@ -198,7 +198,7 @@ class GraphTranslator:
             folder=self._folder,
         )
 
-    def _subgraph(self, graph: GraphProto, scope: Scope) -> Subgraph:
+    def _subgraph(self, graph: GraphProto, scope: GraphScope) -> Subgraph:
         """A body that control flow can run, several times, with other inputs each time."""
 
         def run(arguments: Sequence[Expr | None]) -> list[Expr]:
@@ -216,7 +216,7 @@ class GraphTranslator:
         return Subgraph(len(graph.node), len(graph.input), len(graph.output), run)
 
     def _define_and_run(
-        self, graph: GraphProto, arguments: Sequence[Expr | None], inner: Scope
+        self, graph: GraphProto, arguments: Sequence[Expr | None], inner: GraphScope
     ) -> None:
         self._charge(len(graph.node))
         self.define_weights(graph, inner)
@@ -231,7 +231,7 @@ class GraphTranslator:
         opset: int,
         inputs: tuple[Expr | None, ...],
         attributes: Mapping[str, AttributeProto],
-        scope: Scope,
+        scope: GraphScope,
     ) -> Sequence[Expr | None]:
         if not scope.is_standard and not has_standard_body(domain, node.op_type, opset):
             raise DependsOnRefusedError  # noted before the translation began
@@ -250,7 +250,7 @@ class GraphTranslator:
         function: FunctionProto,
         inputs: tuple[Expr | None, ...],
         attributes: Mapping[str, AttributeProto],
-        scope: Scope,
+        scope: GraphScope,
         *,
         is_standard: bool = False,
     ) -> Sequence[Expr | None]:
@@ -276,11 +276,11 @@ class GraphTranslator:
             )
 
 
-def _inputs(node: NodeProto, scope: Scope) -> tuple[Expr | None, ...]:
+def _inputs(node: NodeProto, scope: GraphScope) -> tuple[Expr | None, ...]:
     return tuple(scope.find(checked_text(name, "value name")) for name in node.input)
 
 
-def _output(scope: Scope, name: Any) -> Expr:
+def _output(scope: GraphScope, name: Any) -> Expr:
     value = scope.find(checked_text(name, "value name"))
     if value is None:
         raise ModelError("an output of a subgraph has no name.")

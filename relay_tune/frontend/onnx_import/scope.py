@@ -16,7 +16,7 @@ MAXIMUM_DEPTH = 48
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class GraphScope:
     """The values of one graph; a subgraph also sees those of the graphs around it.
 
     Attributes:
@@ -31,7 +31,7 @@ class Scope:
 
     opsets: Mapping[str, int]
     values: dict[str, Expr | None] = field(default_factory=dict)
-    parent: Scope | None = None
+    parent: GraphScope | None = None
     attributes: Mapping[str, AttributeProto] = field(default_factory=dict)
     depth: int = 0
     caller: NodeSpan | None = None
@@ -41,7 +41,7 @@ class Scope:
         """The value called `name`, None for the empty name; raises ModelError if there is none."""
         if not name:
             return None
-        scope: Scope | None = self
+        scope: GraphScope | None = self
         while scope is not None:
             if name in scope.values:
                 return scope.values[name]
@@ -59,10 +59,12 @@ class Scope:
             raise ModelError(f"the value {name!r} is computed twice.")
         self.values[name] = value
 
-    def inner(self) -> Scope:
+    def inner(self) -> GraphScope:
         """The scope of a subgraph."""
         depth = self._next_depth()
-        return Scope(self.opsets, {}, self, self.attributes, depth, self.caller, self.is_standard)
+        return GraphScope(
+            self.opsets, {}, self, self.attributes, depth, self.caller, self.is_standard
+        )
 
     def function(
         self,
@@ -71,10 +73,10 @@ class Scope:
         caller: NodeSpan,
         *,
         is_standard: bool,
-    ) -> Scope:
+    ) -> GraphScope:
         """The scope of the body of a function that a node calls here."""
         depth = self._next_depth()
-        return Scope(opsets, {}, None, attributes, depth, caller, is_standard)
+        return GraphScope(opsets, {}, None, attributes, depth, caller, is_standard)
 
     def span(self, node: NodeProto) -> NodeSpan:
         """The span of a node: of what it stands for in the file."""

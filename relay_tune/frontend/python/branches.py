@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from relay_tune.frontend.python.flow import Continuation, Exits, Flow, Lets, Steps, bound
 from relay_tune.frontend.python.names import always_leaves, assigned_names, surely_assigned
 from relay_tune.frontend.python.patterns import Patterns
-from relay_tune.frontend.python.scope import Scope
+from relay_tune.frontend.python.scope import NameScope
 from relay_tune.ir.expr import Clause, Expr, If, Match
 
 
@@ -30,7 +30,7 @@ class Fork:
     """
 
     statement: ast.stmt
-    branches: Sequence[tuple[Sequence[ast.stmt], Scope]]
+    branches: Sequence[tuple[Sequence[ast.stmt], NameScope]]
     assemble: Callable[[Sequence[Expr]], Expr]
 
     @property
@@ -42,7 +42,7 @@ class Fork:
 class Branches(Flow, Patterns):
     """Translates statements with branches."""
 
-    def fork(self, statement: ast.If | ast.Match, scope: Scope) -> Fork:
+    def fork(self, statement: ast.If | ast.Match, scope: NameScope) -> Fork:
         """The branches of a statement."""
         if isinstance(statement, ast.If):
             condition = self.expr(statement.test, scope)
@@ -64,11 +64,11 @@ class Branches(Flow, Patterns):
 
         return Fork(statement, cases, assemble)
 
-    def join(self, fork: Fork, scope: Scope, lets: Lets) -> Scope:
+    def join(self, fork: Fork, scope: NameScope, lets: Lets) -> NameScope:
         """A fork whose branches all reach their end: what they assigned are its results."""
         names = self._certain(fork, fork.branches, scope)
 
-        def end(reached: Scope) -> Expr:
+        def end(reached: NameScope) -> Expr:
             return self.results(names, reached, fork.statement)
 
         value = fork.assemble(
@@ -77,10 +77,10 @@ class Branches(Flow, Patterns):
         scope = self._after(fork, names, scope)
         return self.take_results(names, self.placed(value, fork.statement), scope, lets)
 
-    def part(self, fork: Fork, scope: Scope, rest: Steps, exits: Exits) -> Expr:
+    def part(self, fork: Fork, scope: NameScope, rest: Steps, exits: Exits) -> Expr:
         """A fork some of whose branches leave the block: the others go on with `rest`."""
 
-        def after(reached: Scope) -> Expr:
+        def after(reached: NameScope) -> Expr:
             return self.block(rest, reached, exits)
 
         falling = [branch for branch in fork.branches if not always_leaves(branch[0])]
@@ -97,7 +97,7 @@ class Branches(Flow, Patterns):
         return bound(lets, self.placed(value, fork.statement))
 
     def _certain(
-        self, fork: Fork, branches: Sequence[tuple[Sequence[ast.stmt], Scope]], scope: Scope
+        self, fork: Fork, branches: Sequence[tuple[Sequence[ast.stmt], NameScope]], scope: NameScope
     ) -> tuple[str, ...]:
         """The assigned names that have a value whichever of `branches` was taken."""
         sure = [surely_assigned(steps) for steps, _ in branches]
@@ -105,7 +105,7 @@ class Branches(Flow, Patterns):
             name for name in fork.assigned if scope.has(name) or all(name in s for s in sure)
         )
 
-    def _after(self, fork: Fork, names: Sequence[str], scope: Scope) -> Scope:
+    def _after(self, fork: Fork, names: Sequence[str], scope: NameScope) -> NameScope:
         lost = [name for name in fork.assigned if name not in names]
         line = self.source.span(fork.statement).line
         return self.forget(lost, scope, f"not every branch at line {line} assigns it")

@@ -15,7 +15,7 @@ from relay_tune.frontend.python import tables as python_tables
 from relay_tune.frontend.python.deferred import LENGTH, EinsumAttributes, einsum_operator
 from relay_tune.frontend.python.operator_calls import OperatorCalls, dtype_of
 from relay_tune.frontend.python.program import PythonFunction
-from relay_tune.frontend.python.scope import Meaning, Scope, Static
+from relay_tune.frontend.python.scope import Meaning, NameScope, Static
 from relay_tune.ir.expr import (
     Call,
     Constructor,
@@ -34,7 +34,7 @@ _REFERENCES = {"ref": (RefCreate, 1), "ref_read": (RefRead, 1), "ref_write": (Re
 class Calls(OperatorCalls, ABC):
     """Translates calls."""
 
-    def call(self, node: ast.Call, scope: Scope) -> Meaning:
+    def call(self, node: ast.Call, scope: NameScope) -> Meaning:
         """The value of a call."""
         for argument in node.args:
             if isinstance(argument, ast.Starred):
@@ -54,7 +54,7 @@ class Calls(OperatorCalls, ABC):
             return Call(callee, self._positional(node, scope))
         return self._call_of_object(callee.value, node, scope)
 
-    def _call_of_object(self, callee: object, node: ast.Call, scope: Scope) -> Meaning:
+    def _call_of_object(self, callee: object, node: ast.Call, scope: NameScope) -> Meaning:
         match callee:
             case Operator():
                 return self.call_operator(callee, node.args, node.keywords, node, scope)
@@ -83,7 +83,7 @@ class Calls(OperatorCalls, ABC):
         name: str,
         composition: compositions.Composition,
         node: ast.Call,
-        scope: Scope,
+        scope: NameScope,
         receiver: Expr | None = None,
     ) -> Expr:
         """The operators that a function of numpy or a method is."""
@@ -107,7 +107,7 @@ class Calls(OperatorCalls, ABC):
         except (ValueError, TypeError) as error:
             raise self.source.error(node, f"{error}.") from error
 
-    def _einsum(self, node: ast.Call, scope: Scope) -> Expr:
+    def _einsum(self, node: ast.Call, scope: NameScope) -> Expr:
         """A sum of products; what it is made of depends on the types of the tensors."""
         if len(node.args) < 2 or node.keywords:
             raise self.source.error(
@@ -125,7 +125,7 @@ class Calls(OperatorCalls, ABC):
         tensors = tuple(self.expr(argument, scope) for argument in node.args[1:])
         return Call(einsum_operator(len(tensors)), tensors, EinsumAttributes(equation))
 
-    def _computed_by_numpy(self, callee: Any, node: ast.Call, scope: Scope) -> Static | None:
+    def _computed_by_numpy(self, callee: Any, node: ast.Call, scope: NameScope) -> Static | None:
         """What numpy itself makes of arguments that are known, such as np.arange(10).
 
         Numbers for which no type is given become int32 and float32, as those of the program do.
@@ -149,7 +149,7 @@ class Calls(OperatorCalls, ABC):
             result = _in_32_bits(result)
         return Static(result)
 
-    def _builtin(self, callee: object, node: ast.Call, scope: Scope) -> Meaning | None:
+    def _builtin(self, callee: object, node: ast.Call, scope: NameScope) -> Meaning | None:
         """The value of a call of len, min, float, np.float32 and the like."""
         if callee is len and len(node.args) == 1:
             value = self.value(node.args[0], scope)
@@ -170,13 +170,13 @@ class Calls(OperatorCalls, ABC):
         operator = find_operator(name) if getattr(builtins, name, None) is callee else None
         return None if operator is None else self._call_of_object(operator, node, scope)
 
-    def _converted(self, dtype: str, node: ast.expr, scope: Scope) -> Meaning:
+    def _converted(self, dtype: str, node: ast.expr, scope: NameScope) -> Meaning:
         value = self.value(node, scope)
         if isinstance(value, Static) and isinstance(value.value, bool | int | float):
             return Static(np.asarray(value.value, dtype)[()])
         return cast(self.lift(value, node), dtype=dtype)
 
-    def _receiver(self, node: ast.Attribute, scope: Scope) -> Expr | None:
+    def _receiver(self, node: ast.Attribute, scope: NameScope) -> Expr | None:
         """The tensor whose method is called, None if something else stands before the point."""
         if self.dotted_operator(node, scope) is not None:
             return None
@@ -185,7 +185,7 @@ class Calls(OperatorCalls, ABC):
             return self.lift(value, node.value)
         return value if isinstance(value, Expr) else None
 
-    def _method(self, node: ast.Call, name: str, receiver: Expr, scope: Scope) -> Expr:
+    def _method(self, node: ast.Call, name: str, receiver: Expr, scope: NameScope) -> Expr:
         form = python_tables.METHODS.get(name)
         if name in compositions.METHODS:
             return self._composed(name, compositions.METHODS[name], node, scope, receiver)
@@ -209,7 +209,7 @@ class Calls(OperatorCalls, ABC):
             ast.fix_missing_locations(arguments[0])
         return self.call_form(form, arguments, node, scope, receiver)
 
-    def _positional(self, node: ast.Call, scope: Scope) -> tuple[Expr, ...]:
+    def _positional(self, node: ast.Call, scope: NameScope) -> tuple[Expr, ...]:
         if node.keywords:
             raise self.source.error(
                 node.keywords[0].value,
@@ -218,7 +218,9 @@ class Calls(OperatorCalls, ABC):
             )
         return tuple(self.expr(argument, scope) for argument in node.args)
 
-    def _by_name(self, function: PythonFunction, node: ast.Call, scope: Scope) -> tuple[Expr, ...]:
+    def _by_name(
+        self, function: PythonFunction, node: ast.Call, scope: NameScope
+    ) -> tuple[Expr, ...]:
         """The arguments in the order of the function's parameters."""
         names = list(function.parameters)[len(node.args) :]
         given = {keyword.arg: keyword.value for keyword in node.keywords}
@@ -240,11 +242,11 @@ class Calls(OperatorCalls, ABC):
             )
         return tuple(values)
 
-    def _is_reference(self, node: ast.Name, scope: Scope) -> bool:
+    def _is_reference(self, node: ast.Name, scope: NameScope) -> bool:
         known = scope.find(node.id) is not None or self.environment.find(node.id) is not None
         return node.id in _REFERENCES and not known
 
-    def _reference(self, node: ast.Call, scope: Scope) -> Expr:
+    def _reference(self, node: ast.Call, scope: NameScope) -> Expr:
         assert isinstance(node.func, ast.Name)
         kind, count = _REFERENCES[node.func.id]
         arguments = self._positional(node, scope)

@@ -23,7 +23,7 @@ from relay_tune.frontend.python.deferred import (
     IndexAttributes,
     index_operator,
 )
-from relay_tune.frontend.python.scope import Meaning, Scope, Static
+from relay_tune.frontend.python.scope import Meaning, NameScope, Static
 from relay_tune.ir.expr import Call, Expr, Function, If, Tuple, Var, constant
 from relay_tune.ir.operator import find_operator
 from relay_tune.op.creation import shape_of
@@ -36,12 +36,12 @@ NO_DEFAULTS: Mapping[str, object] = MappingProxyType({})
 class Expressions(Calls):
     """Translates the expressions of one function."""
 
-    def value(self, node: ast.expr, scope: Scope) -> Meaning:
+    def value(self, node: ast.expr, scope: NameScope) -> Meaning:
         """What a Python expression means; raises ParseError."""
         meaning = self._value(node, scope)
         return self.placed(meaning, node) if isinstance(meaning, Expr) else meaning
 
-    def _value(self, node: ast.expr, scope: Scope) -> Meaning:
+    def _value(self, node: ast.expr, scope: NameScope) -> Meaning:
         match node:
             case ast.Constant():
                 return self._literal(node)
@@ -84,7 +84,7 @@ class Expressions(Calls):
             return Static(...)
         raise self.source.error(node, f"A {type(node.value).__name__} is no value of Relay.")
 
-    def _attribute(self, node: ast.Attribute, scope: Scope) -> Meaning:
+    def _attribute(self, node: ast.Attribute, scope: NameScope) -> Meaning:
         operator = self.dotted_operator(node, scope)
         if operator is not None:
             return Static(operator)
@@ -106,7 +106,7 @@ class Expressions(Calls):
         )
 
     def binary(
-        self, op: ast.operator, left: ast.expr, right: ast.expr, node: ast.AST, scope: Scope
+        self, op: ast.operator, left: ast.expr, right: ast.expr, node: ast.AST, scope: NameScope
     ) -> Meaning:
         """`left op right`."""
         first, second = self.value(left, scope), self.value(right, scope)
@@ -129,7 +129,7 @@ class Expressions(Calls):
         except (TypeError, ValueError, ArithmeticError) as error:
             raise self.source.error(node, f"{error}.") from error
 
-    def _unary(self, node: ast.UnaryOp, scope: Scope) -> Meaning:
+    def _unary(self, node: ast.UnaryOp, scope: NameScope) -> Meaning:
         value = self.value(node.operand, scope)
         if isinstance(value, Static) and python_static.is_plain(value.value):
             return self._computed(node, python_static.UNARY[type(node.op)], value.value)
@@ -139,7 +139,7 @@ class Expressions(Calls):
         assert operator is not None
         return operator(self.lift(value, node.operand))
 
-    def _comparison(self, node: ast.Compare, scope: Scope) -> Meaning:
+    def _comparison(self, node: ast.Compare, scope: NameScope) -> Meaning:
         values = [self.value(part, scope) for part in (node.left, *node.comparators)]
         result: Meaning | None = None
         for op, left, right in zip(node.ops, values[:-1], values[1:], strict=True):
@@ -174,7 +174,7 @@ class Expressions(Calls):
             return Static(left.value and right.value)
         return logical_and(self.lift(left, node), self.lift(right, node))
 
-    def _logical(self, node: ast.BoolOp, scope: Scope) -> Meaning:
+    def _logical(self, node: ast.BoolOp, scope: NameScope) -> Meaning:
         """`and` and `or` look at the right side only where they must, as in Python."""
         *parts, last = node.values
         result = self.value(last, scope)
@@ -189,20 +189,20 @@ class Expressions(Calls):
                 result = If(left, self.lift(result, node), constant(False))
         return result
 
-    def _conditional(self, node: ast.IfExp, scope: Scope) -> Meaning:
+    def _conditional(self, node: ast.IfExp, scope: NameScope) -> Meaning:
         condition = self.value(node.test, scope)
         if isinstance(condition, Static):
             return self.value(node.body if condition.value else node.orelse, scope)
         return If(condition, self.expr(node.body, scope), self.expr(node.orelse, scope))
 
-    def _tuple(self, node: ast.Tuple, scope: Scope) -> Meaning:
+    def _tuple(self, node: ast.Tuple, scope: NameScope) -> Meaning:
         parts = [self.value(part, scope) for part in node.elts]
         if all(isinstance(part, Static) for part in parts):
             return Static(tuple(part.value for part in parts if isinstance(part, Static)))
         places = zip(parts, node.elts, strict=True)
         return Tuple(tuple(self.lift(part, place) for part, place in places))
 
-    def _list(self, node: ast.List, scope: Scope) -> Meaning:
+    def _list(self, node: ast.List, scope: NameScope) -> Meaning:
         if node.elts and isinstance(node.elts[-1], ast.Starred):
             items = [self.expr(part, scope) for part in node.elts[:-1]]
             return self.list_of(items, node, self.expr(node.elts[-1].value, scope))
@@ -212,7 +212,7 @@ class Expressions(Calls):
         places = zip(values, node.elts, strict=True)
         return self.list_of([self.lift(value, place) for value, place in places], node)
 
-    def _subscript(self, node: ast.Subscript, scope: Scope) -> Meaning:
+    def _subscript(self, node: ast.Subscript, scope: NameScope) -> Meaning:
         value = self.value(node.value, scope)
         if isinstance(value, Static) and isinstance(value.value, tuple | list | dict):
             index = self.static(node.slice, scope)
@@ -226,7 +226,7 @@ class Expressions(Calls):
         arguments = (self.lift(value, node.value), *indices)
         return Call(index_operator(len(indices)), arguments, IndexAttributes(items))
 
-    def _entry(self, node: ast.expr, indices: list[Expr], scope: Scope) -> tuple[object, ...]:
+    def _entry(self, node: ast.expr, indices: list[Expr], scope: NameScope) -> tuple[object, ...]:
         """One entry between brackets; what is known at run time only goes to `indices`."""
         if isinstance(node, ast.Slice):
             step = None if node.step is None else self.static(node.step, scope, "Write a number.")
@@ -244,7 +244,7 @@ class Expressions(Calls):
         return ("given", len(indices) - 1)
 
     def _bound(
-        self, node: ast.expr | None, indices: list[Expr], scope: Scope
+        self, node: ast.expr | None, indices: list[Expr], scope: NameScope
     ) -> int | tuple[str, int] | None:
         """A bound of a slice, or its place among the `indices` that only the run tells."""
         meaning = Static(None) if node is None else self.value(node, scope)
@@ -263,13 +263,13 @@ class Expressions(Calls):
             remedy="Write x[start:stop], or take rows by their numbers with np.take.",
         )
 
-    def _lambda(self, node: ast.Lambda, scope: Scope) -> Function:
+    def _lambda(self, node: ast.Lambda, scope: NameScope) -> Function:
         params = self.parameters(node.args, scope)
         for param in params:
             scope = scope.bind(param.name, param)
         return Function(params, self.expr(node.body, scope))
 
-    def parameters(self, arguments: ast.arguments, scope: Scope) -> tuple[Var, ...]:
+    def parameters(self, arguments: ast.arguments, scope: NameScope) -> tuple[Var, ...]:
         """Parameters without annotations."""
         self.only_plain(arguments)
         return tuple(Var(arg.arg, span=self.source.span(arg)) for arg in arguments.args)
@@ -302,7 +302,7 @@ class Expressions(Calls):
                     "which may be text, None, a tuple or an array.",
                 )
 
-    def _comprehension(self, node: ast.ListComp, scope: Scope) -> Meaning:
+    def _comprehension(self, node: ast.ListComp, scope: NameScope) -> Meaning:
         """`[f(x) for x in xs if p(x)]` maps and filters."""
         if len(node.generators) != 1 or not isinstance(node.generators[0].target, ast.Name):
             raise self.source.error(
@@ -318,7 +318,13 @@ class Expressions(Calls):
         return self._over(name, node.elt, items, "map", node, scope)
 
     def _over(
-        self, name: str, body: ast.expr, items: Expr, function: str, node: ast.expr, scope: Scope
+        self,
+        name: str,
+        body: ast.expr,
+        items: Expr,
+        function: str,
+        node: ast.expr,
+        scope: NameScope,
     ) -> Expr:
         var = Var(name)
         inner = Function((var,), self.expr(body, scope.bind(name, var)))

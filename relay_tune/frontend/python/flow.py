@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from relay_tune.frontend.python.expressions import Expressions
-from relay_tune.frontend.python.scope import Meaning, Missing, Scope, Static
+from relay_tune.frontend.python.scope import Meaning, Missing, NameScope, Static
 from relay_tune.ir.expr import Call, Expr, Function, Let, Tuple, TupleGetItem, Var
 
-Continuation: TypeAlias = Callable[[Scope], Expr]
+Continuation: TypeAlias = Callable[[NameScope], Expr]
 """What happens next, given what the names mean by then."""
 
 Lets: TypeAlias = list[tuple[Var, Expr]]
@@ -25,14 +25,14 @@ Lets: TypeAlias = list[tuple[Var, Expr]]
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
+class ItemBinding:
     """An assignment that stands in no text: an item of a loop that is written out."""
 
     target: ast.expr
     meaning: Meaning
 
 
-Steps: TypeAlias = Sequence[ast.stmt | Binding]
+Steps: TypeAlias = Sequence[ast.stmt | ItemBinding]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +62,22 @@ class Flow(Expressions):
     """What branches and loops share."""
 
     @abstractmethod
-    def block(self, steps: Steps, scope: Scope, exits: Exits) -> Expr:
+    def block(self, steps: Steps, scope: NameScope, exits: Exits) -> Expr:
         """The value of the function from a block of statements on."""
 
-    def results(self, names: Sequence[str], scope: Scope, node: ast.AST) -> Expr:
+    def results(self, names: Sequence[str], scope: NameScope, node: ast.AST) -> Expr:
         """The values of names as one expression."""
         values = self.values_of(names, scope, node)
         return values[0] if len(values) == 1 else self.placed(Tuple(tuple(values)), node)
 
-    def values_of(self, names: Sequence[str], scope: Scope, node: ast.AST) -> list[Expr]:
+    def values_of(self, names: Sequence[str], scope: NameScope, node: ast.AST) -> list[Expr]:
         """The values of names that have one."""
         meanings = [scope.find(name) for name in names]
         return [self.lift(m, node) for m in meanings if isinstance(m, Expr | Static)]
 
-    def take_results(self, names: Sequence[str], value: Expr, scope: Scope, lets: Lets) -> Scope:
+    def take_results(
+        self, names: Sequence[str], value: Expr, scope: NameScope, lets: Lets
+    ) -> NameScope:
         """Give names the parts of what `results` made."""
         if len(names) == 1:
             var = Var(names[0], scope.declared.get(names[0]), span=value.span)
@@ -87,7 +89,9 @@ class Flow(Expressions):
             scope = scope.bind(name, TupleGetItem(whole, place, span=value.span))
         return scope
 
-    def as_parameters(self, names: Sequence[str], scope: Scope) -> tuple[tuple[Var, ...], Scope]:
+    def as_parameters(
+        self, names: Sequence[str], scope: NameScope
+    ) -> tuple[tuple[Var, ...], NameScope]:
         """Fresh parameters for names, and the scope in which the names mean them."""
         params = tuple(Var(name, scope.declared.get(name)) for name in names)
         for param in params:
@@ -95,19 +99,19 @@ class Flow(Expressions):
         return params, scope
 
     def joined_by_function(
-        self, names: Sequence[str], scope: Scope, after: Continuation, node: ast.AST
+        self, names: Sequence[str], scope: NameScope, after: Continuation, node: ast.AST
     ) -> tuple[tuple[Var, Expr], Continuation]:
         """What happens next as a local function of names: its binding, and its calls."""
         params, inner = self.as_parameters(names, scope)
         join = Var("join", span=self.source.span(node))
         function = self.placed(Function(params, after(inner)), node)
 
-        def go_on(reached: Scope) -> Expr:
+        def go_on(reached: NameScope) -> Expr:
             return self.placed(Call(join, tuple(self.values_of(names, reached, node))), node)
 
         return (join, function), go_on
 
-    def forget(self, names: Sequence[str], scope: Scope, reason: str) -> Scope:
+    def forget(self, names: Sequence[str], scope: NameScope, reason: str) -> NameScope:
         """The scope in which names have no certain value."""
         for name in names:
             scope = scope.bind(name, Missing(reason))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from relay_tune.frontend.python.branches import Branches
 from relay_tune.frontend.python.flow import Continuation, Exits, Lets, Steps, bound
 from relay_tune.frontend.python.names import assigned_names, breaks, target_names
-from relay_tune.frontend.python.scope import Meaning, Scope, Static
+from relay_tune.frontend.python.scope import Meaning, NameScope, Static
 from relay_tune.ir.expr import (
     Call,
     Clause,
@@ -49,14 +49,14 @@ class Loop:
     head: tuple[Var, ...]
     start: tuple[Expr, ...]
     following: tuple[Expr, ...]
-    test: Callable[[Scope, Continuation, Continuation], Expr]
+    test: Callable[[NameScope, Continuation, Continuation], Expr]
     targets: tuple[str, ...] = ()
 
 
 class Loops(Branches):
     """Translates loops."""
 
-    def loop(self, statement: ast.For | ast.While, scope: Scope, lets: Lets) -> Loop:
+    def loop(self, statement: ast.For | ast.While, scope: NameScope, lets: Lets) -> Loop:
         """What a loop goes over."""
         if statement.orelse:
             raise self.source.error(
@@ -71,22 +71,22 @@ class Loops(Branches):
             return self._range(statement, ranges, scope, lets)
         return self._over_list(statement, scope)
 
-    def run(self, loop: Loop, scope: Scope, lets: Lets) -> Scope:
+    def run(self, loop: Loop, scope: NameScope, lets: Lets) -> NameScope:
         """A loop that ends by its test or by break: its results are the names it assigns."""
         names = self._carried(loop, scope)
 
-        def leave(reached: Scope) -> Expr:
+        def leave(reached: NameScope) -> Expr:
             return self.results(names, reached, loop.statement)
 
         call = self._recursion(loop, names, scope, leave, lets)
         return self.take_results(names, call, self._outside(loop, names, scope), lets)
 
-    def run_last(self, loop: Loop, scope: Scope, rest: Steps, exits: Exits) -> Expr:
+    def run_last(self, loop: Loop, scope: NameScope, rest: Steps, exits: Exits) -> Expr:
         """A loop in which a return stands: what follows it is the end of its recursion."""
         names, lets = self._carried(loop, scope), Lets()
         outside = self._outside(loop, names, scope)
 
-        def after(reached: Scope) -> Expr:
+        def after(reached: NameScope) -> Expr:
             known = outside
             for name in names:
                 known = known.bind(name, reached.names[name])
@@ -100,18 +100,18 @@ class Loops(Branches):
         return bound(lets, call)
 
     def _recursion(
-        self, loop: Loop, names: Sequence[str], scope: Scope, leave: Continuation, lets: Lets
+        self, loop: Loop, names: Sequence[str], scope: NameScope, leave: Continuation, lets: Lets
     ) -> Expr:
         """Binds the recursive function of a loop and gives its first call."""
         node = loop.statement
         function = Var("loop", span=self.source.span(node))
         params, inner = self.as_parameters(names, scope)
 
-        def again(reached: Scope) -> Expr:
+        def again(reached: NameScope) -> Expr:
             values = self.values_of(names, reached, node)
             return self.placed(Call(function, (*loop.following, *values)), node)
 
-        def round_(reached: Scope) -> Expr:
+        def round_(reached: NameScope) -> Expr:
             exits = Exits(again, True, break_=leave, continue_=again)
             return self.block(node.body, reached, exits)
 
@@ -120,18 +120,18 @@ class Loops(Branches):
         values = self.values_of(names, scope, node)
         return self.placed(Call(function, (*loop.start, *values)), node)
 
-    def _carried(self, loop: Loop, scope: Scope) -> tuple[str, ...]:
+    def _carried(self, loop: Loop, scope: NameScope) -> tuple[str, ...]:
         """The names that pass from one round to the next."""
         assigned = assigned_names(loop.statement.body)
         return tuple(name for name in assigned if scope.has(name) and name not in loop.targets)
 
-    def _outside(self, loop: Loop, names: Sequence[str], scope: Scope) -> Scope:
+    def _outside(self, loop: Loop, names: Sequence[str], scope: NameScope) -> NameScope:
         inside = {*loop.targets, *assigned_names(loop.statement.body)} - set(names)
         line = self.source.span(loop.statement).line
         return self.forget(sorted(inside), scope, f"only the loop at line {line} assigns it")
 
     def _while(self, node: ast.While) -> Loop:
-        def test(scope: Scope, round_: Continuation, leave: Continuation) -> Expr:
+        def test(scope: NameScope, round_: Continuation, leave: Continuation) -> Expr:
             condition = self.value(node.test, scope)
             if isinstance(condition, Static):
                 return round_(scope) if condition.value else leave(scope)
@@ -140,7 +140,7 @@ class Loops(Branches):
         return Loop(node, (), (), (), test)
 
     def _range(
-        self, node: ast.For, arguments: Sequence[ast.expr], scope: Scope, lets: Lets
+        self, node: ast.For, arguments: Sequence[ast.expr], scope: NameScope, lets: Lets
     ) -> Loop:
         if not isinstance(node.target, ast.Name) or not 1 <= len(arguments) <= 3:
             raise self.source.error(
@@ -165,14 +165,14 @@ class Loops(Branches):
         counter = Var(node.target.id, span=self.source.span(node.target))
         following = self.placed(self.pair("add", counter, Static(step), node), node.iter)
 
-        def test(scope: Scope, round_: Continuation, leave: Continuation) -> Expr:
+        def test(scope: NameScope, round_: Continuation, leave: Continuation) -> Expr:
             goes_on = self.pair("less" if step > 0 else "greater", counter, limit, node)
             inner = scope.bind(counter.name, counter)
             return self.placed(If(self.placed(goes_on, node), round_(inner), leave(scope)), node)
 
         return Loop(node, (counter,), (start,), (following,), test, (counter.name,))
 
-    def _over_list(self, node: ast.For, scope: Scope) -> Loop:
+    def _over_list(self, node: ast.For, scope: NameScope) -> Loop:
         items = self.expr(node.iter, scope)
         if isinstance(items, Var) and isinstance(items.annotation, TensorType):
             raise self.source.error(
@@ -185,7 +185,7 @@ class Loops(Branches):
         cons, nil = self._constructor("Cons", node), self._constructor("Nil", node)
         pattern = ConstructorPattern(cons, (VarPattern(item), VarPattern(rest)))
 
-        def test(scope: Scope, round_: Continuation, leave: Continuation) -> Expr:
+        def test(scope: NameScope, round_: Continuation, leave: Continuation) -> Expr:
             lets: Lets = []
             inner = self.assign(node.target, item, scope, lets)
             clauses = (
@@ -198,7 +198,7 @@ class Loops(Branches):
         return Loop(node, (left,), (items,), (rest,), test, names)
 
     @abstractmethod
-    def assign(self, target: ast.expr, value: Meaning, scope: Scope, lets: Lets) -> Scope:
+    def assign(self, target: ast.expr, value: Meaning, scope: NameScope, lets: Lets) -> NameScope:
         """Give the names of a target their values."""
 
 

@@ -13,7 +13,7 @@ from relay_tune.arguments import did_you_mean
 from relay_tune.errors import RelayError
 from relay_tune.frontend.python import tables as python_tables
 from relay_tune.frontend.python.deferred import NUMBER, NumberAttributes
-from relay_tune.frontend.python.scope import Meaning, Scope, Static
+from relay_tune.frontend.python.scope import Meaning, NameScope, Static
 from relay_tune.frontend.python.static import is_number
 from relay_tune.frontend.python.values import Values
 from relay_tune.ir.attribute_check import AttributeMismatch, declared_attributes, describe, fitted
@@ -28,17 +28,17 @@ class OperatorCalls(Values, ABC):
     """Translates calls of operators."""
 
     @abstractmethod
-    def value(self, node: ast.expr, scope: Scope) -> Meaning:
+    def value(self, node: ast.expr, scope: NameScope) -> Meaning:
         """What a Python expression means."""
 
-    def expr(self, node: ast.expr, scope: Scope) -> Expr:
+    def expr(self, node: ast.expr, scope: NameScope) -> Expr:
         """The expression that a Python expression means."""
         return self.lift(self.value(node, scope), node)
 
     def static(
         self,
         node: ast.expr,
-        scope: Scope,
+        scope: NameScope,
         remedy: str = "Write a number, or a name of Python that holds one.",
     ) -> Any:
         """A value that must be known while the function is translated."""
@@ -73,7 +73,7 @@ class OperatorCalls(Values, ABC):
             for value in values
         )
 
-    def dotted_operator(self, node: ast.expr, scope: Scope) -> Operator | None:
+    def dotted_operator(self, node: ast.expr, scope: NameScope) -> Operator | None:
         """The operator that a name with points is, such as nn.dense, where nn is nothing else."""
         root = node
         while isinstance(root, ast.Attribute):
@@ -95,10 +95,10 @@ class OperatorCalls(Values, ABC):
 
     def call_form(
         self,
-        form: python_tables.Form,
+        form: python_tables.NumpyForm,
         arguments: list[ast.expr],
         node: ast.Call,
-        scope: Scope,
+        scope: NameScope,
         receiver: Expr | None = None,
     ) -> Expr:
         """The operator that a function of numpy or a method is."""
@@ -130,7 +130,7 @@ class OperatorCalls(Values, ABC):
         arguments: Sequence[ast.expr],
         keywords: Sequence[ast.keyword],
         node: ast.Call,
-        scope: Scope,
+        scope: NameScope,
         receiver: Expr | None = None,
     ) -> Expr:
         """The call of an operator; a receiver is its first operand, keywords are attributes."""

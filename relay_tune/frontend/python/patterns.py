@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 
-from relay_tune.frontend.python.scope import Scope, Static
+from relay_tune.frontend.python.scope import NameScope, Static
 from relay_tune.frontend.python.values import Values
 from relay_tune.ir.expr import (
     Constructor,
@@ -25,7 +25,7 @@ from relay_tune.ir.expr import (
 class Patterns(Values):
     """Translates patterns."""
 
-    def pattern(self, node: ast.pattern, scope: Scope) -> tuple[Pattern, Scope]:
+    def pattern(self, node: ast.pattern, scope: NameScope) -> tuple[Pattern, NameScope]:
         """A pattern, and the scope with the names that it binds."""
         match node:
             case ast.MatchAs(pattern=None, name=None):
@@ -49,7 +49,9 @@ class Patterns(Values):
             remedy="Patterns are names, _, constructors, tuples, and [first, *rest].",
         )
 
-    def _constructor_pattern(self, node: ast.MatchClass, scope: Scope) -> tuple[Pattern, Scope]:
+    def _constructor_pattern(
+        self, node: ast.MatchClass, scope: NameScope
+    ) -> tuple[Pattern, NameScope]:
         found = self.named(node.cls, scope) if isinstance(node.cls, ast.Name) else None
         match found:
             case Static(Constructor() as constructor):
@@ -71,8 +73,8 @@ class Patterns(Values):
         return ConstructorPattern(constructor, patterns), scope
 
     def _list_pattern(
-        self, items: list[ast.pattern], rest: ast.pattern | None, node: ast.AST, scope: Scope
-    ) -> tuple[Pattern, Scope]:
+        self, items: list[ast.pattern], rest: ast.pattern | None, node: ast.AST, scope: NameScope
+    ) -> tuple[Pattern, NameScope]:
         patterns, scope = self._all(items, scope)
         result: Pattern = ConstructorPattern(self._constructor("Nil", node), ())
         if rest is not None:
@@ -81,7 +83,9 @@ class Patterns(Values):
             result = ConstructorPattern(self._constructor("Cons", node), (item, result))
         return result, scope
 
-    def _all(self, nodes: list[ast.pattern], scope: Scope) -> tuple[tuple[Pattern, ...], Scope]:
+    def _all(
+        self, nodes: list[ast.pattern], scope: NameScope
+    ) -> tuple[tuple[Pattern, ...], NameScope]:
         patterns = []
         for node in nodes:
             pattern, scope = self.pattern(node, scope)

@@ -52,7 +52,7 @@ class PythonFunction:
 
 
 @dataclass
-class Program:
+class TranslatedProgram:
     """What has been translated, and what is still to be.
 
     Attributes:

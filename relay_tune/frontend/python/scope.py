@@ -29,7 +29,7 @@ class Missing:
 
 
 @dataclass(frozen=True)
-class Scope:
+class NameScope:
     """The local names; assignments make a new scope.
 
     `declared` holds the types that annotated assignments gave to names.
@@ -49,10 +49,10 @@ class Scope:
         """Whether a name certainly has a value."""
         return isinstance(self.names.get(name), Expr | Static)
 
-    def bind(self, name: str, meaning: Meaning | Missing) -> Scope:
+    def bind(self, name: str, meaning: Meaning | Missing) -> NameScope:
         """This scope with a new meaning of `name`."""
         return replace(self, names={**self.names, name: meaning})
 
-    def declare(self, name: str, type_: Type) -> Scope:
+    def declare(self, name: str, type_: Type) -> NameScope:
         """This scope with a declared type of `name`."""
         return replace(self, declared={**self.declared, name: type_})

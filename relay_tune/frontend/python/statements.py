@@ -7,10 +7,10 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 
 from relay_tune.frontend.python.expressions import NO_DEFAULTS, static_items
-from relay_tune.frontend.python.flow import Binding, Exits, Lets, Steps, bound
+from relay_tune.frontend.python.flow import Exits, ItemBinding, Lets, Steps, bound
 from relay_tune.frontend.python.loops import Loops
 from relay_tune.frontend.python.names import breaks, continues, leaves_block
-from relay_tune.frontend.python.scope import Meaning, Scope, Static
+from relay_tune.frontend.python.scope import Meaning, NameScope, Static
 from relay_tune.frontend.python.static import is_number
 from relay_tune.frontend.python.types import TypeReader
 from relay_tune.ir.expr import Call, Constant, Expr, Function, Tuple, TupleGetItem, Var, constant
@@ -22,14 +22,14 @@ class Statements(Loops):
 
     types: TypeReader
 
-    def block(self, steps: Steps, scope: Scope, exits: Exits) -> Expr:
+    def block(self, steps: Steps, scope: NameScope, exits: Exits) -> Expr:
         """The value of the function from a block of statements on."""
         lets: Lets = []
         pending = deque(steps)
         while pending:
             step = pending.popleft()
             match step:
-                case Binding(target, meaning):
+                case ItemBinding(target, meaning):
                     scope = self.assign(target, meaning, scope, lets)
                 case ast.Return():
                     return bound(lets, self._returned(step, scope))
@@ -50,8 +50,8 @@ class Statements(Loops):
         return bound(lets, exits.end(scope))
 
     def _compound(
-        self, step: ast.If | ast.Match | ast.For | ast.While, scope: Scope, lets: Lets
-    ) -> Scope:
+        self, step: ast.If | ast.Match | ast.For | ast.While, scope: NameScope, lets: Lets
+    ) -> NameScope:
         if isinstance(step, ast.If | ast.Match):
             return self.join(self.fork(step, scope), scope, lets)
         return self.run(self.loop(step, scope, lets), scope, lets)
@@ -59,7 +59,7 @@ class Statements(Loops):
     def _last(
         self,
         step: ast.If | ast.Match | ast.For | ast.While,
-        scope: Scope,
+        scope: NameScope,
         rest: Steps,
         exits: Exits,
         lets: Lets,
@@ -68,7 +68,7 @@ class Statements(Loops):
             return self.part(self.fork(step, scope), scope, rest, exits)
         return self.run_last(self.loop(step, scope, lets), scope, rest, exits)
 
-    def _written_out(self, step: ast.stmt, scope: Scope) -> list[ast.stmt | Binding] | None:
+    def _written_out(self, step: ast.stmt, scope: NameScope) -> list[ast.stmt | ItemBinding] | None:
         """A branch that is known already, or the rounds of a loop over Python objects."""
         if isinstance(step, ast.If):
             test = self.value(step.test, scope)
@@ -85,11 +85,11 @@ class Statements(Loops):
             return None if items is None else self._rounds(step, items)
         return None
 
-    def _is_known(self, name: str, scope: Scope) -> bool:
+    def _is_known(self, name: str, scope: NameScope) -> bool:
         """Whether a name means something else than what Python calls so."""
         return scope.find(name) is not None
 
-    def _counted(self, step: ast.For, scope: Scope) -> list[ast.stmt | Binding]:
+    def _counted(self, step: ast.For, scope: NameScope) -> list[ast.stmt | ItemBinding]:
         """`for i, x in enumerate(xs)`, with a counter of its own."""
         match step.iter, step.target:
             case (
@@ -114,9 +114,9 @@ class Statements(Loops):
         for made in (loop, body[0], one):
             ast.copy_location(made, step)
             ast.fix_missing_locations(made)
-        return [Binding(ast.copy_location(ast.Name(counter, ast.Store()), step), start), loop]
+        return [ItemBinding(ast.copy_location(ast.Name(counter, ast.Store()), step), start), loop]
 
-    def _rounds(self, step: ast.For, items: Sequence[object]) -> list[ast.stmt | Binding]:
+    def _rounds(self, step: ast.For, items: Sequence[object]) -> list[ast.stmt | ItemBinding]:
         """The rounds of a loop over Python objects, written out."""
         if breaks(step.body) or continues(step.body) or step.orelse:
             raise self.source.error(
@@ -124,20 +124,20 @@ class Statements(Loops):
                 "A loop over Python objects is written out; it cannot break or continue.",
                 remedy="Choose what to go through before the loop, or loop over a range.",
             )
-        rounds: list[ast.stmt | Binding] = []
+        rounds: list[ast.stmt | ItemBinding] = []
         for item in items:
             meaning = item if isinstance(item, Expr) else Static(item)
-            rounds += [Binding(step.target, meaning), *step.body]
+            rounds += [ItemBinding(step.target, meaning), *step.body]
         return rounds
 
-    def _returned(self, step: ast.Return, scope: Scope) -> Expr:
+    def _returned(self, step: ast.Return, scope: NameScope) -> Expr:
         return self.unit(step) if step.value is None else self.expr(step.value, scope)
 
     def unit(self, node: ast.AST) -> Expr:
         """The value of a function that returns nothing."""
         return self.placed(Tuple(()), node)
 
-    def _simple(self, step: ast.stmt, scope: Scope, lets: Lets) -> Scope:
+    def _simple(self, step: ast.stmt, scope: NameScope, lets: Lets) -> NameScope:
         match step:
             case ast.Pass():
                 return scope
@@ -173,7 +173,7 @@ class Statements(Loops):
             remedy="Use assignments, if, match, for, while, inner functions and return.",
         )
 
-    def _longer(self, call: ast.Call, name: ast.Name, scope: Scope) -> Expr:
+    def _longer(self, call: ast.Call, name: ast.Name, scope: NameScope) -> Expr:
         """The list that `name.append(item)` makes: the old one, and the item behind it."""
         joined = self.library("concat")
         if len(call.args) != 1 or call.keywords or joined is None:
@@ -186,7 +186,7 @@ class Statements(Loops):
         items = self.expr(_loaded(name), scope)
         return self.placed(Call(self.lift(joined, call), (items, item)), call)
 
-    def assign(self, target: ast.expr, value: Meaning, scope: Scope, lets: Lets) -> Scope:
+    def assign(self, target: ast.expr, value: Meaning, scope: NameScope, lets: Lets) -> NameScope:
         """Give the names of a target their values."""
         match target:
             case ast.Name(name):
@@ -231,7 +231,7 @@ class Statements(Loops):
                 return self.placed(constant(number, declared.dtype), node)
         return self.lift(value, node)
 
-    def _annotated(self, step: ast.AnnAssign, scope: Scope, lets: Lets) -> Scope:
+    def _annotated(self, step: ast.AnnAssign, scope: NameScope, lets: Lets) -> NameScope:
         if not isinstance(step.target, ast.Name):
             raise self._no_target(step.target)
         scope = scope.declare(step.target.id, self.types.type(step.annotation))
@@ -239,7 +239,7 @@ class Statements(Loops):
             return scope
         return self.assign(step.target, self.value(step.value, scope), scope, lets)
 
-    def _local_function(self, node: ast.FunctionDef, scope: Scope, lets: Lets) -> Scope:
+    def _local_function(self, node: ast.FunctionDef, scope: NameScope, lets: Lets) -> NameScope:
         if node.decorator_list:
             raise self.source.error(
                 node.decorator_list[0],
@@ -255,7 +255,7 @@ class Statements(Loops):
         self,
         node: ast.FunctionDef,
         params: list[ast.arg],
-        scope: Scope,
+        scope: NameScope,
         evaluated: Mapping[str, object],
         defaults: Mapping[str, object] = NO_DEFAULTS,
     ) -> Function:

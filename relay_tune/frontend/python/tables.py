@@ -41,7 +41,7 @@ UNARY: Mapping[type[ast.unaryop], str] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class NumpyForm:
     """How a function of numpy, or a method, is an operator.
 
     Attributes:
@@ -55,11 +55,11 @@ class Form:
     defaults: tuple[tuple[str, str], ...] = ()
 
 
-def _same(names: str, *attributes: str) -> dict[str, Form]:
-    return {name: Form(name, attributes) for name in names.split()}
+def _same(names: str, *attributes: str) -> dict[str, NumpyForm]:
+    return {name: NumpyForm(name, attributes) for name in names.split()}
 
 
-NUMPY: Mapping[str, Form] = MappingProxyType(
+NUMPY: Mapping[str, NumpyForm] = MappingProxyType(
     {
         **_same(
             "abs add ceil cos cosh equal exp floor greater greater_equal less less_equal log log10 "
@@ -72,27 +72,27 @@ NUMPY: Mapping[str, Form] = MappingProxyType(
         **_same("split", "indices_or_sections", "axis"),
         **_same("zeros ones", "shape", "dtype"),
         **_same("clip", "a_min", "a_max"),
-        "amax": Form("max", ("axis",)),
-        "amin": Form("min", ("axis",)),
-        "arccos": Form("acos"),
-        "arcsin": Form("asin"),
-        "arctan": Form("atan"),
-        "absolute": Form("abs"),
-        "reshape": Form("reshape", ("newshape",)),
-        "transpose": Form("transpose", ("axes",)),
-        "take": Form("take", ("axis",), (("mode", "raise"),)),
-        "cumsum": Form("cumsum", ("axis",)),
+        "amax": NumpyForm("max", ("axis",)),
+        "amin": NumpyForm("min", ("axis",)),
+        "arccos": NumpyForm("acos"),
+        "arcsin": NumpyForm("asin"),
+        "arctan": NumpyForm("atan"),
+        "absolute": NumpyForm("abs"),
+        "reshape": NumpyForm("reshape", ("newshape",)),
+        "transpose": NumpyForm("transpose", ("axes",)),
+        "take": NumpyForm("take", ("axis",), (("mode", "raise"),)),
+        "cumsum": NumpyForm("cumsum", ("axis",)),
     }
 )
 
-METHODS: Mapping[str, Form] = MappingProxyType(
+METHODS: Mapping[str, NumpyForm] = MappingProxyType(
     {
         **_same("sum prod max min mean any all argmax argmin squeeze cumsum", "axis"),
-        "astype": Form("cast", ("dtype",)),
-        "clip": Form("clip", ("a_min", "a_max")),
-        "reshape": Form("reshape", ("newshape",)),
-        "transpose": Form("transpose", ("axes",)),
-        "take": Form("take", ("axis",), (("mode", "raise"),)),
+        "astype": NumpyForm("cast", ("dtype",)),
+        "clip": NumpyForm("clip", ("a_min", "a_max")),
+        "reshape": NumpyForm("reshape", ("newshape",)),
+        "transpose": NumpyForm("transpose", ("axes",)),
+        "take": NumpyForm("take", ("axis",), (("mode", "raise"),)),
     }
 )
 """Methods of tensors; reshape and transpose also take their numbers one by one."""

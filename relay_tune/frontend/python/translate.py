@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from relay_tune.frontend.python.deferred import resolve
 from relay_tune.frontend.python.environment import Environment
-from relay_tune.frontend.python.program import Program, PythonFunction
-from relay_tune.frontend.python.scope import Scope, Static
+from relay_tune.frontend.python.program import PythonFunction, TranslatedProgram
+from relay_tune.frontend.python.scope import NameScope, Static
 from relay_tune.frontend.python.source import PythonSource, source_of
 from relay_tune.frontend.python.statements import Statements
 from relay_tune.frontend.python.types import TypeReader
@@ -18,14 +18,16 @@ from relay_tune.typing.infer import infer_types
 class Translator(Statements):
     """Translates one function; `types` reads its annotations."""
 
-    def __init__(self, function: PythonFunction, source: PythonSource, program: Program) -> None:
+    def __init__(
+        self, function: PythonFunction, source: PythonSource, program: TranslatedProgram
+    ) -> None:
         environment = Environment(function.function)
         super().__init__(source, environment, program, function.base)
         self.types = TypeReader(source, environment, function.base)
 
     def translate(self, function: PythonFunction) -> Function:
         """The function as an expression without free variables."""
-        node, scope = self.source.tree, Scope()
+        node, scope = self.source.tree, NameScope()
         params = list(node.args.args)
         if function.receiver is not None:
             scope = scope.bind(params.pop(0).arg, Static(function.receiver))
@@ -38,7 +40,7 @@ def translate(entry: PythonFunction) -> Module:
 
     Raises ParseError or TypeInferenceError with the place in the Python file.
     """
-    program = Program(reserved=frozenset(entry.base.functions))
+    program = TranslatedProgram(reserved=frozenset(entry.base.functions))
     program.mention(entry, "main")
     while program.pending:
         name, function = program.pending.pop()

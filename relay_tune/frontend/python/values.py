@@ -11,8 +11,8 @@ import numpy as np
 from relay_tune.errors import RelayError
 from relay_tune.frontend.python import suggestions
 from relay_tune.frontend.python.environment import Environment
-from relay_tune.frontend.python.program import Program, PythonFunction
-from relay_tune.frontend.python.scope import Meaning, Missing, Scope, Static
+from relay_tune.frontend.python.program import PythonFunction, TranslatedProgram
+from relay_tune.frontend.python.scope import Meaning, Missing, NameScope, Static
 from relay_tune.frontend.python.source import PythonSource
 from relay_tune.ir.expr import (
     Call,
@@ -32,7 +32,11 @@ class Values:
     """What the translation of one function knows."""
 
     def __init__(
-        self, source: PythonSource, environment: Environment, program: Program, base: Module
+        self,
+        source: PythonSource,
+        environment: Environment,
+        program: TranslatedProgram,
+        base: Module,
     ) -> None:
         self.source = source
         self.environment = environment
@@ -79,7 +83,7 @@ class Values:
             result = self.placed(Call(self._constructor("Cons", node), (item, result)), node)
         return result
 
-    def named(self, node: ast.Name, scope: Scope) -> Meaning:
+    def named(self, node: ast.Name, scope: NameScope) -> Meaning:
         """What a name means: a local one, what Python sees, the library's, or an operator."""
         local = scope.find(node.id)
         if isinstance(local, Missing):

@@ -18,7 +18,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.parser.attributes import AttributeParser
 from relay_tune.ir.parser.cursor import Cursor
 from relay_tune.ir.parser.expressions import ExpressionParser
-from relay_tune.ir.parser.leaves import Program
+from relay_tune.ir.parser.leaves import ParsedProgram
 from relay_tune.ir.parser.lexer import TokenKind
 from relay_tune.ir.parser.types import TypeParser
 from relay_tune.ir.trampoline import run
@@ -29,9 +29,9 @@ VERSION = "0.0.5"
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 
 
-def program_of(module: Module | None) -> Program:
+def program_of(module: Module | None) -> ParsedProgram:
     """What a module defines, for the parsing of text that uses it."""
-    program = Program()
+    program = ParsedProgram()
     if module is None:
         return program
     for name, data in module.types.items():

@@ -39,7 +39,7 @@ from relay_tune.ir.operator import Operator, find_operator
 from relay_tune.ir.parser.attributes import AttributeParser, GivenAttribute
 from relay_tune.ir.parser.cursor import Cursor
 from relay_tune.ir.parser.infix import NEGATION, OPERATOR_OF_SYMBOL, PRECEDENCE
-from relay_tune.ir.parser.leaves import BARE_LEAVES, LeafParser, Program
+from relay_tune.ir.parser.leaves import BARE_LEAVES, LeafParser, ParsedProgram
 from relay_tune.ir.parser.lexer import Token, TokenKind
 from relay_tune.ir.parser.patterns import PatternParser
 from relay_tune.ir.parser.types import TypeParser
@@ -55,7 +55,7 @@ LONGEST_INDEX = 18
 class ExpressionParser(LeafParser):
     """Reads expressions of all kinds."""
 
-    def __init__(self, cursor: Cursor, program: Program) -> None:
+    def __init__(self, cursor: Cursor, program: ParsedProgram) -> None:
         super().__init__(cursor, program)
         self.types = TypeParser(cursor, program.types)
         self.attributes = AttributeParser(cursor)

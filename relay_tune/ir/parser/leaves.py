@@ -20,7 +20,7 @@ BARE_LEAVES = frozenset({TokenKind.LOCAL, TokenKind.GRAPH, TokenKind.GLOBAL, Tok
 
 
 @dataclass
-class Program:
+class ParsedProgram:
     """What the text defines outside of functions, as far as it has been read."""
 
     types: dict[str, GlobalTypeVar] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Program:
 class LeafParser:
     """Reads leaves; knows the variables in scope."""
 
-    def __init__(self, cursor: Cursor, program: Program) -> None:
+    def __init__(self, cursor: Cursor, program: ParsedProgram) -> None:
         self.cursor = cursor
         self.program = program
         self.locals: Scopes[Var] = Scopes()

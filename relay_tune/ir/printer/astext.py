@@ -20,7 +20,7 @@ from relay_tune.ir.type_data import TypeData
 VERSION_LINE = '#[version = "0.0.5"]\n'
 
 
-class Program(Protocol):
+class PrintedProgram(Protocol):
     """What is printed of a module; `relay_tune.ir.module.Module` stands above this file."""
 
     @property
@@ -37,7 +37,7 @@ class Program(Protocol):
 
 
 def astext(
-    node: Program | Expr,
+    node: PrintedProgram | Expr,
     show_types: bool = False,
     show_weights: bool = True,
     annotate: Annotate | None = None,
@@ -68,12 +68,14 @@ def astext(
     return header + body + (f"\n{metadata}" if metadata else "")
 
 
-def _attributes_line(module: Program) -> str:
+def _attributes_line(module: PrintedProgram) -> str:
     texts = ", ".join(mapping_texts(module.attributes))
     return f"#[attributes({texts})]\n" if texts else ""
 
 
-def _definitions(module: Program, constants: ConstantPool, comments: Comments) -> Iterator[str]:
+def _definitions(
+    module: PrintedProgram, constants: ConstantPool, comments: Comments
+) -> Iterator[str]:
     for data in module.types.values():
         yield _type_definition(data, module)
     for name, function in module.functions.items():
@@ -82,7 +84,7 @@ def _definitions(module: Program, constants: ConstantPool, comments: Comments) -
         yield writer.function(f"def @{sigil_name(name)}", function)
 
 
-def _type_definition(data: TypeData, module: Program) -> str:
+def _type_definition(data: TypeData, module: PrintedProgram) -> str:
     names = Names(module.types)
     head = "extern type " if data.extern else "type "
     head += type_name_text(data.header.name)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from relay_tune.ir.expr import Expr, Function, If, Let, Match
-from relay_tune.ir.expression_scopes import Scope
+from relay_tune.ir.expression_scopes import ExpressionScope
 from relay_tune.ir.printer.atoms import AtomWriter
 from relay_tune.ir.printer.comments import Comments
 from relay_tune.ir.printer.layout import Layout, plan_layout
@@ -32,7 +32,7 @@ class _Line:
 class _Block:
     """The lines and the value of a scope."""
 
-    scope: Scope
+    scope: ExpressionScope
     depth: int
 
 
@@ -119,7 +119,7 @@ class ExpressionWriter:
         self.atoms.numbers[node] = number
         return [f"{_indent(depth)}%{number} = ", *value, ";\n"]
 
-    def _block(self, scope: Scope, depth: int) -> list[_Piece]:
+    def _block(self, scope: ExpressionScope, depth: int) -> list[_Piece]:
         lines: list[_Piece] = [_Line(node, depth) for node in scope.lines]
         root = scope.root
         if isinstance(root, Let) and root in self.layout.inline:
@@ -161,7 +161,7 @@ class ExpressionWriter:
             pieces += [*self._braces(self.layout.inner[node, index + 1], depth + 1), ",\n"]
         return [*pieces, f"{_indent(depth)}}}"]
 
-    def _braces(self, scope: Scope, depth: int) -> list[_Piece]:
+    def _braces(self, scope: ExpressionScope, depth: int) -> list[_Piece]:
         return ["{\n", _Block(scope, depth + 1), f"{_indent(depth)}}}"]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relay_tune.ir.expr import Expr, Let, Tuple, TupleGetItem
-from relay_tune.ir.expression_scopes import Scope, plan_scopes
+from relay_tune.ir.expression_scopes import ExpressionScope, plan_scopes
 from relay_tune.ir.traversal import children, is_leaf, post_order, use_counts
 
 
@@ -24,8 +24,8 @@ class Layout:
         inline: the nodes that are written where they are used.
     """
 
-    top: Scope
-    inner: dict[tuple[Expr, int], Scope]
+    top: ExpressionScope
+    inner: dict[tuple[Expr, int], ExpressionScope]
     inline: frozenset[Expr]
 
 
@@ -58,7 +58,10 @@ def _has_named_parts(node: Expr, inline: set[Expr]) -> bool:
 
 
 def _written_in_place(
-    order: list[Expr], counts: dict[Expr, int], homes: dict[Expr, Scope], scopes: list[Scope]
+    order: list[Expr],
+    counts: dict[Expr, int],
+    homes: dict[Expr, ExpressionScope],
+    scopes: list[ExpressionScope],
 ) -> frozenset[Expr]:
     """The values of scopes and of lets that nobody else uses: they need no line of their own."""
     values = [scope.root for scope in scopes if homes[scope.root] is scope]

@@ -21,15 +21,15 @@ from relay_tune.schedule.intrinsics.fetching import fetches, sharing_tiles
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch
 from relay_tune.schedule.loops.loop_shapes import loop_over
 from relay_tune.schedule.loops.packed_loads import PackedLoad
-from relay_tune.schedule.loops.tile_points import Binding
+from relay_tune.schedule.loops.tile_points import TilePosition
 from relay_tune.tensor.expression import INDEX, Axis, Binary, Load, Scalar, literal
 from relay_tune.tensor.loops import (
     Allocate,
     Block,
     Buffer,
+    BufferScope,
     Let,
     LoopKind,
-    Scope,
     Statement,
     Store,
 )
@@ -71,7 +71,7 @@ class IntrinsicTile:
             counts[register] = self.pattern.right_rows if is_right else own_rows
         return MatrixRegisters(self.pattern, tuple(counts), body)
 
-    def statement(self, bindings: dict[Axis, Binding], outer: Sequence[Axis]) -> Statement:
+    def statement(self, bindings: dict[Axis, TilePosition], outer: Sequence[Axis]) -> Statement:
         """The tile at these places."""
         match = self.match
         block = match.block
@@ -84,7 +84,7 @@ class IntrinsicTile:
             name="products",
             shape=(self.rows * match.register_rows, self.blocks * self.pattern.columns),
             dtype=self.pattern.result,
-            scope=Scope.LOCAL,
+            scope=BufferScope.LOCAL,
         )
         cells = [(row, column) for row in range(len(starts)) for column in range(columns)]
         step = list(self._step(at, starts, columns))
@@ -187,7 +187,7 @@ class IntrinsicTile:
         return MatrixStore(self._result(row, column), results, indices, results.shape[-1])
 
     def _finish(
-        self, results: Buffer, bindings: Mapping[Axis, Binding], first: int, columns: int
+        self, results: Buffer, bindings: Mapping[Axis, TilePosition], first: int, columns: int
     ) -> Statement:
         """Store what becomes of the products; those of the tile begin in row `first`."""
         match = self.match

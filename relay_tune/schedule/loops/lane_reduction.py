@@ -25,7 +25,7 @@ from relay_tune.tensor.expression import (
     neutral_element,
     select,
 )
-from relay_tune.tensor.loops import Allocate, Block, Buffer, LoopKind, Scope, Statement, Store
+from relay_tune.tensor.loops import Allocate, Block, Buffer, BufferScope, LoopKind, Statement, Store
 from relay_tune.tensor.size import ceiling_quotient, is_symbolic
 from relay_tune.tensor.walk import substitute
 
@@ -70,7 +70,7 @@ class LaneReduction:
             name="partial",
             shape=(*self.shape, self.ways, self.lanes),
             dtype=self.body.dtype,
-            scope=Scope.REGISTER,
+            scope=BufferScope.REGISTER,
         )
         way, lane = Axis("way", self.ways), Axis("lane", self.lanes)
         begin = self.over_points(

@@ -18,7 +18,7 @@ from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Axis, Load, Tensor
 from relay_tune.tensor.index import FlatView
-from relay_tune.tensor.loops import Buffer, Scope
+from relay_tune.tensor.loops import Buffer, BufferScope
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.walk import loads
 
@@ -94,6 +94,6 @@ def _packed_constant(load: Load, recipe: PackRecipe) -> PackedConstant:
         name=f"{load.tensor.name}_packed",
         shape=recipe.shape,
         dtype=load.tensor.dtype,
-        scope=Scope.ARGUMENT,
+        scope=BufferScope.ARGUMENT,
     )
     return PackedConstant(tensor, load.tensor.viewed, recipe)

@@ -22,7 +22,7 @@ from relay_tune.schedule.loops.prefetch.neighbours import TouchedRows
 from relay_tune.schedule.loops.prefetch.next_block import ReadAhead
 from relay_tune.schedule.loops.prefetch.panels import panel_prefetch
 from relay_tune.schedule.loops.prefetch.tile_fetches import TileFetches
-from relay_tune.schedule.loops.tile_points import Binding, Point
+from relay_tune.schedule.loops.tile_points import Point, TilePosition
 from relay_tune.schedule.loops.write_order import write_order
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.affine import axis_affine
@@ -40,11 +40,11 @@ from relay_tune.tensor.loops import (
     Allocate,
     Block,
     Buffer,
+    BufferScope,
     LaneReduce,
     Loop,
     LoopKind,
     Prefetch,
-    Scope,
     Statement,
     Store,
 )
@@ -92,7 +92,7 @@ class RegisterTile:
             axes_of(*(index for each in self.ahead for index in each.load.indices))
         )
 
-    def statement(self, bindings: dict[Axis, Binding], outer: Sequence[Axis]) -> Statement:
+    def statement(self, bindings: dict[Axis, TilePosition], outer: Sequence[Axis]) -> Statement:
         """The tile at these places; `outer` are the loops around it."""
         if self.choice.vector == -2:
             return self._lane_tile(bindings)
@@ -126,7 +126,7 @@ class RegisterTile:
             ),
         )
 
-    def _accumulators(self, bindings: dict[Axis, Binding]) -> Buffer:
+    def _accumulators(self, bindings: dict[Axis, TilePosition]) -> Buffer:
         assert self.nest.body is not None
         shape = []
         for axis in self.nest.axes:
@@ -142,12 +142,12 @@ class RegisterTile:
             name="accumulators",
             shape=tuple(shape),
             dtype=self.nest.body.dtype,
-            scope=Scope.REGISTER,
+            scope=BufferScope.REGISTER,
         )
 
     def _over_tile(
         self,
-        bindings: dict[Axis, Binding],
+        bindings: dict[Axis, TilePosition],
         write: Callable[[Point], Statement],
         known: Mapping[Axis, Scalar] = NOTHING_KNOWN,
     ) -> Statement:
@@ -174,7 +174,7 @@ class RegisterTile:
 
     def _over_vectors(
         self,
-        bindings: dict[Axis, Binding],
+        bindings: dict[Axis, TilePosition],
         inner: dict[Axis, Axis],
         values: dict[Axis, Scalar],
         cell: tuple[Scalar, ...],
@@ -212,7 +212,7 @@ class RegisterTile:
 
     def _reduction_loops(
         self,
-        bindings: dict[Axis, Binding],
+        bindings: dict[Axis, TilePosition],
         around: Sequence[Axis],
         step: Callable[[], Statement],
     ) -> Statement:
@@ -239,7 +239,7 @@ class RegisterTile:
         }
         return substitute(replace_nodes(self.nest.body, replaced), point.values)
 
-    def _lane_tile(self, bindings: dict[Axis, Binding]) -> Statement:
+    def _lane_tile(self, bindings: dict[Axis, TilePosition]) -> Statement:
         """A tile whose reduction runs along the lanes."""
         nest = self.nest
         assert nest.body is not None and nest.operation is not None
@@ -255,7 +255,7 @@ class RegisterTile:
         return reduction.statement(lambda partial: self._lane_results(bindings, reduction, partial))
 
     def _lane_results(
-        self, bindings: dict[Axis, Binding], reduction: LaneReduction, partial: Buffer
+        self, bindings: dict[Axis, TilePosition], reduction: LaneReduction, partial: Buffer
     ) -> Statement:
         """The results of such a tile; those along its last axis as one vector, if it is long."""
         lane = Axis("lane", self.choice.lanes)
@@ -270,7 +270,9 @@ class RegisterTile:
                 cells = [(*point.cell, literal(number, INDEX)) for number in range(rows)]
             operands = tuple(reduction.lanes_of(partial, cell, lane) for cell in cells)
             shape = (rows,) if together else ()
-            total = Buffer(name="total", shape=shape, dtype=partial.dtype, scope=Scope.REGISTER)
+            total = Buffer(
+                name="total", shape=shape, dtype=partial.dtype, scope=BufferScope.REGISTER
+            )
             place = (row,) if together else ()
             value = LaneReduce(reduction.operation, lane, operands, dtype=partial.dtype)
             stored = Block((Store(total, place, value), self._store(point, total[place])))
@@ -289,7 +291,7 @@ class RegisterTile:
         form = axis_affine(load.indices[0])
         return form is not None and form.coefficient(self.vector_axis) == 1
 
-    def _elements(self, bindings: dict[Axis, Binding]) -> Statement:
+    def _elements(self, bindings: dict[Axis, TilePosition]) -> Statement:
         """A tile of a nest without a reduction, and what it reads in the next block.
 
         Points that read the same elements ask for them once: the products of a Winograd transform.

@@ -22,7 +22,7 @@ from relay_tune.schedule.loops.packing import PackedConstant
 from relay_tune.schedule.loops.prefetch.neighbours import TouchedRows
 from relay_tune.schedule.loops.prefetch.next_block import ReadAhead
 from relay_tune.schedule.loops.register_tile import RegisterTile
-from relay_tune.schedule.loops.tile_points import Binding
+from relay_tune.schedule.loops.tile_points import TilePosition
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
 from relay_tune.tensor.expression import (
@@ -101,7 +101,7 @@ class _Tiler:
         loops: Sequence[tuple[OuterLoop, Axis]],
         level: int,
         blocks: dict[int, Scalar],
-        bindings: dict[Axis, Binding],
+        bindings: dict[Axis, TilePosition],
     ) -> Statement:
         """The loops from `level` inwards (those that are fused: bodies only).
 
@@ -122,7 +122,7 @@ class _Tiler:
         loops: Sequence[tuple[OuterLoop, Axis]],
         level: int,
         blocks: dict[int, Scalar],
-        bindings: dict[Axis, Binding],
+        bindings: dict[Axis, TilePosition],
     ) -> Statement:
         """The body of a loop over tiles: a full one, or the one at the edge."""
         loop, step = loops[level]
@@ -132,13 +132,13 @@ class _Tiler:
         first = blocks.get(loop.place)
         number = step if first is None else Axis(f"{axis.name}_n", -(-axis.extent // tile))
 
-        def inside(binding: Binding) -> Statement:
+        def inside(binding: TilePosition) -> Statement:
             return self._outer(loops, level + 1, blocks, {**bindings, axis: binding})
 
-        whole = Binding(number, number * tile, tile)
+        whole = TilePosition(number, number * tile, tile)
         if is_symbolic(axis.extent):
             return self._over_open_tiles(axis, number, inside)
-        edge = Binding(literal(full, INDEX), literal(full * tile, INDEX), rest)
+        edge = TilePosition(literal(full, INDEX), literal(full * tile, INDEX), rest)
         if full == 0:
             body = inside(edge)
         elif rest == 0:
@@ -153,7 +153,7 @@ class _Tiler:
         return body if first is None else Let(number, first + step, body)
 
     def _over_open_tiles(
-        self, axis: Axis, number: Scalar, inside: Callable[[Binding], Statement]
+        self, axis: Axis, number: Scalar, inside: Callable[[TilePosition], Statement]
     ) -> Statement:
         """A whole tile of an open axis, or those behind the last whole one."""
         tile = self.tiles[axis]
@@ -161,9 +161,11 @@ class _Tiler:
         edges: list[Statement] = []
         for edge in edge_tiles(axis.extent, tile, lanes):
             base = Axis(f"{axis.name}_e", axis.extent)
-            part = Let(base, index_value(edge.base), inside(Binding(number, base, edge.extent)))
+            part = Let(
+                base, index_value(edge.base), inside(TilePosition(number, base, edge.extent))
+            )
             edges.append(Branch(edge.runs, part))
-        whole = inside(Binding(number, number * tile, tile))
+        whole = inside(TilePosition(number, number * tile, tile))
         if not edges:
             return whole
         return Branch(binary("lt", number, axis.extent // tile), whole, Block(tuple(edges)))

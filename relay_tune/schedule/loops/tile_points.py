@@ -9,7 +9,7 @@ from relay_tune.tensor.expression import Axis, Scalar
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
+class TilePosition:
     """Where a tile stands on an axis: its number, its first element, its extent."""
 
     number: Scalar
@@ -29,7 +29,7 @@ class Point:
         place: its position in the tile along the vector axis.
     """
 
-    bindings: dict[Axis, Binding]
+    bindings: dict[Axis, TilePosition]
     inner: dict[Axis, Axis]
     values: dict[Axis, Scalar]
     cell: tuple[Scalar, ...]

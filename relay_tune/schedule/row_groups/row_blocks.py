@@ -24,7 +24,7 @@ from relay_tune.schedule.row_groups.line_gaps import with_gaps
 from relay_tune.schedule.row_groups.row_axes import RowAxis
 from relay_tune.tensor.expression import Axis, Load, Scalar, Tensor, index_value
 from relay_tune.tensor.index import FlatView, simplify
-from relay_tune.tensor.loops import Buffer, Scope
+from relay_tune.tensor.loops import Buffer, BufferScope
 from relay_tune.tensor.size import is_multiple, is_symbolic, nominal
 from relay_tune.tensor.walk import loads, replace_nodes
 
@@ -134,7 +134,7 @@ def common_extents(group: RowGroup) -> list[int]:
 
 def _buffer(tensor: Tensor, group: RowGroup, rows: int) -> Buffer:
     size = prod(tensor.shape) // group.rows * rows
-    return Buffer(name=tensor.name, shape=(size,), dtype=tensor.dtype, scope=Scope.LOCAL)
+    return Buffer(name=tensor.name, shape=(size,), dtype=tensor.dtype, scope=BufferScope.LOCAL)
 
 
 def _in_block(

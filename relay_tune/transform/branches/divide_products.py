@@ -21,7 +21,7 @@ from math import prod
 from typing import ClassVar
 
 from relay_tune.ir.expr import Call, Constant, Expr
-from relay_tune.ir.expression_scopes import Scope, ScopePlan
+from relay_tune.ir.expression_scopes import ExpressionScope, ScopePlan
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import FusionKind, Operator
 from relay_tune.ir.traversal import children, post_order, rewrite_with_original
@@ -106,7 +106,7 @@ def _parts(
     if chain is None or not all(columns):
         return
     slices = dict(zip(users[whole], [taken for taken in columns if taken is not None], strict=True))
-    ranges: dict[Scope, range] = {}
+    ranges: dict[ExpressionScope, range] = {}
     for node, taken in slices.items():
         known = ranges.setdefault(plan.homes[node], taken)
         first, last = min(known.start, taken.start), max(known.stop, taken.stop)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from relay_tune.ir.expr import Call, Expr
-from relay_tune.ir.expression_scopes import Scope, ScopePlan
+from relay_tune.ir.expression_scopes import ExpressionScope, ScopePlan
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, post_order, rebuild
 from relay_tune.op_rules.fusion.table import fusion_rule
@@ -74,9 +74,9 @@ class _Copies:
 
     def __init__(self, plan: ScopePlan) -> None:
         self._plan = plan
-        self._made: dict[tuple[Expr, Scope], Expr] = {}
+        self._made: dict[tuple[Expr, ExpressionScope], Expr] = {}
 
-    def copy(self, original: Expr, node: Expr, use: Scope) -> Expr:
+    def copy(self, original: Expr, node: Expr, use: ExpressionScope) -> Expr:
         """The copy for a use in some branch."""
         branch = use.ancestor(self._plan.homes[original].depth + 1)
         assert isinstance(node, Call)

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relay_tune.ir.expr import Expr, Function, Let, Var
-from relay_tune.ir.expression_scopes import Scope, opens_branch, plan_scopes
+from relay_tune.ir.expression_scopes import ExpressionScope, opens_branch, plan_scopes
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, free_vars, post_order, rebuild
 from relay_tune.transform.branches.activation import has_branches, used_nodes
@@ -63,7 +63,7 @@ def _with_sunk_lets(body: Expr) -> Expr:
         return used_nodes(node)
 
     plan = plan_scopes(body, opens_branch, below)
-    moved: dict[Scope, list[Let]] = {}
+    moved: dict[ExpressionScope, list[Let]] = {}
     for let in reversed(lets.values()):  # outer ones, which others may use, come first
         home = plan.homes.get(let.var)
         if home is not None and home is not plan.homes.get(let):

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relay_tune.ir.expr import Expr
-from relay_tune.ir.expression_scopes import Scope, opens_block, opens_scope, plan_scopes
+from relay_tune.ir.expression_scopes import ExpressionScope, opens_block, opens_scope, plan_scopes
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, post_order
 from relay_tune.transform.effects import may_have_effect
@@ -81,5 +81,5 @@ def _ordered_with(root: Expr, chosen: set[Expr]) -> set[Expr]:
     if not effects & chosen:
         return set()
     homes = plan_scopes(root, opens_block).homes
-    moved: set[Scope] = {homes[node] for node in effects & chosen}
+    moved: set[ExpressionScope] = {homes[node] for node in effects & chosen}
     return {node for node in effects if homes[node] in moved}

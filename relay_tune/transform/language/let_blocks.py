@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from relay_tune.ir.expr import Constant, Constructor, Expr, Function, GlobalVar, Let, Var
-from relay_tune.ir.expression_scopes import Scope, ScopePlan
+from relay_tune.ir.expression_scopes import ExpressionScope, ScopePlan
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.trampoline import Recursive, run
 from relay_tune.ir.traversal import children, rebuild
@@ -20,7 +20,7 @@ Visit = Recursive[Expr]
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
+class LetBinding:
     """`let var = value`; `original` is the let that it was, None for a new variable."""
 
     var: Var
@@ -39,12 +39,12 @@ class Binding:
 class Block:
     """Bindings in order, as far as they are made."""
 
-    bindings: list[Binding] = field(default_factory=list)
+    bindings: list[LetBinding] = field(default_factory=list)
 
     def bind(self, value: Expr) -> Var:
         """A new variable for a value."""
         var = Var("v", type=value.type)
-        self.bindings.append(Binding(var, value))
+        self.bindings.append(LetBinding(var, value))
         return var
 
     def ending(self, value: Expr) -> Expr:
@@ -74,14 +74,14 @@ class LetBlocks:
     def __init__(self, plan: ScopePlan, chosen: Callable[[Expr], bool]) -> None:
         self._plan = plan
         self._chosen = chosen
-        self._blocks: dict[Scope, Block] = {}
+        self._blocks: dict[ExpressionScope, Block] = {}
         self._done: dict[Expr, Expr] = {}
 
     def body(self) -> Expr:
         """The whole expression."""
         return run(self._block(self._plan.top))
 
-    def _block(self, scope: Scope) -> Visit:
+    def _block(self, scope: ExpressionScope) -> Visit:
         block = self._blocks[scope] = Block()
         value = yield self._visit(scope.root)
         return block.ending(value)
@@ -111,7 +111,7 @@ class LetBlocks:
         if is_atom(value) and let.var.annotation is None:
             self._done[let.var] = value
         else:
-            block.bindings.append(Binding(let.var, value, let))
+            block.bindings.append(LetBinding(let.var, value, let))
         return (yield self._visit(let.body))
 
     def _is_named_here(self, let: Let) -> bool:

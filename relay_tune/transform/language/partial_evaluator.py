@@ -33,16 +33,16 @@ from relay_tune.ir.types import FuncType
 from relay_tune.op_rules.matching import is_opaque_function
 from relay_tune.transform.fold_constants import FoldConstants
 from relay_tune.transform.language.partial_values import (
-    Binding,
+    Activation,
     Known,
     KnownCell,
     KnownClosure,
     KnownData,
     KnownTuple,
+    PartialValue,
     Residual,
-    Scope,
+    ResidualLet,
     Store,
-    Value,
     agreeing,
     known_constant,
     match_value,
@@ -61,7 +61,7 @@ FOLD = FoldConstants(maximum_growth=1)
 class _Place:
     """Where evaluation stands: what is bound, where the residual program goes, what cells hold."""
 
-    scope: Scope
+    scope: Activation
     block: Residual
     store: Store
     calls: UnfoldedCall | None
@@ -82,15 +82,17 @@ class PartialEvaluator:
         """A function of the module, evaluated without knowing its arguments."""
         if function.is_primitive:
             return function
-        return (yield self._residual_function(function, Scope(), uncertain_call(function)))
+        return (yield self._residual_function(function, Activation(), uncertain_call(function)))
 
     def _residual_function(
-        self, function: Function, outer: Scope, calls: UnfoldedCall | None
+        self, function: Function, outer: Activation, calls: UnfoldedCall | None
     ) -> Step:
         """A function for any arguments, to be called at any time: no cell is known in it."""
         params = tuple(Var(p.name, p.annotation or p.type) for p in function.params)
-        values = {old: Value(expr=new) for old, new in zip(function.params, params, strict=True)}
-        place = _Place(Scope(values, outer), Residual(), {}, calls)
+        values = {
+            old: PartialValue(expr=new) for old, new in zip(function.params, params, strict=True)
+        }
+        place = _Place(Activation(values, outer), Residual(), {}, calls)
         body = yield self._block(function.body, place)
         result = function.result_type
         if isinstance(function.type, FuncType) and function in self._unfolding.recursive:
@@ -123,7 +125,7 @@ class PartialEvaluator:
         """The value of a let; a closure may be called in its own body."""
         if not isinstance(let.value, Function) or let.value.is_primitive:
             return (yield self._evaluate(let.value, place))
-        scope = Scope({}, place.scope)
+        scope = Activation({}, place.scope)
         closure = place.block.reserve(KnownClosure(let.value, scope), let.var.name)
         scope.values[let.var] = closure
         return closure
@@ -133,9 +135,9 @@ class PartialEvaluator:
             case Var():
                 return place.scope.find(expr)
             case Constant():
-                return Value(expr.data, Constant(expr.data))
+                return PartialValue(expr.data, Constant(expr.data))
             case GlobalVar():
-                return Value(GlobalVar(expr.name), GlobalVar(expr.name))
+                return PartialValue(GlobalVar(expr.name), GlobalVar(expr.name))
             case Function() if not expr.is_primitive:
                 return place.block.reserve(KnownClosure(expr, place.scope))
             case Tuple():
@@ -149,7 +151,7 @@ class PartialEvaluator:
                     return whole.known.fields[expr.index]
                 return place.block.bind(TupleGetItem((yield self._name(whole)), expr.index))
             case _:
-                return Value(expr=expr)
+                return PartialValue(expr=expr)
 
     # cells
 
@@ -160,7 +162,7 @@ class PartialEvaluator:
                 made = place.block.bind(RefCreate((yield self._name(held))), "cell")
                 cell = KnownCell()
                 place.store[cell] = held
-                return Value(cell, made.expr)
+                return PartialValue(cell, made.expr)
             case RefRead():
                 cell_value = yield self._evaluate(expr.ref, place)
                 known = cell_value.known
@@ -199,7 +201,7 @@ class PartialEvaluator:
     def _match(self, expr: Match, place: _Place) -> Step:
         value = yield self._evaluate(expr.value, place)
         for clause in expr.clauses:
-            bound: dict[Var, Value] = {}
+            bound: dict[Var, PartialValue] = {}
             fits = match_value(clause.pattern, value, bound)
             if fits is None:
                 break
@@ -208,7 +210,7 @@ class PartialEvaluator:
                 return (yield self._evaluate(clause.body, place))
         return (yield self._residual_match(expr, value, place))
 
-    def _residual_match(self, expr: Match, value: Value, place: _Place) -> Step:
+    def _residual_match(self, expr: Match, value: PartialValue, place: _Place) -> Step:
         places: list[_Place] = []
         clauses = []
         for clause in expr.clauses:
@@ -217,7 +219,7 @@ class PartialEvaluator:
 
             def bind(var: Var) -> Var:
                 new = Var(var.name, var.annotation)
-                place.scope.values[var] = Value(expr=new)
+                place.scope.values[var] = PartialValue(expr=new)
                 return new
 
             pattern = map_pattern_vars(clause.pattern, bind)
@@ -230,7 +232,7 @@ class PartialEvaluator:
 
     def _call(self, call: Call, place: _Place) -> Step:
         arguments = []
-        callee = Value(expr=call.callee)
+        callee = PartialValue(expr=call.callee)
         if not isinstance(call.callee, Operator | Constructor) and not is_opaque_function(
             call.callee
         ):
@@ -246,7 +248,7 @@ class PartialEvaluator:
             return place.block.bind(replace((yield self._rebuilt(call, arguments)), type=None))
         return (yield self._function_call(call, callee, arguments, place))
 
-    def _operator_call(self, call: Call, arguments: list[Value], place: _Place) -> Step:
+    def _operator_call(self, call: Call, arguments: list[PartialValue], place: _Place) -> Step:
         constants = [known_constant(argument) for argument in arguments]
         known = tuple(constant for constant in constants if constant is not None)
         if len(known) == len(constants):
@@ -255,24 +257,24 @@ class PartialEvaluator:
                 return (yield self._evaluate(folded, place))
         return place.block.bind(replace((yield self._rebuilt(call, arguments)), type=None))
 
-    def _rebuilt(self, call: Call, arguments: list[Value]) -> Step:
+    def _rebuilt(self, call: Call, arguments: list[PartialValue]) -> Step:
         return replace(call, arguments=(yield self._names(arguments)))
 
     def _function_call(
-        self, call: Call, callee: Value, arguments: list[Value], place: _Place
+        self, call: Call, callee: PartialValue, arguments: list[PartialValue], place: _Place
     ) -> Step:
         function, outer = self._target(callee.known)
         sizes = tuple(map(size_of, arguments))
         if function is not None and self._unfolding.allows(function, sizes, place.calls):
             calls = self._unfolding.enter(function, sizes, place.calls)
-            scope = Scope(dict(zip(function.params, arguments, strict=True)), outer)
+            scope = Activation(dict(zip(function.params, arguments, strict=True)), outer)
             return (yield self._evaluate(function.body, replace(place, scope=scope, calls=calls)))
         rebuilt = yield self._rebuilt(call, arguments)
         place.store.clear()
         name = yield self._name(callee)
         return place.block.bind(replace(rebuilt, callee=name, type=None))
 
-    def _target(self, known: Known | None) -> tuple[Function | None, Scope | None]:
+    def _target(self, known: Known | None) -> tuple[Function | None, Activation | None]:
         """The function that a known value is, and the scope around it."""
         match known:
             case GlobalVar():
@@ -285,7 +287,7 @@ class PartialEvaluator:
 
     # names
 
-    def _name(self, value: Value) -> Step:
+    def _name(self, value: PartialValue) -> Step:
         """The name of a value in the residual program; what makes it is written now."""
         if value.expr is None and value.binding is not None:
             value.expr = value.binding.var
@@ -293,7 +295,7 @@ class PartialEvaluator:
         assert value.expr is not None
         return value.expr
 
-    def _write(self, known: Known | None, binding: Binding) -> Step:
+    def _write(self, known: Known | None, binding: ResidualLet) -> Step:
         match known:
             case KnownTuple():
                 binding.value = Tuple((yield self._names(known.fields)))
@@ -305,7 +307,7 @@ class PartialEvaluator:
                 binding.value = yield self._residual_function(known.function, known.scope, calls)
         return binding.var
 
-    def _names(self, values: Iterable[Value]) -> Step:
+    def _names(self, values: Iterable[PartialValue]) -> Step:
         names = []
         for value in values:
             names.append((yield self._name(value)))

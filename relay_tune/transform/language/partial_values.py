@@ -29,7 +29,7 @@ from relay_tune.ir.types import Type
 
 
 @dataclass(slots=True, eq=False)
-class Value:
+class PartialValue:
     """A value of the program.
 
     Attributes:
@@ -40,14 +40,14 @@ class Value:
 
     known: Known | None = None
     expr: Expr | None = None
-    binding: Binding | None = None
+    binding: ResidualLet | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownTuple:
     """A tuple of values."""
 
-    fields: tuple[Value, ...]
+    fields: tuple[PartialValue, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +55,7 @@ class KnownData:
     """A value of a data type; `types` are the type arguments of its constructor."""
 
     constructor: Constructor
-    fields: tuple[Value, ...]
+    fields: tuple[PartialValue, ...]
     types: tuple[Type, ...]
 
 
@@ -64,7 +64,7 @@ class KnownClosure:
     """A function with the values of its free variables."""
 
     function: Function
-    scope: Scope
+    scope: Activation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,29 +73,29 @@ class KnownCell:
 
 
 Known = np.ndarray | KnownTuple | KnownData | KnownClosure | KnownCell | GlobalVar
-Store = dict[KnownCell, Value]
+Store = dict[KnownCell, PartialValue]
 """What the cells hold, as far as it is known."""
 
 
 @dataclass(slots=True)
-class Scope:
+class Activation:
     """The values of variables in one activation and, through `outer`, around it."""
 
-    values: dict[Var, Value] = field(default_factory=dict)
-    outer: Scope | None = None
+    values: dict[Var, PartialValue] = field(default_factory=dict)
+    outer: Activation | None = None
 
-    def find(self, var: Var) -> Value:
+    def find(self, var: Var) -> PartialValue:
         """The value of a variable."""
-        scope: Scope | None = self
+        scope: Activation | None = self
         while scope is not None:
             if var in scope.values:
                 return scope.values[var]
             scope = scope.outer
-        return Value(expr=var)
+        return PartialValue(expr=var)
 
 
 @dataclass(slots=True, eq=False)
-class Binding:
+class ResidualLet:
     """A let of the residual program; it is left out if it got no value."""
 
     var: Var
@@ -106,19 +106,19 @@ class Binding:
 class Residual:
     """A block of the residual program: bindings in order."""
 
-    bindings: list[Binding] = field(default_factory=list)
+    bindings: list[ResidualLet] = field(default_factory=list)
 
-    def bind(self, value: Expr, name: str = "v") -> Value:
+    def bind(self, value: Expr, name: str = "v") -> PartialValue:
         """A value of which nothing is known but the expression that computes it."""
-        binding = Binding(Var(name), value)
+        binding = ResidualLet(Var(name), value)
         self.bindings.append(binding)
-        return Value(expr=binding.var)
+        return PartialValue(expr=binding.var)
 
-    def reserve(self, known: Known, name: str = "v") -> Value:
+    def reserve(self, known: Known, name: str = "v") -> PartialValue:
         """A known value, with a place for the expression that makes it if one is needed."""
-        binding = Binding(Var(name))
+        binding = ResidualLet(Var(name))
         self.bindings.append(binding)
-        return Value(known, None, binding)
+        return PartialValue(known, None, binding)
 
     def ending(self, result: Expr) -> Expr:
         """The block as an expression; a last binding that is the result is not bound."""
@@ -131,11 +131,11 @@ class Residual:
         return result
 
 
-def _is_function(binding: Binding) -> bool:
+def _is_function(binding: ResidualLet) -> bool:
     return isinstance(binding.value, Function)
 
 
-def size_of(value: Value) -> int | None:
+def size_of(value: PartialValue) -> int | None:
     """How large a known value is, for telling whether recursion comes to an end: an integer's
     absolute value, or the number of known constructors; None if nothing is known."""
     match value.known:
@@ -147,7 +147,7 @@ def size_of(value: Value) -> int | None:
             return None
 
 
-def _known_data(value: Value) -> Iterator[KnownData]:
+def _known_data(value: PartialValue) -> Iterator[KnownData]:
     stack = [value]
     while stack:
         known = stack.pop().known
@@ -157,7 +157,9 @@ def _known_data(value: Value) -> Iterator[KnownData]:
             stack.extend(known.fields)
 
 
-def match_value(pattern: Pattern, value: Value, bound: dict[Var, Value]) -> bool | None:
+def match_value(
+    pattern: Pattern, value: PartialValue, bound: dict[Var, PartialValue]
+) -> bool | None:
     """Whether a pattern fits a value, its variables added to `bound`; None if that is not known."""
     match pattern:
         case VarPattern():
@@ -178,7 +180,7 @@ def match_value(pattern: Pattern, value: Value, bound: dict[Var, Value]) -> bool
 
 
 def _match_all(
-    patterns: tuple[Pattern, ...], values: tuple[Value, ...], bound: dict[Var, Value]
+    patterns: tuple[Pattern, ...], values: tuple[PartialValue, ...], bound: dict[Var, PartialValue]
 ) -> bool | None:
     answers = [match_value(p, v, bound) for p, v in zip(patterns, values, strict=True)]
     if False in answers:
@@ -196,7 +198,7 @@ def agreeing(stores: list[Store]) -> Store:
     }
 
 
-def known_constant(value: Value) -> Expr | None:
+def known_constant(value: PartialValue) -> Expr | None:
     """A constant, or a tuple of them, that a value is known to be."""
     match value.known:
         case np.ndarray():

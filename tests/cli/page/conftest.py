@@ -14,9 +14,9 @@ from relay_tune.cli.main import main
 from relay_tune.runtime.machine_limits import CacheLimit, MachineLimits
 from relay_tune.tuning.network_times import NetworkTimes
 from relay_tune.tuning.run_record import RunRecord
-from relay_tune.tuning.scope import Scope
+from relay_tune.tuning.scope import TuningScope
 
-SCOPE = Scope("x86_64-linux-gnu:haswell", 2, "9")
+SCOPE = TuningScope("x86_64-linux-gnu:haswell", 2, "9")
 KERNELS = {
     "conv": ("conv2d+relu 1x8x8x64", 200_000_000, 2_000_000, [4e-3, None, 1e-3, 2e-3], 3),
     "pool": ("max_pool2d 1x4x4x64", 1_000_000, 4_000_000, [5e-4], 1),

@@ -13,7 +13,7 @@ from relay_tune.codegen.loaded_code import LoadedCode
 from relay_tune.codegen.target import Target, native_target, parse_target
 from relay_tune.codegen.vector_math.functions import FLOAT32_FUNCTIONS
 from relay_tune.tensor.expression import Axis, Scalar, binary, literal, unary
-from relay_tune.tensor.loops import Buffer, Kernel, Loop, LoopKind, Scope, Statement, Store
+from relay_tune.tensor.loops import Buffer, BufferScope, Kernel, Loop, LoopKind, Statement, Store
 
 COUNT = 1 << 15
 TARGETS = {
@@ -54,7 +54,7 @@ def scalar(value: int) -> Scalar:
 
 
 def argument(name: str, dtype: str) -> Buffer:
-    return Buffer(name=name, shape=(COUNT,), dtype=dtype, scope=Scope.ARGUMENT)
+    return Buffer(name=name, shape=(COUNT,), dtype=dtype, scope=BufferScope.ARGUMENT)
 
 
 def elementwise(

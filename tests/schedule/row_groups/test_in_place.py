@@ -8,7 +8,7 @@ from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, cast, reduce, unary
-from relay_tune.tensor.loops import Allocate, Scope
+from relay_tune.tensor.loops import Allocate, BufferScope
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import Computed, Input, compute, input_tensor
 from relay_tune.tensor.touched import statements
@@ -37,7 +37,7 @@ def local_buffers(plan: Plan) -> set[str]:
         node.buffer.name
         for kernel in apply_schedule(plan, schedule).kernels
         for node in statements(kernel.body)
-        if isinstance(node, Allocate) and node.buffer.scope is Scope.LOCAL
+        if isinstance(node, Allocate) and node.buffer.scope is BufferScope.LOCAL
     }
 
 

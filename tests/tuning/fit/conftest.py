@@ -22,7 +22,7 @@ from relay_tune.tuning.fit.costs import cost
 from relay_tune.tuning.fit.observations import Observation
 from relay_tune.tuning.log_keeper import LogKeeper
 from relay_tune.tuning.program_space import ProgramSpace
-from relay_tune.tuning.scope import Scope
+from relay_tune.tuning.scope import TuningScope
 from relay_tune.tuning.tasks import Task, extract_tasks
 from relay_tune.typing.infer import infer_types
 from search.sampling import random_genomes
@@ -68,7 +68,7 @@ def hidden_machine() -> Machine:
 
 def write_log(path: Path, tasks: list[Task], machine: Machine, target: Target = TARGET) -> None:
     """Some schedules of each task, with the times that a machine's estimates say."""
-    keeper = LogKeeper(path, Scope(target.key, 1, CODE_VERSION))
+    keeper = LogKeeper(path, TuningScope(target.key, 1, CODE_VERSION))
     for task in tasks:
         space = ProgramSpace(task.plan, TARGET.machine, 1)
         keeper.describe(task, {})

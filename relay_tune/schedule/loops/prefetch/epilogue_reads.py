@@ -20,7 +20,7 @@ from math import prod
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.machine.machine import LINE_BYTES
 from relay_tune.schedule.loops.prefetch.limits import LEAST_FETCHED, MOST_LINES
-from relay_tune.schedule.loops.tile_points import Binding
+from relay_tune.schedule.loops.tile_points import TilePosition
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.affine import axis_affine
 from relay_tune.tensor.expression import INDEX, Axis, Load, Scalar, Tensor, binary, literal
@@ -45,7 +45,7 @@ class EpilogueReads:
     vector: Axis
 
     def in_group(
-        self, bindings: Mapping[Axis, Binding], groups: Sequence[Axis]
+        self, bindings: Mapping[Axis, TilePosition], groups: Sequence[Axis]
     ) -> tuple[Statement, ...]:
         """The share of a group of reduction steps; `groups` are the loops over them.
 
@@ -70,7 +70,7 @@ class EpilogueReads:
         return (Branch(binary("lt", turn, used), Block(fetched)),)
 
     def _fetch(
-        self, load: Load, bindings: Mapping[Axis, Binding], row: Scalar, line: int
+        self, load: Load, bindings: Mapping[Axis, TilePosition], row: Scalar, line: int
     ) -> Statement:
         """Fetch a line of a row, counted through the tile."""
         values: dict[Axis, Scalar] = {axis: bindings[axis].base for axis in bindings}

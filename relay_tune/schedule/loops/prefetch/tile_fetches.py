@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from relay_tune.schedule.loops.prefetch.epilogue_reads import EpilogueReads
 from relay_tune.schedule.loops.prefetch.neighbours import TouchedRows, fetch_statements
 from relay_tune.schedule.loops.prefetch.panels import PanelPrefetch, prefetch_statement
-from relay_tune.schedule.loops.tile_points import Binding
+from relay_tune.schedule.loops.tile_points import TilePosition
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, literal
 from relay_tune.tensor.loops import Statement
 from relay_tune.tensor.size import is_symbolic
@@ -32,7 +32,7 @@ class TileFetches:
     behind: EpilogueReads | None
 
     def in_group(
-        self, bindings: Mapping[Axis, Binding], tiles: Sequence[Axis], groups: Sequence[Axis]
+        self, bindings: Mapping[Axis, TilePosition], tiles: Sequence[Axis], groups: Sequence[Axis]
     ) -> tuple[Statement, ...]:
         """What stands in front of a group of reduction steps.
 
@@ -42,7 +42,7 @@ class TileFetches:
         return (*self._panel(bindings, tiles, groups), *self._neighbours(tiles, groups), *behind)
 
     def _panel(
-        self, bindings: Mapping[Axis, Binding], tiles: Sequence[Axis], groups: Sequence[Axis]
+        self, bindings: Mapping[Axis, TilePosition], tiles: Sequence[Axis], groups: Sequence[Axis]
     ) -> tuple[Statement, ...]:
         if self.ahead is None:
             return ()
