@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from relay_tune.ir.dim import UNKNOWN, Dim, Polynomial, Symbol
+from relay_tune.ir.dim_arithmetic import subtract
+from relay_tune.ir.dim_order import is_never_negative
 from relay_tune.ir.expr import Expr, Tuple
 from relay_tune.ir.operator import Operator, RelationError
 from relay_tune.ir.types import IncompleteType, TensorType, TupleType, Type
@@ -59,7 +61,8 @@ def with_open_sizes(
 ) -> tuple[list[Expr], Type] | None:
     """Arguments with `?` for as few symbolic sizes as give a type, and that type; None if none do.
 
-    The sizes of later arguments are forgotten rather than those of earlier ones.
+    Sizes that may be 1 are forgotten rather than others, because they may be stretched then, and
+    those of later arguments rather than those of earlier ones.
     `with_shape` gives an expression other sizes.
     """
     symbolic = _symbolic_axes(arguments)
@@ -86,14 +89,15 @@ def _type_with(
 
 
 def _symbolic_axes(arguments: Sequence[Expr]) -> list[Axis]:
-    """The axes of arguments whose sizes can be forgotten."""
-    return [
-        (number, field, axis)
+    """The axes of arguments whose sizes can be forgotten; those that are never 1 come first."""
+    found = {
+        (number, field, axis): dim
         for number, argument in enumerate(arguments)
         for field, tensor in enumerate(_tensors(argument))
         for axis, dim in enumerate(tensor.shape)
         if isinstance(dim, Symbol | Polynomial)
-    ]
+    }
+    return sorted(found, key=lambda axis: not is_never_negative(subtract(found[axis], 2)))
 
 
 def _tensors(argument: Expr) -> list[TensorType]:

@@ -127,3 +127,16 @@ def test_only_sizes_that_differ_are_forgotten() -> None:
     text = astext(from_onnx(model))
     assert text.count("Tensor[(b, 3, ?, ?), float32]") == 1
     check(model, [{"x": floats(b, 3, h, w)} for b, h, w in ((1, 2, 4), (3, 8, 6))], interpret)
+
+
+@pytest.mark.parametrize("operands", [["x", "up"], ["up", "x"]])
+def test_a_size_that_may_be_1_is_stretched_to_one_that_is_more(operands: list[str]) -> None:
+    """Half of one row is one row, twice that are two: x has one."""
+    nodes = [
+        node("MaxPool", ["x"], ["half"], kernel_shape=[2, 2], strides=[2, 2]),
+        node("Resize", ["half", "", "twice"], ["up"], **NEAREST),
+        node("Add", operands, ["y"]),
+    ]
+    weights = {"twice": np.array([1, 1, 2, 2], "f")}
+    model = model_of(nodes, {"x": (FLOAT, [1, 3, "h", 4])}, weights)
+    check(model, [{"x": floats(1, 3, h, 4)} for h in (1, 2, 6)])
