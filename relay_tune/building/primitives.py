@@ -142,14 +142,14 @@ def _open(
 ) -> Primitive:
     usual = usual_example(named)
     plain = primitive_key(named.function)
-    local = [(local_sizes(function, named, point), point.is_exact) for point in points]
+    # Code for sizes by themselves would take the room of a spaced input to be its size.
+    of_points = () if spaced_inputs(function) else points
+    local = [(local_sizes(function, named, point), point.is_exact) for point in of_points]
     exact = [fixed_case(named, found) for found, alone in local if found and alone]
     wanted = [found for found, alone in local if found and not alone]
     example = _example(named, usual, wanted)
     key = plain if example == usual else key_at(named, plain, example.own)
     program = open_program(named, example)
-    if spaced_inputs(function):
-        return Primitive(key, program, named.function, open=named, example=example)
     cases = (
         *smaller_sizes(named, plain, example),
         *exact,

@@ -27,6 +27,7 @@ from relay_tune.first_order.open_primitive import OpenPrimitive, with_sizes
 from relay_tune.ir.dim_arithmetic import symbol_names
 from relay_tune.op.lower import lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key
+from relay_tune.op.spaced_inputs import spaced_inputs
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.dependencies import tensors_in_order
 from relay_tune.tensor.expression import Reduce
@@ -68,7 +69,7 @@ def size_cases(
     in_a_line = tuple(_few_points(named, key, program, example))
     if not rows:
         return (*_few_rows(named, key, program, example), *in_a_line)
-    if len(named.symbols) != 1:
+    if len(named.symbols) != 1 or spaced_inputs(named.function):
         return in_a_line
     (symbol,) = named.symbols
     known = [fixed_case(named, {symbol: size}) for size in dict.fromkeys(sizes)]

@@ -25,7 +25,6 @@ from relay_tune.ir.expr import Function, Var
 from relay_tune.ir.known_type import known_type
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import TensorType
-from relay_tune.op.spaced_inputs import spaced_inputs
 from relay_tune.typing.type_text import type_text
 
 Size = int | range
@@ -90,12 +89,9 @@ def local_sizes(
     `function` is the primitive as the model has it, with the names of the model.
     """
     tensors = [tensor for type_ in function_type(function).params for tensor in tensors_of(type_)]
-    spaced = spaced_inputs(function)  # the room behind the last axis is taken to be full
     found: dict[str, int] = {}
     for name, source in primitive.symbols.items():
-        shape = tensors[source.input].shape
-        axis = source.axis if source.axis < len(shape) else spaced[source.input]
-        dim = substitute(shape[axis], point.sizes)
+        dim = substitute(tensors[source.input].shape[source.axis], point.sizes)
         if not isinstance(dim, int) or dim <= 0:
             return None
         found[name] = dim // source.divisor

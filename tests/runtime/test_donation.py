@@ -172,6 +172,19 @@ def test_other_layouts_of_caches() -> None:
         same([shares, rows], [scores / scores.sum(), all_rows])
 
 
+def test_code_for_one_size_reads_caches_with_room_right() -> None:
+    text = """def @main(%x: Tensor[(2, 1, 4), float32], %past: Tensor[(2, n, 4), float32]) {
+        let %all = concatenate((%past, %x), axis=1);
+        (nn.batch_matmul(%x, %all), %all) }"""
+    model = build(parse(text), threads=1, shapes={"x": (2, 1, 4), "past": (2, 3, 4)})
+    x, past = numbers(2, 1, 4), numbers(2, 2, 4)
+    wanted = past
+    for _ in range(3):
+        found, past = model.run({"x": x, "past": past}, donate=("past",))
+        wanted = np.concatenate([wanted, x], axis=1)
+        same([found, past], [x @ wanted.transpose(0, 2, 1), wanted])
+
+
 def test_donating_without_use_changes_nothing(heads: Model) -> None:
     fixed = build(parse("def @main(%x: Tensor[(3), float32]) { %x + 1f }"), threads=1)
     x = numbers(3)
