@@ -4,6 +4,7 @@
     nn.batch_matmul(%x, %y)                for up to 8 rows: operands are read as they lie
     nn.conv2d(%x, W)                       for 1 image; for up to 8
     nn.conv1d(%x, W)                       for up to 47 places: vectors run along the channels
+    nn.conv2d(%x, W)                       for up to 8 x 8 pixels: weights of 4 MiB are read little
     nn.max_pool1d(%x, pool_size=[2])       for 1 place: half of the window is no data
 
 Reading the weights takes most of the time of a product of few rows. What is copied so that many
@@ -45,6 +46,19 @@ FEW_POINTS = 47
 EXAMPLE_POINTS = 24
 """The example for which the code of few points is chosen."""
 
+FEW_PIXELS = 8
+"""Up to so many pixels in height and in width, weights may be larger than the data."""
+
+EXAMPLE_PIXELS = 7
+"""The example for which the code of few pixels is chosen."""
+
+LARGE_WEIGHTS = 4 << 20
+"""Bytes of weights of windows that come from the last cache, or from memory.
+
+Winograd's filtering reads four times as many in tiles of 4x4, twice as many in tiles of 2x2: with
+512 channels and 7x7 pixels, the smaller ones take 0.75 of the time, though 1.8 times the products.
+"""
+
 LEAST_WEIGHTS = 32 << 10
 """Bytes of weights that do not stay in a first cache."""
 
@@ -63,13 +77,16 @@ def size_cases(
 
     Products with weights have one for each of `sizes`. A fixed size has a schedule, and a record in
     the tuning log, of its own. Where a size is a number of rows, each small one is fixed. Where
-    results lie in a line along an open axis, few points of it are the last case.
+    results lie in a line along an open axis, few points of it are the last case, and few pixels
+    where weights are large.
     """
     rows = _rows_of_products(program)
     in_a_line = tuple(_few_points(named, key, program, example))
     if not rows:
         return (*_few_rows(named, key, program, example), *in_a_line)
-    if len(named.symbols) != 1 or spaced_inputs(named.function):
+    if len(named.symbols) != 1:
+        return (*in_a_line, *_few_pixels(named, key, program, example))
+    if spaced_inputs(named.function):
         return in_a_line
     (symbol,) = named.symbols
     known = [fixed_case(named, {symbol: size}) for size in dict.fromkeys(sizes)]
@@ -148,6 +165,33 @@ def _few_points(
         differs = products and _has_other_steps(named, program, few)
         if (found or differs) and _has_same_steps(named, few):
             yield from _few(named, key, symbol, example, FEW_POINTS, EXAMPLE_POINTS)
+
+
+def _few_pixels(
+    named: OpenPrimitive, key: PrimitiveKey, program: TensorProgram, example: Example
+) -> Iterator[PrimitiveCase]:
+    """A case for few pixels, whatever the batch, of a convolution whose weights are large."""
+    known = {tensor for tensor, data in program.constants if data.nbytes >= LARGE_WEIGHTS}
+    sizes = {
+        symbol: EXAMPLE_PIXELS
+        for product in _products(program)
+        if _has_window(product) and any(load.tensor in known for load in loads(product.body))
+        for axis in product.axes[1:]
+        for symbol in symbol_names(dim_of(axis.extent))
+    }
+    few = Example(sizes, example.others)
+    if len(sizes) < 2 or not _has_same_steps(named, few):
+        return
+    own = PrimitiveKey(f"{key.digest}p{FEW_PIXELS}", key.title)
+    code = open_program(named, few)
+    case = Primitive(own, code, named.function, open=named, example=few)
+    yield PrimitiveCase(dict.fromkeys(sizes, (1, FEW_PIXELS)), case)
+
+
+def _has_window(product: Computed) -> bool:
+    """Whether a reduction runs over places as well as over channels."""
+    body = product.body
+    return isinstance(body, Reduce) and sum(axis.extent != 1 for axis in body.axes) > 1
 
 
 def _with(example: Example, symbol: str, points: int) -> Example:

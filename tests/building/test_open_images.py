@@ -1,10 +1,13 @@
 """Convolutions over images of dynamic height and width, in Winograd's tiles."""
 
 import numpy as np
+import pytest
 
+from relay_tune.building import size_cases
 from relay_tune.building.build import build
 from relay_tune.building.primitives import primitives_of
 from relay_tune.building.program_form import program_kernels, program_module
+from relay_tune.building.size_cases import FEW_PIXELS
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.module import Module
@@ -39,10 +42,30 @@ def test_tiles_are_offered_but_for_taps_that_lie_apart() -> None:
     assert not any("winograd" in name for name in algorithms(apart))
 
 
-def test_images_need_not_be_whole_tiles() -> None:
+def cases_of_pixels(module: Module) -> list[dict[str, tuple[int, int]]]:
+    """The bounds of the code for few pixels, of each kernel that has it."""
+    fused = program_module(infer_types(module))
+    primitives = primitives_of(program_kernels(lower_program(fused)))
+    cases = [case.bounds for each in primitives.values() for case in each.cases]
+    return [dict(bounds) for bounds in cases if set(bounds.values()) == {(1, FEW_PIXELS)}]
+
+
+def test_few_pixels_have_code_where_weights_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = convolution("padding=[1, 1]")
+    assert not cases_of_pixels(small)
+    taps_bytes = 16 * 16 * 9 * 4
+    monkeypatch.setattr(size_cases, "LEAST_WEIGHTS", taps_bytes)
+    monkeypatch.setattr(size_cases, "LARGE_WEIGHTS", taps_bytes)
+    (bounds,) = cases_of_pixels(small)
+    assert len(bounds) == 2
+
+
+def test_images_need_not_be_whole_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(size_cases, "LEAST_WEIGHTS", 1)
+    monkeypatch.setattr(size_cases, "LARGE_WEIGHTS", 1)  # up to 8 x 8 pixels have code of their own
     module = convolution("padding=[1, 1]")
     model = build(module, threads=2)
-    for height, width in ((4, 8), (5, 9), (10, 7), (3, 3), (17, 30), (33, 4)):
+    for height, width in ((4, 8), (5, 9), (10, 7), (1, 7), (3, 3), (8, 8), (17, 30), (33, 4)):
         x = RNG.standard_normal((1, 16, height, width)).astype("float32")
         expected = np.asarray(interpret(module, x))
         atol = 1e-5 * float(np.abs(expected).max(initial=0.0))
