@@ -275,7 +275,7 @@ class Coefficients:
 
     line_wait: float = 2.0
     """Cycles of each further one. Tiles of 8x32 that take 350 us in the measurements of
-    `relay_tune.schedule.cost.late_panels` take 400 and 690 with eight lines."""
+    `relay_tune.schedule.cost.weights` take 400 and 690 with eight lines."""
 
     delayed_panels: float = 0.5
     """How much of the time in which a tile reads its own panel nothing comes from memory."""
@@ -285,7 +285,7 @@ class Coefficients:
 
     swept_tile: float = 0.25
     """How much of a tile's weights would else have been found, as measured in
-    `relay_tune.schedule.cost.swept_weights`."""
+    `relay_tune.schedule.cost.weights`."""
 
     longest_stride: int = 1792
     """Bytes between two reads of one load instruction that prefetchers were seen to follow."""

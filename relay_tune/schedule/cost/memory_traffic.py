@@ -12,21 +12,19 @@ from relay_tune.machine.machine import Machine
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.cost.analysis import Access, NestAnalysis
-from relay_tune.schedule.cost.crowded_places import crowded_bytes
-from relay_tune.schedule.cost.crowding import crowding
+from relay_tune.schedule.cost.cache_sets import crowded_bytes, reloaded_bytes
 from relay_tune.schedule.cost.fetched_operands import fetched_ahead
-from relay_tune.schedule.cost.line_conflicts import reloaded_bytes
 from relay_tune.schedule.cost.load_count import (
     distinct_places,
     tiled_axes,
     vector_count,
 )
-from relay_tune.schedule.cost.outgrown_runs import outgrown_factor
 from relay_tune.schedule.cost.partial_rows import lies_in_panels, scattering, torn_bytes
-from relay_tune.schedule.cost.stream_strides import stride_cycles
-from relay_tune.schedule.cost.swept_weights import swept_cycles
-from relay_tune.schedule.cost.waiting_weights import (
+from relay_tune.schedule.cost.reading_order import crowding, outgrown_factor
+from relay_tune.schedule.cost.weights import (
     is_far,
+    stride_cycles,
+    swept_cycles,
     waiting_cycles,
 )
 from relay_tune.schedule.nests.nest import Nest

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from relay_tune.schedule.cost.line_conflicts import reloaded_bytes
-from relay_tune.schedule.cost.outgrown_runs import outgrown_factor
+from relay_tune.schedule.cost.cache_sets import reloaded_bytes
+from relay_tune.schedule.cost.reading_order import outgrown_factor
 from relay_tune.schedule.space.default_choice import default_choice
 from relay_tune.schedule.space.space import nest_space
 from tests.schedule.machines import SERVER, with_rates

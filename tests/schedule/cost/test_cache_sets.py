@@ -2,7 +2,7 @@
 
 from relay_tune.machine.machine import Machine
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.cost.crowded_places import crowded_bytes
+from relay_tune.schedule.cost.cache_sets import crowded_bytes
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.space.space import NestSpace
 from tests.schedule.grouped_convolutions import Grouped
