@@ -63,7 +63,7 @@ def logged_function(description: Mapping[str, Any], digest: str) -> Function | N
         function = infer_types(
             Module.from_function(Function(params, body, attributes=main.attributes))
         ).main
-    except (RelayError, KeyError):
+    except (RelayError, KeyError, ValueError):  # a type or a size that no array has
         return None
     return function if primitive_key(function).digest == digest else None
 

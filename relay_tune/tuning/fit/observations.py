@@ -63,7 +63,11 @@ def logged_observations(
             reason = "cannot be read" if PROGRAM in known else "is not in the log"
             skipped[f"the kernel's program {reason}"] += len(records)
             continue
-        plan = plan_program(lower_function(function)).with_accuracy(Accuracy.RELAXED)
+        try:
+            plan = plan_program(lower_function(function)).with_accuracy(Accuracy.RELAXED)
+        except RelayError:
+            skipped["the kernel's program has no schedule"] += len(records)
+            continue
         found += _of_kernel(digest, plan, records, machine, skipped)
     return found
 

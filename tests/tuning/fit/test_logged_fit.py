@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from pathlib import Path
@@ -85,15 +86,17 @@ def test_few_measurements_fit_nothing(tmp_path: Path, layer_tasks: list[Task]) -
 
 
 def test_records_without_a_program_are_counted(log_path: Path, layer_tasks: list[Task]) -> None:
-    lost, changed = (task.key.digest for task in layer_tasks[:2])
+    lost, changed, huge = (task.key.digest for task in layer_tasks[:3])
+    large = "fn (%w: Tensor[(9999999999, 9999999999), float64]) { nn.relu(%w) }"
     with logs.open_log(log_path) as log:
         log.put_task(lost, "{}")
+        log.put_task(huge, json.dumps({"program": f"def @main{large[3:]}", "weights": ["w"]}))
         log.put_task(changed, '{"program": "def @main() { 1f }", "weights": []}')
         skipped: Counter[str] = Counter()
         found = logged_observations(log, TARGET.key, CODE_VERSION, TARGET.machine, skipped)
     assert skipped["the kernel's program is not in the log"] > 0
     assert skipped["the kernel's program cannot be read"] > 0
-    assert {each.kernel[0] for each in found} == {t.key.digest for t in layer_tasks[2:]}
+    assert {each.kernel[0] for each in found} == {t.key.digest for t in layer_tasks[3:]}
 
 
 def test_rows_that_cannot_be_coefficients_are_passed_over() -> None:
