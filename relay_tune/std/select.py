@@ -9,11 +9,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
+from importlib.resources import files
 
+import relay_tune.op  # noqa: F401  # registers the operators that the texts use
 from relay_tune.arguments import did_you_mean, instance_of
 from relay_tune.errors import InputError
 from relay_tune.ir.module import Module, require_module
-from relay_tune.std.library import library
+from relay_tune.ir.parser.parse import parse
 from relay_tune.std.uses import Uses, reachable, uses_of_module
 
 
@@ -73,3 +76,17 @@ def _unknown(name: str, whole: Module) -> InputError:
         notes=(f"It has: {', '.join(known)}.",),
         remedy=did_you_mean(name, known, "Use one of these names."),
     )
+
+
+TEXTS = ("function", "option", "list", "tree", "nat")
+"""The names of the texts, each after those that it uses."""
+
+
+@cache
+def library() -> Module:
+    """All definitions of the prelude."""
+    module = Module({})
+    for name in TEXTS:
+        text = files("relay_tune.std").joinpath(f"{name}.relay").read_text(encoding="utf-8")
+        module = parse(text, f"prelude/{name}.relay", module)
+    return module

@@ -11,7 +11,7 @@ from relay_tune.ir.module import Module
 from relay_tune.ir.structural import first_difference
 from relay_tune.ir.types import GlobalTypeVar, TypeCall, scalar_type
 from relay_tune.std import prelude, with_prelude
-from relay_tune.std.library import TEXTS
+from relay_tune.std.select import TEXTS
 from relay_tune.typing.infer import infer_types
 
 NAMES = (

@@ -10,15 +10,23 @@ from typing import BinaryIO
 
 from relay_tune.codegen.linking.dynamic import DynamicTables
 from relay_tune.codegen.linking.elf import (
+    FUNCTION,
+    GLOBAL,
+    LOCAL,
     NOTE_SECTION,
+    OBJECT,
     SHF_ALLOC,
     SHF_EXECUTE,
     SHF_WRITE,
+    STRTAB,
+    SYMBOL,
+    SYMTAB,
+    Strings,
 )
 from relay_tune.codegen.linking.file_image import FileImage
 from relay_tune.codegen.linking.layout import OutputSection, merged_sections, segments_of
 from relay_tune.codegen.linking.note import ALIGNMENT, CHECKSUM_OFFSET, Note, note_size, write_note
-from relay_tune.codegen.linking.object_file import ObjectFile, code_object, parse_object
+from relay_tune.codegen.linking.object_file import ObjectFile, Symbol, code_object, parse_object
 from relay_tune.codegen.linking.relocation import SLOT_BYTES, Addresses, Relocator, stub_code
 from relay_tune.codegen.linking.symbol_table import (
     Resolver,
@@ -27,7 +35,6 @@ from relay_tune.codegen.linking.symbol_table import (
     uses,
     weights_object,
 )
-from relay_tune.codegen.linking.tool_symbols import tool_symbols
 from relay_tune.machine.linking import STUB_BYTES, Linking
 
 
@@ -151,3 +158,38 @@ def _exported(resolver: Resolver, patterns: Sequence[str]) -> list[str]:
     return [
         name for name in resolver.symbols if any(fnmatchcase(name, pattern) for pattern in patterns)
     ]
+
+
+def tool_symbols(
+    objects: Iterable[ObjectFile],
+    addresses: Addresses,
+    numbers: Mapping[OutputSection, int],
+    exported: Iterable[str],
+) -> tuple[OutputSection, OutputSection]:
+    """The sections `.symtab` and `.strtab`; `numbers` are those of the library's sections."""
+    shown = set(exported)
+    strings = Strings()
+    rows: dict[bool, list[bytes]] = {False: [bytes(SYMBOL.size)], True: []}
+    for image in objects:
+        for symbol in image.symbols:
+            if symbol.section is None or symbol.kind not in (FUNCTION, OBJECT):
+                continue
+            number = numbers.get(addresses.output(symbol.section))
+            if number is not None:
+                is_shown = symbol.name in shown and not symbol.is_local
+                rows[is_shown].append(_row(symbol, strings, addresses, number, is_shown))
+    data = b"".join(rows[False] + rows[True])
+    table = OutputSection(".symtab", SYMTAB, 0, entry_bytes=SYMBOL.size, link=".strtab")
+    table.data[:], table.size, table.info = data, len(data), len(rows[False])
+    names = OutputSection(".strtab", STRTAB, 0, alignment=1)
+    names.data[:], names.size = strings.data, len(strings.data)
+    return table, names
+
+
+def _row(
+    symbol: Symbol, strings: Strings, addresses: Addresses, number: int, is_shown: bool
+) -> bytes:
+    binding = GLOBAL if is_shown else LOCAL
+    info = binding << 4 | symbol.kind
+    address = addresses.target(symbol)
+    return SYMBOL.pack(strings.add(symbol.name), info, 0, number, address, symbol.size)

@@ -10,14 +10,41 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from relay_tune.codegen.arithmetic import Arithmetic
+from relay_tune.codegen.llvm_types import value_type
 from relay_tune.codegen.vector_math import exp as exponential
 from relay_tune.codegen.vector_math import hyperbolic, trigonometry
 from relay_tune.codegen.vector_math import log as logarithm
 from relay_tune.codegen.vector_math.erf import erf
 from relay_tune.codegen.vector_math.exp2 import exp2
-from relay_tune.codegen.vector_math.library_call import call_library, library_function
 from relay_tune.codegen.vector_math.power import power as float32_power
 from relay_tune.codegen.vector_math.wide import in_float64
+
+
+def library_function(name: str) -> Callable[[Arithmetic, str], str]:
+    """A function of one float64 value that calls `double name(double)`."""
+
+    def call(a: Arithmetic, x: str) -> str:
+        return call_library(a, name, x)
+
+    return call
+
+
+def call_library(a: Arithmetic, name: str, *operands: str) -> str:
+    """`name` of float64 operands of the shape of `a`; it must have no side effect that matters."""
+    types = ", ".join(["double"] * len(operands))
+    if not a.lanes:
+        arguments = ", ".join(f"double {operand}" for operand in operands)
+        return a.writer.call("double", name, arguments, types)
+    result = "poison"
+    for lane in range(a.lanes):
+        elements = [
+            a.writer.pure(f"extractelement {a.type} {operand}, i64 {lane}") for operand in operands
+        ]
+        arguments = ", ".join(f"double {element}" for element in elements)
+        value = a.writer.call(value_type("float64"), name, arguments, types)
+        result = a.writer.pure(f"insertelement {a.type} {result}, double {value}, i64 {lane}")
+    return result
+
 
 UnaryFunction = Callable[[Arithmetic, str], str]
 
