@@ -15,7 +15,7 @@ Where a caller gives the memory in which the input lies, only the new rows are w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from relay_tune.first_order.concatenations import Concatenation, concatenation
@@ -27,12 +27,15 @@ from relay_tune.first_order.instructions import (
     DeferKernel,
     Instruction,
     Register,
+    Reshape,
     RunKernel,
+    ViewRows,
 )
 from relay_tune.first_order.open_primitive import open_primitive
 from relay_tune.first_order.program import AppendedOutput, Block, FirstOrderFunction
 from relay_tune.first_order.terminators import Return
 from relay_tune.ir.dim import UnknownDim
+from relay_tune.ir.dim_arithmetic import product
 from relay_tune.ir.expr import Function
 from relay_tune.ir.known_type import known_type
 from relay_tune.ir.types import TensorType
@@ -60,6 +63,11 @@ def with_appended_outputs(
             joined, append = found[instruction]
             computed = () if joined.computed is None else (joined.computed,)
             instructions += [*joined.checks(), *computed, append]
+        elif isinstance(instruction, Reshape) and instruction.source in results:
+            axis = _moved_axis(instruction, results[instruction.source])
+            assert axis is not None and instruction.open is not None  # `_Readers` has looked
+            results[instruction.result] = axis
+            instructions.append(ViewRows(instruction.result, instruction.source, instruction.open))
         elif isinstance(instruction, RunKernel):
             instructions.append(_reading(instruction, results, spaced))
         else:
@@ -78,20 +86,17 @@ def _appends(
         return
     returned = block.terminator.values
     times = Counter(returned)
-    readers: dict[Register, list[Instruction]] = {}
-    for instruction in block.instructions:
-        for register in dict.fromkeys(instruction.operands):
-            readers.setdefault(register, []).append(instruction)
+    readers = _Readers(block, returned)
     for instruction in block.instructions:
         joined = concatenation(instruction)
         if joined is None or not _has_names(joined.kernel):
             continue
         old, result = joined.old, joined.result
-        if times[result] != 1 or not all(map(_can_read_spaced, readers.get(result, ()))):
+        if times[result] != 1 or not readers.take_room(result, joined.axis):
             continue
         if old not in function.parameters or old in returned:
             continue
-        others = (reader for reader in readers[old] if reader is not instruction)
+        others = (reader for reader in readers.of(old) if reader is not instruction)
         if all(isinstance(reader, CheckSize | CheckRoom) for reader in others):
             output = returned.index(result)
             yield joined, AppendRows(result, old, joined.rows, joined.axis, output)
@@ -106,13 +111,55 @@ def _has_names(kernel: RunKernel) -> bool:
     return all(isinstance(t, TensorType) and UnknownDim() not in t.shape for t in types)
 
 
-def _can_read_spaced(reader: Instruction) -> bool:
-    """Whether an instruction can read a tensor whose slices lie apart."""
-    if isinstance(reader, CheckSize | CheckRoom):
-        return True
-    if not isinstance(reader, RunKernel) or isinstance(reader, ComputeScalars | DeferKernel):
+class _Readers:
+    """The instructions of a block by what they read."""
+
+    def __init__(self, block: Block, returned: Collection[Register]) -> None:
+        self._returned = returned
+        self._found: dict[Register, list[Instruction]] = {}
+        for instruction in block.instructions:
+            for register in dict.fromkeys(instruction.operands):
+                self._found.setdefault(register, []).append(instruction)
+
+    def of(self, register: Register) -> Sequence[Instruction]:
+        """What reads a register."""
+        return self._found.get(register, ())
+
+    def take_room(self, register: Register, axis: int) -> bool:
+        """Whether whatever reads a tensor can do so if it has room for more along an axis."""
+        return all(self._takes_room(reader, axis) for reader in self.of(register))
+
+    def _takes_room(self, reader: Instruction, axis: int) -> bool:
+        match reader:
+            case CheckSize() | CheckRoom():
+                return True
+            case Reshape():
+                moved = _moved_axis(reader, axis)
+                is_inside = reader.result not in self._returned
+                return moved is not None and is_inside and self.take_room(reader.result, moved)
+            case ComputeScalars() | DeferKernel():
+                return False
+            case RunKernel():
+                return _has_names(reader) and not open_primitive(reader.primitive).found
         return False
-    return _has_names(reader) and not open_primitive(reader.primitive).found
+
+
+def _moved_axis(reshape: Reshape, axis: int) -> int | None:
+    """The axis of the result that an axis of the source is, with as much before and behind it.
+
+    reshape(x: Tensor[(b, n, 32)]) as (b, n, 4, 8): axis 1 is axis 1. None if it is no axis.
+    """
+    if reshape.open is None:
+        return None
+    given, wanted = known_type(reshape.open.function.params[0]), reshape.open.outputs[0]
+    if not isinstance(given, TensorType) or UnknownDim() in given.shape:
+        return None
+    shape = given.shape
+    for place, dim in enumerate(wanted):
+        inner, outer = product(wanted[place + 1 :]), product(wanted[:place])
+        if dim == shape[axis] and outer == product(shape[:axis]):
+            return place if inner == product(shape[axis + 1 :]) else None
+    return None
 
 
 def _reading(

@@ -150,6 +150,22 @@ class AppendRows(OneResult):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class ViewRows(OneResult):
+    """A result of AppendRows under another shape, which has the axis of the rows, too.
+
+    It is no object: the result that it views lives longer. `open` says how its sizes follow.
+    """
+
+    source: Register
+    open: OpenPrimitive
+
+    @property
+    def borrowed(self) -> tuple[Register, ...]:
+        """The source."""
+        return (self.source,)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class ExtendTensor(OneResult):
     """A tensor and rows behind it, in its memory if nothing else needs it and there is room."""
 

@@ -21,11 +21,12 @@ from relay_tune.first_order.instructions import (
     Release,
     RunKernel,
     RunRegion,
+    ViewRows,
 )
 from relay_tune.first_order.kinds import TensorKind
 from relay_tune.first_order.program import Block, FirstOrderFunction, FirstOrderProgram
 
-_READS = (AppendRows, RunKernel, RunRegion, CheckIndices, CheckRoom, CheckSize, Release)
+_READS = (AppendRows, ViewRows, RunKernel, RunRegion, CheckIndices, CheckRoom, CheckSize, Release)
 
 
 def with_lent_inputs(program: FirstOrderProgram) -> FirstOrderProgram:
@@ -45,13 +46,15 @@ def _lent(function: FirstOrderFunction) -> FirstOrderFunction:
     kept = {register for block in function.blocks for register in _kept(block)}
     tensors = [p for p in function.parameters if isinstance(p.kind, TensorKind)]
     lent = frozenset(register for register in tensors if register not in kept)
+    instructions = [each for block in function.blocks for each in block.instructions]
+    no_objects = lent.union(each.result for each in instructions if isinstance(each, ViewRows))
     blocks = tuple(
         replace(
             block,
             instructions=tuple(
                 instruction
                 for instruction in block.instructions
-                if not isinstance(instruction, Release) or instruction.object not in lent
+                if not isinstance(instruction, Release) or instruction.object not in no_objects
             ),
         )
         for block in function.blocks

@@ -30,12 +30,22 @@ from relay_tune.first_order.instructions import (
     RunKernel,
     RunRegion,
     Unpack,
+    ViewRows,
 )
 from relay_tune.first_order.kinds import is_counted
 from relay_tune.first_order.program import Block, FirstOrderFunction
 from relay_tune.first_order.terminators import Jump, Terminator
 
-_WITHOUT_EFFECT = (RunKernel, ExtendTensor, RunRegion, LoadConstant, Reshape, MakeObject, ReadField)
+_WITHOUT_EFFECT = (
+    RunKernel,
+    ExtendTensor,
+    ViewRows,
+    RunRegion,
+    LoadConstant,
+    Reshape,
+    MakeObject,
+    ReadField,
+)
 
 
 def with_reference_counts(function: FirstOrderFunction) -> FirstOrderFunction:

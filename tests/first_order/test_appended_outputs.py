@@ -27,6 +27,18 @@ CASES = [
     ("concatenate((%c, %c, %x), axis=0)", []),
     ("let %a = concatenate((%c, %x), axis=0); (%a, %a)", []),
     ("let %a = concatenate((%c, %x), axis=0); (%a, reshape(%a, newshape=[-1]))", []),
+    ("let %a = concatenate((%c, %x), axis=0); (%a, reshape(%a, newshape=[-1, 2, 2]))", []),
+    ("let %a = concatenate((%c, %x)); (%a, nn.softmax(reshape(%a, newshape=[-1])))", []),
+    (
+        "let %a = concatenate((%c, %x)); let %b = reshape(%a, newshape=[1, -1, 2, 2]);"
+        "(%a, nn.softmax(%b), nn.softmax(reshape(%b, newshape=[2, -1])))",
+        [],
+    ),
+    (
+        "let %a = concatenate((%c, %x)); let %b = reshape(%a, newshape=[1, -1, 2, 2]);"
+        "(%a, nn.softmax(%b), sum(reshape(%b, newshape=[-1, 4, 1]), axis=[0]))",
+        [(0, 1, 0)],
+    ),
     ("(concatenate((%c, %x), axis=0), nn.softmax(%c))", []),
     ("(concatenate((%c, %x), axis=0), %c)", []),
 ]

@@ -32,7 +32,8 @@ def @main(%q: Tensor[(b, t, 3, 8), float32], %past: Tensor[(b, n, 3, 8), float32
 PACKED = """
 def @main(%q: Tensor[(1, 24), float32], %past: Tensor[(n, 24), float32]) {
   let %all = concatenate((%past, %q), axis=0);
-  (nn.softmax(nn.dense(%q, %all)), %all)
+  let %heads = reshape(%all, newshape=[-1, 3, 8]);
+  (nn.softmax(nn.dense(%q, %all)), %all, nn.softmax(%heads, axis=0), sum(%heads, axis=[2]))
 }
 """
 
@@ -166,10 +167,14 @@ def test_other_layouts_of_caches() -> None:
         wanted = np.concatenate([wanted, q, q], axis=1)
         same([total, past], [wanted.sum(axis=1), wanted])
         row = q[:1].reshape(1, 24)
-        shares, rows = packed.run({"q": row, "past": rows}, donate=["past"])
+        shares, rows, *others = packed.run({"q": row, "past": rows}, donate=["past"])
         all_rows = np.concatenate([all_rows, row])
         scores = np.exp(row @ all_rows.T)
         same([shares, rows], [scores / scores.sum(), all_rows])
+        heads = all_rows.reshape(-1, 3, 8)
+        parts = np.exp(heads)
+        same(others, [parts / parts.sum(axis=0), heads.sum(axis=2)])
+    assert isinstance(past.base, RowMemory) and isinstance(rows.base, RowMemory)
 
 
 def test_code_for_one_size_reads_caches_with_room_right() -> None:

@@ -39,9 +39,11 @@ from relay_tune.first_order.instructions import (
     RunKernel,
     RunRegion,
     Unpack,
+    ViewRows,
     WriteField,
 )
 from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK, ScalarKind, TensorKind, is_counted
+from relay_tune.first_order.open_primitive import OpenPrimitive
 from relay_tune.first_order.program import FirstOrderFunction
 from relay_tune.ir.dim import Dim, Symbol
 from relay_tune.ir.dim_arithmetic import is_sum_of_sizes
@@ -77,6 +79,8 @@ class InstructionWriter:
                 write_region(instruction, self._module.regions[instruction.region], objects)
             case AppendRows():
                 write_append(instruction, objects)
+            case ViewRows():
+                self._write_view(instruction)
             case ExtendTensor():
                 write_extension(instruction, objects)
             case LoadConstant():
@@ -197,14 +201,7 @@ class InstructionWriter:
         if instruction.open is None:
             shape = [str(extent) for extent in kind.shape]
         else:
-            named = instruction.open
-            symbols = {}
-            for name, at in named.symbols.items():
-                size = objects.size(source, at.axis)
-                symbols[name] = self._writer.pure(f"udiv i64 {size}, {at.divisor}")
-            sizes = {name: symbolic_size(Symbol(name), 1) for name in symbols}
-            writer = SizeWriter(symbols, self._writer.pure)
-            shape = [writer.text(size_value(dim, sizes)) for dim in named.outputs[0]]
+            shape = self._shape(instruction.open, source)
         size = objects.product([*shape, str(BYTES[kind.type.dtype])])
         if instruction.open is not None:
             self._require_as_many(instruction.source, shape)
@@ -212,6 +209,24 @@ class InstructionWriter:
         self._writer.line(f"{result} = call ptr @reshaped(ptr %session, ptr {source}, i64 {size})")
         objects.store_shape(result, shape[:MAXIMUM_OPEN_RANK])
         return result
+
+    def _shape(self, named: OpenPrimitive, source: str) -> list[str]:
+        """The sizes of what a primitive makes of a tensor."""
+        symbols = {}
+        for name, at in named.symbols.items():
+            size = self._objects.size(source, at.axis)
+            symbols[name] = self._writer.pure(f"udiv i64 {size}, {at.divisor}")
+        sizes = {name: symbolic_size(Symbol(name), 1) for name in symbols}
+        writer = SizeWriter(symbols, self._writer.pure)
+        return [writer.text(size_value(dim, sizes)) for dim in named.outputs[0]]
+
+    def _write_view(self, view: ViewRows) -> None:
+        """Name the elements of a tensor with room once more, with other sizes."""
+        source, result = self._names[view.source], self._writer.fresh("v")
+        self._writer.line(f"{result} = getelementptr i8, ptr {source}, i64 0")
+        room = self._objects.lent_sizes[source][-1]
+        self._objects.lent_sizes[result] = [*self._shape(view.open, source), room]
+        self._names[view.result] = result
 
     def _require_as_many(self, source: Register, shape: Sequence[str]) -> None:
         """Fail unless a shape has as many elements as a tensor."""
