@@ -129,7 +129,7 @@ def _table(lines: Sequence[Line], reference: str | None) -> list[tuple[str, ...]
 
 @contextmanager
 def _variants(arguments: argparse.Namespace, module: Module) -> Iterator[dict[str, Variant]]:
-    """What is timed, by name."""
+    """The timed runtimes by name."""
     threads = thread_count(arguments.threads)
     built = partial(
         build,

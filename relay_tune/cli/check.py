@@ -33,7 +33,7 @@ from relay_tune.typing.type_text import type_text
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What was found out about a model; `problem` is empty where it is supported.
+    """The findings about a model; `problem` is empty where it is supported.
 
     `details` are the lines below the problem, and `missing` lists all of an ONNX file that
     cannot be imported. `kernels` is None where they depend on shapes that only a call fixes.

@@ -1,4 +1,4 @@
-"""What options of verbs choose from, known before anything heavy is imported."""
+"""The choices of options, known before anything heavy is imported."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ PEER_NAMES = ("onnxruntime", "openvino", "torch")
 """Other runtimes, those of `relay_tune.cli.peers.catalogue`."""
 
 KERNEL_STEPS = ("tensors", "schedules", "loops", "llvm")
-"""What can be shown of a kernel, as in `relay_tune.cli.show_kernels`."""
+"""The views of a kernel, as in `relay_tune.cli.show_kernels`."""
 
 LOG_ACTIONS = {
     "list": ("one line for each task: how often measured, the best time", "tuning.db"),
@@ -16,4 +16,4 @@ LOG_ACTIONS = {
     "import": ("read a file that export wrote", "tuning.db tuning.jsonl"),
     "check": ("look for damage", "tuning.db"),
 }
-"""What can be done with a log: a summary, and words for an example."""
+"""The actions on a log: a summary, and words for an example."""

@@ -1,4 +1,4 @@
-"""What `tune run` says in the end, for people and for scripts."""
+"""The final report of `tune run`, for people and for scripts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def report_text(
 
 
 def _network_text(times: NetworkTimes, arguments: argparse.Namespace) -> str:
-    """What became of the whole network; a gain only where the turns show one."""
+    """The outcome for the whole network; a gain only where the turns show one."""
     what = "the whole network"
     if dynamic_shapes_of(arguments):
         what += ", once at each size"

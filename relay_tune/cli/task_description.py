@@ -1,4 +1,4 @@
-"""What a tuning log says of a task, read with care: a log may come from a stranger."""
+"""Reads a task from a tuning log, with care: it may come from a stranger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every compiled program has, whatever its form."""
+"""The machine code and constants of a compiled program."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from relay_tune.targets.registry import BUILT_IN, architecture_of
 METADATA_FORMAT = 7
 
 NAME_A_LIBRARY = "Name a file, such as model.so."
-"""What to do where the path of a library is no path."""
+"""The remedy for a library path that is no path."""
 
 FOREIGN_SUFFIXES = (".dll", ".dylib", ".exe", ".lib", ".pyd", ".a", ".o")
 """Of files that are no shared libraries of Linux."""
@@ -41,7 +41,7 @@ FOREIGN_SUFFIXES = (".dll", ".dylib", ".exe", ".lib", ".pyd", ".a", ".o")
 
 @dataclass(frozen=True, slots=True)
 class LibraryTexts:
-    """What a library has beside its code and the native runtime.
+    """The parts of a library beside its code and the native runtime.
 
     Attributes:
         interface: the LLVM module of the functions that callers see; it runs before it is known
@@ -106,7 +106,7 @@ def check_library_target(triple: str) -> None:
 
 
 def linking_of(triple: str) -> Linking:
-    """What the linker has to know; BuildError where the target's architecture does not say it."""
+    """Linking facts of the target; BuildError where its architecture has none."""
     own = architecture_of(triple)
     if own.linking is None:
         known = ", ".join(each.name for each in BUILT_IN if each.linking is not None)
@@ -138,7 +138,7 @@ def c_name(stem: str) -> str:
 
 
 def metadata_text(code: CompiledCode, name: str, **described: object) -> str:
-    """What a loader has to know, as JSON: that of all libraries, and what `described` says."""
+    """The library's description for loaders, as JSON, `described` included."""
     return json.dumps(
         {
             "format": METADATA_FORMAT,

@@ -1,4 +1,4 @@
-"""What code for a target asks of the processor, and a native function that looks for it.
+"""Processor features that a target needs, and a native function that checks them.
 
 Features have LLVM's names. The function runs before any generated code, and is itself for every
 processor of the architecture, so that a library on a machine which it was not made for gives an

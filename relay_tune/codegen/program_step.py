@@ -1,4 +1,4 @@
-"""What a network, or a region of a program, does to compute one primitive."""
+"""One step of a region: the kernels of one primitive, their arguments and work."""
 
 from __future__ import annotations
 

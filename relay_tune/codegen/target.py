@@ -44,7 +44,7 @@ class Target:
 
     @property
     def key(self) -> str:
-        """What tells this target's kernels from others in a tuning log."""
+        """The key of this target's kernels in a tuning log."""
         vectors = f"{self.triple}:{self.cpu}:v{self.vector_bits}"
         return ":".join((vectors, *(each.key for each in self.intrinsics)))
 
@@ -55,7 +55,7 @@ class Target:
 
     @property
     def machine(self) -> Machine:
-        """What is known of it without measuring: the same on every host.
+        """The machine as known without measuring: the same on every host.
 
         Its caches are those of a server core, unless a measurement tells others
         (`relay_tune.runtime.target_machine`).

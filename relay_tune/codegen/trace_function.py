@@ -56,7 +56,7 @@ class TracedKernel:
 
 
 def traced_call(number: int, call: KernelCall, kernel: str) -> TracedKernel:
-    """What takes the place of a call with a number, where the kernel has a name."""
+    """The stamping function that replaces a call of a kernel."""
     return TracedKernel(f"traced{number}", kernel, len(call.arguments), len(call.sizes))
 
 
@@ -80,7 +80,7 @@ def traced_kernels_text(kernels: Sequence[TracedKernel], triple: str) -> str:
 
 
 def untraced(symbol: str) -> str:
-    """What a kernel is called where a traced function has its name."""
+    """The name of a kernel whose own name a traced function has taken."""
     return f"untraced_{symbol}"
 
 

@@ -19,7 +19,7 @@ from relay_tune.errors import BuildError
 LENGTH_BYTES = 8
 
 Answer = Callable[[bytes], bytes]
-"""What a worker makes of a request; raises BuildError where it can make nothing of it."""
+"""A worker's answer to a request; raises BuildError where there is none."""
 
 
 class WorkerPool:

@@ -120,7 +120,7 @@ class Expr:
 
 
 Operand = Expr | np.ndarray | np.generic | float | int | bool
-"""What Python's operators take beside an expression."""
+"""The other operand types of Python's operators on expressions."""
 
 
 def _operation(name: str, *operands: Operand, **attributes: str) -> Expr:

@@ -1,4 +1,4 @@
-"""What is known of the type of an expression, before and after inference."""
+"""The known type of an expression, before and after inference."""
 
 from __future__ import annotations
 

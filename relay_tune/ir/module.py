@@ -64,7 +64,7 @@ class Module(Immutable):
         return astext(self, show_types, show_weights, annotate)
 
     def __repr__(self) -> str:
-        """What is in it, in a line; `astext` has all of it."""
+        """A summary in one line; `astext` has all of it."""
         return f"<Module {module_summary(self.functions)}>"
 
     def _repr_html_(self) -> str:

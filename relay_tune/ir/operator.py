@@ -51,7 +51,7 @@ class RelationError(RelayError):
 
 
 class RelationContext(Protocol):
-    """What a type relation may ask of the solver."""
+    """The questions that a type relation may ask of the solver."""
 
     def unify(self, left: Type, right: Type) -> Type:
         """Make two types equal (this is how a relation solves backward)."""

@@ -54,7 +54,7 @@ class _Names:
                 self._of[variable] = f"bound{heights[node]}.{index}"
 
     def own_key(self, node: Expr) -> str:
-        """What counts of a node, without its children."""
+        """The part of a node that counts, without its children."""
         if not isinstance(node, Var):
             return repr(node_key(node, self._type_name))
         name = self._of[node]

@@ -1,4 +1,4 @@
-"""What of a node counts in a structural comparison, besides its children: the one list of it.
+"""The parts of a node, besides its children, that structural equality compares.
 
 A key is a tuple of (what, value) pairs of plain values. Spans, inferred types and the names of
 bound variables are not in it.

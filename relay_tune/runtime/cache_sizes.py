@@ -10,7 +10,7 @@ CACHES = Path("/sys/devices/system/cpu")
 """Linux: Documentation/ABI/testing/sysfs-devices-system-cpu."""
 
 USUAL_BYTES = (32 << 10, 1 << 20, 32 << 20)
-"""What is taken where the system says nothing."""
+"""The default sizes where the system tells none."""
 
 LARGEST_SHARE = 64 << 20
 """More of a cache is not counted: many others share it, and its far end is slow.

@@ -1,4 +1,4 @@
-"""What every program that can be called offers, whatever it is and wherever it comes from.
+"""The interface of every program that can be called.
 
 Networks and programs with control flow, built in this process or loaded from a library, are called
 alike: `model(x)`, `model.run({"x": x})`, `model.benchmark(x)`.

@@ -24,7 +24,7 @@ from relay_tune.runtime.processor_check import check_features
 
 @dataclass(frozen=True, slots=True)
 class LibraryMetadata:
-    """What an exported library says of itself."""
+    """The description that an exported library carries."""
 
     name: str
     triple: str

@@ -1,4 +1,4 @@
-"""What a machine can reach: arithmetic, and reading from each cache and from memory.
+"""Limits of a machine: arithmetic, and reading from caches and memory.
 
 No kernel can take less time than its operations and its bytes take at these rates.
 """

@@ -98,7 +98,7 @@ def measure_limits(target: Target, threads: int) -> MachineLimits:
 
 @dataclass(frozen=True, slots=True)
 class _Rate:
-    """What is done in a second at best, and whether that repeated."""
+    """The best rate in a second, and whether it repeated."""
 
     amount: float
     repeats: bool
@@ -135,7 +135,7 @@ def _run_function(target: Target, loops: Sequence[ArithmeticLoop], threads: int)
 
 
 def _read_sizes(caches: Sequence[int]) -> list[int]:
-    """What to read for each cache: data that fit well into it, and into no nearer one."""
+    """The data to read for each cache: they fit well into it, but into no nearer one."""
     farther = [min(size // 2, 4 * nearer) for nearer, size in pairwise(caches)]
     return [caches[0] // 2, *farther]
 
@@ -152,7 +152,7 @@ def _arithmetic(loop: ArithmeticLoop, buffer: int, threads: int) -> _Loop:
 
 
 def _peak_of(intrinsic: Intrinsic, run: Run, threads: int) -> _Rate:
-    """What an intrinsic computes in a second."""
+    """The rate of an intrinsic, in operations a second."""
     peak, pattern = intrinsic.peak, intrinsic.pattern
     operands = _operands(pattern.left, peak.operand_bytes * threads)
     context = LoopContext(operands.ctypes.data, peak.operand_bytes, INTRINSIC_STEPS)
@@ -183,7 +183,7 @@ def _flushed(buffer: int, size: int, target: Target, threads: int) -> _Loop:
 
 
 def _rates(loops: Sequence[_Loop], run: Run) -> list[_Rate]:
-    """What each loop does in a second, at its best."""
+    """The best rate of each loop."""
     times = repeated_times([partial(_seconds, loop, run) for loop in loops])
     return [
         _Rate(loop.amount / time.seconds, time.agrees)

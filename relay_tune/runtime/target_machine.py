@@ -1,4 +1,4 @@
-"""What estimates of schedules know of a target: measured figures for this machine."""
+"""The machine of a target for cost estimates, measured where it is this one."""
 
 from __future__ import annotations
 

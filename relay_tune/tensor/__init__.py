@@ -1,4 +1,4 @@
-"""What a primitive computes: tensor expressions, loop nests.
+"""Tensor expressions and loop nests of primitives.
 
 expression, tensor           what one element is, and tensors by how they come about
 size, index                  sizes known at run time only; index arithmetic; affine forms (affine)

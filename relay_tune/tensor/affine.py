@@ -15,7 +15,7 @@ from relay_tune.tensor.size import is_multiple, is_symbolic, surely_less
 Variable = Hashable
 
 AFFINE_OPERATIONS = frozenset(("add", "sub", "mul"))
-"""What may combine affine forms to another one."""
+"""The operations that combine affine forms to another one."""
 
 
 @dataclass(frozen=True, slots=True)

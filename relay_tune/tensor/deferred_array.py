@@ -44,7 +44,7 @@ class DeferredArray:
 
 
 ConstantData: TypeAlias = Array | DeferredArray
-"""What is known of a constant."""
+"""The known facts of a constant."""
 
 
 def deferred(shape: tuple[int, ...], dtype: str, compute: Callable[[], Array]) -> DeferredArray:

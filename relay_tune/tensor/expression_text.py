@@ -53,7 +53,7 @@ class ScalarText:
 
 
 def tensor_lines(tensor: Tensor) -> list[str]:
-    """What a tensor is: its definition, or how it is given."""
+    """The definition of a tensor, or how it is given."""
     sizes = ", ".join(str(size) for size in tensor.shape)
     if not isinstance(tensor, Computed):
         return [f"{tensor.name}: {tensor.dtype}[{sizes}]"]

@@ -97,7 +97,7 @@ class _Simplifier:
         return None if parts is None else parts[node.operation == "floormod"]
 
     def _expression(self, node: Scalar) -> Scalar:
-        """What became of a node."""
+        """The expression that replaces a node."""
         found = self._done.get(node)
         if found is None:
             form = self._forms[node]

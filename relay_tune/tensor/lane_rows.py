@@ -24,11 +24,11 @@ def pieces(count: int, most: int) -> Iterator[tuple[int, int]]:
 
 
 SHUFFLE_LOADS = 2.0
-"""What a shuffle costs in loads: processors do one in a cycle, but two loads."""
+"""The cost of a shuffle in loads: processors do one a cycle, but two loads."""
 
 
 def move_instructions(stride: int, row: int, lanes: int) -> float:
-    """What loading or storing one vector costs, in loads, on average over the vectors of a tile.
+    """The average cost of loading or storing a vector of a tile, in loads.
 
     `stride` are the elements from lane to lane, `row` the neighbours of each lane in the tile.
     """

@@ -1,4 +1,4 @@
-"""What a primitive computes, as tensors: the subject of plans."""
+"""A primitive's computation as tensors: the subject of plans."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from relay_tune.tensor.tensor import Input
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TensorProgram:
-    """What a primitive computes.
+    """The computation of a primitive.
 
     Attributes:
         inputs: the parameters in order, those of tuple type flattened.

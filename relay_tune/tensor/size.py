@@ -33,7 +33,7 @@ from relay_tune.ir.dim_arithmetic import (
 from relay_tune.ir.dim_order import is_never_negative
 
 EXAMPLE_SIZE = 64
-"""What every open size is in the example by which code is chosen."""
+"""The hint value of every dynamic size, by which code is chosen."""
 
 
 class UndecidedSizeError(NoNativeCodeError):

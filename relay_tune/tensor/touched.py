@@ -1,4 +1,4 @@
-"""What stands in a loop nest: its statements, and the tensors that it reads and writes."""
+"""The statements of a loop nest, and the tensors that it reads and writes."""
 
 from __future__ import annotations
 

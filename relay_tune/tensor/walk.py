@@ -107,7 +107,7 @@ def share_equal(root: Scalar) -> Scalar:
 
 
 def _content(node: Scalar) -> tuple[Hashable, ...]:
-    """What two nodes must have in common to be equal; operands and axes by identity."""
+    """The key by which nodes are equal; operands and axes count by identity."""
     inner: tuple[Hashable, ...] = operands(node)
     match node:
         case Literal():

@@ -1,4 +1,4 @@
-"""What a report says of one kernel."""
+"""The report of one kernel."""
 
 from __future__ import annotations
 

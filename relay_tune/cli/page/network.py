@@ -1,4 +1,4 @@
-"""What a report says of one network on one machine."""
+"""The report of one network on one machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tuning log says of the networks that it was made for, read with care."""
+"""Reads networks and their kernels from a tuning log, with care."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _network(record: RunRecord) -> _Network:
 
 
 def _record_of(run: Run) -> RunRecord | None:
-    """What a run tuned; None where it tells no kernels."""
+    """The record of a run; None where it tells no kernels."""
     record = read_run(run.arguments)
     return record if record is not None and record.kernels else None
 

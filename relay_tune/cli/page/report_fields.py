@@ -1,4 +1,4 @@
-"""What a report says, as JSON values for scripts."""
+"""The report as JSON values for scripts."""
 
 from __future__ import annotations
 

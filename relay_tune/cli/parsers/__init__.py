@@ -1,1 +1,1 @@
-"""What each verb of the command takes; nothing here needs numpy, ONNX or LLVM."""
+"""Options of each verb of the command; nothing here needs numpy, ONNX or LLVM."""

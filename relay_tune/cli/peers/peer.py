@@ -1,4 +1,4 @@
-"""What another runtime has to offer to be compared with."""
+"""The interface of another runtime for comparisons."""
 
 from __future__ import annotations
 

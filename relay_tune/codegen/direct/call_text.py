@@ -47,7 +47,7 @@ PYTHON_FUNCTIONS = {
     "PyCapsule_New": "ptr (ptr, ptr, ptr)",
     "PyCapsule_GetPointer": "ptr (ptr, ptr)",
 }
-"""What it needs of Python, all of the stable interface."""
+"""The functions of Python that it calls, all of the stable interface."""
 
 NEW_ARRAY_SYMBOL = "relay_tune_new_array"
 """`PyArray_Empty` of numpy's C interface."""

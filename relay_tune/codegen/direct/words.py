@@ -76,7 +76,7 @@ class Call(Word):
 
 
 class FormKind(IntEnum):
-    """What a part of an argument must be."""
+    """The required form of one part of an argument."""
 
     INPUT = 0
     """An array whose elements the program reads where they are."""

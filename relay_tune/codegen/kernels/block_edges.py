@@ -1,4 +1,4 @@
-"""What is known of memory where blocks meet."""
+"""Forgets known memory contents where basic blocks meet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs under a condition: branches, and loops whose end shows while they run."""
+"""Writes code under conditions: branches, and loops with a computed end."""
 
 from __future__ import annotations
 

@@ -184,6 +184,6 @@ class LoadWriter:
         return self.writer.pure(instruction, (tensor, self.versions.get(tensor, 0)))
 
     def _value(self, tensor: Tensor, text: str, lanes: int) -> Value:
-        """What stored elements of a tensor stand for; 0 lanes are a scalar."""
+        """The value of stored elements of a tensor; 0 lanes are a scalar."""
         arithmetic = self.lanes.arithmetic(tensor.dtype, lanes)
         return Value(from_memory(arithmetic, text, tensor.dtype), tensor.dtype, lanes)

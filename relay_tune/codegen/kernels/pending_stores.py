@@ -24,7 +24,7 @@ from relay_tune.tensor.lane_rows import pieces
 
 @dataclass(slots=True)
 class _Held:
-    """What is held back for one buffer.
+    """The stores to one buffer that are held back.
 
     Attributes:
         start: what all offsets have in common.

@@ -1,4 +1,4 @@
-"""What a library says of itself, as an ELF note: size and checksum of the file, a description.
+"""The library's ELF note: size and checksum of the file, and a description.
 
 A loader can find the note and check the file before the system maps it, so that no code of a
 damaged library runs. The checksum is CRC-32 of the whole file with zeros in its own place: it finds

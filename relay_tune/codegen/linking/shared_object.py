@@ -55,7 +55,7 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class LibraryNames:
-    """What a library is called and shows.
+    """The name of a library, and the symbols that it exports.
 
     Attributes:
         soname: the name by which programs ask for it.

@@ -19,7 +19,7 @@ class Import:
 
 
 Target = Symbol | Import
-"""What a relocation means: a symbol with a section, or a function of the system."""
+"""The target of a relocation: a symbol with a section, or a system function."""
 
 
 def global_symbols(objects: Iterable[ObjectFile]) -> dict[str, Symbol]:
@@ -70,7 +70,7 @@ class Resolver:
             raise unsupported(f"nobody defines {', '.join(missing)}")
 
     def target(self, symbol: Symbol) -> Target:
-        """What a symbol of an object means."""
+        """The definition that a symbol of an object refers to."""
         if symbol.section is not None:
             return symbol
         found = self.symbols.get(symbol.name) or self.imports.get(symbol.name)
@@ -81,7 +81,7 @@ class Resolver:
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """What the relocations of all objects ask for beside the objects themselves.
+    """The table slots, stubs and words that the relocations of all objects need.
 
     Attributes:
         slots: the targets that need a slot in the table of addresses, in order.

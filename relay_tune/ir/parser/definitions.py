@@ -30,7 +30,7 @@ _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 
 
 def program_of(module: Module | None) -> ParsedProgram:
-    """What a module defines, for the parsing of text that uses it."""
+    """A module's definitions, for the parsing of text that uses them."""
     program = ParsedProgram()
     if module is None:
         return program

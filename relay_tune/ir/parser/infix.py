@@ -30,4 +30,4 @@ OPERATOR_OF_SYMBOL = {
 }
 
 NEGATION = "negative"
-"""What `-` in front of an operand means."""
+"""The operator of a `-` in front of an operand."""

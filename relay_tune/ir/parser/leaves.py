@@ -21,7 +21,7 @@ BARE_LEAVES = frozenset({TokenKind.LOCAL, TokenKind.GRAPH, TokenKind.GLOBAL, Tok
 
 @dataclass
 class ParsedProgram:
-    """What the text defines outside of functions, as far as it has been read."""
+    """The definitions outside of functions, as far as the text has been read."""
 
     types: dict[str, GlobalTypeVar] = field(default_factory=dict)
     constructors: dict[str, Constructor] = field(default_factory=dict)

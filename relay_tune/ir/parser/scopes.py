@@ -19,7 +19,7 @@ class Scopes(Generic[Value]):
         return iter(self._values)
 
     def find(self, name: str) -> Value | None:
-        """What `name` means here, or None."""
+        """The meaning of `name` here, or None."""
         return self._values.get(name)
 
     def bind(self, name: str, value: Value) -> None:

@@ -21,7 +21,7 @@ VERSION_LINE = '#[version = "0.0.5"]\n'
 
 
 class PrintedProgram(Protocol):
-    """What is printed of a module; `relay_tune.ir.module.Module` stands above this file."""
+    """The printed part of a module (`relay_tune.ir.module.Module` stands above)."""
 
     @property
     def functions(self) -> Mapping[str, Function]:

@@ -1,4 +1,4 @@
-"""What native code compares the arguments of a call with, and the memory that it needs for that."""
+"""The expected arguments of a call as words for native code, and their memory."""
 
 from __future__ import annotations
 

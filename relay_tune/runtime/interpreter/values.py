@@ -1,4 +1,4 @@
-"""What an expression evaluates to: arrays, tuples, closures, cells, values of data types."""
+"""Values of expressions: arrays, tuples, closures, cells, data types."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 8e-
 
 
 def difference(found: Array, expected: Array) -> str | None:
-    """What is wrong with `found`, or None if nothing is.
+    """The difference between `found` and the reference; None if there is none.
 
     Floats may differ by a share of the largest finite magnitude (sums in another order round
     differently); NaN and infinities must stand in the same places. All else must be equal.

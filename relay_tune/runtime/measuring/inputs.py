@@ -1,4 +1,4 @@
-"""What a candidate is measured on: inputs, constants, and the outputs that the reference gives."""
+"""Data of a measurement: inputs, constants, and the reference's outputs."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What is known of a candidate.
+    """The measurement of a candidate.
 
     Attributes:
         outcome: only `OK` has a time.

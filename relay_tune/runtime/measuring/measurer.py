@@ -57,7 +57,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class MeasureLimits:
-    """What a candidate may use.
+    """The resources that a candidate may use.
 
     Attributes:
         first_seconds: time for linking and checking, and again for timing, while no time is known
@@ -202,7 +202,7 @@ class Measurer:
         return Checked(candidate, task, data, failure, number, worker)
 
     def _time_once(self, checked: Checked, best: float | None) -> Measurement | None:
-        """What timing gives; None if the worker does not hold the candidate."""
+        """The result of timing; None if the worker does not hold the candidate."""
         if checked.worker is not self._worker:
             return None
         with checked.candidate.running():
@@ -229,7 +229,7 @@ class Measurer:
         )
 
     def _post_mortem(self, worker: MeasuringProcess) -> Measurement:
-        """What a worker died of whose output has ended."""
+        """The cause of death of a worker whose output has ended."""
         code = worker.exit_code()
         self._end_worker()
         if code == -signal.SIGKILL:

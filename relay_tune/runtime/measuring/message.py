@@ -1,4 +1,4 @@
-"""What a tuning process and its measuring worker say to each other: JSON headers and raw bytes.
+"""Messages between tuner and measuring worker: JSON headers and raw bytes.
 
 A message is the length of its header (8 bytes, little-endian), the header, and the blobs whose
 lengths the header lists. Nothing in a message is executed but the object files of candidates.
@@ -21,7 +21,7 @@ FORGOTTEN = "forgotten"
 
 
 class SlotKind(StrEnum):
-    """What a slot of a candidate's table of addresses points to, or that it is a size."""
+    """The kind of a slot in a candidate's table of addresses."""
 
     INPUT = "input"
     OUTPUT = "output"

@@ -1,4 +1,4 @@
-"""What the measuring worker holds of the tasks: their data, and constants packed for candidates.
+"""The worker's memory of tasks: their data, and packed constants.
 
 A tuning run goes from task to task and comes back. What was handed over or packed before is kept as
 far as memory allows.

@@ -50,7 +50,7 @@ def main(arguments: dict[str, Any]) -> None:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Held:
-    """What stays from message to message."""
+    """The state that stays from message to message."""
 
     tasks: HeldTasks
     candidates: HeldCandidates
@@ -82,7 +82,7 @@ def _answer(
 
 
 def _outcome(action: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What comes of something done with a candidate, failures included."""
+    """The reply to an action on a candidate, failures included."""
     try:
         return action()
     except OutOfBoundsError as error:
