@@ -10,7 +10,8 @@ that whatever computes with extents (operators, loop nests, flat indices) comput
     n < 10           an UndecidedSizeError
 
 Equality is equality for all values of the symbols. As an int, a symbolic size is an example of what
-may come: estimates that choose schedules use it (`nominal`), code must not depend on it.
+may come: estimates that choose schedules use it (`nominal`), code must not depend on it. What would
+make a number of it unasked, such as n / 2 or float(n), is an UndecidedSizeError.
 """
 
 from __future__ import annotations
@@ -117,7 +118,24 @@ class SymbolicSize(int):
         return not _is_less(self, other)
 
     def __int__(self) -> int:
-        raise UndecidedSizeError(f"The open size {self.dim} is needed as a number.")
+        raise self._no_number()
+
+    def __float__(self) -> float:
+        raise self._no_number()
+
+    def __truediv__(self, other: float) -> float:
+        raise self._no_number()
+
+    __rtruediv__ = __truediv__
+
+    def __and__(self, other: int) -> int:
+        raise self._no_number()
+
+    __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __and__
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __and__
+
+    def _no_number(self) -> UndecidedSizeError:
+        return UndecidedSizeError(f"The open size {self.dim} is needed as a number.")
 
     def __repr__(self) -> str:
         return str(self.dim)

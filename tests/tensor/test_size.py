@@ -60,6 +60,11 @@ def test_comparisons_that_hold_whatever_the_sizes_are() -> None:
         lambda: int(N),
         lambda: 7 // N,
         lambda: (N + 1) // M,
+        lambda: N / 2,
+        lambda: 1 / N,
+        lambda: float(N),
+        lambda: N & 1,
+        lambda: N >> 1,
     ],
 )
 def test_what_depends_on_the_size_is_refused(ask: object) -> None:
