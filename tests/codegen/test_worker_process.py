@@ -43,3 +43,18 @@ def test_a_worker_does_not_outlive_a_killed_parent() -> None:
     parent.communicate()
     _, alive = psutil.wait_procs([worker], timeout=10)
     assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
+
+
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("relay_tune.codegen.compile_worker", ("numpy", "relay_tune.codegen.kernels")),
+        ("relay_tune.runtime.measuring.worker", ("relay_tune.op", "relay_tune.codegen.kernels")),
+        ("relay_tune.building.schedule_worker", ("llvmlite", "relay_tune.op")),
+    ],
+)
+def test_workers_import_what_they_run(module: str, heavy: tuple[str, ...]) -> None:
+    script = f"import sys, {module}; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert module in run.stdout.split()
+    assert not {*heavy} & {*run.stdout.split()}
