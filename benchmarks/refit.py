@@ -34,7 +34,7 @@ from relay_tune.building.program_form import fused_module
 from relay_tune.codegen.target import Target, native_target
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.ir.types import TensorType
-from relay_tune.machine.coefficients import FITTED
+from relay_tune.machine.coefficients import FITTED, nearest_possible
 from relay_tune.machine.machine import Machine
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.measure_limits import machine_limits
@@ -84,7 +84,10 @@ def with_random_coefficients(machine: Machine, seed: int) -> Machine:
     rng = random.Random(seed)
     known = machine.coefficients
     factors = {name: exp(rng.uniform(-log(OFF), log(OFF))) for name in FITTED}
-    changed = {name: getattr(known, name) * factor for name, factor in factors.items()}
+    changed = {
+        name: nearest_possible(name, getattr(known, name) * factor)
+        for name, factor in factors.items()
+    }
     return replace(machine, coefficients=known.changed(changed))
 
 

@@ -16,6 +16,9 @@ from typing import Any
 STAYS = {"fitted": False}
 """Of numbers with a fraction that say what counts as what, not what it takes."""
 
+SLOWER = {"least": 1.0}
+"""Of factors by which something is slower."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coefficients:
@@ -44,7 +47,7 @@ class Coefficients:
     spill: float = 2.0
     """A value that finds no register in a step."""
 
-    spread_window: float = 1.3
+    spread_window: float = field(default=1.3, metadata=SLOWER)
     """How much longer written-out steps take that read elements which are spread over the lanes.
 
     Measured with first layers, one core, rows of taps written out against single steps: 3 to 64
@@ -118,7 +121,7 @@ class Coefficients:
     102 us.
     """
 
-    shuffled_step: float = 1.6
+    shuffled_step: float = field(default=1.6, metadata=SLOWER)
     """How much longer a step with shuffles takes than its instructions.
 
     Measured with 3x3 convolutions in groups of 2, 4 and 8 channels, 40 to 70 schedules of each of
@@ -164,7 +167,7 @@ class Coefficients:
     45.3 and 51.3 us; 32 channels of 112x112 36.9, 39.4, 39.0 and 44.5 us.
     """
 
-    partial_row: float = 1.5
+    partial_row: float = field(default=1.5, metadata=SLOWER)
     """How much slower parts of rows come from a cache than whole ones."""
 
     long_row: int = 1 << 10
@@ -187,7 +190,7 @@ class Coefficients:
     followed_streams: int = 32
     """That processors follow at a time."""
 
-    crowded_streams: float = 2.0
+    crowded_streams: float = field(default=2.0, metadata=SLOWER)
     """From beyond the second cache, more streams than that come so much slower.
 
     Measured with the transform of Winograd's products, 36 streams: 1.9 to 2.3 times.
@@ -241,7 +244,7 @@ class Coefficients:
     arrival: float = 0.1
     """How much of the time in which weights come from memory no schedule hides."""
 
-    one_stream: float = 1.15
+    one_stream: float = field(default=1.15, metadata=SLOWER)
     """How much longer weights take from memory if all are read in the order in which they lie.
 
     Measured with a matrix of 411 MB: columns in packed panels 28.2 to 30.7 ms, 4 to 24 rows of it
@@ -360,9 +363,17 @@ MEASURED_ON_SERVERS = Coefficients()
 """What machines have that no log has coefficients for."""
 
 
+_LEAST: dict[str, float] = {
+    each.name: each.metadata.get("least", 0.0) for each in fields(Coefficients)
+}
+
+
 def is_possible(name: str, value: float | None) -> bool:
     """Whether a coefficient can have a value."""
-    if value is None:
-        return False
+    return value is not None and nearest_possible(name, value) == value
+
+
+def nearest_possible(name: str, value: float) -> float:
+    """The value that a coefficient can have which is nearest to another one."""
     usual: float = getattr(MEASURED_ON_SERVERS, name)
-    return usual / WIDEST <= value <= usual * WIDEST
+    return min(max(value, usual / WIDEST, _LEAST[name]), usual * WIDEST)

@@ -170,7 +170,8 @@ def _stays_in_line(access: Access, axis: Axis) -> bool:
 
 def _missing(crowd: int, room: Room) -> float:
     """The share of loads that do not find their line where so many want the same place."""
-    return min((crowd - room.lines) / room.beyond, 1.0)
+    more = crowd - room.lines
+    return more / room.beyond if more < room.beyond else 1.0
 
 
 def _moves(

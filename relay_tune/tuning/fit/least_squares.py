@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from relay_tune.machine.coefficients import FITTED, Coefficients, is_possible
+from relay_tune.machine.coefficients import FITTED, Coefficients, is_possible, nearest_possible
 from relay_tune.tuning.fit.costs import Costs
 
 STEPS = 6
@@ -185,11 +185,12 @@ def _step(
 
 def _moved(known: Coefficients, change: np.ndarray) -> Coefficients:
     """The coefficients times the exponentials of a change, as far as they are possible."""
-    wanted = {
-        name: float(getattr(known, name) * np.exp(own))
-        for name, own in zip(FITTED, change, strict=True)
-    }
-    return known.changed({n: value for n, value in wanted.items() if is_possible(n, value)})
+    return known.changed(
+        {
+            name: nearest_possible(name, float(getattr(known, name) * np.exp(own)))
+            for name, own in zip(FITTED, change, strict=True)
+        }
+    )
 
 
 def _tried(

@@ -100,7 +100,15 @@ def test_records_without_a_program_are_counted(log_path: Path, layer_tasks: list
 
 
 def test_rows_that_cannot_be_coefficients_are_passed_over() -> None:
-    rows = {f"{ENTRY}load": 0.2, f"{ENTRY}spill": 0.0, f"{ENTRY}tile": 1e9, f"{ENTRY}least": 1.0}
+    rows = {
+        "load": 0.2,
+        "spill": 0.0,
+        "tile": 1e9,
+        "partial_row": 0.9,
+        "kernel": math.nan,
+        "x": 1.0,
+    }
+    rows = {f"{ENTRY}{name}": value for name, value in rows.items()}
     found = MEASURED_ON_SERVERS.with_entries(rows)
     assert found == MEASURED_ON_SERVERS.changed({"load": 0.2})
     assert MEASURED_ON_SERVERS.with_entries(found.entries()) == found
