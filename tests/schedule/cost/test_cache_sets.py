@@ -1,5 +1,9 @@
 """Tiles whose steps want more lines of one place of the first cache than it has room for."""
 
+from dataclasses import replace
+
+import pytest
+
 from relay_tune.machine.machine import Machine
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.cost.cache_sets import crowded_bytes
@@ -43,6 +47,17 @@ def test_points_that_are_a_page_apart_push_each_other_out():
     assert crowded(grouped(512), (1, 14, 1, 16)) > 0
     assert crowded(grouped(528), (1, 14, 1, 16)) == 0
     assert crowded(grouped(512, stride=1), (1, 14, 1, 16)) < crowded(grouped(512), (1, 14, 1, 16))
+
+
+@pytest.mark.parametrize("overfull", [0.5, 1.0])
+def test_sets_that_overflow_at_once_cost_no_less(overfull: float):
+    known = SERVER.coefficients
+    at_once = known.changed({"overfull_set": overfull * known.full_set})
+    machine = replace(SERVER, coefficients=at_once)
+    space = grouped(512)
+    for rows in (1, 2, 14):
+        tile = (rows, 14, 1, 16)
+        assert crowded(space, tile, machine=machine) >= crowded(space, tile)
 
 
 def test_few_points_find_room_and_each_more_of_too_many_costs_more():
