@@ -3,7 +3,7 @@
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.algorithm import DIRECT
-from relay_tune.schedule.rewrites.strassen.cost import KEPT, TRANSFERS, outgrown_cycles
+from relay_tune.schedule.rewrites.strassen.cost import outgrown_cycles
 from relay_tune.schedule.rewrites.strassen.record import STRASSEN
 from relay_tune.tensor.tensor import input_tensor
 from tests.schedule.machines import SERVER
@@ -11,10 +11,10 @@ from tests.schedule.products import dense
 
 
 def test_what_the_second_cache_does_not_keep_moves_several_times():
-    kept = int(KEPT * SERVER.memories[1].bytes) // 4
+    kept = int(SERVER.coefficients.halves_kept * SERVER.memories[1].bytes) // 4
     small, large = (input_tensor("x", (count,), "float32") for count in (kept, kept + 1000))
     assert outgrown_cycles([small], SERVER) == 0
-    expected = TRANSFERS * 4000 / SERVER.memories[2].rate
+    expected = SERVER.coefficients.halves_transfers * 4000 / SERVER.memories[2].rate
     assert outgrown_cycles([large], SERVER) == expected
     assert outgrown_cycles([small, input_tensor("y", (1000,), "float32")], SERVER) == expected
 
