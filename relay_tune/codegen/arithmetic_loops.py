@@ -40,7 +40,7 @@ def arithmetic_loops(target: Target) -> tuple[ArithmeticLoop, ...]:
     lanes = target.lanes("float32")
     found = [
         ArithmeticLoop(
-            "float32", 2 * lanes, _float(lanes), _float(lanes), f"llvm.fma.v{lanes}f32", False
+            "float32", 2 * lanes, _float(lanes), _float(lanes), f"llvm.fmuladd.v{lanes}f32", False
         )
     ]
     features = {name[1:] for name in target.features.split(",") if name.startswith("+")}

@@ -18,14 +18,14 @@ from relay_tune.building.default_schedules import remember
 from relay_tune.building.named_sizes import with_named_sizes
 from relay_tune.building.program_form import fused_module, has_open_inputs
 from relay_tune.building.size_points import InputSizes, SizePoint, dynamic_inputs, size_points
-from relay_tune.codegen.target import Target, native_target, target_argument
+from relay_tune.codegen.target import Target, target_argument
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.ending_signals import ending_signals
-from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
 from relay_tune.machine.machine import Machine
 from relay_tune.remembered import results_for_one_build
-from relay_tune.runtime.measure_limits import machine_limits
+from relay_tune.runtime.measure_limits import measure_limits
+from relay_tune.runtime.processor_check import check_measurable
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import thread_count
 from relay_tune.schedule.accuracy import Accuracy, parse_accuracy
@@ -85,7 +85,8 @@ def tune(
         log: the tuning log; it is created if it does not exist.
         trials: candidates in all, those in the log included; by default 64 for each kernel.
         minutes: time to spend; by default 3.
-        target: `native`; kernels for other machines cannot be measured here.
+        target: `native`, or another one whose kernels this machine can run, such as
+            `x86_64-linux-gnu:haswell` on a newer processor.
         threads: how many threads the kernels run on; by default all processors of this process.
         accuracy: `exact` (as direct sums), `fast` (values reach no results that do not depend on
             them, but for tiles of Winograd convolutions) or `relaxed` (all algorithms).
@@ -100,7 +101,7 @@ def tune(
     """
     began = time.monotonic()
     chosen = target_argument(target)
-    _check_native(chosen)
+    check_measurable(chosen)
     log = path_argument(log, "log", "Omit it for tuning.db.")
     count = thread_count(threads)
     given = (shapes,) if isinstance(shapes, Mapping) else tuple(shapes)
@@ -310,7 +311,7 @@ def _mark_trivial(
 
 def _machine(keeper: LogKeeper, target: Target, progress: Progress) -> Machine:
     """What estimates know of this machine: from the log, or measured and kept there."""
-    limits = known_limits(keeper, 1, partial(machine_limits, 1), progress)
+    limits = known_limits(keeper, 1, partial(measure_limits, target, 1), progress)
     return machine_of(target, limits, keeper.limits())
 
 
@@ -343,12 +344,3 @@ def _points(typed: Module, options: TuningOptions) -> tuple[SizePoint, ...]:
     if not options.shapes and has_open_inputs(typed):
         raise dynamic_inputs(typed, "Kernels are tuned")
     return size_points(typed, options.shapes)
-
-
-def _check_native(target: Target) -> None:
-    native = native_target()
-    if target.key != native.key:
-        raise InputError(
-            f"Kernels for {target} cannot be measured on this machine, which is {native}.",
-            remedy="Run tune on the target machine, and bring its log here.",
-        )

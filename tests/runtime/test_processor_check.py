@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from relay_tune.codegen.target import native_target
+from relay_tune.codegen.target import native_target, parse_target
 from relay_tune.errors import InputError
 from relay_tune.machine.permission import Permission
 from relay_tune.runtime import processor_check
-from relay_tune.runtime.processor_check import check_features
+from relay_tune.runtime.processor_check import check_features, check_measurable
 
 TRIPLE = native_target().triple
 
@@ -46,3 +46,16 @@ def test_matrix_registers_need_permission(monkeypatch: pytest.MonkeyPatch, permi
 def test_another_architecture() -> None:
     with pytest.raises(InputError, match="this machine is"):
         check_features("riscv64-linux-gnu", [], "it")
+
+
+def test_kernels_are_measurable_where_all_that_they_may_use_is_there() -> None:
+    check_measurable(native_target())
+
+
+def test_kernels_that_may_use_what_is_not_there_are_not_measurable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _set_features(monkeypatch, {})
+    cpu = "haswell" if TRIPLE.startswith("x86_64") else "neoverse-n1"
+    with pytest.raises(InputError, match="cannot be measured on this machine, which lacks "):
+        check_measurable(parse_target(f"{TRIPLE}:{cpu}"))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import logs
-from relay_tune.codegen.target import Target, native_target
+from relay_tune.codegen.target import Target, native_target, parse_target
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.errors import InputError
 from relay_tune.ir.module import Module
@@ -91,6 +91,17 @@ def test_other_machines_cannot_be_measured(module: Module, tmp_path: Path) -> No
     with pytest.raises(InputError, match="cannot be measured on this machine"):
         tune(module, log=tmp_path / "log.db", target=other)
     assert not (tmp_path / "log.db").exists()
+
+
+def test_older_processors_of_this_kind_are_tuned_for_here(module: Module, tmp_path: Path) -> None:
+    own = native_target()
+    cpu = "x86-64-v2" if own.triple.startswith("x86_64") else "generic"
+    older = parse_target(f"{own.triple}:{cpu}")
+    log = tmp_path / "log.db"
+    result = tune(module, log=log, trials=4, minutes=1, target=older, threads=1)
+    assert result.outcomes.get("ok") == result.measured > 0
+    again = tune(module, log=log, trials=4, minutes=1, target=older, threads=1)
+    assert again.measured == 0
 
 
 def test_tasks_that_there_is_no_time_to_plan_are_left_to_the_next_run(
