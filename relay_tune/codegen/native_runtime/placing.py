@@ -1,4 +1,4 @@
-"""Where the worker threads may run, as LLVM IR that is part of the native runtime.
+"""Where the worker threads may run.
 
 `place_workers` is called before a run: on Linux it lets the workers run on all processors that the
 caller may use but the one it is on.
@@ -6,75 +6,53 @@ caller may use but the one it is on.
 
 from __future__ import annotations
 
-NO_PLACING = """\
-define internal void @place_workers() nounwind {
-entry:
-  ret void
-}
-"""
+from relay_tune.codegen.builder.function_builder import FunctionBuilder
+from relay_tune.codegen.builder.native_module import NativeModule
+from relay_tune.codegen.builder.operand import Operand
+from relay_tune.codegen.builder.signature import Variable, function, internal
+from relay_tune.codegen.native_runtime.state import HANDLES, WORKERS
 
-PLACING = """\
-@caller_processor = internal global i32 -1, align 64
-@placed = internal global i64 0, align 64
-@mask = internal global [16 x i64] zeroinitializer, align 64
+PLACE_WORKERS = internal("void", "place_workers")
 
-declare i32 @sched_getcpu()
-declare i32 @sched_getaffinity(i32, i64, ptr)
-declare i32 @pthread_setaffinity_np(i64, i64, ptr)
+_CALLER = Variable("caller_processor", "i32", "-1")
+_PLACED = Variable("placed", "i64")
+_WORDS = 16
+_MASK = Variable("mask", f"[{_WORDS} x i64]", "zeroinitializer")
 
-define internal void @place_workers() nounwind {
-entry:
-  %processor = call i32 @sched_getcpu()
-  %known = icmp ult i32 %processor, 1024
-  br i1 %known, label %compare, label %end
-compare:
-  %before = load i32, ptr @caller_processor, align 4
-  %placed = load i64, ptr @placed, align 8
-  %workers = load i64, ptr @workers, align 8
-  %moved = icmp ne i32 %before, %processor
-  %grown = icmp ne i64 %placed, %workers
-  %changed = or i1 %moved, %grown
-  br i1 %changed, label %ask, label %end
-ask:
-  store i32 %processor, ptr @caller_processor, align 4
-  store i64 %workers, ptr @placed, align 8
-  %failed = call i32 @sched_getaffinity(i32 0, i64 128, ptr @mask)
-  %bad = icmp slt i32 %failed, 0
-  br i1 %bad, label %end, label %clear
-clear:
-  %number = zext i32 %processor to i64
-  %word = lshr i64 %number, 6
-  %bit = and i64 %number, 63
-  %one = shl i64 1, %bit
-  %others = xor i64 %one, -1
-  %place = getelementptr i64, ptr @mask, i64 %word
-  %bits = load i64, ptr %place, align 8
-  %left = and i64 %bits, %others
-  store i64 %left, ptr %place, align 8
-  br label %count
-count:
-  %index = phi i64 [ 0, %clear ], [ %following, %count ]
-  %any = phi i64 [ 0, %clear ], [ %sum, %count ]
-  %entry_at = getelementptr i64, ptr @mask, i64 %index
-  %part = load i64, ptr %entry_at, align 8
-  %sum = or i64 %any, %part
-  %following = add i64 %index, 1
-  %last = icmp eq i64 %following, 16
-  br i1 %last, label %decide, label %count
-decide:
-  %none = icmp eq i64 %sum, 0
-  br i1 %none, label %end, label %each
-each:
-  %worker = phi i64 [ 0, %decide ], [ %next_worker, %set ]
-  %all = icmp uge i64 %worker, %workers
-  br i1 %all, label %end, label %set
-set:
-  %slot = getelementptr i64, ptr @handles, i64 %worker
-  %handle = load i64, ptr %slot, align 8
-  %status = call i32 @pthread_setaffinity_np(i64 %handle, i64 128, ptr @mask)
-  %next_worker = add i64 %worker, 1
-  br label %each
-end:
-  ret void
-}
-"""
+_GETCPU = function("i32", "sched_getcpu")
+_GETAFFINITY = function("i32", "sched_getaffinity", "i32", "i64", "ptr")
+_SETAFFINITY = function("i32", "pthread_setaffinity_np", "i64", "i64", "ptr")
+
+
+def add_placing(module: NativeModule, triple: str) -> None:
+    """The function."""
+    with module.define(PLACE_WORKERS) as code:
+        if "linux" in triple:
+            module.variables(_CALLER, _PLACED, _MASK)
+            _place(code)
+
+
+def _place(code: FunctionBuilder) -> None:
+    processor = code.call(_GETCPU)
+    code.ret_if(processor.uge(64 * _WORDS))
+    caller, placed, workers = code.at(_CALLER), code.at(_PLACED), code.at(WORKERS).load()
+    code.ret_if(caller.load().eq(processor) & placed.load().eq(workers))
+    caller.store(processor)
+    placed.store(workers)
+    mask = code.at(_MASK).pointer
+    code.ret_if(code.call(_GETAFFINITY, 0, 8 * _WORDS, mask).slt(0))
+    number = processor.zext("i64")
+    own = mask.item("i64", number.lshr(6))
+    own.store(own.load() & ~(1 << (number & 63)))
+    code.ret_if(_union(code, mask).eq(0))
+    with code.count(workers) as each:
+        handle = code.at(HANDLES).pointer.item("i64", each.index).load()
+        code.call(_SETAFFINITY, handle, 8 * _WORDS, mask)
+
+
+def _union(code: FunctionBuilder, mask: Operand) -> Operand:
+    """The bits of all words of a mask."""
+    found = code.local(0)
+    with code.count(_WORDS) as each:
+        found.set(found.value | mask.item("i64", each.index).load())
+    return found.value

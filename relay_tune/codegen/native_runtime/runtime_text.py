@@ -31,135 +31,68 @@ each queue, a cache line apart. The numbers count from `round * 2^20`, so that n
 
 from __future__ import annotations
 
-from relay_tune.codegen.native_runtime.placing import NO_PLACING, PLACING
-from relay_tune.codegen.native_runtime.run import RUN
-from relay_tune.codegen.native_runtime.shares import SHARES
-from relay_tune.codegen.native_runtime.workers import SHUTDOWN, WORKERS
+from relay_tune.codegen.builder.native_module import NativeModule
+from relay_tune.codegen.builder.signature import function
+from relay_tune.codegen.native_runtime.placing import add_placing
+from relay_tune.codegen.native_runtime.run import RUN, add_run
+from relay_tune.codegen.native_runtime.shares import (
+    CLAIM,
+    COMPLETE,
+    NEXT_ROUND,
+    add_shares,
+    spin_until,
+)
+from relay_tune.codegen.native_runtime.state import ARRIVED, PHASE, ROUND, STATE
+from relay_tune.codegen.native_runtime.workers import SHUTDOWN, THREADS, add_workers
 from relay_tune.codegen.subnormals import subnormals_text
 from relay_tune.targets.registry import architecture_of
 
-MEETING = """\
-define void @relay_tune_barrier(i64 %threads) nounwind {{
-entry:
-  %single = icmp ult i64 %threads, 2
-  br i1 %single, label %end, label %meet
-meet:
-  %phase = load atomic i64, ptr @phase acquire, align 8
-  %before = atomicrmw add ptr @arrived, i64 1 acq_rel
-  %here = add i64 %before, 1
-  %last = icmp eq i64 %here, %threads
-  br i1 %last, label %open, label %wait
-open:
-  store atomic i64 0, ptr @arrived release, align 8
-  %following = add i64 %phase, 1
-  store atomic i64 %following, ptr @phase release, align 8
-  ret void
-wait:
-  %count = phi i64 [ 0, %meet ], [ %more, %rest ]
-  %now = load atomic i64, ptr @phase acquire, align 8
-  %same = icmp eq i64 %now, %phase
-  br i1 %same, label %rest, label %end
-rest:
-  %more = call i64 @spin(i64 %count)
-  br label %wait
-end:
-  ret void
-}}
+BARRIER = function("void", "relay_tune_barrier", "i64")
+TURN = function("i64", "relay_tune_turn", "ptr")
 
-define i64 @relay_tune_turn(ptr %word) nounwind {{
-entry:
-  %round = load atomic i64, ptr @round acquire, align 8
-  br label %read
-read:
-  %value = load atomic i64, ptr %word acquire, align 8
-  %known = lshr i64 %value, 1
-  %turn = and i64 %value, 1
-  %same = icmp eq i64 %known, %round
-  br i1 %same, label %end, label %flip
-flip:
-  %other = xor i64 %turn, 1
-  %base = shl i64 %round, 1
-  %new = or i64 %base, %other
-  %pair = cmpxchg ptr %word, i64 %value, i64 %new acq_rel acquire
-  br label %read
-end:
-  ret i64 %turn
-}}
-
-"""
-
-
-MAXIMUM_THREADS = 256
 MAXIMUM_QUEUES = 16
 SLOT_BYTES = 64 * (1 + MAXIMUM_QUEUES)
-SPINS_BEFORE_SLEEP = 4000
-SPINS_BEFORE_YIELD = 8000
 
-CLOSED = 1 << 62
-"""The bit of `@participants` that is set while no run is open; the others count who is inside."""
-
-RUNTIME_SYMBOLS = (
-    "relay_tune_threads",
-    "relay_tune_run",
-    "relay_tune_claim",
-    "relay_tune_complete",
-    "relay_tune_barrier",
-    "relay_tune_next_round",
-    "relay_tune_turn",
-    "relay_tune_shutdown",
+RUNTIME_SYMBOLS = tuple(
+    each.name for each in (THREADS, RUN, CLAIM, COMPLETE, BARRIER, NEXT_ROUND, TURN, SHUTDOWN)
 )
 
 
 def runtime_text(triple: str) -> str:
     """The LLVM module of the runtime for a target triple."""
     declaration, pause = architecture_of(triple).pause
-    return _TEMPLATE.format(
-        triple=triple,
-        pause=pause,
-        pause_declaration=declaration,
-        subnormals=subnormals_text(triple),
-        placing=PLACING if "linux" in triple else NO_PLACING,
-        maximum=MAXIMUM_THREADS,
-        sleep=SPINS_BEFORE_SLEEP,
-        yield_after=SPINS_BEFORE_YIELD,
-        closed=CLOSED,
-        all_but_closed=CLOSED - 1,
-    )
+    module = NativeModule()
+    module.variables(*STATE)
+    module.add(declaration)
+    module.add(subnormals_text(triple))
+    add_workers(module, pause)
+    add_run(module)
+    add_placing(module, triple)
+    add_shares(module, pause)
+    _add_barrier(module)
+    _add_turn(module)
+    return module.text(triple)
 
 
-_STATE = """\
-target triple = "{triple}"
+def _add_barrier(module: NativeModule) -> None:
+    with module.define(BARRIER) as code:
+        threads = code.parameters[0]
+        code.ret_if(threads.ult(2))
+        phase = code.at(PHASE).load("acquire")
+        here = code.at(ARRIVED).update("add", 1) + 1
+        with code.when(here.eq(threads)):
+            code.at(ARRIVED).store(0, "release")
+            code.at(PHASE).store(phase + 1, "release")
+            code.ret()
+        spin_until(code, code.at(PHASE), phase.ne)
 
-@mutex = internal global [128 x i8] zeroinitializer, align 64
-@wake = internal global [128 x i8] zeroinitializer, align 64
-@handles = internal global [{maximum} x i64] zeroinitializer, align 64
-@owner = internal global i32 0, align 64
-@workers = internal global i64 0, align 64
-@busy = internal global i32 0, align 64
-@stopping = internal global i32 0, align 64
-@sleepers = internal global i64 0, align 64
-@generation = internal global i64 0, align 64
-@participants = internal global i64 {closed}, align 64
-@round = internal global i64 1, align 64
-@job = internal global ptr null, align 64
-@job_context = internal global ptr null, align 64
-@job_threads = internal global i64 0, align 64
-@arrived = internal global i64 0, align 64
-@phase = internal global i64 0, align 64
 
-declare i32 @pthread_create(ptr, ptr, ptr, ptr)
-declare i32 @pthread_join(i64, ptr)
-declare i32 @pthread_mutex_init(ptr, ptr)
-declare i32 @pthread_mutex_lock(ptr)
-declare i32 @pthread_mutex_unlock(ptr)
-declare i32 @pthread_cond_init(ptr, ptr)
-declare i32 @pthread_cond_wait(ptr, ptr)
-declare i32 @pthread_cond_broadcast(ptr)
-declare i32 @sched_yield()
-declare i32 @getpid()
-{pause_declaration}
-
-{subnormals}
-"""
-
-_TEMPLATE = "".join((_STATE, WORKERS, RUN, "{placing}\n", SHARES, MEETING, SHUTDOWN))
+def _add_turn(module: NativeModule) -> None:
+    with module.define(TURN) as code:
+        word = code.parameters[0].at("i64")
+        number = code.at(ROUND).load("acquire")
+        with code.loop():
+            value = word.load("acquire")
+            turn = value & 1
+            code.ret_if(value.lshr(1).eq(number), turn)
+            word.replace(value, (number << 1) | (turn ^ 1))

@@ -5,109 +5,86 @@ Counters that are below the base of the present round count as zero, so that nob
 
 from __future__ import annotations
 
-SHARES = """\
-define void @relay_tune_next_round() nounwind {{
-entry:
-  %before = atomicrmw add ptr @round, i64 1 acq_rel
-  ret void
-}}
+from collections.abc import Callable
 
-define internal i64 @first_number() nounwind {{
-entry:
-  %round = load atomic i64, ptr @round acquire, align 8
-  %base = shl i64 %round, 20
-  ret i64 %base
-}}
+from relay_tune.codegen.builder.function_builder import FunctionBuilder
+from relay_tune.codegen.builder.native_module import NativeModule
+from relay_tune.codegen.builder.operand import Location, Operand
+from relay_tune.codegen.builder.signature import function
+from relay_tune.codegen.native_runtime.state import ROUND, SPIN
 
-define i64 @relay_tune_claim(
-    ptr %slot, i64 %queue, i64 %queues, i64 %grain, i64 %patience) nounwind {{
-entry:
-  %base = call i64 @first_number()
-  br label %look
-look:
-  %tried = phi i64 [ 0, %entry ], [ %more, %next ]
-  %place = add i64 %queue, %tried
-  %number = urem i64 %place, %queues
-  %lines = add i64 %number, 1
-  %offset = shl i64 %lines, 6
-  %counter = getelementptr i8, ptr %slot, i64 %offset
-  br label %read
-read:
-  %last = phi i64 [ 0, %look ], [ %value, %rest ], [ %value, %take ]
-  %waited = phi i64 [ 0, %look ], [ %longer, %rest ], [ 0, %take ]
-  %value = load atomic i64, ptr %counter acquire, align 8
-  %old = icmp ult i64 %value, %base
-  %from = select i1 %old, i64 %base, i64 %value
-  %taken = sub i64 %from, %base
-  %empty = icmp uge i64 %taken, %grain
-  br i1 %empty, label %next, label %whose
-whose:
-  %foreign = icmp ne i64 %tried, 0
-  %begun = icmp ne i64 %taken, 0
-  %working = and i1 %foreign, %begun
-  %same = icmp eq i64 %value, %last
-  %so_far = select i1 %same, i64 %waited, i64 0
-  %hopeful = icmp ult i64 %so_far, %patience
-  %waits = and i1 %working, %hopeful
-  br i1 %waits, label %rest, label %take
-rest:
-  {pause}
-  %longer = add i64 %so_far, 1
-  br label %read
-take:
-  %after = add i64 %from, 1
-  %pair = cmpxchg ptr %counter, i64 %value, i64 %after acq_rel acquire
-  %won = extractvalue {{ i64, i1 }} %pair, 1
-  br i1 %won, label %found, label %read
-found:
-  %first = mul i64 %number, %grain
-  %share = add i64 %first, %taken
-  ret i64 %share
-next:
-  %more = add i64 %tried, 1
-  %all = icmp uge i64 %more, %queues
-  br i1 %all, label %none, label %look
-none:
-  ret i64 -1
-}}
+CLAIM = function("i64", "relay_tune_claim", "ptr", "i64", "i64", "i64", "i64")
+COMPLETE = function("void", "relay_tune_complete", "ptr", "i64", "i64")
+NEXT_ROUND = function("void", "relay_tune_next_round")
 
-define void @relay_tune_complete(ptr %slot, i64 %done, i64 %shares) nounwind {{
-entry:
-  %base = call i64 @first_number()
-  %goal = add i64 %base, %shares
-  %idle = icmp eq i64 %done, 0
-  br i1 %idle, label %wait, label %read
-read:
-  %value = load atomic i64, ptr %slot acquire, align 8
-  %old = icmp ult i64 %value, %base
-  %from = select i1 %old, i64 %base, i64 %value
-  %after = add i64 %from, %done
-  %pair = cmpxchg ptr %slot, i64 %value, i64 %after acq_rel acquire
-  %won = extractvalue {{ i64, i1 }} %pair, 1
-  br i1 %won, label %wait, label %read
-wait:
-  %count = phi i64 [ 0, %entry ], [ 0, %read ], [ %more, %rest ]
-  %now = load atomic i64, ptr %slot acquire, align 8
-  %ready = icmp uge i64 %now, %goal
-  br i1 %ready, label %end, label %rest
-rest:
-  %more = call i64 @spin(i64 %count)
-  br label %wait
-end:
-  ret void
-}}
+_SCHED_YIELD = function("i32", "sched_yield")
+_SPINS_BEFORE_YIELD = 8000
+_ROUND_BITS = 20
 
-define internal i64 @spin(i64 %count) nounwind {{
-entry:
-  {pause}
-  %more = add i64 %count, 1
-  %long = icmp ugt i64 %more, {yield_after}
-  br i1 %long, label %yield, label %end
-yield:
-  %yielded = call i32 @sched_yield()
-  br label %end
-end:
-  ret i64 %more
-}}
 
-"""
+def add_shares(module: NativeModule, pause: str) -> None:
+    """The functions; `pause` is the instruction of a thread that spins."""
+    with module.define(NEXT_ROUND) as code:
+        code.at(ROUND).update("add", 1)
+    _add_claim(module, pause)
+    _add_complete(module)
+    with module.define(SPIN) as code:
+        code.line(pause)
+        more = code.parameters[0] + 1
+        with code.when(more.ugt(_SPINS_BEFORE_YIELD)):
+            code.call(_SCHED_YIELD)
+        code.ret(more)
+
+
+def _base(code: FunctionBuilder) -> Operand:
+    """Where the numbers of this round begin."""
+    return code.at(ROUND).load("acquire") << _ROUND_BITS
+
+
+def _add_claim(module: NativeModule, pause: str) -> None:
+    with module.define(CLAIM) as code:
+        slot, queue, queues, grain, patience = code.parameters
+        base = _base(code)
+        with code.count(queues) as tried:
+            number = (queue + tried.index).urem(queues)
+            counter = slot.offset((number + 1) << 6).at("i64")
+            last, waited = code.local(0), code.local(0)
+            with code.loop() as reading:
+                value = counter.load("acquire")
+                begin = value.ult(base).select(base, value)
+                taken = begin - base
+                tried.again_if(taken.uge(grain))
+                is_foreign_at_work = tried.index.ne(0) & taken.ne(0)
+                so_far = value.eq(last.value).select(waited.value, 0)
+                last.set(value)
+                with code.when(is_foreign_at_work & so_far.ult(patience)):
+                    code.line(pause)
+                    waited.set(so_far + 1)
+                    reading.again()
+                waited.set(0)
+                reading.again_if(~counter.replace(value, begin + 1))
+                code.ret(number * grain + taken)
+        code.ret(-1)
+
+
+def _add_complete(module: NativeModule) -> None:
+    with module.define(COMPLETE) as code:
+        slot, done, shares = code.parameters
+        counter = slot.at("i64")
+        base = _base(code)
+        with code.when(done.ne(0)), code.loop() as adding:
+            value = counter.load("acquire")
+            begin = value.ult(base).select(base, value)
+            adding.leave_if(counter.replace(value, begin + done))
+        goal = base + shares
+        spin_until(code, counter, lambda now: now.uge(goal))
+
+
+def spin_until(
+    code: FunctionBuilder, counter: Location, is_ready: Callable[[Operand], Operand]
+) -> None:
+    """Wait until a counter has a value."""
+    spins = code.local(0)
+    with code.loop() as waiting:
+        waiting.leave_if(is_ready(counter.load("acquire")))
+        spins.set(code.call(SPIN, spins.value))

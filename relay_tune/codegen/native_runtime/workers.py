@@ -1,181 +1,142 @@
 """The worker threads of the native runtime: started when first wanted, joined in the end.
 
-A worker waits for a new `@generation`, spinning first, then asleep. It counts itself into
-`@participants` before it looks for work, which fails once the run is closed. The fields in
-braces are filled in by `runtime_text`.
+A worker waits for a new GENERATION, spinning first, then asleep. It counts itself into PARTICIPANTS
+before it looks for work, which fails once the run is closed.
 """
 
 from __future__ import annotations
 
-WORKERS = """\
-define internal ptr @worker(ptr %argument) nounwind {{
-entry:
-  %thread = ptrtoint ptr %argument to i64
-  %control = call i32 @flush_subnormals()
-  br label %idle
-idle:
-  %last = phi i64 [ 0, %entry ], [ %current, %next ]
-  br label %spin
-spin:
-  %count = phi i64 [ 0, %idle ], [ %more, %again ]
-  %now = load atomic i64, ptr @generation acquire, align 8
-  %changed = icmp ne i64 %now, %last
-  br i1 %changed, label %awake, label %again
-again:
-  {pause}
-  %more = add i64 %count, 1
-  %tired = icmp ugt i64 %more, {sleep}
-  br i1 %tired, label %sleep, label %spin
-sleep:
-  %locked = call i32 @pthread_mutex_lock(ptr @mutex)
-  %asleep = load i64, ptr @sleepers, align 8
-  %one_more = add i64 %asleep, 1
-  store i64 %one_more, ptr @sleepers, align 8
-  br label %check
-check:
-  %seen = load atomic i64, ptr @generation acquire, align 8
-  %same = icmp eq i64 %seen, %last
-  br i1 %same, label %wait, label %up
-wait:
-  %waited = call i32 @pthread_cond_wait(ptr @wake, ptr @mutex)
-  br label %check
-up:
-  %still = load i64, ptr @sleepers, align 8
-  %one_less = sub i64 %still, 1
-  store i64 %one_less, ptr @sleepers, align 8
-  %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
-  br label %awake
-awake:
-  %current = load atomic i64, ptr @generation acquire, align 8
-  %stop = load atomic i32, ptr @stopping acquire, align 4
-  %ends = icmp ne i32 %stop, 0
-  br i1 %ends, label %end, label %look
-look:
-  %inside = atomicrmw add ptr @participants, i64 1 acq_rel
-  %closed = icmp uge i64 %inside, {closed}
-  br i1 %closed, label %leave, label %join
-join:
-  %threads = load i64, ptr @job_threads, align 8
-  %wanted = icmp ult i64 %thread, %threads
-  br i1 %wanted, label %work, label %leave
-work:
-  %function = load ptr, ptr @job, align 8
-  %context = load ptr, ptr @job_context, align 8
-  call void %function(ptr %context, i64 %thread, i64 %threads)
-  br label %leave
-leave:
-  %outside = atomicrmw sub ptr @participants, i64 1 acq_rel
-  br label %next
-next:
-  br label %idle
-end:
-  ret ptr null
-}}
+from relay_tune.codegen.builder.control_flow import Local
+from relay_tune.codegen.builder.function_builder import FunctionBuilder
+from relay_tune.codegen.builder.native_module import NativeModule
+from relay_tune.codegen.builder.operand import Operand
+from relay_tune.codegen.builder.signature import function, internal
+from relay_tune.codegen.native_runtime import state
 
-define internal void @prepare() nounwind {{
-entry:
-  %own = call i32 @getpid()
-  %known = load i32, ptr @owner, align 4
-  %same = icmp eq i32 %own, %known
-  br i1 %same, label %end, label %reset
-reset:
-  %m = call i32 @pthread_mutex_init(ptr @mutex, ptr null)
-  %c = call i32 @pthread_cond_init(ptr @wake, ptr null)
-  store i64 0, ptr @workers, align 8
-  store i64 0, ptr @sleepers, align 8
-  store i64 0, ptr @arrived, align 8
-  store atomic i64 {closed}, ptr @participants release, align 8
-  store atomic i64 0, ptr @generation release, align 8
-  store atomic i32 0, ptr @stopping release, align 4
-  store i32 %own, ptr @owner, align 4
-  br label %end
-end:
-  ret void
-}}
+THREADS = function("i64", "relay_tune_threads", "i64")
+SHUTDOWN = function("void", "relay_tune_shutdown")
 
-define internal i1 @acquire() nounwind {{
-entry:
-  %pair = cmpxchg ptr @busy, i32 0, i32 1 acq_rel acquire
-  %won = extractvalue {{ i32, i1 }} %pair, 1
-  br i1 %won, label %end, label %forked
-forked:
-  %own = call i32 @getpid()
-  %known = load i32, ptr @owner, align 4
-  %foreign = icmp ne i32 %own, %known
-  br label %end
-end:
-  %result = phi i1 [ true, %entry ], [ %foreign, %forked ]
-  ret i1 %result
-}}
+_WORKER = internal("ptr", "worker", "ptr")
+_PREPARE = internal("void", "prepare")
 
-define i64 @relay_tune_threads(i64 %wanted) nounwind {{
-entry:
-  %few = icmp ult i64 %wanted, 2
-  br i1 %few, label %alone, label %try
-try:
-  %got = call i1 @acquire()
-  br i1 %got, label %start, label %alone
-start:
-  call void @prepare()
-  %large = icmp ugt i64 %wanted, {maximum}
-  %limit = select i1 %large, i64 {maximum}, i64 %wanted
-  br label %grow
-grow:
-  %have = load i64, ptr @workers, align 8
-  %total = add i64 %have, 1
-  %enough = icmp uge i64 %total, %limit
-  br i1 %enough, label %done, label %create
-create:
-  %slot = getelementptr i64, ptr @handles, i64 %have
-  %argument = inttoptr i64 %total to ptr
-  %failed = call i32 @pthread_create(ptr %slot, ptr null, ptr @worker, ptr %argument)
-  %ok = icmp eq i32 %failed, 0
-  br i1 %ok, label %created, label %done
-created:
-  store i64 %total, ptr @workers, align 8
-  br label %grow
-done:
-  %final = load i64, ptr @workers, align 8
-  %all = add i64 %final, 1
-  %over = icmp ugt i64 %all, %limit
-  %result = select i1 %over, i64 %limit, i64 %all
-  store atomic i32 0, ptr @busy release, align 4
-  ret i64 %result
-alone:
-  ret i64 1
-}}
+_CREATE = function("i32", "pthread_create", "ptr", "ptr", "ptr", "ptr")
+_JOIN = function("i32", "pthread_join", "i64", "ptr")
+_INIT_MUTEX = function("i32", "pthread_mutex_init", "ptr", "ptr")
+_INIT_CONDITION = function("i32", "pthread_cond_init", "ptr", "ptr")
+_WAIT = function("i32", "pthread_cond_wait", "ptr", "ptr")
 
-"""
+_SPINS_BEFORE_SLEEP = 4000
 
-SHUTDOWN = """\
-define void @relay_tune_shutdown() nounwind {{
-entry:
-  %own = call i32 @getpid()
-  %known = load i32, ptr @owner, align 4
-  %mine = icmp eq i32 %own, %known
-  br i1 %mine, label %stop, label %end
-stop:
-  store atomic i32 1, ptr @stopping release, align 4
-  %locked = call i32 @pthread_mutex_lock(ptr @mutex)
-  %before = atomicrmw add ptr @generation, i64 1 acq_rel
-  %woken = call i32 @pthread_cond_broadcast(ptr @wake)
-  %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
-  %workers = load i64, ptr @workers, align 8
-  br label %next
-next:
-  %place = phi i64 [ 0, %stop ], [ %after, %join ]
-  %all = icmp eq i64 %place, %workers
-  br i1 %all, label %clear, label %join
-join:
-  %slot = getelementptr i64, ptr @handles, i64 %place
-  %handle = load i64, ptr %slot, align 8
-  %joined = call i32 @pthread_join(i64 %handle, ptr null)
-  %after = add i64 %place, 1
-  br label %next
-clear:
-  store i32 0, ptr @owner, align 4
-  br label %end
-end:
-  ret void
-}}
-"""
+
+def add_workers(module: NativeModule, pause: str) -> None:
+    """The functions; `pause` is the instruction of a thread that spins."""
+    _add_worker(module, pause)
+    _add_prepare(module)
+    _add_acquire(module)
+    _add_threads(module)
+    _add_shutdown(module)
+
+
+def _add_worker(module: NativeModule, pause: str) -> None:
+    with module.define(_WORKER) as code:
+        thread = code.parameters[0].to_int()
+        code.call(state.FLUSH_SUBNORMALS)
+        last = code.local(0)
+        with code.loop():
+            _await_generation(code, last, pause)
+            last.set(code.at(state.GENERATION).load("acquire"))
+            code.ret_if(code.at(state.STOPPING).load("acquire").ne(0), code.null)
+            inside = code.at(state.PARTICIPANTS).update("add", 1)
+            with code.block() as idle:
+                idle.leave_if(inside.uge(state.CLOSED))
+                threads = code.at(state.JOB_THREADS).load()
+                idle.leave_if(thread.uge(threads))
+                context = code.at(state.JOB_CONTEXT).load()
+                code.call_through(
+                    code.at(state.JOB).load(), state.PROGRAM, context, thread, threads
+                )
+            code.at(state.PARTICIPANTS).update("sub", 1)
+
+
+def _await_generation(code: FunctionBuilder, last: Local, pause: str) -> None:
+    """Spin, then sleep, until there is another generation than the last one."""
+    generation = code.at(state.GENERATION)
+    spins = code.local(0)
+    with code.loop() as spinning:
+        spinning.leave_if(generation.load("acquire").ne(last.value))
+        code.line(pause)
+        spins.set(spins.value + 1)
+        spinning.again_if(spins.value.ule(_SPINS_BEFORE_SLEEP))
+        mutex, sleepers = code.at(state.MUTEX).pointer, code.at(state.SLEEPERS)
+        code.call(state.LOCK, mutex)
+        sleepers.store(sleepers.load() + 1)
+        with code.loop() as sleeping:
+            sleeping.leave_if(generation.load("acquire").ne(last.value))
+            code.call(_WAIT, code.at(state.WAKE).pointer, mutex)
+        sleepers.store(sleepers.load() - 1)
+        code.call(state.UNLOCK, mutex)
+        spinning.leave()
+
+
+def _is_foreign(code: FunctionBuilder) -> Operand:
+    """Whether another process, of which this one was forked, started the workers."""
+    return code.call(state.GETPID).ne(code.at(state.OWNER).load())
+
+
+def _add_prepare(module: NativeModule) -> None:
+    """The state of a process that has no workers yet."""
+    with module.define(_PREPARE) as code:
+        own = code.call(state.GETPID)
+        code.ret_if(own.eq(code.at(state.OWNER).load()))
+        code.call(_INIT_MUTEX, code.at(state.MUTEX).pointer, code.null)
+        code.call(_INIT_CONDITION, code.at(state.WAKE).pointer, code.null)
+        for counter in (state.WORKERS, state.SLEEPERS, state.ARRIVED):
+            code.at(counter).store(0)
+        code.at(state.PARTICIPANTS).store(state.CLOSED, "release")
+        code.at(state.GENERATION).store(0, "release")
+        code.at(state.STOPPING).store(0, "release")
+        code.at(state.OWNER).store(own)
+
+
+def _add_acquire(module: NativeModule) -> None:
+    """Whether the caller has the workers to itself now."""
+    with module.define(state.ACQUIRE) as code:
+        code.ret_if(code.at(state.BUSY).replace(0, 1), True)
+        code.ret(_is_foreign(code))
+
+
+def _add_threads(module: NativeModule) -> None:
+    with module.define(THREADS) as code:
+        wanted = code.parameters[0]
+        code.ret_if(wanted.ult(2), 1)
+        code.ret_if(~code.call(state.ACQUIRE), 1)
+        code.call(_PREPARE)
+        limit = wanted.ugt(state.MAXIMUM_THREADS).select(code.number(state.MAXIMUM_THREADS), wanted)
+        workers = code.at(state.WORKERS)
+        with code.loop() as growing:
+            have = workers.load()
+            total = have + 1
+            growing.leave_if(total.uge(limit))
+            handle = code.at(state.HANDLES).pointer.offset(have, "i64")
+            failed = code.call(_CREATE, handle, code.null, code.address(_WORKER), total.to_ptr())
+            growing.leave_if(failed.ne(0))
+            workers.store(total)
+        count = workers.load() + 1
+        result = count.ugt(limit).select(limit, count)
+        code.at(state.BUSY).store(0, "release")
+        code.ret(result)
+
+
+def _add_shutdown(module: NativeModule) -> None:
+    with module.define(SHUTDOWN) as code:
+        code.ret_if(_is_foreign(code))
+        code.at(state.STOPPING).store(1, "release")
+        mutex = code.at(state.MUTEX).pointer
+        code.call(state.LOCK, mutex)
+        code.at(state.GENERATION).update("add", 1)
+        code.call(state.BROADCAST, code.at(state.WAKE).pointer)
+        code.call(state.UNLOCK, mutex)
+        with code.count(code.at(state.WORKERS).load()) as each:
+            handle = code.at(state.HANDLES).pointer.item("i64", each.index).load()
+            code.call(_JOIN, handle, code.null)
+        code.at(state.OWNER).store(0)
