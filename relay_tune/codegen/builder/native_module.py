@@ -42,9 +42,9 @@ class NativeModule:
             kind = f"internal global {each.type} {each.value}, align {each.alignment}"
             self._texts.append(f"@{each.name} = {kind}")
 
-    def external(self, name: str, type_: str) -> None:
-        """A constant of another module."""
-        self.add(f"@{name} = external constant {type_}")
+    def external(self, name: str, type_: str, kind: str = "global") -> None:
+        """A variable of another module; `kind` is `constant` where it never changes."""
+        self._texts.append(f"@{name} = external {kind} {type_}")
 
     def add(self, text: str) -> None:
         """LLVM text, such as a table; its functions are known as if they were written here."""

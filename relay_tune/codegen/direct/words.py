@@ -75,6 +75,13 @@ class Call(Word):
     VALUES = ADDRESS
 
 
+class Part(Word):
+    """A part of an argument that waits to be read, and its form."""
+
+    OBJECT = ADDRESS
+    FORM = ADDRESS
+
+
 class FormKind(IntEnum):
     """The required form of one part of an argument."""
 

@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import Any
 
-from relay_tune.codegen.direct.argument_text import NO_ROOM
-from relay_tune.codegen.direct.call_text import (
-    DIRECT_CALL_SYMBOL,
-    DIRECT_RESULTS_SYMBOL,
+from relay_tune.codegen.direct.direct_call import (
+    DIRECT_CALL,
+    DIRECT_RESULTS,
     NO_INPUT_MEMORY,
 )
-from relay_tune.codegen.direct.result_text import NO_RESULT_ROOM
+from relay_tune.codegen.direct.make_results import NO_RESULT_ROOM
+from relay_tune.codegen.direct.read_arguments import NO_ROOM
 from relay_tune.codegen.direct.words import Call
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.types import Type
@@ -55,8 +55,8 @@ class DirectCall:
         types = list(inputs.values())
         self._arguments = Arguments(self._words, types, program, callee.inputs)
         self._results = Results(self._words, output, program, callee.outputs)
-        self._method = NativeMethod(DIRECT_CALL_SYMBOL, METH_FASTCALL, self._words)
-        self._finish = NativeMethod(DIRECT_RESULTS_SYMBOL, METH_NOARGS, self._words)
+        self._method = NativeMethod(DIRECT_CALL.name, METH_FASTCALL, self._words)
+        self._finish = NativeMethod(DIRECT_RESULTS.name, METH_NOARGS, self._words)
         self._call = self._method.call
 
     def __call__(self, inputs: Sequence[object], threads: int) -> Any:

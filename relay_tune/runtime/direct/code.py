@@ -10,14 +10,10 @@ from typing import Any
 import numpy as np
 
 from relay_tune.codegen.compiler import compile_text
-from relay_tune.codegen.direct.call_text import (
-    DIRECT_CALL_SYMBOL,
-    DIRECT_RESULTS_SYMBOL,
-    NEW_ARRAY_SYMBOL,
-    NONE_SYMBOL,
-    PYTHON_FUNCTIONS,
-    SET_OWNER_SYMBOL,
-    WRAP_ARRAY_SYMBOL,
+from relay_tune.codegen.direct import python_objects as native
+from relay_tune.codegen.direct.direct_call import (
+    DIRECT_CALL,
+    DIRECT_RESULTS,
     direct_call_text,
 )
 from relay_tune.codegen.loaded_code import LoadedCode
@@ -47,23 +43,21 @@ def new_words(count: int, values: object = ()) -> Words:
 def direct_code() -> LoadedCode:
     """The machine code."""
     target = native_target()
-    classes = {
-        "array": np.ndarray,
-        "tuple": tuple,
-        "value": ConstructorValue,
-        "constructor": Constructor,
-    }
-    functions = {name: getattr(ctypes.pythonapi, name) for name in PYTHON_FUNCTIONS}
+    python = {each.name: getattr(ctypes.pythonapi, each.name) for each in native.PYTHON_FUNCTIONS}
     imports = {
-        **{name: function_address(function) for name, function in functions.items()},
-        **{f"relay_tune_class_{name}": id(class_) for name, class_ in classes.items()},
-        NEW_ARRAY_SYMBOL: numpy_function(NEW_ARRAY),
-        WRAP_ARRAY_SYMBOL: numpy_function(WRAP_ARRAY),
-        SET_OWNER_SYMBOL: numpy_function(SET_OWNER),
-        NONE_SYMBOL: id(None),
+        **{name: function_address(function) for name, function in python.items()},
+        native.NEW_ARRAY.name: numpy_function(NEW_ARRAY),
+        native.WRAP_ARRAY.name: numpy_function(WRAP_ARRAY),
+        native.SET_OWNER.name: numpy_function(SET_OWNER),
+        native.ARRAY: id(np.ndarray),
+        native.TUPLE: id(tuple),
+        native.VALUE: id(ConstructorValue),
+        native.CONSTRUCTOR: id(Constructor),
+        native.NONE: id(None),
     }
-    text = direct_call_text(target.triple, object.__basicsize__, value_slots())
-    symbols = (DIRECT_CALL_SYMBOL, DIRECT_RESULTS_SYMBOL)
+    objects = native.PythonObjects(object.__basicsize__, value_slots())
+    text = direct_call_text(target.triple, objects)
+    symbols = (DIRECT_CALL.name, DIRECT_RESULTS.name)
     code = LoadedCode([compile_text(text, target)], symbols, imports)
     # Arrays that outlive everything else still free their memory by this code.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))

@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from relay_tune.codegen.direct.array_check_text import (
+from relay_tune.codegen.direct.python_objects import (
     ALIGNED,
     CONTIGUOUS,
     DATA,
@@ -21,8 +21,8 @@ from relay_tune.codegen.direct.array_check_text import (
     FLAGS,
     RANK,
     SIZES,
+    SLOTS,
 )
-from relay_tune.codegen.direct.call_text import SLOTS
 from relay_tune.codegen.word_table import WORD
 from relay_tune.ir.expr import Constructor
 from relay_tune.ir.types import GlobalTypeVar
