@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from relay_tune.machine.machine import Machine
-from relay_tune.schedule.cost.analysis import Access
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.space.space import NestSpace, nest_space
@@ -37,12 +36,6 @@ def weighted_space(x: Input, w: Input, y: Computed) -> NestSpace:
     """The space of the last nest of a program with an input and constant weights, on a server."""
     weights = np.broadcast_to(np.float32(0), w.shape)
     return plan_program(TensorProgram((x,), (y,), ((w, weights),))).spaces(SERVER, 1)[-1]
-
-
-def only_constant(space: NestSpace) -> Access:
-    """The one constant that a nest's reduction reads."""
-    (constant,) = (access for access in space.analysis.body_accesses if access.constant)
-    return constant
 
 
 def depthwise(channels: int, size: int, stride: int = 1) -> Nest:

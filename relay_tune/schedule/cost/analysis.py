@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from math import prod
 
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.remembered import remembered
-from relay_tune.schedule.cost.near import NOTHING_NEAR, Near
-from relay_tune.schedule.cost.nest_structure import nest_structure
-from relay_tune.schedule.cost.sibling_reads import fresh_share, streams
+from relay_tune.schedule.cost.access import (
+    NOTHING_NEAR,
+    Access,
+    Near,
+    accesses_of,
+    with_siblings,
+)
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch, intrinsic_match
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.nests.operation_count import (
@@ -21,39 +26,11 @@ from relay_tune.schedule.nests.operation_count import (
 )
 from relay_tune.schedule.nests.sliding_windows import slides
 from relay_tune.tensor.affine import Affine, axis_affine
-from relay_tune.tensor.expression import Axis, Scalar, Tensor
+from relay_tune.tensor.expression import Axis, Literal, Load, Scalar, Tensor
 from relay_tune.tensor.index import FlatView
-from relay_tune.tensor.loops import Buffer
-from relay_tune.tensor.repeated import repeated_form
-from relay_tune.tensor.walk import loads
+from relay_tune.tensor.walk import operands, sub_expressions
 
 REMEMBERED_NESTS = 1 << 11
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Access:
-    """One load of a nest's reduction body or epilogue.
-
-    Attributes:
-        form: of the flat index, if it is affine; of one whose elements repeat, a smooth one.
-        bytes: of one element.
-        constant: whether it reads a constant.
-        elements: those that it is among.
-        is_near: whether a nest before has touched what it reads.
-        repeats: among how many elements the lanes that share one pick it, so that a vector is
-            shuffled as well as loaded; 0 where lanes share nothing.
-        fresh: the share of what it reads that no load before has read, which differs by a constant.
-        streams: the places that it reads from at a time, less than 1 if others lie beside it.
-    """
-
-    form: Affine | None
-    bytes: int
-    constant: bool
-    elements: int
-    is_near: bool = False
-    repeats: int = 0
-    fresh: float = 1.0
-    streams: float = 1.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -69,6 +46,7 @@ class NestAnalysis:
         result_operations: vector instructions for one result, on average over `written_out`.
         store_form: where the result goes, if that is affine.
         store_bytes: of one element.
+        stored: the bytes of the result.
         stored_around: the bytes among which the result is stored, lines that are read for it too.
         written_out: axes that a register tile always covers (see `written_out_axes`).
         near: what the nests before have left.
@@ -87,11 +65,17 @@ class NestAnalysis:
     result_operations: float
     store_form: Affine | None
     store_bytes: int
+    stored: int
     stored_around: int
     written_out: frozenset[Axis]
     near: Near
     beside_windows: tuple[int, ...]
     independent: tuple[int, ...]
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """All loads."""
+        return (*self.body_accesses, *self.result_accesses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +94,13 @@ def analyse(nest: Nest, constants: frozenset[Tensor], near: Near = NOTHING_NEAR)
     It may be about another nest of the same structure: spaces for different numbers of threads, and
     of layers that are alike, share it, and with it their estimates.
     """
-    return _analysis(_Subject(nest_structure(nest, constants, near), nest, constants, near))
+    return _analysis(_Subject(_structure(nest, constants, near), nest, constants, near))
 
 
 @remembered(REMEMBERED_NESTS)
 def _analysis(subject: _Subject) -> NestAnalysis:
     nest, constants, near = subject.nest, subject.constants, subject.near
-    body = () if nest.body is None else tuple(_accesses(nest.body, constants, near))
+    body = () if nest.body is None else tuple(accesses_of(nest.body, constants, near))
     match = intrinsic_match(nest)
     if match is not None:
         body = _parts_alone(body)
@@ -127,7 +111,7 @@ def _analysis(subject: _Subject) -> NestAnalysis:
         nest=nest,
         match=match,
         body_accesses=body,
-        result_accesses=_with_siblings(nest, constants, near),
+        result_accesses=with_siblings(tuple(accesses_of(nest.result, constants, near)), nest.axes),
         body_operations=0.0 if nest.body is None else operation_count(nest.body, reduced=True),
         result_operations=(
             shared_operation_count(nest.result, written_out)
@@ -136,6 +120,7 @@ def _analysis(subject: _Subject) -> NestAnalysis:
         ),
         store_form=axis_affine(nest.index),
         store_bytes=store_bytes,
+        stored=prod(axis.extent for axis in nest.axes) * store_bytes,
         stored_around=near.bytes if nest.target in near.tensors else 2 * around,
         written_out=written_out,
         near=near,
@@ -151,23 +136,6 @@ def _parts_alone(accesses: tuple[Access, ...]) -> tuple[Access, ...]:
         replace(access, elements=access.elements // parts[access.constant, access.elements])
         for access in accesses
     )
-
-
-def _with_siblings(nest: Nest, constants: frozenset[Tensor], near: Near) -> tuple[Access, ...]:
-    """The loads of the result, which know what they share with those that differ by a constant."""
-    accesses = tuple(_accesses(nest.result, constants, near))
-    groups: dict[object, list[Access]] = {}
-    for access in accesses:
-        if access.form is not None:
-            key = (frozenset(access.form.terms.items()), access.elements, access.bytes)
-            groups.setdefault(key, []).append(access)
-    found = {access: access for access in accesses}
-    for group in groups.values():
-        forms = [access.form for access in group if access.form is not None]
-        fresh, apart = fresh_share(forms, nest.axes), streams(forms, group[0].bytes)
-        for access in group:
-            found[access] = replace(access, fresh=fresh, streams=apart / len(group))
-    return tuple(found[access] for access in accesses)
 
 
 def _beside_windows(nest: Nest, accesses: Sequence[Access]) -> tuple[int, ...]:
@@ -193,20 +161,42 @@ def _independent(nest: Nest, accesses: Sequence[Access]) -> tuple[int, ...]:
     )
 
 
-def _accesses(root: Scalar, constants: frozenset[Tensor], near: Near) -> Iterator[Access]:
-    for load in loads(root):
-        tensor, size = load.tensor, DTYPES[load.dtype].itemsize
-        if isinstance(tensor, FlatView | Buffer):
-            is_constant = isinstance(tensor, FlatView) and tensor.viewed in constants
-            is_near = tensor in near.tensors
-            among = near.bytes // size if is_near else prod(tensor.shape)
-            yield _access(load.indices[0], size, is_constant, among, is_near)
+def _structure(nest: Nest, constants: frozenset[Tensor], near: Near) -> bytes:
+    """A digest that is equal for nests of the same form, accesses and surroundings.
+
+    Networks repeat layers: the transforms and the products of a convolution are the same nests
+    whatever is done to its result. Tensors and axes are numbered where they first occur, names do
+    not count.
+    """
+    axes = {axis: number for number, axis in enumerate((*nest.axes, *nest.reduction))}
+    numbers: dict[Scalar, int] = {}
+    tensors: dict[Tensor, int] = {}
+    nodes: list[Hashable] = []
+    for node in sub_expressions(*nest.roots):
+        about: Hashable = getattr(node, "operation", None)
+        match node:
+            case Axis():
+                about = axes.setdefault(node, len(axes)), node.extent
+            case Literal():
+                about = repr(node.value)
+            case Load():
+                about = tensors.setdefault(node.tensor, len(tensors))
+        inner = tuple(numbers[operand] for operand in operands(node))
+        nodes.append((type(node).__name__, node.dtype, about, inner))
+        numbers[node] = len(numbers)
+    tensors.setdefault(nest.target, len(tensors))
+    structure = (
+        tuple(axis.extent for axis in nest.axes),
+        tuple(axis.extent for axis in nest.reduction),
+        (nest.operation, nest.pattern and nest.pattern.name, tensors[nest.target]),
+        tuple(numbers[root] for root in nest.roots),
+        tuple(nodes),
+        tuple(_described(tensor, constants, near) for tensor in tensors),
+        (near.bytes, near.repeats, near.siblings, near.joined),
+    )
+    return sha256(repr(structure).encode()).digest()
 
 
-def _access(index: Scalar, size: int, is_constant: bool, elements: int, is_near: bool) -> Access:
-    form = axis_affine(index)
-    if form is None and (repeated := repeated_form(index)) is not None:
-        return Access(
-            repeated.smooth, size, is_constant, elements, is_near, repeats=repeated.factor
-        )
-    return Access(form, size, is_constant, elements, is_near)
+def _described(tensor: Tensor, constants: frozenset[Tensor], near: Near) -> Hashable:
+    is_constant = isinstance(tensor, FlatView) and tensor.viewed in constants
+    return type(tensor).__name__, tensor.shape, tensor.dtype, is_constant, tensor in near.tensors

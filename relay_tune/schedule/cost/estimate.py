@@ -15,18 +15,16 @@ from relay_tune.machine.machine import Machine
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice, innermost, unrolled_extents
 from relay_tune.schedule.cost.analysis import NestAnalysis
-from relay_tune.schedule.cost.load_count import (
-    BodyLoads,
-    body_loads,
-    load_count,
+from relay_tune.schedule.cost.load_count import BodyLoads, body_loads, load_count
+from relay_tune.schedule.cost.register_use import operands_in_use, register_use, with_shuffles
+from relay_tune.schedule.cost.terms import memory_cycles
+from relay_tune.schedule.cost.tile_extents import (
     neighbours,
     tile_variants,
     tiled_axes,
     vector_axis,
     vector_count,
 )
-from relay_tune.schedule.cost.memory_traffic import memory_cycles
-from relay_tune.schedule.cost.register_use import operands_in_use, register_use, with_shuffles
 from relay_tune.schedule.intrinsics.cost import tile_cycles
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.expression import Axis

@@ -7,8 +7,6 @@ rows of it. Rows that stay with their thread come from its own cache.
 
 from __future__ import annotations
 
-from math import prod
-
 from relay_tune.machine.machine import Machine, MemoryScope
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.cost.analysis import NestAnalysis
@@ -28,12 +26,12 @@ def exchange_cycles(
         return 0.0
     axis = _divided_axis(analysis, choice, threads)
     shared = sum(
-        access.elements * access.bytes
+        access.all_bytes
         for access in analysis.body_accesses
         if access.form is not None and not (axis and access.form.coefficient(axis))
     )
     if axis is not next((a for a in analysis.nest.axes if a.extent > 1), None):
-        shared += prod(a.extent for a in analysis.nest.axes) * analysis.store_bytes
+        shared += analysis.stored
     far = next(each.rate for each in machine.memories if each.scope is not MemoryScope.CORE)
     return (threads - 1) * shared / far
 

@@ -8,8 +8,9 @@ from math import prod
 from relay_tune.machine.machine import Machine
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.cost.analysis import Access, NestAnalysis
-from relay_tune.schedule.cost.load_count import distinct_places, tiled_axes
+from relay_tune.schedule.cost.access import Access
+from relay_tune.schedule.cost.analysis import NestAnalysis
+from relay_tune.schedule.cost.tile_extents import distinct_places, tiled_axes
 from relay_tune.schedule.intrinsics.fetching import sharing_tiles
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch
 from relay_tune.schedule.loops.prefetch.limits import MOST_ELEMENTS
@@ -42,7 +43,7 @@ def may_lie_in_pieces(analysis: NestAnalysis, access: Access) -> bool:
 
 def may_be_fetched(analysis: NestAnalysis, access: Access, machine: Machine) -> bool:
     """Whether an operand may lie in pieces and is large enough for them to be worth a prefetch."""
-    is_large = access.elements * access.bytes >= machine.coefficients.least_fetched
+    is_large = access.all_bytes >= machine.coefficients.least_fetched
     return is_large and may_lie_in_pieces(analysis, access)
 
 
@@ -75,7 +76,7 @@ def _fetched_blocks(
 ) -> Access | None:
     """A part of what tiles on an intrinsic fetch of constants; they fetch all parts."""
     parts = [access for access in analysis.body_accesses if access.constant]
-    fetched = sum(access.elements * access.bytes for access in parts)
+    fetched = sum(access.all_bytes for access in parts)
     if fetched < machine.coefficients.least_fetched or sharing_tiles(match, choice) is None:
         return None
     return parts[0]

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
-from math import prod
+from math import gcd, prod
 from types import MappingProxyType
 
+from relay_tune.machine.machine import LINE_BYTES
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
-from relay_tune.schedule.cost.analysis import Access, NestAnalysis
-from relay_tune.schedule.cost.line_splits import split_share
-from relay_tune.schedule.cost.shuffled_operands import steps_within, whole_vectors
+from relay_tune.schedule.cost.access import Access
+from relay_tune.schedule.cost.analysis import NestAnalysis
+from relay_tune.schedule.cost.tile_extents import (
+    distinct_places,
+    neighbours,
+    tiled_axes,
+    vector_axis,
+    vector_count,
+)
 from relay_tune.schedule.cost.window_values import Carried, carried_values
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.affine import Affine
@@ -60,43 +66,6 @@ class BodyLoads:
     carried: tuple[Carried, ...] = ()
     shuffled: float = 0.0
     sources: float = 0.0
-
-
-def tiled_axes(nest: Nest, choice: TileChoice) -> list[tuple[Axis, int]]:
-    """Each axis with its extent in the tile."""
-    return list(zip(nest.axes, choice.tile, strict=True))
-
-
-def tile_variants(tiles: Iterable[tuple[Axis, int]]) -> list[tuple[int, dict[Axis, int]]]:
-    """How many tiles there are of each shape, the whole ones first, others at the edges."""
-    variants = [(axis, _extents(axis.extent, tile)) for axis, tile in tiles]
-    return [
-        (
-            prod(count for count, _ in found),
-            {a: n for (a, _), (_, n) in zip(variants, found, strict=True)},
-        )
-        for found in product(*(extents for _, extents in variants))
-    ]
-
-
-def _extents(extent: int, tile: int) -> list[tuple[int, int]]:
-    """(how many tiles, their extent): the full ones and the one at the edge."""
-    full, rest = divmod(extent, tile)
-    return [(full, tile)] * bool(full) + [(1, rest)] * bool(rest)
-
-
-def vector_axis(nest: Nest, choice: TileChoice) -> Axis | None:
-    """The output axis along the lanes, if there is one."""
-    return nest.axes[choice.vector] if choice.vector >= 0 else None
-
-
-def vector_count(nest: Nest, choice: TileChoice, extents: dict[Axis, int]) -> int:
-    """Registers that hold the points of a tile."""
-    vector = vector_axis(nest, choice)
-    count = 1
-    for axis, extent in extents.items():
-        count *= -(-extent // choice.lanes) if axis is vector else extent
-    return count * (choice.unroll if choice.vector == -2 else 1)
 
 
 def load_count(
@@ -153,7 +122,7 @@ def _affine_counts(
     assert access.form is not None
     extents, unrolled = dict(own), dict(steps)
     held = distinct_places(access.form, extents, unrolled, vector, lanes)
-    form = whole_vectors(access, nest.reduction)
+    form = access.whole_vectors(nest.reduction)
     loaded = held
     if form is not access.form:
         loaded = distinct_places(form, extents, unrolled, vector, lanes)
@@ -161,7 +130,7 @@ def _affine_counts(
         return loaded, held
     if not _is_streamed(access, vector, nest):
         return loaded * _moves(access.form, vector, lanes, extents), held
-    begins = whole_vectors(access, nest.reduction, unrolled)
+    begins = access.whole_vectors(nest.reduction, unrolled)
     return loaded * (1 + _split_share(begins, access, vector, lanes, nest)), held
 
 
@@ -241,10 +210,10 @@ def _sources(
     unrolled: Mapping[Axis, int],
 ) -> float:
     """The vectors that stay while written-out steps pick one element after another."""
-    inside = steps_within(access, unrolled)
+    inside = access.steps_within(unrolled)
     if access.form is None or inside is None:
         return 0.0
-    form = whole_vectors(access, nest.reduction)
+    form = access.whole_vectors(nest.reduction)
     return distinct_places(form, extents, inside, vector_axis(nest, choice), choice.lanes)
 
 
@@ -286,37 +255,6 @@ def _inner_steps(
     return {axis: unrolled[axis] if n >= place else 1 for n, axis in enumerate(reduction)}
 
 
-def distinct_places(
-    form: Affine,
-    extents: Mapping[Axis, int],
-    unrolled: Mapping[Axis, int],
-    vector: Axis | None,
-    lanes: int,
-) -> float:
-    """Different places that an access touches in a tile, vectors counting once."""
-    factors = form.terms
-    windows = {axis: steps for axis, steps in unrolled.items() if axis in factors}
-    count = 1.0
-    for axis, extent in extents.items():
-        factor = factors.get(axis)
-        if factor is None:
-            continue
-        if axis is vector:
-            count *= -(-extent // lanes)
-            continue
-        points = extent
-        for window, steps in windows.items():
-            stride = factor // factors[window]
-            if stride and factor == stride * factors[window] and stride <= steps:
-                points = (points - 1) * stride + steps
-                del windows[window]
-                break
-        count *= points
-    for steps in windows.values():
-        count *= steps
-    return count
-
-
 def _is_strided(access: Access, vector: Axis | None, nest: Nest) -> bool:
     """Whether the lanes of this access are picked out of a few whole vectors."""
     if access.form is None or vector is None or _is_streamed(access, vector, nest):
@@ -346,6 +284,18 @@ def _moves(form: Affine, vector: Axis, lanes: int, extents: Mapping[Axis, int]) 
     return move_instructions(form.coefficient(vector), neighbours(form, vector, extents), lanes)
 
 
-def neighbours(form: Affine, vector: Axis, extents: Mapping[Axis, int]) -> int:
-    """How many elements beside each other a tile has of an access whose lanes lie apart."""
-    return next((n for a, n in extents.items() if a is not vector and form.coefficient(a) == 1), 1)
+def split_share(form: Affine, size: int, vector: Axis, lanes: int) -> float:
+    """Which share of the vectors that an access loads lie in two lines.
+
+    `form` is that of the flat index, `size` the bytes of an element. The tensor begins with a line,
+    and the vectors of a row follow each other, so all depends on the steps of the other axes: those
+    of 72 bytes lead to one line's start in eight steps. Intel, "64 and IA-32 Architectures
+    Optimization Reference Manual", section on memory accesses that cross cache lines.
+    """
+    if form.coefficient(vector) != 1:
+        return 0.0
+    length = lanes * size
+    steps = [factor * size for axis, factor in form.terms.items() if axis is not vector]
+    step = gcd(LINE_BYTES, length, *steps)
+    starts = range(form.constant * size % step, LINE_BYTES, step)
+    return sum(start + length > LINE_BYTES for start in starts) / len(starts)

@@ -9,13 +9,8 @@ from relay_tune.machine.machine import Machine
 from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice, innermost
 from relay_tune.schedule.cost.analysis import NestAnalysis
-from relay_tune.schedule.cost.load_count import (
-    BodyLoads,
-    body_loads,
-    load_count,
-    tiled_axes,
-    vector_count,
-)
+from relay_tune.schedule.cost.load_count import BodyLoads, body_loads, load_count
+from relay_tune.schedule.cost.tile_extents import tiled_axes, vector_count
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch
 
 REMEMBERED = 1 << 12
@@ -86,7 +81,7 @@ def operands_in_use(loaded: BodyLoads, vectors: int, machine: Machine) -> tuple[
     sliding window), what they share stays live as far as there are registers; the rest costs loads,
     and of vectors that a row of the window shares spills. Where nothing but the window uses an
     element again, what its steps leave for each other stays live. Shuffled operands are charged
-    otherwise (`relay_tune/schedule/cost/shuffled_operands.py`).
+    otherwise (`relay_tune/schedule/cost/access.py`).
     """
     if not loaded.counts:
         return 2, 0.0, 0.0

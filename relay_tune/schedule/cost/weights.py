@@ -12,53 +12,50 @@ from math import prod
 
 from relay_tune.machine.machine import LINE_BYTES, Machine
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.cost.analysis import Access, NestAnalysis
-from relay_tune.schedule.cost.load_count import tile_variants, tiled_axes, vector_count
+from relay_tune.schedule.cost.operand import Operand
+from relay_tune.schedule.cost.tile_extents import (
+    distinct_places,
+    tile_variants,
+    tiled_axes,
+    vector_count,
+)
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.streamed import is_streamed
 
 
-def is_far(access: Access, machine: Machine) -> bool:
-    """Whether no cache holds an operand."""
-    return access.elements * access.bytes > machine.last_cache.bytes
-
-
-def waiting_cycles(
-    analysis: NestAnalysis,
-    choice: TileChoice,
-    access: Access,
-    transfer: float,
-    machine: Machine,
-    *,
-    is_fetched: bool,
-) -> float:
-    """Cycles that a nest waits for a constant, whose `transfer` beside arithmetic is counted.
+def _comes_unasked(operand: Operand) -> bool:
+    """Whether a nest may wait for a constant whose transfer beside arithmetic is counted.
 
     Where no cache holds it and it is used too seldom for anything to hide that, its transfer from
     memory is all that the nest takes.
     """
-    known = machine.coefficients
-    arrival = access.elements * access.bytes / machine.main.rate / analysis.near.repeats
-    if is_fetched:
-        costs = None if analysis.match is None else analysis.match.costs(machine)
-        if costs is not None:
-            late = costs.unfetched * arrival
-        else:
-            late = late_cycles(analysis, choice, access, machine) / analysis.near.repeats
-        return known.prefetch * transfer + late
-    points = prod(axis.extent for axis in (*analysis.nest.axes, *analysis.nest.reduction))
-    streamed = is_streamed(points / access.elements)
-    if streamed and is_far(access, machine):
-        return 0.0
-    share = known.unfetched_weights + (0.0 if streamed else known.awaited_weights)
-    return known.exposed_weights * transfer + share * arrival
+    is_waited_for = not is_streamed(operand.uses) or not operand.is_far
+    return not operand.is_fetched and is_waited_for
 
 
-def late_cycles(
-    analysis: NestAnalysis, choice: TileChoice, access: Access, machine: Machine
-) -> float:
+def unasked_transfer(operand: Operand) -> float:
+    """The transfer of a constant for which nothing asks early."""
+    return operand.waited if _comes_unasked(operand) else 0.0
+
+
+def arrival(operand: Operand) -> float:
+    """The time in which such a constant comes from memory."""
+    return _from_memory(operand) if _comes_unasked(operand) else 0.0
+
+
+def awaited_arrival(operand: Operand) -> float:
+    """The same where it is used so often that a call does not stream through it."""
+    return 0.0 if is_streamed(operand.uses) else arrival(operand)
+
+
+def _from_memory(operand: Operand) -> float:
+    tile = operand.traffic.tile
+    return operand.access.all_bytes / tile.machine.main.rate / tile.analysis.near.repeats
+
+
+def late_cycles(operand: Operand) -> float:
     """Cycles that a nest waits for a constant which its tiles fetch panel by panel, once.
 
     Of 512 to 256 channels of 4x4 pixels, transposed (8.4 MB), one panel of 8 that comes unasked
@@ -69,14 +66,21 @@ def late_cycles(
     Each tile that reads a panel asks for an equal part of the next one (see `loops.prefetch`).
     While it computes, that part comes from memory; but what the tile itself reads of its panel from
     the second cache takes the same way, and delays it. A tile at the edge has less time for the
-    same part.
-
-    Measured with products of Winograd's filtering, one core of a server with Zen 5, weights from
-    the third cache and from memory, microseconds. 36 products of 16 x 256 by 256 x 256 (9.4 MB),
-    tiles of 8x32: 350 and 360, 16x16: 377 and 388, 10x32 (10 and 6 rows): 349 and 384, 6x64 (6, 6
-    and 4 rows): 352 and 467, 4x64: 366 and 478, 12x32 (12 and 4 rows): 364 and 500. 16 products of
-    16 x 512 by 512 x 512 (16.8 MB), 8x32: 615 and 620, 6x64: 634 and 743, 12x32: 705 and 870.
+    same part. Decision 36 has measurements.
     """
+    traffic = operand.traffic
+    analysis, machine = traffic.tile.analysis, traffic.tile.machine
+    if not operand.is_fetched:
+        return 0.0
+    costs = None if analysis.match is None else analysis.match.costs(machine)
+    if costs is not None:
+        return costs.unfetched * _from_memory(operand)
+    return _late_panels(operand) / analysis.near.repeats
+
+
+def _late_panels(operand: Operand) -> float:
+    traffic, access = operand.traffic, operand.access
+    analysis, choice, machine = traffic.tile.analysis, traffic.choice, traffic.tile.machine
     nest, form = analysis.nest, access.form
     if form is None:
         return 0.0
@@ -127,30 +131,23 @@ def _burst_cycles(lines: float, groups: int, machine: Machine) -> float:
     return groups * known.line_wait * max(lines / groups - known.lines_at_once, 0.0)
 
 
-def swept_cycles(weights: float, in_tile: float, uses: float, machine: Machine) -> float:
+def swept_cycles(operand: Operand) -> float:
     """Cycles that a tile's size costs in each call.
-
-    Arguments: the bytes of all weights and of those of a tile, and how often each is used.
 
     Weights that are used once or a few times in a call and outgrow the second cache are read in
     alternating directions, tile by tile (decision 16): what was read last is found in the cache.
     The tile that was read last is itself read from its beginning again, and pushes out that much.
-
-    Measured with a matrix of 3136x512 and a vector in a whole network, one core and two cores with
-    2 MB of second cache each, microseconds of the network: tiles of 128 columns (1.6 MB) 323 and
-    169, of 64 310 and 163, of 32 311 and 155, of 14 columns along their depth (0.2 MB) 296 and 153.
     """
-    known = machine.coefficients
+    machine = operand.traffic.tile.machine
     near, far = (memory.rate for memory in machine.memories[1:3])
-    if not is_streamed(uses) or weights <= known.swept_caches * machine.memories[1].bytes:
+    kept = machine.coefficients.swept_caches * machine.memories[1].bytes
+    if not is_streamed(operand.uses) or operand.access.all_bytes <= kept:
         return 0.0
-    return known.swept_tile * in_tile * max(1 / far - 1 / near, 0.0)
+    return operand.in_tile * max(1 / far - 1 / near, 0.0)
 
 
-def stride_cycles(weights: float, in_body: float, uses: float, machine: Machine) -> float:
-    """Cycles that a body which reads so many bytes of the weights costs in each call.
-
-    Arguments: the bytes of all weights and those that one body reads, and how often each is used.
+def unfollowed_cycles(operand: Operand) -> float:
+    """Cycles in which weights come from the second cache that long strides keep from prefetchers.
 
     Prefetchers of the first cache follow each load instruction by itself: from one iteration to the
     next it moves on by all that the body reads. They follow strides up to about two kilobytes; near
@@ -161,7 +158,17 @@ def stride_cycles(weights: float, in_body: float, uses: float, machine: Machine)
     to 2.3, whatever tile and unrolling they consist of. The same loop in C: 1.43 with 1 KB, 2.1
     with 2 and 4 KB.
     """
-    known = machine.coefficients
-    if not is_streamed(uses) or in_body <= known.longest_stride:
+    machine = operand.traffic.tile.machine
+    longest = machine.coefficients.longest_stride
+    if not is_streamed(operand.uses) or _body_bytes(operand) <= longest:
         return 0.0
-    return known.unfollowed * weights / machine.memories[1].rate
+    return operand.access.all_bytes / machine.memories[1].rate
+
+
+def _body_bytes(operand: Operand) -> float:
+    """What the body of the innermost loop reads of packed weights; nothing of others."""
+    tile, access = operand.traffic.tile, operand.access
+    if tile.vector is None or access.form is None:
+        return 0.0
+    places = distinct_places(access.form, tile.extents, tile.written_out, None, 1)
+    return access.bytes * places

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from math import log2, prod
 
-from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.choice import TileChoice, innermost
+from relay_tune.schedule.cost.access import Access
 from relay_tune.schedule.cost.analysis import NestAnalysis
-from relay_tune.schedule.features.footprint_features import footprint_values
+from relay_tune.schedule.cost.traffic import tile_traffic
 from relay_tune.schedule.features.nest_features import reusing_loads
-from relay_tune.schedule.features.scales import accesses_of, log_share, log_size
+from relay_tune.schedule.features.scales import log_share, log_size, operations_of
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.schedule.space.space import NestSpace
 from relay_tune.tensor.expression import Axis
@@ -22,7 +23,7 @@ def choice_values(space: NestSpace, choice: TileChoice) -> list[float]:
         *_vector_values(space, choice),
         *_order_values(space.analysis, choice),
         *_parallel_values(space, choice),
-        *footprint_values(space, choice),
+        *_footprint_values(space, choice),
     ]
 
 
@@ -39,7 +40,7 @@ def _vector_values(space: NestSpace, choice: TileChoice) -> list[float]:
     axis = _vector_axis(analysis, choice)
     along = [
         None if access.form is None else access.form.coefficient(axis)
-        for access in accesses_of(analysis)
+        for access in analysis.accesses
         if axis is not None
     ]
     store = analysis.store_form
@@ -99,3 +100,41 @@ def _parallel_values(space: NestSpace, choice: TileChoice) -> list[float]:
         log_size(space.threads),
         log2(prod(choice.blocks)),
     ]
+
+
+def _footprint_values(space: NestSpace, choice: TileChoice) -> list[float]:
+    """Bytes of a tile, of the innermost loop and of the two innermost by the caches, and reuse."""
+    analysis, nest = space.analysis, space.analysis.nest
+    tile = tile_traffic(analysis, innermost(choice, choice.tile), space.machine)
+    extents = {**tile.steps, **tile.extents}
+    sizes = [_touched(analysis, extents)]
+    for place in reversed(choice.order[-2:]):
+        extents[nest.axes[place]] = nest.axes[place].extent
+        sizes.append(_touched(analysis, extents))
+    in_tile, row, plane = sizes = sizes + [sizes[-1]] * (3 - len(sizes))
+    first, second, *_ = (memory.bytes for memory in space.machine.memories)
+    return [
+        log_share(in_tile, first),
+        log_share(row, first),
+        log_share(row, second),
+        log_share(plane, second),
+        *(sum(size > cache.bytes for cache in space.machine.caches) for size in sizes),
+        log_size(operations_of(analysis) / max(in_tile, 1.0)),
+    ]
+
+
+def _touched(analysis: NestAnalysis, extents: dict[Axis, int]) -> float:
+    """Bytes that all loads touch over a box of axes."""
+    return float(sum(_bytes(access, extents) for access in analysis.accesses))
+
+
+def _bytes(access: Access, extents: dict[Axis, int]) -> int:
+    if access.form is None:
+        return access.bytes * min(prod(extents.values()), access.elements)
+    points, span = 1, 1
+    for axis, extent in extents.items():
+        factor = abs(access.form.coefficient(axis))
+        if factor:
+            points *= extent
+            span += factor * (extent - 1)
+    return access.bytes * min(points, span, access.elements)

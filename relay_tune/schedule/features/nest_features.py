@@ -8,7 +8,7 @@ from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.cost.analysis import NestAnalysis
 from relay_tune.schedule.features.names import AXIS_NAMES, DESCRIBED_AXES
-from relay_tune.schedule.features.scales import accesses_of, log_share, log_size, operations_of
+from relay_tune.schedule.features.scales import log_share, log_size, operations_of
 from relay_tune.schedule.space.space import NestSpace
 from relay_tune.tensor.expression import Axis
 
@@ -21,10 +21,10 @@ def nest_values(space: NestSpace) -> list[float]:
     """The features of NEST_NAMES."""
     analysis, nest = space.analysis, space.analysis.nest
     cache = space.machine.memories[1].bytes
-    accesses = accesses_of(analysis)
+    accesses = analysis.accesses
     outputs = prod(axis.extent for axis in nest.axes)
-    read = sum(access.bytes * access.elements for access in accesses)
-    written = outputs * analysis.store_bytes
+    read = sum(access.all_bytes for access in accesses)
+    written = analysis.stored
     return [
         log_size(outputs),
         log_size(prod(axis.extent for axis in nest.reduction)),
@@ -39,9 +39,7 @@ def nest_values(space: NestSpace) -> list[float]:
         sum(access.form is None for access in accesses),
         sum(access.constant for access in accesses),
         log_share(read, cache),
-        log_share(
-            sum(access.bytes * access.elements for access in accesses if access.constant), cache
-        ),
+        log_share(sum(access.all_bytes for access in accesses if access.constant), cache),
         log_share(written, cache),
         log_size(operations_of(analysis) / max(read + written, 1)),
     ]

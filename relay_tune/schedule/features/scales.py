@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import log2
 
-from relay_tune.schedule.cost.analysis import Access, NestAnalysis
+from relay_tune.schedule.cost.analysis import NestAnalysis
 
 
 def log_size(value: float) -> float:
@@ -20,8 +20,3 @@ def log_share(size: float, whole: float) -> float:
 def operations_of(analysis: NestAnalysis) -> float:
     """What the body of a nest computes over all of its points; at least one a point."""
     return analysis.nest.points * max(analysis.body_operations, 1.0)
-
-
-def accesses_of(analysis: NestAnalysis) -> tuple[Access, ...]:
-    """All loads of a nest."""
-    return (*analysis.body_accesses, *analysis.result_accesses)

@@ -86,7 +86,7 @@ def _tiled_axes(analysis: NestAnalysis) -> list[int]:
 
 def _blocked_axes(analysis: NestAnalysis, machine: Machine) -> list[int]:
     """Axes whose tiles may run in blocks: those with reuse, if the data outgrow a cache's share."""
-    read = sum(access.elements * access.bytes for access in analysis.body_accesses)
+    read = sum(access.all_bytes for access in analysis.body_accesses)
     if read <= machine.memories[1].bytes * LEAST_BLOCKED_SHARE:
         return []
     places = {*_tiled_axes(analysis), *analysis.beside_windows}

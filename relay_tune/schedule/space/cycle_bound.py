@@ -12,7 +12,7 @@ from math import prod
 from relay_tune.machine.machine import Machine
 from relay_tune.schedule.cost.analysis import NestAnalysis
 from relay_tune.schedule.cost.estimate import overlapped
-from relay_tune.schedule.cost.memory_traffic import stored_cycles
+from relay_tune.schedule.cost.operand import stored_cycles
 from relay_tune.schedule.intrinsics.cost import least_tile_cycles
 from relay_tune.schedule.space.space import NestSpace
 

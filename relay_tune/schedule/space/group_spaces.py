@@ -7,7 +7,7 @@ from math import prod
 
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.machine.machine import Machine
-from relay_tune.schedule.cost.near import Near
+from relay_tune.schedule.cost.access import Near
 from relay_tune.schedule.loops.prefetch.next_block import tensors_ahead
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.nests.nominal_nest import nominal_nest

@@ -36,6 +36,6 @@ def with_parallel(
 def _least_cycles(analysis: NestAnalysis, lanes: int, known: Coefficients) -> float:
     """A rough bound, by arithmetic and by what is read."""
     operations = max(analysis.body_operations, analysis.result_operations, 1.0)
-    accesses = (*analysis.body_accesses, *analysis.result_accesses)
-    traffic = sum(access.elements * access.bytes for access in accesses)
+    accesses = analysis.accesses
+    traffic = sum(access.all_bytes for access in accesses)
     return max(analysis.nest.points * operations / lanes, traffic / known.serial_rate)

@@ -13,10 +13,10 @@ from itertools import product
 
 from relay_tune.machine.machine import Machine
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.cost.access import NOTHING_NEAR, Near
 from relay_tune.schedule.cost.analysis import NestAnalysis, analyse
 from relay_tune.schedule.cost.estimate import Estimate, compute_cycles, estimate
 from relay_tune.schedule.cost.fetched_operands import fetched_ahead
-from relay_tune.schedule.cost.near import NOTHING_NEAR, Near
 from relay_tune.schedule.cost.register_use import accumulators, register_use
 from relay_tune.schedule.intrinsics.choices import tile_misfit
 from relay_tune.schedule.nests.nest import Nest

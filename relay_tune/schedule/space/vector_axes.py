@@ -31,7 +31,7 @@ def vector_choices(analysis: NestAnalysis, machine: Machine) -> list[tuple[int, 
 
 def _widest(analysis: NestAnalysis) -> int:
     """Bytes of the widest element in registers."""
-    sizes = [access.bytes for access in (*analysis.body_accesses, *analysis.result_accesses)]
+    sizes = [access.bytes for access in analysis.accesses]
     accumulated = 1 if analysis.nest.body is None else DTYPES[analysis.nest.body.dtype].itemsize
     return max([*sizes, accumulated, analysis.store_bytes])
 

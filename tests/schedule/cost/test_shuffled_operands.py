@@ -5,8 +5,7 @@ from math import prod
 import numpy as np
 import pytest
 
-from relay_tune.schedule.cost.analysis import Access
-from relay_tune.schedule.cost.shuffled_operands import picks, steps_within, whole_vectors
+from relay_tune.schedule.cost.access import Access
 from relay_tune.schedule.plan import plan_program
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis, Scalar, reduce
@@ -36,22 +35,22 @@ def grouped(channels: int, size: int, group: int, stride: int) -> TensorProgram:
 
 
 def test_channels_of_a_group_are_picked_out_of_one_vector():
-    assert picks(GROUPED, CHANNEL)
-    assert not picks(GROUPED, TAP)
-    whole = whole_vectors(GROUPED, (TAP, CHANNEL))
+    assert GROUPED.picks(CHANNEL)
+    assert not GROUPED.picks(TAP)
+    whole = GROUPED.whole_vectors((TAP, CHANNEL))
     assert whole.terms == {COLUMN: 64, TAP: 64, LANE: 1}
 
 
 def test_vectors_of_steps_that_are_not_written_out_begin_anywhere():
     written_out = {CHANNEL: 4, TAP: 1}
-    assert CHANNEL not in whole_vectors(GROUPED, (TAP, CHANNEL), written_out).terms
-    assert CHANNEL in whole_vectors(GROUPED, (TAP, CHANNEL), {CHANNEL: 2, TAP: 1}).terms
+    assert CHANNEL not in GROUPED.whole_vectors((TAP, CHANNEL), written_out).terms
+    assert CHANNEL in GROUPED.whole_vectors((TAP, CHANNEL), {CHANNEL: 2, TAP: 1}).terms
 
 
 def test_vectors_wait_for_the_steps_inside_of_the_channels():
-    assert steps_within(GROUPED, {TAP: 3, CHANNEL: 4}) == {TAP: 3}
-    assert steps_within(GROUPED, {CHANNEL: 4, TAP: 3}) == {}
-    assert steps_within(GROUPED, {TAP: 3, CHANNEL: 1}) is None
+    assert GROUPED.steps_within({TAP: 3, CHANNEL: 4}) == {TAP: 3}
+    assert GROUPED.steps_within({CHANNEL: 4, TAP: 3}) == {}
+    assert GROUPED.steps_within({TAP: 3, CHANNEL: 1}) is None
 
 
 @pytest.mark.parametrize(

@@ -5,29 +5,45 @@ from math import prod
 import numpy as np
 import pytest
 
+from relay_tune.machine.machine import Machine
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.cost.operand import Operand, operands
+from relay_tune.schedule.cost.terms import OF_WEIGHTS
+from relay_tune.schedule.cost.traffic import traffic_of
 from relay_tune.schedule.cost.weights import (
+    arrival,
+    awaited_arrival,
     late_cycles,
-    stride_cycles,
     swept_cycles,
-    waiting_cycles,
+    unasked_transfer,
+    unfollowed_cycles,
 )
 from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.space.space import NestSpace
 from relay_tune.tensor.expression import Axis, reduce
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.streamed import MOST_USES
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.machines import SERVER, core, with_rates
-from tests.schedule.nest_spaces import only_constant, weighted_product, weighted_space
+from tests.schedule.nest_spaces import weighted_product, weighted_space
 
 
-def waited(rows: int, columns: int, transfer: float = 1000.0):
+def weights_of(space: NestSpace, choice: TileChoice, machine: Machine = SERVER) -> Operand:
+    """The one constant that a nest's reduction reads."""
+    found = operands(traffic_of(space.analysis, choice, machine))
+    return next(operand for operand in found if operand.access.constant)
+
+
+UNASKED = [t for t in OF_WEIGHTS if t.amount in (unasked_transfer, arrival, awaited_arrival)]
+
+
+def waited(rows: int, columns: int):
     """What a product of some rows with 1024 x columns weights waits, in parts of their arrival."""
     depth = 1024
     space = weighted_product(rows, depth, columns)
     choice = TileChoice(1, 16, (rows, 16), (1, 0), (1, 1), (0,), 4, 0)
-    constant = only_constant(space)
-    found = waiting_cycles(space.analysis, choice, constant, transfer, SERVER, is_fetched=False)
+    operand = weights_of(space, choice)
+    found = sum(term.cycles(operand) for term in UNASKED)
     return found / (4 * depth * columns / SERVER.main.rate)
 
 
@@ -47,8 +63,7 @@ def late(rows: int, tile: tuple[int, int], unroll: int = 4, depth: int = 256, co
     """The share of the time of arithmetic that tiles of a product wait for packed weights."""
     space = weighted_product(rows, depth, columns)
     choice = TileChoice(1, 16, tile, (1, 0), (1, 1), (0,), unroll, 0, prefetch=True)
-    constant = only_constant(space)
-    found = late_cycles(space.analysis, choice, constant, SERVER)
+    found = late_cycles(weights_of(space, choice))
     return found / (rows * depth * columns / 16 / SERVER.vectors.fused_per_cycle)
 
 
@@ -57,7 +72,7 @@ def test_panels_of_many_rows_come_in_time():
 
 
 def test_panels_of_few_rows_are_late():
-    assert 0 < late(16, (8, 32)) < late(8, (8, 32))
+    assert 0 < late(16, (8, 32)) < late(12, (12, 32))
 
 
 @pytest.mark.parametrize("tile", [(12, 32), (13, 32)])
@@ -83,11 +98,10 @@ def test_blocks_of_panels_that_leave_their_order_come_unasked():
     k = Axis("k", 256)
     y = compute("y", (4, 16, 256), lambda n, i, j: reduce("sum", [k], x[i, k] * w[n, j, k]))
     space = weighted_space(x, w, y)
-    constant = only_constant(space)
 
     def cycles(blocks: tuple[int, int, int]) -> float:
         choice = TileChoice(2, 16, (1, 8, 32), (0, 2, 1), blocks, (0,), 4, 0, prefetch=True)
-        return late_cycles(space.analysis, choice, constant, SERVER)
+        return late_cycles(weights_of(space, choice))
 
     in_order, turning = cycles((2, 1, 1)), cycles((1, 1, 2))
     assert in_order == cycles((1, 1, 1))
@@ -100,17 +114,25 @@ def test_blocks_of_panels_that_leave_their_order_come_unasked():
 FAR = with_rates(core(64, 32), (96.0, 48.0, 8.0, 4.0))
 """A server whose third cache is slow."""
 
-MANY = 2 * SERVER.coefficients.swept_caches * SERVER.memories[1].bytes
+MANY = 2 * int(SERVER.coefficients.swept_caches * SERVER.memories[1].bytes) // 4
+"""Weights that no cache holds, however they are walked."""
+
+
+def by_vector(space: NestSpace, *, tile: int, unroll: int = 1, rows: int = 1) -> Operand:
+    """The weights of a product with one row or a few, in tiles of so many columns."""
+    return weights_of(space, TileChoice(1, 16, (rows, tile), (0, 1), (1, 1), (0,), unroll, 0))
 
 
 def test_larger_tiles_cost_more():
-    costs = [swept_cycles(MANY, size, 1, SERVER) for size in (1 << 18, 1 << 20)]
+    space = weighted_product(2, 1024, MANY // 1024)
+    costs = [swept_cycles(by_vector(space, tile=tile)) for tile in (64, 256)]
     assert 0 < costs[0] < costs[1]
 
 
 def test_weights_that_fit_or_are_used_often_cost_nothing():
-    assert swept_cycles(SERVER.memories[1].bytes, 1 << 18, 1, SERVER) == 0
-    assert swept_cycles(MANY, 1 << 18, 2 * MOST_USES, SERVER) == 0
+    assert swept_cycles(by_vector(weighted_product(2, 64, 64), tile=64)) == 0
+    often = weighted_product(2 * MOST_USES, 1024, MANY // 1024)
+    assert swept_cycles(by_vector(often, tile=64, rows=2)) == 0
 
 
 def product_plan(rows: int, depth: int, columns: int):
@@ -130,18 +152,18 @@ def test_the_default_tile_of_a_large_matrix_and_a_vector_is_a_small_part_of_the_
     assert tile_bytes(1, 4096, 1024) <= SERVER.memories[1].bytes / 2
 
 
-WEIGHTS = 1 << 18
-
 LONGEST = SERVER.coefficients.longest_stride
 
 
 def test_only_long_strides_cost():
-    assert stride_cycles(WEIGHTS, LONGEST, 1, SERVER) == 0
-    assert stride_cycles(WEIGHTS, 2 * LONGEST, 1, SERVER) > 0
+    space = weighted_product(2, 64, 1024)
+    assert unfollowed_cycles(by_vector(space, tile=LONGEST // 4)) == 0
+    assert unfollowed_cycles(by_vector(space, tile=LONGEST // 4, unroll=2)) > 0
 
 
 def test_long_strides_over_weights_that_are_used_often_cost_nothing():
-    assert stride_cycles(WEIGHTS, 2 * LONGEST, 2 * MOST_USES, SERVER) == 0
+    space = weighted_product(2 * MOST_USES, 64, 1024)
+    assert unfollowed_cycles(by_vector(space, tile=LONGEST // 4, unroll=2, rows=2)) == 0
 
 
 @pytest.mark.parametrize("size", [256, 512])

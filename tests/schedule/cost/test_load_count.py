@@ -3,7 +3,7 @@
 import pytest
 
 from relay_tune.machine.machine import LINE_BYTES
-from relay_tune.schedule.cost.line_splits import split_share
+from relay_tune.schedule.cost.load_count import split_share
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from relay_tune.schedule.cost.sibling_reads import fresh_share, streams
+from relay_tune.schedule.cost.access import fresh_share, streams
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.tensor.affine import Affine

@@ -1,0 +1,120 @@
+"""The terms of what memory costs: short functions of a nest's traffic, each with a coefficient.
+
+    hidden  = sum(operands) slower * (again + slower from afar * first) + stored + lines / rate
+    exposed = sum(operands, terms) coefficient * amount + a wait of each tile
+
+`hidden` runs beside arithmetic; nothing hides what is `exposed`. An amount is in cycles, and says
+nothing of a processor but what its caches hold and how fast they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from operator import attrgetter
+
+from relay_tune.machine.machine import Machine
+from relay_tune.remembered import remembered
+from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.cost.analysis import NestAnalysis
+from relay_tune.schedule.cost.cache_sets import crowded_bytes, reloaded_bytes
+from relay_tune.schedule.cost.operand import Operand, bandwidth_of, operands, stored_cycles
+from relay_tune.schedule.cost.rows import torn_bytes
+from relay_tune.schedule.cost.traffic import TileTraffic, traffic_of
+from relay_tune.schedule.cost.weights import (
+    arrival,
+    awaited_arrival,
+    late_cycles,
+    swept_cycles,
+    unasked_transfer,
+    unfollowed_cycles,
+)
+
+REMEMBERED = 1 << 12
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """Cycles that nothing hides, for each operand: a coefficient times an amount.
+
+    Attributes:
+        amount: cycles of an operand.
+        coefficient: the name of what they are multiplied with; none where an amount is all.
+    """
+
+    amount: Callable[[Operand], float]
+    coefficient: str | None = None
+
+    def cycles(self, operand: Operand) -> float:
+        """What the term adds for an operand."""
+        amount = self.amount(operand)
+        if not amount or self.coefficient is None:
+            return amount
+        factor: float = getattr(operand.traffic.tile.machine.coefficients, self.coefficient)
+        return factor * amount
+
+
+def _asked_for(operand: Operand) -> float:
+    """What comes because tiles ask for it early."""
+    return operand.waited if operand.is_fetched else 0.0
+
+
+def _unhidden(operand: Operand) -> float:
+    """What the arithmetic of the first of several tiles leaves of a transfer from afar.
+
+    Those that read the same later find all that the first one has fetched.
+    """
+    traffic, access = operand.traffic, operand.access
+    if operand.is_fetched or access.is_near or access.form is None:
+        return 0.0
+    if access not in traffic.tile.analysis.body_accesses:
+        return 0.0
+    if not any(n > 1 and not access.form.coefficient(axis) for axis, n in traffic.loops):
+        return 0.0
+    time = operand.in_tile / bandwidth_of(access.all_bytes, traffic.tile.machine)
+    return operand.first * max(1.0 - traffic.tile.arithmetic / time, 0.0) if time else 0.0
+
+
+OF_DATA = (
+    Term(attrgetter("exposed_part"), "exposed_parts"),
+    Term(_asked_for, "prefetch"),
+    Term(_unhidden),
+)
+"""What operands cost that are no constants."""
+
+OF_WEIGHTS = (
+    Term(_asked_for, "prefetch"),
+    Term(late_cycles),
+    Term(unasked_transfer, "exposed_weights"),
+    Term(arrival, "unfetched_weights"),
+    Term(awaited_arrival, "awaited_weights"),
+    Term(swept_cycles, "swept_tile"),
+    Term(unfollowed_cycles, "unfollowed"),
+)
+"""What constants cost."""
+
+LINES: Sequence[Callable[[TileTraffic], float]] = (torn_bytes, reloaded_bytes, crowded_bytes)
+"""Bytes of lines that tiles fetch again, or want a part of."""
+
+
+def memory_cycles(
+    analysis: NestAnalysis, choice: TileChoice, machine: Machine
+) -> tuple[float, float]:
+    """Traffic beyond the first cache, and waiting that nothing hides."""
+    traffic = traffic_of(analysis, choice, machine)
+    tile = traffic.tile
+    hidden, exposed = 0.0, 0.0
+    for operand in operands(traffic):
+        hidden += operand.hidden
+        terms = OF_WEIGHTS if operand.access.constant else OF_DATA
+        exposed += sum([term.cycles(operand) for term in terms])
+    if analysis.beside_windows:
+        exposed += tile.machine.coefficients.window_tile_wait * prod(n for _, n in traffic.loops)
+    hidden += stored_cycles(analysis, tile.machine)
+    return hidden + _lines(tile) / tile.machine.memories[1].rate, exposed
+
+
+@remembered(REMEMBERED)
+def _lines(tile: TileTraffic) -> float:
+    return sum(bytes_of(tile) for bytes_of in LINES)

@@ -1,0 +1,63 @@
+"""The terms of what memory costs, each with its coefficient."""
+
+from dataclasses import replace
+
+import pytest
+
+from relay_tune.machine.coefficients import FITTED
+from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.cost.operand import operands
+from relay_tune.schedule.cost.terms import OF_DATA, OF_WEIGHTS, memory_cycles
+from relay_tune.schedule.cost.traffic import traffic_of
+from tests.schedule.machines import SERVER
+from tests.schedule.nest_spaces import weighted_product
+
+NAMES = sorted({term.coefficient for term in (*OF_DATA, *OF_WEIGHTS) if term.coefficient})
+
+SPACE = weighted_product(32, 512, 4096)
+CHOICE = TileChoice(1, 16, (16, 32), (1, 0), (1, 1), (0,), 8, 0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_coefficients_of_terms_are_fitted(name: str):
+    assert name in FITTED
+
+
+@pytest.mark.parametrize("prefetch", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_exposed_is_linear_in_a_terms_coefficient(name: str, prefetch: bool):
+    choice = replace(CHOICE, prefetch=prefetch)
+    value = getattr(SERVER.coefficients, name)
+    twice = replace(SERVER, coefficients=SERVER.coefficients.changed({name: 2 * value}))
+    hidden, exposed = zip(
+        *(memory_cycles(SPACE.analysis, choice, machine) for machine in (SERVER, twice)),
+        strict=True,
+    )
+    own = sum(
+        term.cycles(operand)
+        for operand in operands(traffic_of(SPACE.analysis, choice, SERVER))
+        for term in (OF_WEIGHTS if operand.access.constant else OF_DATA)
+        if term.coefficient == name
+    )
+    assert hidden[0] == hidden[1]
+    assert exposed[1] - exposed[0] == pytest.approx(own)
+
+
+def test_weights_that_are_asked_for_cost_other_terms_than_those_that_are_not():
+    def terms(choice: TileChoice) -> set[str | None]:
+        found = operands(traffic_of(SPACE.analysis, choice, SERVER))
+        weights = next(operand for operand in found if operand.access.constant)
+        return {term.coefficient for term in OF_WEIGHTS if term.cycles(weights)}
+
+    unasked = {"exposed_weights", "unfetched_weights", "awaited_weights"}
+    assert terms(CHOICE) == unasked
+    assert "prefetch" in terms(replace(CHOICE, prefetch=True))
+    assert not terms(replace(CHOICE, prefetch=True)) & unasked
+
+
+def test_every_byte_that_loops_touch_is_in_their_working_set():
+    traffic = traffic_of(SPACE.analysis, CHOICE, SERVER)
+    assert [sum(each) for each in traffic.touched] == traffic.working_sets
+    fetching = traffic_of(SPACE.analysis, replace(CHOICE, prefetch=True), SERVER)
+    assert fetching.working_sets[0] > traffic.working_sets[0]
+    assert fetching.tile is traffic.tile
