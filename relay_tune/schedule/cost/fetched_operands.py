@@ -11,10 +11,10 @@ from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.cost.access import Access
 from relay_tune.schedule.cost.analysis import NestAnalysis
 from relay_tune.schedule.cost.tile_extents import distinct_places, tiled_axes
-from relay_tune.schedule.intrinsics.fetching import sharing_tiles
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch
 from relay_tune.schedule.loops.prefetch.limits import MOST_ELEMENTS
 from relay_tune.schedule.loops.prefetch.panels import has_whole_groups, pieces_of
+from relay_tune.schedule.loops.prefetch.right_operands import sharing_tiles
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.index import is_injective

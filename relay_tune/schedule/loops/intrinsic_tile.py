@@ -17,10 +17,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from relay_tune.machine.pattern import Side
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.intrinsics.fetching import fetches, sharing_tiles
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch
 from relay_tune.schedule.loops.loop_shapes import loop_over
 from relay_tune.schedule.loops.packed_loads import PackedLoad
+from relay_tune.schedule.loops.prefetch.right_operands import next_blocks, sharing_tiles
 from relay_tune.schedule.loops.tile_points import TilePosition
 from relay_tune.tensor.expression import INDEX, Axis, Binary, Load, Scalar, literal
 from relay_tune.tensor.loops import (
@@ -89,7 +89,9 @@ class IntrinsicTile:
         cells = [(row, column) for row in range(len(starts)) for column in range(columns)]
         step = list(self._step(at, starts, columns))
         if self.sharing is not None:
-            step = _interleaved(step, list(fetches(match, self.sharing, at, outer, columns)))
+            step = _interleaved(
+                step, next_blocks(match, self.sharing, at, outer, columns).prefetches
+            )
         body: Statement = Block(tuple(step))
         for axis in reversed(self.steps):
             body = loop_over(axis, body)

@@ -10,7 +10,7 @@ A reduction may run along the lanes instead (`relay_tune.schedule.loops.lane_red
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
@@ -18,10 +18,10 @@ from relay_tune.schedule.loops.lane_reduction import LaneReduction, combine
 from relay_tune.schedule.loops.loop_shapes import loop_over, unrolled_loop
 from relay_tune.schedule.loops.packed_loads import packed_loads
 from relay_tune.schedule.loops.prefetch.epilogue_reads import epilogue_reads
+from relay_tune.schedule.loops.prefetch.fetch import Fetching, Site
 from relay_tune.schedule.loops.prefetch.neighbours import TouchedRows
 from relay_tune.schedule.loops.prefetch.next_block import ReadAhead
 from relay_tune.schedule.loops.prefetch.panels import panel_prefetch
-from relay_tune.schedule.loops.prefetch.tile_fetches import TileFetches
 from relay_tune.schedule.loops.tile_points import Point, TilePosition
 from relay_tune.schedule.loops.write_order import write_order
 from relay_tune.schedule.nests.nest import Nest
@@ -44,7 +44,6 @@ from relay_tune.tensor.loops import (
     LaneReduce,
     Loop,
     LoopKind,
-    Prefetch,
     Statement,
     Store,
 )
@@ -65,8 +64,7 @@ class RegisterTile:
         nest: Nest,
         choice: TileChoice,
         constants: frozenset[Tensor],
-        beside: tuple[TouchedRows, ...],
-        ahead: tuple[ReadAhead, ...],
+        for_others: Sequence[TouchedRows | ReadAhead],
     ) -> None:
         self.nest = nest
         self.choice = choice
@@ -86,7 +84,11 @@ class RegisterTile:
         )
         rows = [axis for axis in self.written if axis is not self.vector_axis]
         behind = epilogue_reads(nest, rows, self.vector_axis)
-        self.fetches = TileFetches(panel, beside, behind)
+        beside = [each for each in for_others if isinstance(each, TouchedRows)]
+        self.fetching: list[Fetching] = [
+            each for each in (panel, *beside, behind) if each is not None
+        ]
+        ahead = [each for each in for_others if isinstance(each, ReadAhead)]
         self.ahead = [each for each in ahead if self._is_contiguous(each.load)]
         self.ahead_axes = set(
             axes_of(*(index for each in self.ahead for index in each.load.indices))
@@ -226,11 +228,15 @@ class RegisterTile:
             innermost,
             unrolled[innermost],
             body,
-            lambda group: self.fetches.in_group(bindings, around, (*outer, group)),
+            lambda group: self._asked_for(Site(bindings, around, (*outer, group))),
         )
         for axis in reversed(outer):
             body = unrolled_loop(axis, unrolled[axis], body)
         return body
+
+    def _asked_for(self, site: Site) -> list[Statement]:
+        """What stands in front of a group of reduction steps."""
+        return [fetch.statement for each in self.fetching for fetch in each.fetches(site)]
 
     def _reduced_value(self, point: Point) -> Scalar:
         assert self.nest.body is not None
@@ -300,20 +306,17 @@ class RegisterTile:
             return self._over_tile(bindings, self._element)
         if self.ahead_axes >= {axis for axis, tile in bindings.items() if tile.extent != 1}:
             return self._over_tile(
-                bindings, lambda point: Block((self._element(point), *self._fetches(point)))
+                bindings, lambda point: Block((self._element(point), *self._ahead_of(point)))
             )
         asking = {axis: tile for axis, tile in bindings.items() if axis in self.ahead_axes}
-        fetched = self._over_tile(asking, lambda point: Block(tuple(self._fetches(point))))
+        fetched = self._over_tile(asking, lambda point: Block(self._ahead_of(point)))
         return Block((self._over_tile(bindings, self._element), fetched))
 
     def _element(self, point: Point) -> Statement:
         return self._store(point, None)
 
-    def _fetches(self, point: Point) -> Iterator[Prefetch]:
-        for each in self.ahead:
-            (index,) = each.load.indices
-            ahead = substitute(index, point.values) + each.apart
-            yield Prefetch(each.load.tensor, (ahead,), near=True)
+    def _ahead_of(self, point: Point) -> tuple[Statement, ...]:
+        return tuple(each.fetch(point.values).statement for each in self.ahead)
 
     def _store(self, point: Point, reduced: Scalar | None) -> Statement:
         result = self.nest.result

@@ -71,7 +71,7 @@ def _nests(
     beside_tensors = frozenset(part.tensor for part in touched)
     ahead = read_ahead(nests, blocks.base, blocks.rows, beside_tensors)
     tiled = [
-        tile_nest(nest, choice, constants, touched if place == busiest else (), ahead[place])
+        tile_nest(nest, choice, constants, (*(touched if place == busiest else ()), *ahead[place]))
         for place, (nest, choice) in enumerate(zip(nests, fitting, strict=True))
     ]
     packed = [constant for part in tiled for constant in part.packed]

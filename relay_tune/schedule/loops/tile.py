@@ -58,19 +58,15 @@ def tile_nest(
     nest: Nest,
     choice: TileChoice,
     constants: frozenset[Tensor],
-    beside: tuple[TouchedRows, ...] = (),
-    ahead: tuple[ReadAhead, ...] = (),
+    for_others: tuple[TouchedRows | ReadAhead, ...] = (),
 ) -> TiledNest:
-    """Apply a choice to a nest, which fetches what others touch `beside` its arithmetic.
-
-    It also fetches what it reads `ahead` itself.
-    """
+    """Apply a choice to a nest, which also fetches what others of its group touch."""
     match = intrinsic_match(nest)
     if match is not None:
         tile = IntrinsicTile(match, choice)
         return TiledNest(tile.configured(_Tiler(nest, choice, tile).run().body))
     choice = open_choice(choice, nest.axes, nest.reduction)
-    return _Tiler(nest, choice, RegisterTile(nest, choice, constants, beside, ahead)).run()
+    return _Tiler(nest, choice, RegisterTile(nest, choice, constants, for_others)).run()
 
 
 class _Tiler:

@@ -13,19 +13,19 @@ where the reduction is short, as in the 1x1 convolutions at the ends of residual
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.machine.machine import LINE_BYTES
+from relay_tune.schedule.loops.prefetch.fetch import Fetch, Site, Turns, digits
 from relay_tune.schedule.loops.prefetch.limits import LEAST_FETCHED, MOST_LINES
 from relay_tune.schedule.loops.tile_points import TilePosition
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.affine import axis_affine
-from relay_tune.tensor.expression import INDEX, Axis, Load, Scalar, Tensor, binary, literal
+from relay_tune.tensor.expression import Axis, Load, Scalar, Tensor
 from relay_tune.tensor.index import FlatView
-from relay_tune.tensor.loops import Block, Branch, Prefetch, Statement
 from relay_tune.tensor.size import is_symbolic, nominal
 from relay_tune.tensor.walk import loads, substitute
 
@@ -44,43 +44,36 @@ class EpilogueReads:
     rows: tuple[Axis, ...]
     vector: Axis
 
-    def in_group(
-        self, bindings: Mapping[Axis, TilePosition], groups: Sequence[Axis]
-    ) -> tuple[Statement, ...]:
-        """The share of a group of reduction steps; `groups` are the loops over them.
-
-        Nothing where the reduction has too few of them, or sizes are open.
-        """
-        extents = [bindings[axis].extent for axis in (*self.rows, self.vector)]
-        if any(is_symbolic(extent) for extent in (*extents, *(loop.extent for loop in groups))):
-            return ()
-        rows, turns = prod(extents[:-1]), prod(loop.extent for loop in groups)
-        in_turn = -(-rows // turns)
-        turn = _number(groups)
-        fetched = tuple(
-            self._fetch(load, bindings, turn * in_turn + row, line)
+    def fetches(self, site: Site) -> Iterator[Fetch]:
+        """Rows of the tile; nothing where the reduction is too short, or sizes are open."""
+        extents = [site.bindings[axis].extent for axis in (*self.rows, self.vector)]
+        if any(
+            is_symbolic(extent) for extent in (*extents, *(loop.extent for loop in site.groups))
+        ):
+            return
+        turns = Turns(site.groups)
+        in_turn, limits = turns.divided(prod(extents[:-1]))
+        lines = tuple(
+            (load.tensor, self._line(load, site.bindings, turns.number * in_turn + row, line))
             for load in self.loads
             if in_turn * _lines(load, extents[-1]) <= MOST_LINES
             for row in range(in_turn)
             for line in range(_lines(load, extents[-1]))
         )
-        used = -(-rows // in_turn)
-        if not fetched or used == turns:
-            return fetched
-        return (Branch(binary("lt", turn, used), Block(fetched)),)
+        if lines:
+            yield Fetch(lines, limits, near=True)
 
-    def _fetch(
+    def _line(
         self, load: Load, bindings: Mapping[Axis, TilePosition], row: Scalar, line: int
-    ) -> Statement:
-        """Fetch a line of a row, counted through the tile."""
+    ) -> Scalar:
+        """Where a line of a row begins, which is counted through the tile."""
         values: dict[Axis, Scalar] = {axis: bindings[axis].base for axis in bindings}
         values[self.vector] = values[self.vector] + line * _line_elements(load)
         long = [axis for axis in self.rows if bindings[axis].extent > 1]
-        for axis in reversed(long):
-            extent = bindings[axis].extent
-            values[axis] = values[axis] + (row if axis is long[0] else row % extent)
-            row = row // extent
-        return Prefetch(load.tensor, (substitute(load.indices[0], values),), near=True)
+        counts = [bindings[axis].extent for axis in long]
+        for axis, digit in zip(reversed(long), digits(row, counts), strict=True):
+            values[axis] = values[axis] + digit
+        return substitute(load.indices[0], values)
 
 
 def epilogue_reads(nest: Nest, rows: Sequence[Axis], vector: Axis | None) -> EpilogueReads | None:
@@ -119,11 +112,3 @@ def _lines(load: Load, elements: int) -> int:
 
 def _line_elements(load: Load) -> int:
     return LINE_BYTES // DTYPES[load.dtype].itemsize
-
-
-def _number(loops: Sequence[Axis]) -> Scalar:
-    """Which iteration of nested loops runs, counted from the first."""
-    number: Scalar = literal(0, INDEX)
-    for loop in loops:
-        number = number * loop.extent + loop
-    return number

@@ -13,12 +13,13 @@ to hide that; the product has enough.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 
 from relay_tune.machine.machine import LINE_ELEMENTS
+from relay_tune.schedule.loops.prefetch.fetch import Fetch, Site, Turns, digits
 from relay_tune.schedule.loops.prefetch.limits import (
     FEWEST_LINES,
     JOINED_SHARE,
@@ -28,9 +29,9 @@ from relay_tune.schedule.loops.prefetch.limits import (
 )
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.affine import Affine, axis_affine
-from relay_tune.tensor.expression import INDEX, Axis, Scalar, Tensor, binary, literal
+from relay_tune.tensor.expression import INDEX, Axis, Scalar, Tensor, literal
 from relay_tune.tensor.index import FlatView
-from relay_tune.tensor.loops import Block, Branch, Prefetch, Statement
+from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.walk import loads
 
 Piece = tuple[int, int]
@@ -62,6 +63,27 @@ class TouchedRows:
     def all_lines(self) -> int:
         """The cache lines of all rows."""
         return prod(count for count, _ in self.levels) * self.lines
+
+    def fetches(self, site: Site) -> Iterator[Fetch]:
+        """The share of a turn; nothing where loops are open or too few."""
+        turns = Turns((*site.tiles, *site.groups))
+        if any(is_symbolic(loop.extent) for loop in turns.loops):
+            return
+        in_turn, limits = turns.divided(self.all_lines)
+        if in_turn <= MOST_LINES:
+            lines = (self._line(turns.number * in_turn + n) for n in range(in_turn))
+            yield Fetch(tuple((self.tensor, at) for at in lines), limits, for_write=self.for_write)
+
+    def _line(self, number: Scalar) -> Scalar:
+        """Where the line of a number begins, which is counted through all rows."""
+        at: Scalar = literal(self.first, INDEX)
+        for axis, apart in self.terms:
+            at = at + axis * apart
+        levels = (*self.levels, (self.lines, LINE_ELEMENTS))
+        counts = [count for count, _ in levels]
+        for (_, apart), digit in zip(reversed(levels), digits(number, counts), strict=True):
+            at = at + digit * apart
+        return at
 
 
 def fetched_beside(
@@ -194,34 +216,3 @@ def _not_in(piece: Piece, known: Sequence[Piece]) -> Piece:
         if first <= low < last:
             low = min(last, high)
     return low, high
-
-
-def fetch_statements(
-    touched: Sequence[TouchedRows], turn: Scalar, turns: int
-) -> tuple[Statement, ...]:
-    """The share of one of so many `turns` in fetching what neighbours touch."""
-    found: list[Statement] = []
-    for rows in touched:
-        lines = -(-rows.all_lines // turns)
-        if lines > MOST_LINES:
-            continue
-        body: Statement = Block(tuple(_fetch(rows, turn * lines + n) for n in range(lines)))
-        used = -(-rows.all_lines // lines)
-        found.append(body if used == turns else Branch(binary("lt", turn, used), body))
-    return tuple(found)
-
-
-def _fetch(rows: TouchedRows, number: Scalar) -> Prefetch:
-    """Fetch the line of a number, counted through all rows."""
-    at: Scalar = literal(rows.first, INDEX)
-    for axis, apart in rows.terms:
-        at = at + axis * apart
-    if rows.levels:
-        at, number = at + number % rows.lines * LINE_ELEMENTS, number // rows.lines
-    else:
-        at = at + number * LINE_ELEMENTS
-    for place, (count, apart) in enumerate(reversed(rows.levels), 1):
-        is_outermost = place == len(rows.levels)
-        at = at + (number if is_outermost else number % count) * apart
-        number = number // count
-    return Prefetch(rows.tensor, (at,), rows.for_write)

@@ -12,20 +12,21 @@ its vectors asks for the one in the same place of the next block.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.machine.machine import LINE_BYTES
+from relay_tune.schedule.loops.prefetch.fetch import Fetch
 from relay_tune.schedule.loops.prefetch.limits import FEWEST_OPERATIONS, NEAR_BYTES
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.nests.operation_count import operation_count
 from relay_tune.tensor.affine import Affine, axis_affine
-from relay_tune.tensor.expression import Axis, Load, Tensor
+from relay_tune.tensor.expression import Axis, Load, Scalar, Tensor
 from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.size import nominal
-from relay_tune.tensor.walk import loads
+from relay_tune.tensor.walk import loads, substitute
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,11 @@ class ReadAhead:
 
     load: Load
     apart: int
+
+    def fetch(self, values: Mapping[Axis, Scalar]) -> Fetch:
+        """What a point asks for; `values` are what the nest's axes are there."""
+        at = substitute(self.load.indices[0], values) + self.apart
+        return Fetch(((self.load.tensor, at),), near=True)
 
 
 def read_ahead(

@@ -15,20 +15,20 @@ several streams faster than a single one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from relay_tune.machine.machine import LINE_ELEMENTS
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.loops.packed_loads import PackedLoad
+from relay_tune.schedule.loops.prefetch.fetch import Fetch, Site, Turns, least_count
 from relay_tune.schedule.loops.prefetch.limits import MOST_ELEMENTS, MOST_PANEL_LINES, OPEN_TILES
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
 from relay_tune.tensor.affine import Affine, axis_affine
-from relay_tune.tensor.expression import INDEX, Axis, Load, Scalar, Tensor, binary, literal
+from relay_tune.tensor.expression import INDEX, Axis, Load, Scalar, Tensor, literal
 from relay_tune.tensor.index import FlatView
-from relay_tune.tensor.loops import Block, Branch, Prefetch, Statement
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.walk import loads
 
@@ -95,6 +95,30 @@ class PanelPrefetch:
     apart: int
     shares: int
     is_every: bool
+
+    def fetches(self, site: Site) -> Iterator[Fetch]:
+        """A share of the panel after the present one."""
+        panels, readers = self.panels, Turns([site.tiles[place] for place in self.readers])
+        start: Scalar = literal(panels.offset + panels.next, INDEX)
+        for axis, apart in panels.steps:
+            start = start + site.bindings[axis].number * apart
+        group, reader = Turns(site.groups).number, readers.number
+        pieces: list[Scalar] = [literal(0, INDEX)]
+        turn = group
+        if panels.pieces.count > 1:
+            start = start + reader * (self.lines * LINE_ELEMENTS)
+            pieces = [(group * self.steps + n) * panels.pieces.apart for n in range(self.steps)]
+            turn = reader
+        else:
+            start = start + (reader * self.shares + group) * LINE_ELEMENTS
+        lines = tuple(
+            (panels.tensor, start + piece + line * self.apart * LINE_ELEMENTS)
+            for piece in pieces
+            for line in range(self.lines)
+        )
+        limits = [] if self.is_every else [(turn, self.shares)]
+        limits += [(loop, OPEN_TILES) for loop in readers.loops if is_symbolic(loop.extent)]
+        yield Fetch(lines, tuple(limits))
 
 
 def panel_prefetch(
@@ -211,7 +235,7 @@ def _fetched(
     while first and _passes(loops[first - 1], nest, depends):
         first -= 1
     readers = tuple(place for place in range(first, len(loops)) if loops[place].count != 1)
-    repeated = prod(_least_count(loops[place].count) for place in readers)
+    repeated = prod(least_count(loops[place].count) for place in readers)
     if repeated < least:
         return None
     lines = _lines(panels)
@@ -241,55 +265,3 @@ def _lines(panels: Panels) -> int:
 def _passes(loop: OuterLoop, nest: Nest, depends: set[Axis]) -> bool:
     """Whether all iterations of a loop read the same panel."""
     return loop.count == 1 or nest.axes[loop.place] not in depends
-
-
-def prefetch_statement(
-    plan: PanelPrefetch,
-    tile: Mapping[Axis, Scalar],
-    readers: Sequence[Axis],
-    groups: Sequence[Axis],
-) -> Statement:
-    """Fetch a share of the panel after the present one.
-
-    `tile` are the numbers of the present tile on the axes of the panel, `readers` the loops over
-    the tiles that share it, `groups` the loops over groups of reduction steps.
-    """
-    panels = plan.panels
-    start: Scalar = literal(panels.offset + panels.next, INDEX)
-    for axis, apart in panels.steps:
-        start = start + tile[axis] * apart
-    group, reader = _number(groups), _number(readers)
-    if panels.pieces.count > 1:
-        start = start + reader * (plan.lines * LINE_ELEMENTS)
-        pieces = [(group * plan.steps + n) * panels.pieces.apart for n in range(plan.steps)]
-        turn = reader
-    else:
-        start = start + (reader * plan.shares + group) * LINE_ELEMENTS
-        pieces = [literal(0, INDEX)]
-        turn = group
-    outermost = [literal(0, INDEX)] * (len(panels.tensor.shape) - 1)
-    places = [
-        start + piece + line * plan.apart * LINE_ELEMENTS
-        for piece in pieces
-        for line in range(plan.lines)
-    ]
-    fetched: Statement = Block(tuple(Prefetch(panels.tensor, (*outermost, at)) for at in places))
-    if not plan.is_every:
-        fetched = Branch(binary("lt", turn, plan.shares), fetched)
-    for loop in readers:
-        if is_symbolic(loop.extent):
-            fetched = Branch(binary("lt", loop, OPEN_TILES), fetched)
-    return fetched
-
-
-def _number(loops: Sequence[Axis]) -> Scalar:
-    """Which iteration of nested loops runs, counted from the first."""
-    number: Scalar = literal(0, INDEX)
-    for loop in loops:
-        number = number * _least_count(loop.extent) + loop
-    return number
-
-
-def _least_count(count: int) -> int:
-    """How often a loop runs at least while a panel is fetched."""
-    return OPEN_TILES if is_symbolic(count) else count

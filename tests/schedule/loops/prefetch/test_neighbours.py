@@ -3,18 +3,18 @@
 import pytest
 
 from relay_tune.schedule.apply import apply_schedule
+from relay_tune.schedule.loops.prefetch.fetch import Site
 from relay_tune.schedule.loops.prefetch.limits import MOST_LINES
 from relay_tune.schedule.loops.prefetch.neighbours import (
     FEWEST_LINES,
     TouchedRows,
-    fetch_statements,
     fetched_beside,
 )
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.tensor.expression import Axis
-from relay_tune.tensor.loops import Branch, Prefetch
+from relay_tune.tensor.loops import Prefetch
 from relay_tune.tensor.loops_text import kernel_text
 from relay_tune.tensor.scalar_value import scalar_value
 from relay_tune.tensor.touched import statements
@@ -97,11 +97,9 @@ def test_every_line_is_fetched_once(turns, levels):
     rows = TouchedRows(data.tensor, (), 3, levels, 8, for_write=False)
     turn = Axis("turn", turns)
     places = []
-    for statement in fetch_statements([rows], turn, turns):
-        used = turns
-        if isinstance(statement, Branch):
-            used = statement.condition.right.value
-        fetches = [node for node in statements(statement) if isinstance(node, Prefetch)]
+    for fetch in rows.fetches(Site({}, (turn,), ())):
+        used = min([turns, *(limit for _, limit in fetch.limits)])
+        fetches = [node for node in statements(fetch.statement) if isinstance(node, Prefetch)]
         places += [value_of(f.indices[0], turn, n) for n in range(used) for f in fetches]
     wanted = [3 + 16 * line for line in range(8)]
     for count, apart in reversed(levels):

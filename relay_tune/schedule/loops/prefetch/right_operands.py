@@ -13,7 +13,7 @@ took 1404 us without and 1053 with fetches, one thread, and 794 and 547 with two
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -21,9 +21,9 @@ from relay_tune.ir.dtypes import DTYPES
 from relay_tune.machine.machine import LINE_BYTES
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch, offset_of
+from relay_tune.schedule.loops.prefetch.fetch import Fetch, Turns
 from relay_tune.schedule.outer_loops import OuterLoop, outer_loops
-from relay_tune.tensor.expression import INDEX, Axis, Scalar, literal
-from relay_tune.tensor.loops import Prefetch, Statement
+from relay_tune.tensor.expression import Axis, Scalar, Tensor
 from relay_tune.tensor.walk import substitute
 
 
@@ -33,16 +33,11 @@ class Sharing:
 
     Attributes:
         loops: the places of the loops over them among the outer loops.
-        counts: how often each runs.
+        tiles: how many tiles there are.
     """
 
     loops: tuple[int, ...]
-    counts: tuple[int, ...]
-
-    @property
-    def tiles(self) -> int:
-        """How many tiles there are."""
-        return prod(self.counts)
+    tiles: int
 
 
 def sharing_tiles(match: IntrinsicMatch, choice: TileChoice) -> Sharing | None:
@@ -55,7 +50,7 @@ def sharing_tiles(match: IntrinsicMatch, choice: TileChoice) -> Sharing | None:
     if len(over_blocks) != 1 or loops[over_blocks[0]].tiles > 1:
         return None
     inside = [n for n in range(over_blocks[0] + 1, len(loops)) if loops[n].count > 1]
-    found = Sharing(tuple(inside), tuple(loops[n].count for n in inside))
+    found = Sharing(tuple(inside), prod(loops[n].count for n in inside))
     return found if found.tiles <= lines_of_step(match) else None
 
 
@@ -65,25 +60,25 @@ def lines_of_step(match: IntrinsicMatch) -> int:
     return pattern.steps * pattern.columns // _line(match) * match.right_parts
 
 
-def fetches(
+def next_blocks(
     match: IntrinsicMatch,
     sharing: Sharing,
     at: Mapping[Axis, Scalar],
     outer: Sequence[Axis],
     columns: int,
-) -> Iterator[Statement]:
-    """What a step fetches for the next `columns` blocks; `at` is where it stands itself."""
+) -> Fetch:
+    """What a step asks for of the next `columns` blocks; `at` is where it stands itself."""
     assert match.block is not None
-    number: Scalar = literal(0, INDEX)
-    for place, count in zip(sharing.loops, sharing.counts, strict=True):
-        number = number * count + outer[place]
+    number = Turns([outer[place] for place in sharing.loops]).number
     share = -(-lines_of_step(match) // sharing.tiles)
     right = min((right for _, right in match.terms), key=offset_of)
+    lines: list[tuple[Tensor, Scalar]] = []
     for column in range(columns):
         block = at[match.block] + columns + column
         start = substitute(right.indices[0], {**at, match.block: block})
         for line in range(share):
-            yield Prefetch(right.tensor, (start + (number * share + line) * _line(match),))
+            lines.append((right.tensor, start + (number * share + line) * _line(match)))
+    return Fetch(tuple(lines))
 
 
 def _is_block(match: IntrinsicMatch, loop: OuterLoop) -> bool:
