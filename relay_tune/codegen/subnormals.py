@@ -14,7 +14,11 @@ alone.
 
 from __future__ import annotations
 
+from relay_tune.codegen.builder.signature import internal
 from relay_tune.targets.registry import architecture_of
+
+FLUSH_SUBNORMALS = internal("i32", "flush_subnormals")
+RESTORE_CONTROL = internal("void", "restore_control", "i32")
 
 
 def subnormals_text(triple: str) -> str:

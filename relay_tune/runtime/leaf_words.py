@@ -18,7 +18,7 @@ class Leaf:
     Attributes:
         type: this type.
         words: the words of `leaves` for it, after the first
-            (`relay_tune.codegen.programs.build_text`).
+            (`relay_tune.codegen.programs.build_values`).
     """
 
     def __init__(self, type_: TensorType, program: FirstOrderProgram) -> None:

@@ -15,10 +15,10 @@ import numpy as np
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.constants import CONSTANTS_SYMBOL
 from relay_tune.codegen.loaded_code import LoadedCode
-from relay_tune.codegen.programs.build_text import BUILD_SYMBOL
+from relay_tune.codegen.programs.build_values import BUILD
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.program_text import entry_symbol
-from relay_tune.codegen.programs.read_text import READ_SYMBOLS
+from relay_tune.codegen.programs.read_values import READ_SYMBOLS
 from relay_tune.codegen.programs.session import (
     FAILED_INDEX,
     FAILED_SIZE,
@@ -31,7 +31,7 @@ from relay_tune.codegen.programs.session import (
     TOO_DEEP,
     TOO_DEEP_MESSAGE,
 )
-from relay_tune.codegen.programs.session_text import SESSION_SYMBOLS
+from relay_tune.codegen.programs.session_functions import SESSION_SYMBOLS
 from relay_tune.codegen.repeat_function import CALLS_SYMBOL, calls_text
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import InputError, RelayError
@@ -57,7 +57,7 @@ class ValueFunctions:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SessionFunctions:
-    """The functions of `relay_tune.codegen.programs.session_text`, and the entry point.
+    """The functions of `relay_tune.codegen.programs.session_functions`, and the entry point.
 
     `owner` keeps their machine code in memory; `messages` are the program's own errors. `values` is
     None where only tensors are passed.
@@ -98,7 +98,7 @@ def load_functions(
     """
     check_features(program.target.triple, program.features, str(program.target))
     has_values = program.program.has_values
-    values = (BUILD_SYMBOL, *READ_SYMBOLS) if has_values else ()
+    values = (BUILD.name, *READ_SYMBOLS) if has_values else ()
     symbols = (*SESSION_SYMBOLS, *values, entry_symbol(entry))
     constants = program.constants.array()
     imports = {
@@ -161,7 +161,7 @@ def session_functions(
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ObjectDescription:
-    """What `read` found out; see `relay_tune.codegen.programs.read_text`.
+    """What `read` found out; see `relay_tune.codegen.programs.read_values`.
 
     Attributes:
         roots: a word for each object that was asked for.
@@ -253,7 +253,7 @@ class NativeSession:
     def build(self, codes: int, count: int, leaves: int, stack: int) -> int:
         """The address of the value that so many codes describe; MemoryError if there is no room.
 
-        The other arguments are addresses (`relay_tune.codegen.programs.build_text`); `stack` has
+        The other arguments are addresses (`relay_tune.codegen.programs.build_values`); `stack` has
         room for a word for each code and one more.
         """
         if not self._values.build(self.address, codes, count, leaves, stack):

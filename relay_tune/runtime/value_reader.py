@@ -1,7 +1,7 @@
 """Values of the language from the heap of a native program into Python.
 
 They look as in the interpreter: arrays, tuples, `ConstructorValue`, `ReferenceCell`. Native code
-describes all objects at once (`relay_tune.codegen.programs.read_text`); the fields of all objects
+describes all objects at once (`relay_tune.codegen.programs.read_values`); the fields of all objects
 of a layout are then read together, field by field.
 """
 

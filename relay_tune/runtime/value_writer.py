@@ -2,7 +2,7 @@
 
 In Python they look as in the interpreter: arrays, tuples, `ConstructorValue`, `ReferenceCell`. One
 walk, which needs no Python stack, describes a value by numbers and collects its tensors and scalars
-in columns (`relay_tune.codegen.programs.build_text`); one call of native code makes the objects.
+in columns (`relay_tune.codegen.programs.build_values`); one call of native code makes the objects.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from relay_tune.codegen.programs.build_text import FIRST_LEAF
+from relay_tune.codegen.programs.build_values import FIRST_LEAF
 from relay_tune.errors import InputError
 from relay_tune.first_order.kinds import is_open_type
 from relay_tune.first_order.program import FirstOrderProgram

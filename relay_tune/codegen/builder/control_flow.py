@@ -37,7 +37,7 @@ class Local:
 
     def __init__(self, flow: ControlFlow, value: Operand) -> None:
         self._flow = flow
-        flow.values[self] = value
+        flow.values[self] = _known(value)
 
     @property
     def value(self) -> Operand:
@@ -45,8 +45,10 @@ class Local:
         return self._flow.values[self]
 
     def set(self, value: Operand | int) -> None:
-        """Give it another value of its type."""
-        self._flow.values[self] = self.value.like(value)
+        """Give it another value of its type; raises ValueError where the block has ended."""
+        if not self._flow.is_open:
+            raise ValueError(f"No way leads to a change of {self.value}.")
+        self._flow.values[self] = _known(self.value.like(value))
 
 
 class Block:
@@ -89,6 +91,14 @@ class Counter(Loop):
         self.index = index
 
 
+_ALWAYS = Scope()
+
+
+def _known(value: Operand) -> Operand:
+    """The value of a variable: known wherever the variable is."""
+    return Operand(value.emitter, value.read(), value.type, _ALWAYS)
+
+
 class ControlFlow:
     """The blocks of a function: which one is written, and how one goes on to others."""
 
@@ -100,8 +110,10 @@ class ControlFlow:
 
     def emit(self, instruction: str, type_: str) -> Operand:
         """The value of an instruction."""
+        if not self.is_open:
+            raise ValueError(f"No way leads to `{instruction}`.")
         name = self.writer.fresh()
-        self.line(f"{name} = {instruction}")
+        self.writer.lines.append(f"  {name} = {instruction}")
         return Operand(self, name, type_, self.scope)
 
     def line(self, instruction: str) -> None:
@@ -171,7 +183,7 @@ class ControlFlow:
 
     def jump(self, label: Label) -> None:
         """Go to a block."""
-        label.edges.append((self.writer.block, dict(self.values)))
+        label.edges.append((self.writer.block, self.values))
         self.end_block(f"br label %{label.name}")
 
     def jump_if(self, condition: Operand, label: Label) -> None:
@@ -184,8 +196,8 @@ class ControlFlow:
         return Label(self.writer.fresh("b").removeprefix("%"))
 
     def _branch(self, condition: Operand, yes: Label, no: Label, weights: str = "") -> None:
-        for label in (yes, no):
-            label.edges.append((self.writer.block, dict(self.values)))
+        yes.edges.append((self.writer.block, self.values))
+        no.edges.append((self.writer.block, dict(self.values)))
         names = f"label %{yes.name}, label %{no.name}"
         self.end_block(f"br i1 {condition.of('i1')}, {names}{weights}")
 
@@ -200,20 +212,19 @@ class ControlFlow:
         self.is_open = True
         self.writer.start_block(label.name)
         (_, values), *others = label.edges
+        if not others:
+            self.values = values
+            return
         self.values = {}
         for local, value in values.items():
             if all(local in other for _, other in others):
-                is_same = all(other[local].text == value.text for _, other in others)
-                self.values[local] = self._again(value) if is_same else self._phi(local, label)
-
-    def _again(self, value: Operand) -> Operand:
-        """A value that is known on all ways to here."""
-        return Operand(self, value.text, value.type, self.scope)
+                is_same = all(other[local] is value for _, other in others)
+                self.values[local] = value if is_same else self._phi(local, label)
 
     def _phi(self, local: Local, label: Label) -> Operand:
         ways = ", ".join(f"[ {values[local].text}, %{block} ]" for block, values in label.edges)
         type_ = label.edges[0][1][local].type
-        return self.emit(f"phi {type_} {ways}", type_)
+        return _known(self.emit(f"phi {type_} {ways}", type_))
 
     @contextmanager
     def _inside(self, label: Label) -> Iterator[None]:
@@ -233,7 +244,7 @@ class ControlFlow:
             self.writer.lines.append(phis)
             first = self.values
             self.values = {
-                local: Operand(self, self.writer.fresh(), value.type, self.scope)
+                local: Operand(self, self.writer.fresh(), value.type, _ALWAYS)
                 for local, value in first.items()
             }
             started = dict(self.values)

@@ -50,7 +50,7 @@ class NativeModule:
         """LLVM text, such as a table; its functions are known as if they were written here."""
         kept = []
         for line in text.splitlines():
-            named = _NAMED.match(line)
+            named = _NAMED.match(line) if line.startswith("de") else None
             if named is not None and named[1] == "declare":
                 self._declared[named[2]] = line
                 continue

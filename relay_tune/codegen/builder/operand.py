@@ -203,7 +203,7 @@ class Operand:
 
     def word(self, word: Word) -> Location:
         """A word of the table at this address."""
-        return self.at(word.llvm_type, WORD * word.value)
+        return self.at(word.llvm_type, WORD * word)
 
     def words(self, *words: Word) -> list[Operand]:
         """The values of words of the table at this address."""

@@ -3,8 +3,8 @@
     PyObject *make_results(ptr call)
 
 First come the values of data types: all objects are described at once
-(`relay_tune.codegen.programs.read_text`), an object of Python is made for each, then they get their
-fields. What an object has for fields, and what the result is, says a list of steps
+(`relay_tune.codegen.programs.read_values`), an object of Python is made for each, then they get
+their fields. What an object has for fields, and what the result is, says a list of steps
 (`relay_tune.codegen.direct.make_value`). At the end the references to the objects of the heap are
 given up.
 

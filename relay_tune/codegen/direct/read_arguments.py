@@ -3,7 +3,7 @@
     i64 read_arguments(PyObject **arguments, ptr call)
 
 It compares each part of the arguments with its form. The addresses of arrays go into the table of
-inputs. Values of data types are described as `relay_tune.codegen.programs.build_text` reads it: a
+inputs. Values of data types are described as `relay_tune.codegen.programs.build_values` reads it: a
 code for each part, and the elements of their tensors, column by column. The result is the number of
 codes, REFUSED if a part is not exactly as wanted, or NO_ROOM if there is too little room.
 
@@ -30,7 +30,7 @@ from relay_tune.codegen.direct.words import (
     ListForm,
     Part,
 )
-from relay_tune.codegen.programs.build_text import LeafColumn
+from relay_tune.codegen.programs.build_values import LeafColumn
 from relay_tune.codegen.word_table import WORD
 
 REFUSED, NO_ROOM = -1, -2

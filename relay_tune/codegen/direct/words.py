@@ -16,7 +16,7 @@ class Call(Word):
     ARGUMENT_COUNT, FORMS    how many inputs there are, and the addresses of their forms
     CODES, CODE_ROOM     where values of data types are described
     PAIRS, PAIR_ROOM     where parts of arguments wait, as pairs of object and form
-    LEAVES, LEAF_COUNT   the columns of their tensors (`relay_tune.codegen.programs.build_text`)
+    LEAVES, LEAF_COUNT   the columns of their tensors (`relay_tune.codegen.programs.build_values`)
     STARTS               where the columns begin
     SYMBOLS, SYMBOL_COUNT    the sizes that open dimensions have in this call
     INPUTS, OUTPUTS      tables of addresses, as the program wants them
@@ -31,7 +31,7 @@ class Call(Word):
     STEPS, STEP_COUNT    how the result is made of them
     LAYOUTS              Layout words for each layout number
     NUMBERS, ROWS, ROW_ROOM, WIDTH    where objects are described
-                         (`relay_tune.codegen.programs.read_text`)
+                         (`relay_tune.codegen.programs.read_values`)
     MADE, VALUES         the Python objects that stand for them, and a stack of values
     """
 

@@ -15,6 +15,7 @@ from relay_tune.codegen.native_runtime import state
 from relay_tune.codegen.native_runtime.placing import PLACE_WORKERS
 from relay_tune.codegen.native_runtime.shares import NEXT_ROUND, spin_until
 from relay_tune.codegen.native_runtime.workers import THREADS
+from relay_tune.codegen.subnormals import FLUSH_SUBNORMALS, RESTORE_CONTROL
 
 RUN = function("void", "relay_tune_run", "ptr", "ptr", "i64")
 
@@ -55,6 +56,6 @@ def _open_run(code: FunctionBuilder, job: Operand, context: Operand, threads: Op
 
 def _work(code: FunctionBuilder, job: Operand, context: Operand, threads: Operand) -> None:
     """Thread 0's part."""
-    control = code.call(state.FLUSH_SUBNORMALS)
+    control = code.call(FLUSH_SUBNORMALS)
     code.call_through(job, state.PROGRAM, context, 0, threads)
-    code.call(state.RESTORE_CONTROL, control)
+    code.call(RESTORE_CONTROL, control)

@@ -39,7 +39,5 @@ LOCK = function("i32", "pthread_mutex_lock", "ptr")
 UNLOCK = function("i32", "pthread_mutex_unlock", "ptr")
 BROADCAST = function("i32", "pthread_cond_broadcast", "ptr")
 
-FLUSH_SUBNORMALS = internal("i32", "flush_subnormals")
-RESTORE_CONTROL = internal("void", "restore_control", "i32")
 SPIN = internal("i64", "spin", "i64")
 ACQUIRE = internal("i1", "acquire")

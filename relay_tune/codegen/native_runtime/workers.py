@@ -12,6 +12,7 @@ from relay_tune.codegen.builder.native_module import NativeModule
 from relay_tune.codegen.builder.operand import Operand
 from relay_tune.codegen.builder.signature import function, internal
 from relay_tune.codegen.native_runtime import state
+from relay_tune.codegen.subnormals import FLUSH_SUBNORMALS
 
 THREADS = function("i64", "relay_tune_threads", "i64")
 SHUTDOWN = function("void", "relay_tune_shutdown")
@@ -40,7 +41,7 @@ def add_workers(module: NativeModule, pause: str) -> None:
 def _add_worker(module: NativeModule, pause: str) -> None:
     with module.define(_WORKER) as code:
         thread = code.parameters[0].to_int()
-        code.call(state.FLUSH_SUBNORMALS)
+        code.call(FLUSH_SUBNORMALS)
         last = code.local(0)
         with code.loop():
             _await_generation(code, last, pause)

@@ -4,9 +4,9 @@ program_text                a program as one LLVM module: what the rest of the c
 function_text               one function: arguments, instruction_writer, scalar_writer
 kernel_step, kernel_writer  the kernels that a program calls; open_tensor_text
 queue_text, queue_steps     the kernels that wait until results are needed
-heap_text, object_writer    objects and their counts; layout_tables, values
-session, session_text       what a run has: heap, stack (stack_switch), regions of memory
-entry_text, build_text      how callers enter, and pass large values in and out; read_text
+heap, counts, object_writer objects and their counts; layout_tables, values
+session, session_functions  what a run has: heap, stack (stack_switch), regions of memory
+entry_text, build_values    how callers enter, and pass large values in and out; read_values
 session_object              what is compiled once for all programs
 library, library_text       a program as a shared library; library_header, c_interface
 """

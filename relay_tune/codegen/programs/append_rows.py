@@ -18,14 +18,29 @@ reference, and its size class has room for k rows more.
 
 from __future__ import annotations
 
+from functools import cache
 from math import prod
 
+from relay_tune.codegen.builder.function_builder import FunctionBuilder
+from relay_tune.codegen.builder.native_module import NativeModule
+from relay_tune.codegen.builder.signature import internal
 from relay_tune.codegen.llvm_types import BYTES
+from relay_tune.codegen.programs.counts import RELEASE, class_number
+from relay_tune.codegen.programs.heap import FAIL
 from relay_tune.codegen.programs.object_writer import ObjectWriter
 from relay_tune.codegen.programs.session import STORE, STORES
+from relay_tune.codegen.programs.tensor_room import TENSOR_ROOM
 from relay_tune.first_order.instructions import AppendRows, ExtendTensor
 from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK, TensorKind
 from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE
+
+_APPEND_ROWS = internal(
+    "{ ptr, i64 }",
+    "append_rows",
+    *("ptr", "i64", "ptr", "i64", "ptr", "i64", "i64", "i64", "ptr", "i64", "i64"),
+)
+_EXTEND = internal("ptr", "extend", "ptr", "ptr", "i64", "ptr", "i64", "i64", "i64")
+_ALLOCATE_OPEN = internal("ptr", "allocate_open", "ptr", "i64")
 
 NO_ROOM = "The memory that was given for a result has too little room for its rows."
 
@@ -78,125 +93,70 @@ def write_extension(instruction: ExtendTensor, objects: ObjectWriter) -> None:
 
 _SIZES = 8 * MAXIMUM_OPEN_RANK
 
-APPEND_TEXT = f"""\
-define internal {{ ptr, i64 }} @append_rows(ptr %session, i64 %output, ptr %old, i64 %n, ptr %new,
-    i64 %k, i64 %slices, i64 %row, ptr %sizes, i64 %bytes, i64 %error) nounwind {{
-entry:
-  %total = add i64 %n, %k
-  %kept = mul i64 %n, %row
-  %added = mul i64 %k, %row
-  %stores_at = getelementptr i8, ptr %session, i64 {STORES}
-  %stores = load ptr, ptr %stores_at, align 8
-  %no_stores = icmp eq ptr %stores, null
-  br i1 %no_stores, label %own, label %look
-look:
-  %store_at = getelementptr {STORE}, ptr %stores, i64 %output
-  %store = load ptr, ptr %store_at, align 8
-  %room_at = getelementptr i8, ptr %store_at, i64 8
-  %room = load i64, ptr %room_at, align 8
-  %no_store = icmp eq ptr %store, null
-  br i1 %no_store, label %own, label %check
-check:
-  %is_small = icmp slt i64 %room, %total
-  br i1 %is_small, label %small, label %given
-small:
-  call void @fail(ptr %session, i64 %error)
-  unreachable
-given:
-  %before = getelementptr i8, ptr %store, i64 -{TENSOR_DATA}
-  %is_there = icmp eq ptr %store, %old
-  %told_at = getelementptr i8, ptr %store_at, i64 16
-  %told = load ptr, ptr %told_at, align 8
-  %untold = icmp eq ptr %told, null
-  br i1 %untold, label %begin, label %tell
-tell:
-  call void @llvm.memcpy.p0.p0.i64(ptr %told, ptr %sizes, i64 %bytes, i1 false)
-  br label %begin
-own:
-  %all = mul i64 %slices, %row
-  %size = mul i64 %all, %total
-  %object = call ptr @allocate_open(ptr %session, i64 %size)
-  %shape = getelementptr i8, ptr %object, i64 {TENSOR_SHAPE}
-  call void @llvm.memcpy.p0.p0.i64(ptr %shape, ptr %sizes, i64 %bytes, i1 false)
-  %elements = getelementptr i8, ptr %object, i64 {TENSOR_DATA}
-  br label %begin
-begin:
-  %result = phi ptr [ %before, %given ], [ %before, %tell ], [ %object, %own ]
-  %target = phi ptr [ %store, %given ], [ %store, %tell ], [ %elements, %own ]
-  %apart = phi i64 [ %room, %given ], [ %room, %tell ], [ %total, %own ]
-  %done = phi i1 [ %is_there, %given ], [ %is_there, %tell ], [ false, %own ]
-  %step = mul i64 %apart, %row
-  br label %next
-next:
-  %slice = phi i64 [ 0, %begin ], [ %following, %rows ]
-  %is_end = icmp eq i64 %slice, %slices
-  br i1 %is_end, label %end, label %one
-one:
-  %offset = mul i64 %slice, %step
-  %to = getelementptr i8, ptr %target, i64 %offset
-  br i1 %done, label %rows, label %copy
-copy:
-  %old_offset = mul i64 %slice, %kept
-  %from = getelementptr i8, ptr %old, i64 %old_offset
-  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %kept, i1 false)
-  br label %rows
-rows:
-  %behind = getelementptr i8, ptr %to, i64 %kept
-  %new_offset = mul i64 %slice, %added
-  %row_from = getelementptr i8, ptr %new, i64 %new_offset
-  call void @llvm.memcpy.p0.p0.i64(ptr %behind, ptr %row_from, i64 %added, i1 false)
-  %following = add i64 %slice, 1
-  br label %next
-end:
-  %first = insertvalue {{ ptr, i64 }} poison, ptr %result, 0
-  %both = insertvalue {{ ptr, i64 }} %first, i64 %apart, 1
-  ret {{ ptr, i64 }} %both
-}}
 
-define internal ptr @extend(ptr %session, ptr %tensor, i64 %n, ptr %new, i64 %k, i64 %row,
-                            i64 %axis) nounwind {{
-entry:
-  %total = add i64 %n, %k
-  %bytes = mul i64 %total, %row
-  %kept = mul i64 %n, %row
-  %added = mul i64 %k, %row
-  %data = getelementptr i8, ptr %tensor, i64 {TENSOR_DATA}
-  %count = load i32, ptr %tensor, align 8
-  %is_own = icmp eq i32 %count, 1
-  br i1 %is_own, label %look, label %move
-look:
-  %found = call {{ i64, i64 }} @tensor_room(i64 %bytes)
-  %wanted = extractvalue {{ i64, i64 }} %found, 0
-  %class_at = getelementptr i8, ptr %tensor, i64 4
-  %class16 = load i16, ptr %class_at, align 4
-  %class = zext i16 %class16 to i64
-  %has_room = icmp ule i64 %wanted, %class
-  br i1 %has_room, label %write, label %move
-move:
-  %half = lshr i64 %bytes, 1
-  %room = add i64 %bytes, %half
-  %other = call ptr @allocate_open(ptr %session, i64 %room)
-  %shape = getelementptr i8, ptr %tensor, i64 {TENSOR_SHAPE}
-  %other_shape = getelementptr i8, ptr %other, i64 {TENSOR_SHAPE}
-  call void @llvm.memcpy.p0.p0.i64(ptr %other_shape, ptr %shape, i64 {_SIZES},
-                                       i1 false)
-  %other_data = getelementptr i8, ptr %other, i64 {TENSOR_DATA}
-  call void @llvm.memcpy.p0.p0.i64(ptr %other_data, ptr %data, i64 %kept, i1 false)
-  br label %write
-write:
-  %object = phi ptr [ %tensor, %look ], [ %other, %move ]
-  %moved = phi i1 [ false, %look ], [ true, %move ]
-  %elements = getelementptr i8, ptr %object, i64 {TENSOR_DATA}
-  %behind = getelementptr i8, ptr %elements, i64 %kept
-  call void @llvm.memcpy.p0.p0.i64(ptr %behind, ptr %new, i64 %added, i1 false)
-  %sizes = getelementptr i8, ptr %object, i64 {TENSOR_SHAPE}
-  %size_at = getelementptr i64, ptr %sizes, i64 %axis
-  store i64 %total, ptr %size_at, align 8
-  br i1 %moved, label %release, label %end
-release:
-  call void @release(ptr %session, ptr %tensor)
-  br label %end
-end:
-  ret ptr %object
-}}
-"""
+@cache
+def append_part() -> NativeModule:
+    """The functions."""
+    module = NativeModule()
+    with module.define(_APPEND_ROWS) as code:
+        _write_append_rows(code)
+    with module.define(_EXTEND) as code:
+        _write_extend(code)
+    return module
+
+
+def _write_append_rows(code: FunctionBuilder) -> None:
+    session, output, old, n, new, k, slices, row, sizes, bytes_, error = code.parameters
+    total, kept, added = n + k, n * row, k * row
+    result, target = code.local(code.null), code.local(code.null)
+    apart, is_there = code.local(total), code.local(code.number(False, "i1"))
+    with code.block() as begun:
+        with code.block() as own:
+            stores = session.at("ptr", STORES).load()
+            own.leave_if(stores.is_null())
+            place = stores.offset(output, STORE)
+            store, room, told = (
+                place.load("ptr"),
+                place.at("i64", 8).load(),
+                place.at("ptr", 16).load(),
+            )
+            own.leave_if(store.is_null())
+            with code.when(room.slt(total)):
+                code.call(FAIL, session, error)
+            with code.when(~told.is_null()):
+                code.copy(told, sizes, bytes_)
+            result.set(store.offset(-TENSOR_DATA))
+            target.set(store)
+            apart.set(room)
+            is_there.set(store.eq(old))
+            begun.leave()
+        result.set(code.call(_ALLOCATE_OPEN, session, slices * row * total))
+        code.copy(result.value.offset(TENSOR_SHAPE), sizes, bytes_)
+        target.set(result.value.offset(TENSOR_DATA))
+    with code.count(slices) as each:
+        to = target.value.offset(each.index * (apart.value * row))
+        with code.when(~is_there.value):
+            code.copy(to, old.offset(each.index * kept), kept)
+        code.copy(to.offset(kept), new.offset(each.index * added), added)
+    code.ret(code.pack(result.value, apart.value))
+
+
+def _write_extend(code: FunctionBuilder) -> None:
+    session, tensor, n, new, k, row, axis = code.parameters
+    total = n + k
+    bytes_, kept = total * row, n * row
+    result, is_moved = code.local(tensor), code.local(code.number(False, "i1"))
+    with code.block() as found:
+        with code.when(tensor.load("i32").eq(1)):
+            wanted = code.call(TENSOR_ROOM, bytes_).part(0)
+            found.leave_if(wanted.ule(class_number(tensor)))
+        other = code.call(_ALLOCATE_OPEN, session, bytes_ + bytes_.lshr(1))
+        code.copy(other.offset(TENSOR_SHAPE), tensor.offset(TENSOR_SHAPE), _SIZES)
+        code.copy(other.offset(TENSOR_DATA), tensor.offset(TENSOR_DATA), kept)
+        result.set(other)
+        is_moved.set(True)
+    code.copy(result.value.offset(TENSOR_DATA).offset(kept), new, k * row)
+    result.value.offset(TENSOR_SHAPE).item("i64", axis).store(total)
+    with code.when(is_moved.value):
+        code.call(RELEASE, session, tensor)
+    code.ret(result.value)

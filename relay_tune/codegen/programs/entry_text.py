@@ -16,6 +16,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence, Set
 
+from relay_tune.codegen.builder.native_module import NativeModule
+from relay_tune.codegen.builder.signature import Callee, function
 from relay_tune.codegen.llvm_types import BYTES
 from relay_tune.codegen.programs.arguments import pass_arguments
 from relay_tune.codegen.programs.module_writer import ModuleWriter
@@ -27,14 +29,17 @@ from relay_tune.codegen.programs.session import (
     OUTPUTS,
     PASSED,
 )
+from relay_tune.codegen.programs.session_functions import RESET_SESSION
+from relay_tune.codegen.programs.stack_switch import ENTER
 from relay_tune.codegen.programs.values import result_type
+from relay_tune.codegen.subnormals import FLUSH_SUBNORMALS, RESTORE_CONTROL
 from relay_tune.first_order.kinds import Kind, ScalarKind, TensorKind, kinds_of
 from relay_tune.first_order.layouts import element_bytes
 from relay_tune.first_order.program import EntryPoint
 
 
 def entry_text(symbol: str, entry: EntryPoint, module: ModuleWriter) -> str:
-    """The function `symbol` that calls an entry point."""
+    """The function that calls an entry point and hands over its results."""
     inputs = [kind for type_ in entry.inputs.values() for kind in kinds_of(type_)]
     outputs = kinds_of(entry.output)
     objects = ObjectWriter(module)
@@ -64,13 +69,6 @@ def entry_text(symbol: str, entry: EntryPoint, module: ModuleWriter) -> str:
             "entry:",
             writer.text(),
             "}",
-            _ENTRY.format(
-                symbol=symbol,
-                inputs=INPUTS,
-                outputs=OUTPUTS,
-                error=ERROR,
-                failed_size=FAILED_SIZE,
-            ),
         ]
     )
 
@@ -123,27 +121,24 @@ def _write_results(kinds: Sequence[Kind], in_place: Set[int], objects: ObjectWri
             objects.store_value(kind, result, target, 0)
 
 
-_ENTRY = """\
-define i32 @{symbol}(ptr %session, ptr %inputs, ptr %outputs) nounwind {{
-entry:
-  %inputs_at = getelementptr i8, ptr %session, i64 {inputs}
-  store ptr %inputs, ptr %inputs_at, align 8
-  %outputs_at = getelementptr i8, ptr %session, i64 {outputs}
-  store ptr %outputs, ptr %outputs_at, align 8
-  %error_at = getelementptr i8, ptr %session, i64 {error}
-  store i64 0, ptr %error_at, align 8
-  %size_at = getelementptr i8, ptr %session, i64 {failed_size}
-  store i64 -1, ptr %size_at, align 8
-  %control = call i32 @flush_subnormals()
-  call void @relay_tune_enter(ptr %session, ptr @{symbol}.run)
-  call void @restore_control(i32 %control)
-  %error = load i64, ptr %error_at, align 8
-  %failed = icmp ne i64 %error, 0
-  br i1 %failed, label %clean, label %end
-clean:
-  call void @relay_tune_reset(ptr %session)
-  br label %end
-end:
-  %code = trunc i64 %error to i32
-  ret i32 %code
-}}"""
+def add_entry(native: NativeModule, symbol: str) -> None:
+    """The function that runs what `entry_text` has written, on the program's stack."""
+    with native.define(entry_callee(symbol)) as code:
+        session, inputs, outputs = code.parameters
+        session.at("ptr", INPUTS).store(inputs)
+        session.at("ptr", OUTPUTS).store(outputs)
+        error = session.at("i64", ERROR)
+        error.store(0)
+        session.at("i64", FAILED_SIZE).store(-1)
+        control = code.call(FLUSH_SUBNORMALS)
+        code.call(ENTER, session, code.symbol(f"{symbol}.run"))
+        code.call(RESTORE_CONTROL, control)
+        number = error.load()
+        with code.when(number.ne(0)):
+            code.call(RESET_SESSION, session)
+        code.ret(number.trunc("i32"))
+
+
+def entry_callee(symbol: str) -> Callee:
+    """The C function of an entry point, of a session, inputs and outputs."""
+    return function("i32", symbol, "ptr", "ptr", "ptr")

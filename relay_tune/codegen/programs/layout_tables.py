@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from relay_tune.codegen.builder.operand import Operand
 from relay_tune.codegen.word_table import ADDRESS, NUMBER, Word
 from relay_tune.first_order.kinds import Kind, is_counted
 from relay_tune.first_order.layouts import ObjectLayout, class_bytes, field_bytes, size_class
@@ -25,10 +26,8 @@ SIZE_SHIFT = 32
 SIZE_MASK = 0xFFFF << SIZE_SHIFT
 COUNTED_FIELD = 1 << 48
 
-FORMS = "@relay_tune_forms"
+FORMS = "relay_tune_forms"
 FORM = "{ i64, i64, i64, ptr, ptr }"
-LAYOUT_OFFSET = 6
-"""Where the layout number stands in the header of an object."""
 
 
 class Form(Word):
@@ -41,31 +40,14 @@ class Form(Word):
     FIELDS = ADDRESS
 
 
-def layout_number_lines(object_: str, result: str) -> str:
-    """The lines of a template that load the layout number of an object as an i64."""
-    return f"""\
-  {result}_at = getelementptr i8, ptr {object_}, i64 {LAYOUT_OFFSET}
-  {result}16 = load i16, ptr {result}_at, align 2
-  {result} = zext i16 {result}16 to i64"""
+NARROW_FIELDS = {1 << SIZE_SHIFT: "i8", 2 << SIZE_SHIFT: "i16", 4 << SIZE_SHIFT: "i32"}
+"""Types of fields by their sizes in their words; all others have 64 bits."""
 
 
-def field_switch_lines(object_: str, field: str) -> str:
-    """The lines of a template that find field number `%index` of an object and ask for its size.
-
-    They leave its word in `%described` and its address in `field`, and go on in the block `byte`,
-    `two_bytes`, `four_bytes` or `eight`. `%form_fields` are the words of the object's layout.
-    """
-    return f"""\
-  %described_at = getelementptr i64, ptr %form_fields, i64 %index
-  %described = load i64, ptr %described_at, align 8
-  %offset = and i64 %described, {(1 << SIZE_SHIFT) - 1}
-  %size = and i64 %described, {SIZE_MASK}
-  {field} = getelementptr i8, ptr {object_}, i64 %offset
-  switch i64 %size, label %eight [
-    i64 {1 << SIZE_SHIFT}, label %byte
-    i64 {2 << SIZE_SHIFT}, label %two_bytes
-    i64 {4 << SIZE_SHIFT}, label %four_bytes
-  ]"""
+def field_of(object_: Operand, described: Operand) -> tuple[Operand, Operand]:
+    """The size in the word of a field, and the address of the field in an object."""
+    offset = described & ((1 << SIZE_SHIFT) - 1)
+    return described & SIZE_MASK, object_.offset(offset)
 
 
 def layout_tables_text(layouts: Sequence[ObjectLayout]) -> str:
@@ -78,7 +60,7 @@ def layout_tables_text(layouts: Sequence[ObjectLayout]) -> str:
     count = len(layouts) + 1
     pointers = ", ".join(f"ptr @layout.{number}" for number in range(count))
     texts.append(f"@relay_tune_layouts = constant [{count} x ptr] [{pointers}]")
-    texts.append(f"{FORMS} = constant [{count} x {FORM}] [{', '.join(forms)}]")
+    texts.append(f"@{FORMS} = constant [{count} x {FORM}] [{', '.join(forms)}]")
     return "\n".join(texts) + "\n"
 
 

@@ -8,11 +8,11 @@ from itertools import chain
 
 import numpy as np
 
-from relay_tune.codegen.programs.append_rows import APPEND_TEXT
-from relay_tune.codegen.programs.count_text import DROP_TENSOR_TEXT
-from relay_tune.codegen.programs.entry_text import entry_text
+from relay_tune.codegen.builder.native_module import NativeModule
+from relay_tune.codegen.programs.append_rows import append_part
+from relay_tune.codegen.programs.counts import add_drop_tensor
+from relay_tune.codegen.programs.entry_text import add_entry, entry_text
 from relay_tune.codegen.programs.function_text import function_text
-from relay_tune.codegen.programs.heap_text import heap_text
 from relay_tune.codegen.programs.index_check_writer import index_messages
 from relay_tune.codegen.programs.kernel_step import KernelStep, RegionStep
 from relay_tune.codegen.programs.layout_tables import layout_tables_text
@@ -25,9 +25,8 @@ from relay_tune.codegen.programs.queue_steps import (
 )
 from relay_tune.codegen.programs.queue_text import EMPTY_QUEUE, QueueLayout, queue_text
 from relay_tune.codegen.programs.session import session_bytes
-from relay_tune.codegen.programs.session_object import DROP_DECLARATION, SESSION_DECLARATIONS
-from relay_tune.codegen.programs.stack_switch import stack_text
-from relay_tune.codegen.programs.tensor_room_text import tensor_room_text
+from relay_tune.codegen.programs.session_object import heap_part
+from relay_tune.codegen.programs.stack_switch import add_stack
 from relay_tune.codegen.subnormals import subnormals_text
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.first_order.region import Region
@@ -67,30 +66,32 @@ def program_text(
     entries = [entry_text(entry_symbol(n), e, module) for n, e in program.entries.items()]
     waiting = [queued_kernel(number, f, module) for f, number in module.queued.items()]
     queue = _queue_texts(waiting, module)
-    texts = [
-        f'target triple = "{triple}"',
+    has_calls = any(function.has_calls for function in program.functions.values())
+    native = NativeModule()
+    native.include(heap_part())
+    native.include(append_part())
+    if not program.layouts:
+        add_drop_tensor(native)
+    add_stack(native, triple, has_calls)
+    for text in (
         "@relay_tune_constants = external constant i8",
         "declare void @relay_tune_run(ptr, ptr, i64)",
-        *sorted(module.declarations),
+        *module.declarations,
         *_kernel_declarations(steps),
         *(f"declare void @{step.job}(ptr, i64, i64)" for step in regions.values()),
         _closure_table(program),
-        stack_text(triple, any(function.has_calls for function in program.functions.values())),
         subnormals_text(triple),
         f"@relay_tune_session_bytes = constant i64 {_session_bytes(waiting, module)}",
         layout_tables_text(program.layouts),
-        "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
-        SESSION_DECLARATIONS,
-        DROP_DECLARATION if program.layouts else DROP_TENSOR_TEXT,
-        heap_text(),
-        tensor_room_text(),
         open_tensor_text(),
-        APPEND_TEXT,
         *queue,
         *functions,
         *entries,
-    ]
-    return ProgramText("\n".join(texts), tuple(module.messages))
+    ):
+        native.add(text)
+    for each in program.entries:
+        add_entry(native, entry_symbol(each))
+    return ProgramText(native.text(triple), tuple(module.messages))
 
 
 def _session_bytes(kernels: Sequence[QueuedKernel], module: ModuleWriter) -> int:

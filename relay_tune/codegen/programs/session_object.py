@@ -10,25 +10,16 @@ from __future__ import annotations
 
 from functools import cache
 
+from relay_tune.codegen.builder.native_module import NativeModule
 from relay_tune.codegen.compiler import compile_optimized
-from relay_tune.codegen.programs.build_text import build_text
-from relay_tune.codegen.programs.count_text import DROP_TEXT
-from relay_tune.codegen.programs.heap_text import heap_text
-from relay_tune.codegen.programs.read_text import read_text
+from relay_tune.codegen.programs.build_values import add_build
+from relay_tune.codegen.programs.counts import add_counts, add_drop
+from relay_tune.codegen.programs.heap import add_heap
+from relay_tune.codegen.programs.read_values import add_read
 from relay_tune.codegen.programs.region_text import region_text
-from relay_tune.codegen.programs.session_text import session_text
-from relay_tune.codegen.programs.tensor_room_text import tensor_room_text
+from relay_tune.codegen.programs.session_functions import add_session_functions
+from relay_tune.codegen.programs.tensor_room import add_tensor_room
 from relay_tune.codegen.target import Target
-
-SESSION_DECLARATIONS = """\
-declare ptr @relay_tune_new_region(ptr, i64, i64)
-declare void @relay_tune_reset(ptr)
-"""
-"""What the code of programs needs of the functions of sessions."""
-
-DROP_DECLARATION = "declare void @relay_tune_drop(ptr, ptr)"
-_ABORT = "declare void @relay_tune_abort(ptr) noreturn"
-_COPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 
 
 def session_objects(target: Target, has_objects: bool) -> tuple[bytes, ...]:
@@ -37,17 +28,29 @@ def session_objects(target: Target, has_objects: bool) -> tuple[bytes, ...]:
 
 
 @cache
+def heap_part() -> NativeModule:
+    """The heap's functions that become parts of others: they take blocks and count references."""
+    module = NativeModule()
+    add_heap(module)
+    add_counts(module)
+    add_tensor_room(module)
+    return module
+
+
+@cache
 def _sessions(target: Target) -> bytes:
-    heap = (DROP_DECLARATION, heap_text(), tensor_room_text(), region_text())
-    return _compiled((*heap, session_text()), target)
+    module = NativeModule()
+    module.include(heap_part())
+    add_session_functions(module)
+    module.add(region_text())
+    return compile_optimized(module.text(target.triple), target)
 
 
 @cache
 def _objects(target: Target) -> bytes:
-    heap = (SESSION_DECLARATIONS, heap_text(), DROP_TEXT)
-    return _compiled((*heap, build_text(), read_text()), target)
-
-
-def _compiled(texts: tuple[str, ...], target: Target) -> bytes:
-    head = (f'target triple = "{target.triple}"', _ABORT, _COPY)
-    return compile_optimized("\n".join((*head, *texts)), target)
+    module = NativeModule()
+    module.include(heap_part())
+    add_drop(module)
+    add_build(module)
+    add_read(module)
+    return compile_optimized(module.text(target.triple), target)

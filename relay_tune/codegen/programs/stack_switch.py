@@ -1,4 +1,4 @@
-"""The stack on which a program runs, and leaving the program from anywhere, as LLVM IR.
+"""The stack on which a program runs, and leaving the program from anywhere.
 
     void relay_tune_enter(ptr session, ptr function)   function(session) on the program's stack
     void relay_tune_abort(ptr session)                 does not return: the last enter does
@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from relay_tune.codegen.builder.native_module import NativeModule
+from relay_tune.codegen.builder.signature import Signature, function, internal
 from relay_tune.codegen.programs.session import (
     SAVED_STACK,
     STACK_BYTES,
@@ -31,6 +33,16 @@ from relay_tune.codegen.target import native_target
 from relay_tune.errors import NoNativeCodeError
 from relay_tune.targets.registry import BUILT_IN, architecture_of
 
+MAP_STACK = function("i1", "relay_tune_map_stack", "ptr")
+UNMAP_STACK = function("void", "relay_tune_unmap_stack", "ptr")
+
+ENTER = internal("void", "relay_tune_enter", "ptr", "ptr", attributes="noinline nounwind")
+_ABORT = internal("void", "relay_tune_abort", "ptr", attributes="noinline noreturn nounwind")
+_MMAP = function("ptr", "mmap", "ptr", "i64", "i32", "i32", "i32", "i64")
+_MUNMAP = function("i32", "munmap", "ptr", "i64")
+_SETJMP = function("i32", "_setjmp", "ptr", attributes="returns_twice nounwind")
+_LONGJMP = function("void", "longjmp", "ptr", "i32", attributes="noreturn nounwind")
+
 JUMP_BUFFER_BYTES = 1024
 """At least the size of `jmp_buf`: 200 bytes on x86-64, 312 on AArch64, with glibc."""
 
@@ -38,21 +50,16 @@ _LINUX_FLAGS = 0x02 | 0x20 | 0x4000 | 0x20000  # MAP_PRIVATE, ANONYMOUS, NORESER
 _DARWIN_FLAGS = 0x0002 | 0x1000 | 0x0040  # MAP_PRIVATE, MAP_ANON, MAP_NORESERVE
 
 
-def stack_text(triple: str, has_calls: bool) -> str:
+def add_stack(module: NativeModule, triple: str, has_calls: bool) -> None:
     """The four functions, for a program with or without calls of its functions.
 
     Raises NoNativeCodeError where stacks are not known for the processor and there are calls.
     """
-    if not has_calls:
-        return _CALLERS_STACK.format(saved=SAVED_STACK, bytes=JUMP_BUFFER_BYTES)
-    mapping = _OWN_STACK.format(
-        stack=STACK_BYTES,
-        reserve=STACK_RESERVE,
-        top=STACK_TOP,
-        limit=STACK_LIMIT,
-        flags=_LINUX_FLAGS if "linux" in triple else _DARWIN_FLAGS,
-    )
-    return _switch_text(triple) + mapping
+    if has_calls:
+        module.add(_switch_text(triple))
+        _add_own_stack(module, _LINUX_FLAGS if "linux" in triple else _DARWIN_FLAGS)
+    else:
+        _add_callers_stack(module)
 
 
 def _switch_text(triple: str) -> str:
@@ -81,69 +88,29 @@ def _assembly(instructions: Sequence[str]) -> str:
     return f'  call void asm sideeffect "{lines}", ""()\n  unreachable\n'
 
 
-_OWN_STACK = """\
-declare ptr @mmap(ptr, i64, i32, i32, i32, i64)
-declare i32 @munmap(ptr, i64)
+def _add_own_stack(module: NativeModule, flags: int) -> None:
+    with module.define(MAP_STACK) as code:
+        (session,) = code.parameters
+        stack = code.call(_MMAP, code.null, STACK_BYTES, 3, flags, -1, 0)
+        code.ret_if(stack.to_int().eq(-1), False)
+        session.at("ptr", STACK_TOP).store(stack.offset(STACK_BYTES))
+        session.at("ptr", STACK_LIMIT).store(stack.offset(STACK_RESERVE))
+        code.ret(True)
+    with module.define(UNMAP_STACK) as code:
+        top = code.parameters[0].at("ptr", STACK_TOP).load()
+        code.call(_MUNMAP, top.offset(-STACK_BYTES), STACK_BYTES)
 
-define i1 @relay_tune_map_stack(ptr %session) nounwind {{
-entry:
-  %stack = call ptr @mmap(ptr null, i64 {stack}, i32 3, i32 {flags}, i32 -1, i64 0)
-  %failed = icmp eq ptr %stack, inttoptr (i64 -1 to ptr)
-  br i1 %failed, label %none, label %fill
-fill:
-  %top = getelementptr i8, ptr %stack, i64 {stack}
-  %top_at = getelementptr i8, ptr %session, i64 {top}
-  store ptr %top, ptr %top_at, align 8
-  %limit = getelementptr i8, ptr %stack, i64 {reserve}
-  %limit_at = getelementptr i8, ptr %session, i64 {limit}
-  store ptr %limit, ptr %limit_at, align 8
-  ret i1 true
-none:
-  ret i1 false
-}}
 
-define void @relay_tune_unmap_stack(ptr %session) nounwind {{
-entry:
-  %top_at = getelementptr i8, ptr %session, i64 {top}
-  %top = load ptr, ptr %top_at, align 8
-  %stack = getelementptr i8, ptr %top, i64 -{stack}
-  %unmapped = call i32 @munmap(ptr %stack, i64 {stack})
-  ret void
-}}
-"""
-
-_CALLERS_STACK = """\
-declare i32 @_setjmp(ptr) returns_twice nounwind
-declare void @longjmp(ptr, i32) noreturn nounwind
-
-define internal void @relay_tune_enter(ptr %session, ptr %function) noinline nounwind {{
-entry:
-  %buffer = alloca [{bytes} x i8], align 16
-  %saved_at = getelementptr i8, ptr %session, i64 {saved}
-  store ptr %buffer, ptr %saved_at, align 8
-  %aborted = call i32 @_setjmp(ptr %buffer) returns_twice
-  %first = icmp eq i32 %aborted, 0
-  br i1 %first, label %run, label %end
-run:
-  call void %function(ptr %session)
-  br label %end
-end:
-  ret void
-}}
-
-define internal void @relay_tune_abort(ptr %session) noinline noreturn nounwind {{
-entry:
-  %saved_at = getelementptr i8, ptr %session, i64 {saved}
-  %buffer = load ptr, ptr %saved_at, align 8
-  call void @longjmp(ptr %buffer, i32 1)
-  unreachable
-}}
-
-define i1 @relay_tune_map_stack(ptr %session) nounwind {{
-  ret i1 true
-}}
-
-define void @relay_tune_unmap_stack(ptr %session) nounwind {{
-  ret void
-}}
-"""
+def _add_callers_stack(module: NativeModule) -> None:
+    with module.define(ENTER) as code:
+        session, function_ = code.parameters
+        buffer = code.stack_slot(JUMP_BUFFER_BYTES, 16)
+        session.at("ptr", SAVED_STACK).store(buffer)
+        with code.when(code.call(_SETJMP, buffer).eq(0)):
+            code.call_through(function_, Signature("void", ("ptr",)), session)
+    with module.define(_ABORT) as code:
+        code.call(_LONGJMP, code.parameters[0].at("ptr", SAVED_STACK).load(), 1)
+    with module.define(MAP_STACK) as code:
+        code.ret(True)
+    with module.define(UNMAP_STACK):
+        pass

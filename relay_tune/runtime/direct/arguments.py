@@ -9,7 +9,7 @@ from itertools import count
 import numpy as np
 
 from relay_tune.codegen.direct.words import Call, ConstructorForm, FormKind, LeafForm, ListForm
-from relay_tune.codegen.programs.build_text import FIRST_LEAF, LeafColumn
+from relay_tune.codegen.programs.build_values import FIRST_LEAF, LeafColumn
 from relay_tune.codegen.word_table import WORD
 from relay_tune.first_order.kinds import is_open_type
 from relay_tune.first_order.program import FirstOrderProgram

@@ -1,7 +1,8 @@
 import pytest
 
 from relay_tune.building.build import build
-from relay_tune.codegen.programs.stack_switch import stack_text
+from relay_tune.codegen.builder.native_module import NativeModule
+from relay_tune.codegen.programs.stack_switch import add_stack
 from relay_tune.errors import NoNativeCodeError
 from relay_tune.ir.parser.parse import parse
 
@@ -23,4 +24,6 @@ def test_programs_with_calls_need_a_stack_of_their_own() -> None:
 
 
 def test_networks_map_no_stack() -> None:
-    assert "mmap" not in stack_text("x86_64-linux-gnu", has_calls=False)
+    module = NativeModule()
+    add_stack(module, "x86_64-linux-gnu", has_calls=False)
+    assert "mmap" not in module.text("x86_64-linux-gnu")

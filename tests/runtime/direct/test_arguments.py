@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from relay_tune.codegen.direct.words import Call
-from relay_tune.codegen.programs.build_text import FIRST_LEAF
+from relay_tune.codegen.programs.build_values import FIRST_LEAF
 from relay_tune.ir.expr import Constructor
 from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.types import GlobalTypeVar
