@@ -5,6 +5,7 @@ program_form             the passes that a module needs, and the kernels of a lo
 programs, program_steps  the compiled program, and what it does to run a kernel or a region
 primitives               each distinct kernel: scheduled, written, compiled once
 default_schedules        what untuned kernels run, planned once
-planned_ahead            default schedules chosen by other processes (schedule_worker, plain_data)
+planned_ahead            default schedules chosen by other processes
+workers                  these processes, which compile, too (worker, plain_data)
 constant_block           all constants in one block of memory
 """

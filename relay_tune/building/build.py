@@ -9,12 +9,13 @@ from relay_tune.arguments import function_argument
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.fixed_sizes import with_fixed_sizes
 from relay_tune.building.named_sizes import with_named_sizes
-from relay_tune.building.planned_ahead import early_workers
+from relay_tune.building.planned_ahead import start_early
 from relay_tune.building.primitives import ChooseSchedule
 from relay_tune.building.program_form import fused_module, is_network
 from relay_tune.building.programs import compile_program
 from relay_tune.building.size_cases import USUAL_SIZES
 from relay_tune.building.size_points import InputSizes, SizePoint, size_points
+from relay_tune.building.workers import BuildWorkers
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.target import Target, target_argument
 from relay_tune.errors import NoNativeCodeError
@@ -106,7 +107,8 @@ class _Compilation:
         points: Sequence[SizePoint] = (),
     ) -> CompiledFunctions:
         """The compiled program of a typed module, with code of its own for some sizes."""
-        with early_workers(typed, self.defaults) as early:
+        with BuildWorkers(self.target, self.defaults) as workers:
+            start_early(workers, typed)
             return compile_program(
                 fused_module(typed, self.accuracy, self.target),
                 self.target,
@@ -116,7 +118,7 @@ class _Compilation:
                 sizes,
                 points,
                 self.defaults,
-                early=early,
+                workers=workers,
             )
 
     def fixed(

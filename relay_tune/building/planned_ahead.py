@@ -11,24 +11,20 @@ the pipeline runs.
 
 from __future__ import annotations
 
-import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager
 
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.plain_data import encoded
 from relay_tune.building.primitive import Primitive
-from relay_tune.codegen.worker_pool import WorkerPool
-from relay_tune.codegen.worker_process import start_worker
+from relay_tune.building.workers import BuildWorkers
 from relay_tune.errors import BuildError
 from relay_tune.ir.expr import Call, Constant
 from relay_tune.ir.known_type import known_type
 from relay_tune.ir.module import Module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import post_order
-from relay_tune.runtime.threads import available_processors
 
 STARTING_SECONDS = 1.0
 """Work that is worth the start of a process, which takes half of it."""
@@ -41,20 +37,10 @@ LEAST_WEIGHTS = 4096
 """Elements of the weights of such a layer."""
 
 
-@contextmanager
-def early_workers(module: Module, defaults: DefaultSchedules | None) -> Iterator[WorkerPool | None]:
-    """Workers for the primitives of a typed module, the first of which starts now; None if too few.
-
-    At the end they are killed: nobody wants what they may still do.
-    """
-    start = None if defaults is None else _starting(defaults)
-    if start is None or available_processors() < 2 or _different_layers(module) < MANY_LAYERS:
-        yield None
-        return
-    with WorkerPool(start, available_processors() - 1) as pool:
-        pool.start()
-        yield pool
-        pool.abort()
+def start_early(workers: BuildWorkers, module: Module) -> None:
+    """Start a worker now if a typed module has many different layers."""
+    if workers.can_choose and _different_layers(module) >= MANY_LAYERS:
+        workers.start()
 
 
 def _different_layers(module: Module) -> int:
@@ -69,48 +55,34 @@ def _different_layers(module: Module) -> int:
 
 
 def planned_ahead(
-    primitives: Iterable[Primitive], defaults: DefaultSchedules, early: WorkerPool | None = None
+    primitives: Iterable[Primitive], defaults: DefaultSchedules, workers: BuildWorkers
 ) -> Iterator[Primitive]:
     """The primitives in the order in which the caller should write them.
 
-    Their default schedules are known then, or are left to the caller to choose. `early` are workers
-    that have been started already.
+    Their default schedules are known then, or are left to the caller to choose.
     """
-    if early is not None:
-        yield from _with_workers(primitives, defaults, early)
-        return
     waiting = list(primitives)
     begin, count = time.perf_counter(), len(waiting)
     while waiting:
         seconds = time.perf_counter() - begin
         each = seconds / (count - len(waiting)) if len(waiting) < count else 0.0
-        start = _starting(defaults) if each * len(waiting) > STARTING_SECONDS else None
-        if start is not None and available_processors() > 1:
-            with WorkerPool(start, available_processors() - 1) as pool:
-                yield from _with_workers(waiting, defaults, pool)
+        is_worth_it = workers.are_started or each * len(waiting) > STARTING_SECONDS
+        if is_worth_it and workers.can_choose:
+            yield from _with_workers(waiting, defaults, workers)
             return
         yield waiting.pop(0)
 
 
-def _starting(defaults: DefaultSchedules) -> Callable[[], subprocess.Popen[bytes]] | None:
-    """What starts a worker; None for machines that have no form in JSON."""
-    machine = encoded(defaults.machine)
-    if machine is None:
-        return None
-    arguments = [machine, str(defaults.threads), str(defaults.accuracy)]
-    return lambda: start_worker("relay_tune.building.schedule_worker", arguments)
-
-
 def _with_workers(
-    primitives: Iterable[Primitive], defaults: DefaultSchedules, pool: WorkerPool
+    primitives: Iterable[Primitive], defaults: DefaultSchedules, workers: BuildWorkers
 ) -> Iterator[Primitive]:
     """The primitives as their schedules come; the last ones meanwhile, to plan in this process."""
     listed = list(primitives)
     requests = {primitive: _request(primitive, defaults) for primitive in listed}
     asked = {primitive: text for primitive, text in requests.items() if text is not None}
     yield from (primitive for primitive in listed if primitive not in asked)
-    replies = {pool.submit(text.encode()): primitive for primitive, text in asked.items()}
-    yield from _as_they_come(replies, available_processors() - 1, defaults)
+    replies = {workers.choose(text): primitive for primitive, text in asked.items()}
+    yield from _as_they_come(replies, workers.count, defaults)
 
 
 def _request(primitive: Primitive, defaults: DefaultSchedules) -> str | None:

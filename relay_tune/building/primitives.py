@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from relay_tune.building.default_schedules import DefaultSchedules
@@ -28,12 +28,11 @@ from relay_tune.building.size_cases import (
 )
 from relay_tune.building.size_points import SizePoint, local_sizes
 from relay_tune.building.work import work_of
-from relay_tune.codegen.compiler import compile_text
+from relay_tune.building.workers import BuildWorkers, Compiling
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.codegen.kernels.kernel_module import module_text
 from relay_tune.codegen.target import Target
-from relay_tune.codegen.worker_pool import WorkerPool
 from relay_tune.errors import NoNativeCodeError
 from relay_tune.first_order.open_primitive import (
     OpenPrimitive,
@@ -46,7 +45,6 @@ from relay_tune.op.lower import lower_function
 from relay_tune.op.primitive_key import PrimitiveKey, primitive_key, primitive_title
 from relay_tune.op.spaced_inputs import spaced_inputs
 from relay_tune.runtime.target_machine import machine_of
-from relay_tune.runtime.threads import available_processors
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.program import ScheduledProgram
@@ -261,41 +259,35 @@ def _written(
     return PrimitiveCode(primitive.key, scheduled, work_of(plan), text, schedule)
 
 
-@contextmanager
 def compiled_primitives(
     primitives: Mapping[str, Primitive],
     target: Target,
     threads: int,
     choose: ChooseSchedule | None,
     report: Callable[[str], None],
-    beside: Executor,
+    compiling: Compiling,
+    workers: BuildWorkers,
     pool: CompilerPool | None = None,
     defaults: DefaultSchedules | None = None,
-    early: WorkerPool | None = None,
-) -> Iterator[tuple[dict[str, PrimitiveCode], list[Future[bytes]]]]:
+) -> tuple[dict[str, PrimitiveCode], list[Future[bytes]]]:
     """The code of each primitive by digest, and the object files, which may still be compiled.
 
-    They are compiled `beside` in this process, from some text on by processes, or all by `pool`,
-    for callers who compile often. `defaults` are those that `choose` gives, so that other processes
-    can find them beforehand, `early` those that were started already.
+    By `compiling`, from some text on with the workers, or all by `pool`, for callers who compile
+    often. `defaults` are those that `choose` gives, so that workers can find them beforehand.
     """
     codes: dict[str, PrimitiveCode] = {}
     objects: dict[str, Future[bytes]] = {}
     text = 0
-    with ExitStack() as own:
-        known: Iterable[Primitive] = primitives.values()
-        ordered = known if defaults is None else planned_ahead(known, defaults, early)
-        for number, primitive in enumerate(ordered, start=1):
-            report(f"compile {number}/{len(primitives)}: {primitive.key.title}")
-            code = write_primitive(primitive, target, threads, choose)
-            digest = code.key.digest
-            text += len(code.text)
-            is_much = text > LEAST_TEXT_FOR_WORKERS and len(primitives) >= FEWEST_FOR_WORKERS
-            if pool is None and is_much:
-                pool = own.enter_context(CompilerPool(target, available_processors()))
-            codes[digest] = code
-            if pool is None:
-                objects[digest] = beside.submit(compile_text, code.text, target)
-            else:
-                objects[digest] = pool.submit(code.text)
-        yield {digest: codes[digest] for digest in primitives}, [objects[d] for d in primitives]
+    known: Iterable[Primitive] = primitives.values()
+    ordered = known if defaults is None else planned_ahead(known, defaults, workers)
+    for number, primitive in enumerate(ordered, start=1):
+        report(f"compile {number}/{len(primitives)}: {primitive.key.title}")
+        code = write_primitive(primitive, target, threads, choose)
+        digest = code.key.digest
+        text += len(code.text)
+        is_much = text > LEAST_TEXT_FOR_WORKERS and len(primitives) >= FEWEST_FOR_WORKERS
+        if is_much or workers.are_started:
+            compiling.share()
+        codes[digest] = code
+        objects[digest] = (compiling if pool is None else pool).submit(code.text)
+    return {digest: codes[digest] for digest in primitives}, [objects[d] for d in primitives]

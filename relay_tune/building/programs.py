@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import numpy as np
 
@@ -24,15 +24,14 @@ from relay_tune.building.program_steps import StepWriter
 from relay_tune.building.program_titles import titled_kernels
 from relay_tune.building.size_cases import USUAL_SIZES
 from relay_tune.building.size_points import SizePoint
+from relay_tune.building.workers import BuildWorkers, Compiling
 from relay_tune.codegen.compiler import compile_optimized, compile_text
 from relay_tune.codegen.compiler_pool import CompilerPool
 from relay_tune.codegen.processor_features import required_features
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.layout_tables import STATIC_COUNT
 from relay_tune.codegen.programs.program_text import program_text
-from relay_tune.codegen.programs.session_object import session_objects
 from relay_tune.codegen.target import Target
-from relay_tune.codegen.worker_pool import WorkerPool
 from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK
 from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE
 from relay_tune.first_order.lower_program import lower_program
@@ -54,13 +53,13 @@ def compile_program(
     defaults: DefaultSchedules | None = None,
     primitives: Mapping[Function, Primitive] | None = None,
     pool: CompilerPool | None = None,
-    early: WorkerPool | None = None,
+    workers: BuildWorkers | None = None,
 ) -> CompiledFunctions:
     """The compiled program of a fused module; NoNativeCodeError for what has no native form.
 
     `sizes` of open dimensions get code of their own, so do `points`. `defaults` are those that
-    `schedules` gives, `early` processes that choose them. `primitives` are those of the module, and
-    `pool` compiles them, for callers who build it several times.
+    `schedules` gives, `workers` processes for this build, which may run already. `primitives` are
+    those of the module, and `pool` compiles them, for callers who build it several times.
     """
     program = lower_program(module)
     check_kernels(program)
@@ -70,15 +69,18 @@ def compile_program(
     primitives = with_few_rows_packed_alike(joined, target, threads, schedules)
     every = [each for primitive in primitives.values() for each in primitive.with_parts()]
     distinct = {primitive.key.digest: primitive for primitive in every}
-    with ThreadPoolExecutor(1) as beside:  # LLVM works while Python chooses schedules
-        sessions = beside.submit(session_objects, target, bool(program.layouts))
-        with compiled_primitives(
-            distinct, target, threads, schedules, report, beside, pool, defaults, early
-        ) as (codes, kernels):
-            code = _ProgramCode(program, primitives, codes, target, threads)
-            report("compile the program")
-            own = code.objects()
-            objects = (*(each.result() for each in kernels), *own, *sessions.result())
+    with ExitStack() as own:
+        if workers is None:
+            workers = own.enter_context(BuildWorkers(target, defaults))
+        compiling = own.enter_context(Compiling(target, workers))
+        sessions = compiling.sessions(bool(program.layouts))
+        codes, kernels = compiled_primitives(
+            distinct, target, threads, schedules, report, compiling, workers, pool, defaults
+        )
+        code = _ProgramCode(program, primitives, codes, target, threads)
+        report("compile the program")
+        own_objects = code.objects()
+        objects = (*(each.result() for each in kernels), *own_objects, *sessions.result())
     return code.compiled(objects)
 
 

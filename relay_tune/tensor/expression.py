@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from relay_tune.quick_init import quick_init
 from relay_tune.tensor.size import is_symbolic, surely_less
 
 INDEX = "int64"
@@ -84,6 +85,7 @@ class Scalar:
         return unary("neg", self)
 
 
+@quick_init
 @dataclass(frozen=True, eq=False, slots=True)
 class Axis(Scalar):
     """An index variable over 0 .. extent-1."""
@@ -95,6 +97,7 @@ class Axis(Scalar):
         return self.name
 
 
+@quick_init
 @dataclass(frozen=True, eq=False, slots=True)
 class Literal(Scalar):
     """A number."""
@@ -102,6 +105,7 @@ class Literal(Scalar):
     value: Number
 
 
+@quick_init
 @dataclass(frozen=True, eq=False, slots=True)
 class Load(Scalar):
     """`tensor[indices]`; the indices must be inside the tensor wherever the value is used."""
@@ -110,6 +114,7 @@ class Load(Scalar):
     indices: tuple[Scalar, ...]
 
 
+@quick_init
 @dataclass(frozen=True, eq=False, slots=True)
 class Unary(Scalar):
     """One of UNARY_OPERATIONS."""
@@ -118,6 +123,7 @@ class Unary(Scalar):
     operand: Scalar
 
 
+@quick_init
 @dataclass(frozen=True, eq=False, slots=True)
 class Binary(Scalar):
     """One of BINARY_OPERATIONS, on operands of one dtype."""
@@ -127,6 +133,7 @@ class Binary(Scalar):
     right: Scalar
 
 
+@quick_init
 @dataclass(frozen=True, eq=False, slots=True)
 class Select(Scalar):
     """`if_true` where `condition`, else `if_false`.
@@ -139,6 +146,7 @@ class Select(Scalar):
     if_false: Scalar
 
 
+@quick_init
 @dataclass(frozen=True, eq=False, slots=True)
 class Cast(Scalar):
     """The operand converted to `dtype`: floats to integers truncate, anything to bool is != 0."""

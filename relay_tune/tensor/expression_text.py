@@ -65,7 +65,7 @@ def tensor_lines(tensor: Tensor) -> list[str]:
 
 def scalar_text(root: Scalar) -> ScalarText:
     """An expression as text; what is used more than once gets a name, so this stays linear."""
-    nodes = list(sub_expressions(root))
+    nodes = sub_expressions(root)
     uses = Counter(operand for node in nodes for operand in operands(node))
     texts: dict[Scalar, str] = {}
     definitions: list[str] = []

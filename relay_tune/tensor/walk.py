@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from operator import attrgetter
 from typing import Any
 
+from relay_tune.remembered import remembered
 from relay_tune.tensor.expression import (
     Axis,
     Binary,
@@ -19,6 +20,9 @@ from relay_tune.tensor.expression import (
     Unary,
     binary,
 )
+
+REMEMBERED = 4096
+"""Roots whose nodes are kept: two of three walks are over what was walked over before."""
 
 OPERANDS: Mapping[type[Scalar], Callable[[Any], tuple[Scalar, ...]]] = {
     Load: attrgetter("indices"),
@@ -61,9 +65,11 @@ def rebuild(expression: Scalar, new: tuple[Scalar, ...]) -> Scalar:
     return expression
 
 
-def sub_expressions(*roots: Scalar) -> Iterator[Scalar]:
+@remembered(REMEMBERED)
+def sub_expressions(*roots: Scalar) -> tuple[Scalar, ...]:
     """Every node once, operands first."""
     seen: set[Scalar] = set()
+    found: list[Scalar] = []
     stack: list[Scalar | None] = list(reversed(roots))
     pop, kinds = stack.pop, OPERANDS.get
     while stack:
@@ -71,23 +77,25 @@ def sub_expressions(*roots: Scalar) -> Iterator[Scalar]:
         if node is None:  # the operands of the node below were visited
             below = pop()
             assert below is not None
-            yield below
+            found.append(below)
         elif node not in seen:
             seen.add(node)
             get = kinds(type(node))
             if get is None:
-                yield node
+                found.append(node)
                 continue
             stack += (node, None)
             stack += get(node)[::-1]
+    return tuple(found)
 
 
 def transform(root: Scalar, visit: Callable[[Scalar], Scalar]) -> Scalar:
     """Rewrite bottom up; `visit` sees each node once, rebuilt from its rewritten operands."""
     done: dict[Scalar, Scalar] = {}
+    new, kinds = done.__getitem__, OPERANDS.get
     for node in sub_expressions(root):
-        inner = operands(node)
-        done[node] = visit(rebuild(node, tuple(map(done.__getitem__, inner))) if inner else node)
+        get = kinds(type(node))
+        done[node] = visit(node if get is None else rebuild(node, tuple(map(new, get(node)))))
     return done[root]
 
 

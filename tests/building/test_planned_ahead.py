@@ -5,9 +5,12 @@ from collections.abc import Iterator
 import pytest
 
 from relay_tune.building import planned_ahead as module
+from relay_tune.building import workers as processes
 from relay_tune.building.default_schedules import DefaultSchedules
-from relay_tune.building.planned_ahead import early_workers, planned_ahead
+from relay_tune.building.planned_ahead import planned_ahead, start_early
 from relay_tune.building.primitive import Primitive
+from relay_tune.building.workers import BuildWorkers
+from relay_tune.codegen.target import native_target
 from relay_tune.ir.expr import Function, Var
 from relay_tune.ir.types import TensorType
 from relay_tune.op.primitive_key import PrimitiveKey
@@ -33,24 +36,29 @@ def primitive(size: int) -> Primitive:
 def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Workers start at once, on two processors; the modules that are started."""
     modules: list[str] = []
-    start = module.start_worker
+    start = processes.start_worker
 
     def counted(name: str, arguments: list[str]) -> object:
         modules.append(name)
         return start(name, arguments)
 
     monkeypatch.setattr(module, "STARTING_SECONDS", -1.0)
-    monkeypatch.setattr(module, "available_processors", lambda: 2)
-    monkeypatch.setattr(module, "start_worker", counted)
+    monkeypatch.setattr(processes, "available_processors", lambda: 2)
+    monkeypatch.setattr(processes, "start_worker", counted)
     yield modules
+
+
+def ordered(primitives: list[Primitive], defaults: DefaultSchedules) -> list[Primitive]:
+    with BuildWorkers(native_target(), defaults) as workers:
+        return list(planned_ahead(primitives, defaults, workers))
 
 
 def test_schedules_are_those_that_this_process_chooses(started: list[str]) -> None:
     primitives = [primitive(size) for size in range(3, 9)]
     defaults = DefaultSchedules(MACHINE, 2)
-    found = list(planned_ahead(primitives, defaults))
+    found = ordered(primitives, defaults)
     assert sorted(p.key.digest for p in found) == sorted(p.key.digest for p in primitives)
-    assert started == ["relay_tune.building.schedule_worker"]
+    assert started == ["relay_tune.building.worker"]
     known = [p for p in primitives if not defaults.are_missing(p.key.digest)]
     assert known, "the worker has chosen none"
     for each in primitives:
@@ -62,22 +70,24 @@ def test_schedules_are_those_that_this_process_chooses(started: list[str]) -> No
 def test_what_a_log_knows_is_left_to_the_caller(started: list[str]) -> None:
     primitives = [primitive(size) for size in range(10, 14)]
     defaults = DefaultSchedules(MACHINE, 2, is_needed=lambda digest: False)
-    assert list(planned_ahead(primitives, defaults)) == primitives
+    assert ordered(primitives, defaults) == primitives
     assert not started
 
 
 def test_few_primitives_start_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "start_worker", None)
+    monkeypatch.setattr(processes, "start_worker", None)
     primitives = [primitive(size) for size in range(20, 24)]
-    assert list(planned_ahead(primitives, DefaultSchedules(MACHINE, 2))) == primitives
+    assert ordered(primitives, DefaultSchedules(MACHINE, 2)) == primitives
 
 
 def test_callers_that_stop_end_the_processes(started: list[str]) -> None:
     primitives = [primitive(size) for size in range(30, 40)]
-    ordered = planned_ahead(primitives, DefaultSchedules(MACHINE, 2))
-    next(ordered)
-    next(ordered)
-    ordered.close()
+    defaults = DefaultSchedules(MACHINE, 2)
+    with BuildWorkers(native_target(), defaults) as workers:
+        found = planned_ahead(primitives, defaults, workers)
+        next(found)
+        next(found)
+        found.close()
 
 
 def test_networks_of_many_layers_start_a_worker_before_the_pipeline(
@@ -85,13 +95,15 @@ def test_networks_of_many_layers_start_a_worker_before_the_pipeline(
 ) -> None:
     network = infer_types(zoo_build("mlp", small=True))
     defaults = DefaultSchedules(MACHINE, 2)
-    with early_workers(network, defaults) as pool:
-        assert pool is None, "two layers are too few"
+    with BuildWorkers(native_target(), defaults) as workers:
+        start_early(workers, network)
+        assert not workers.are_started, "two layers are too few"
     monkeypatch.setattr(module, "MANY_LAYERS", 2)
     monkeypatch.setattr(module, "LEAST_WEIGHTS", 1)
     primitives = [primitive(size) for size in range(50, 54)]
-    with early_workers(network, defaults) as pool:
-        assert pool is not None
-        found = list(planned_ahead(primitives, defaults, pool))
+    with BuildWorkers(native_target(), defaults) as workers:
+        start_early(workers, network)
+        assert workers.are_started
+        found = list(planned_ahead(primitives, defaults, workers))
     assert len(found) == len(primitives) and len(started) == 1
     assert not all(defaults.are_missing(each.key.digest) for each in primitives)

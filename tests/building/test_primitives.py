@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import relay_tune as rt
-from relay_tune.building import primitives
+from relay_tune.building import primitives, workers
 
 SIX_KERNELS = """
 def @main(%x: Tensor[(4, 6), float32]) {
@@ -17,23 +17,24 @@ def @main(%x: Tensor[(4, 6), float32]) {
 
 
 @pytest.mark.parametrize(
-    ("least", "pools"), [(0, 1), (8000, 1), (primitives.LEAST_TEXT_FOR_WORKERS, 0)]
+    ("least", "processes"), [(0, 1), (8000, 1), (primitives.LEAST_TEXT_FOR_WORKERS, 0)]
 )
 def test_processes_start_with_enough_text(
-    monkeypatch: pytest.MonkeyPatch, least: int, pools: int
+    monkeypatch: pytest.MonkeyPatch, least: int, processes: int
 ) -> None:
     monkeypatch.setattr(primitives, "LEAST_TEXT_FOR_WORKERS", least)
-    started: list[int] = []
-    pool = primitives.CompilerPool
+    monkeypatch.setattr(workers, "available_processors", lambda: 2)
+    started: list[str] = []
+    start = workers.start_worker
 
-    def counted(target: rt.Target, workers: int) -> primitives.CompilerPool:
-        started.append(workers)
-        return pool(target, workers)
+    def counted(module: str, arguments: list[str]) -> object:
+        started.append(module)
+        return start(module, arguments)
 
-    monkeypatch.setattr(primitives, "CompilerPool", counted)
+    monkeypatch.setattr(workers, "start_worker", counted)
     x = np.arange(24, dtype="float32").reshape(4, 6)
     found = rt.build(rt.parse(SIX_KERNELS))(x)
-    assert len(started) == pools
+    assert len(started) == processes
     expected = (x.sum(0), x.sum(1), x.max(0), x.max(1), x.T, x.cumsum(0))
     for result, wanted in zip(found, expected, strict=True):
         np.testing.assert_array_equal(result, wanted)

@@ -148,7 +148,7 @@ def _worth_inlining(
 
 def _is_small(body: Scalar) -> bool:
     """Whether an expression is small enough to become part of another one."""
-    nodes = list(sub_expressions(body))
+    nodes = sub_expressions(body)
     if len(nodes) <= MAXIMUM_INLINED_NODES:
         return True
     return len(nodes) <= MAXIMUM_PERIODIC_NODES and any(

@@ -134,7 +134,7 @@ def _period_cut(condition: Scalar, axes: Sequence[Axis]) -> tuple[Axis, int] | N
 
 def _split(region: Region, box_of: BoxOf) -> list[Region] | None:
     """The parts of a region at its outermost select on a box, or None."""
-    for node in reversed(list(sub_expressions(region.body))):
+    for node in reversed(sub_expressions(region.body)):
         if isinstance(node, Select):
             box = box_of(node.condition, region.axes)
             if box is not None:

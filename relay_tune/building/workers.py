@@ -1,0 +1,124 @@
+"""The worker processes of a build, which choose schedules and compile kernels."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict
+from queue import SimpleQueue
+from types import TracebackType
+
+from relay_tune.building.default_schedules import DefaultSchedules
+from relay_tune.building.plain_data import encoded
+from relay_tune.building.worker import CHOOSE, COMPILE, NO_MACHINE
+from relay_tune.codegen.compiler import compile_text
+from relay_tune.codegen.programs.session_object import session_objects
+from relay_tune.codegen.target import Target
+from relay_tune.codegen.worker_pool import WorkerPool
+from relay_tune.codegen.worker_process import start_worker
+from relay_tune.runtime.threads import available_processors
+from relay_tune.schedule.accuracy import Accuracy
+
+
+class BuildWorkers:
+    """Processes for all processors but that of the build itself; each starts with a request.
+
+    At the end they are killed: nobody wants what they may still do.
+
+    with BuildWorkers(target, defaults) as workers:
+        schedule = workers.choose(program).result()
+    """
+
+    def __init__(self, target: Target, defaults: DefaultSchedules | None) -> None:
+        machine = None if defaults is None else encoded(defaults.machine)
+        self.count = available_processors() - 1
+        self.can_choose = machine is not None and self.count > 0
+        self.are_started = False
+        self._arguments = [
+            json.dumps(asdict(target)),
+            NO_MACHINE if machine is None else machine,
+            str(1 if defaults is None else defaults.threads),
+            str(Accuracy.FAST if defaults is None else defaults.accuracy),
+        ]
+        self._pool = WorkerPool(self._process, self.count)
+
+    def __enter__(self) -> BuildWorkers:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._pool.abort()
+        self._pool.__exit__(kind, error, trace)
+
+    def start(self) -> None:
+        """Start a process before there is a request, so that it is ready for the first one."""
+        self.are_started = True
+        self._pool.start()
+
+    def choose(self, program: str) -> Future[bytes]:
+        """The default schedule, as JSON, of a program as JSON; BuildError where there is none."""
+        self.are_started = True
+        return self._pool.submit(CHOOSE + program.encode())
+
+    def compile(self, text: str) -> bytes:
+        """The object file of an LLVM module; raises BuildError if LLVM rejects it."""
+        self.are_started = True
+        return self._pool.submit(COMPILE + text.encode()).result()
+
+    def _process(self) -> subprocess.Popen[bytes]:
+        return start_worker("relay_tune.building.worker", self._arguments)
+
+
+class Compiling:
+    """Compiles texts while Python writes the next ones: here, and by workers once these pay.
+
+    with Compiling(target, workers) as compiling:
+        objects = [future.result() for future in [compiling.submit(text) for text in texts]]
+    """
+
+    def __init__(self, target: Target, workers: BuildWorkers) -> None:
+        self._target = target
+        self._workers = workers
+        self._threads = ThreadPoolExecutor(1 + workers.count)
+        self._idle: SimpleQueue[Callable[[str], bytes]] = SimpleQueue()
+        self._idle.put(lambda text: compile_text(text, target))
+        self._is_shared = False
+
+    def __enter__(self) -> Compiling:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._threads.shutdown(wait=error is None, cancel_futures=error is not None)
+
+    def share(self) -> None:
+        """Have the workers compile, too."""
+        if not self._is_shared:
+            self._is_shared = True
+            for _ in range(self._workers.count):
+                self._idle.put(self._workers.compile)
+
+    def submit(self, text: str) -> Future[bytes]:
+        """The object file of an LLVM module, some time later; BuildError if LLVM rejects it."""
+        return self._threads.submit(self._compiled, text)
+
+    def sessions(self, has_objects: bool) -> Future[tuple[bytes, ...]]:
+        """The object files that all programs have in common (`session_objects`)."""
+        return self._threads.submit(session_objects, self._target, has_objects)
+
+    def _compiled(self, text: str) -> bytes:
+        compile_ = self._idle.get()
+        try:
+            return compile_(text)
+        finally:
+            self._idle.put(compile_)
