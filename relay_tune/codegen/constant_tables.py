@@ -1,42 +1,34 @@
-"""Tables of constants in LLVM IR, and C functions that look into them."""
+"""Tables of constants, and C functions that look into them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from relay_tune.codegen.builder.native_module import NativeModule
+from relay_tune.codegen.builder.signature import function
 
-def pointer_table(name: str, contents: Sequence[str]) -> list[str]:
+
+def add_pointer_table(module: NativeModule, name: str, contents: Sequence[str]) -> None:
     """The function `ptr NAME(i32)`: the address of constant number i, or null."""
-    lines = [
-        f"@{name}.{number} = internal constant {content}, align 8"
-        for number, content in enumerate(contents)
-    ]
+    for number, content in enumerate(contents):
+        module.add(f"@{name}.{number} = internal constant {content}, align 8")
     pointers = ", ".join(f"ptr @{name}.{number}" for number in range(len(contents)))
-    lines.append(f"@{name}.table = internal constant [{len(contents)} x ptr] [{pointers}], align 8")
-    return [*lines, _lookup(name, "ptr", len(contents), "null")]
+    _add_table(module, name, "ptr", pointers, len(contents))
 
 
-def number_table(name: str, kind: str, numbers: Sequence[int]) -> list[str]:
+def add_number_table(module: NativeModule, name: str, kind: str, numbers: Sequence[int]) -> None:
     """The function `kind NAME(i32)`: number i, or -1."""
     listed = ", ".join(f"{kind} {number}" for number in numbers)
-    table = f"@{name}.table = internal constant [{len(numbers)} x {kind}] [{listed}], align 8"
-    return [table, _lookup(name, kind, len(numbers), "-1")]
+    _add_table(module, name, kind, listed, len(numbers))
 
 
-def _lookup(name: str, kind: str, count: int, otherwise: str) -> str:
-    return f"""\
-define {kind} @{name}(i32 %index) nounwind {{
-entry:
-  %inside = icmp ult i32 %index, {count}
-  br i1 %inside, label %found, label %outside
-found:
-  %wide = zext i32 %index to i64
-  %place = getelementptr {kind}, ptr @{name}.table, i64 %wide
-  %value = load {kind}, ptr %place, align 4
-  ret {kind} %value
-outside:
-  ret {kind} {otherwise}
-}}"""
+def _add_table(module: NativeModule, name: str, kind: str, listed: str, count: int) -> None:
+    table = f"{name}.table"
+    module.add(f"@{table} = internal constant [{count} x {kind}] [{listed}], align 8")
+    with module.define(function(kind, name, "i32")) as code:
+        index = code.parameters[0]
+        code.ret_if(index.uge(count), code.null if kind == "ptr" else -1)
+        code.ret(code.symbol(table).item(kind, index.zext("i64")).load())
 
 
 def integers_constant(numbers: Sequence[int]) -> str:

@@ -9,10 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from relay_tune.codegen.builder.native_module import NativeModule
+from relay_tune.codegen.builder.signature import Variable, internal
 from relay_tune.codegen.implied_features import implied_features
 from relay_tune.codegen.target import Target
 from relay_tune.machine.intrinsic import permissions, used_in
 from relay_tune.targets.registry import architecture_of
+
+IS_ABLE = internal("i1", "is_able")
+
+_SUPPORTED = internal("i1", "supported")
+_ABLE = Variable("able", "i8", "0", 1)
 
 
 def required_features(target: Target, texts: Iterable[str]) -> tuple[str, ...]:
@@ -35,3 +42,18 @@ def required_features(target: Target, texts: Iterable[str]) -> tuple[str, ...]:
 def support_text(name: str, triple: str, features: Collection[str]) -> str:
     """The LLVM function `i1 NAME()`: whether the processor has the features."""
     return architecture_of(triple).check(name, triple, features)
+
+
+def add_is_able(module: NativeModule, triple: str, features: Collection[str]) -> None:
+    """The function `i1 is_able()`: whether the processor has the features, which it is asked once.
+
+    In a virtual machine each answer takes as long as a small network.
+    """
+    module.variables(_ABLE)
+    module.add(support_text(_SUPPORTED.name, triple, features))
+    with module.define(IS_ABLE) as code:
+        able = code.at(_ABLE)
+        code.ret_if(able.load("monotonic").ne(0), True)
+        code.ret_if(~code.call(_SUPPORTED), False)
+        able.store(1, "monotonic")
+        code.ret(True)

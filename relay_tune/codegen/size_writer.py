@@ -24,9 +24,10 @@ class SizeWriter:
         """A size as an operand of type i64."""
         if not is_symbolic(size):
             return str(size)
-        return self._dim(dim_of(size))
+        return self.dim(dim_of(size))
 
-    def _dim(self, dim: Dim) -> str:
+    def dim(self, dim: Dim) -> str:
+        """A dimension with these symbols as an operand of type i64."""
         if isinstance(dim, int):
             return str(dim)
         known = self._known.get(dim)
@@ -56,10 +57,10 @@ class SizeWriter:
         if isinstance(atom, Symbol):
             return self._symbols[atom.name]
         if isinstance(atom, PositivePart):
-            value = self._dim(atom.value)
+            value = self.dim(atom.value)
             is_positive = self._emit(f"icmp sgt i64 {value}, 0")
             return self._emit(f"select i1 {is_positive}, i64 {value}, i64 0")
-        numerator = self._dim(atom.numerator)
+        numerator = self.dim(atom.numerator)
         quotient = self._emit(f"sdiv i64 {numerator}, {atom.divisor}")
         rest = self._emit(f"srem i64 {numerator}, {atom.divisor}")
         step = self._emit(f"ashr i64 {rest}, 63")

@@ -209,7 +209,7 @@ class Operand:
         """The values of words of the table at this address."""
         return [self.word(word).load() for word in words]
 
-    def entry(self, kind: type[Word], number: Operand) -> Operand:
+    def entry(self, kind: type[Word], number: Operand | int) -> Operand:
         """The address of entry `number` in an array of tables of one kind."""
         return self.offset(number, f"[{len(kind)} x i64]")
 

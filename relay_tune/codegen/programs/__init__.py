@@ -8,5 +8,5 @@ heap, counts, object_writer objects and their counts; layout_tables, values
 session, session_functions  what a run has: heap, stack (stack_switch), regions of memory
 entry_text, build_values    how callers enter, and pass large values in and out; read_values
 session_object              what is compiled once for all programs
-library, library_text       a program as a shared library; library_header, c_interface
+library, library_functions  a program as a shared library; library_header, c_interface
 """

@@ -28,7 +28,7 @@ from relay_tune.codegen.llvm_types import BYTES
 from relay_tune.codegen.programs.counts import RELEASE, class_number
 from relay_tune.codegen.programs.heap import FAIL
 from relay_tune.codegen.programs.object_writer import ObjectWriter
-from relay_tune.codegen.programs.session import STORE, STORES
+from relay_tune.codegen.programs.session import STORES, Store
 from relay_tune.codegen.programs.tensor_room import TENSOR_ROOM
 from relay_tune.first_order.instructions import AppendRows, ExtendTensor
 from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK, TensorKind
@@ -114,12 +114,7 @@ def _write_append_rows(code: FunctionBuilder) -> None:
         with code.block() as own:
             stores = session.at("ptr", STORES).load()
             own.leave_if(stores.is_null())
-            place = stores.offset(output, STORE)
-            store, room, told = (
-                place.load("ptr"),
-                place.at("i64", 8).load(),
-                place.at("ptr", 16).load(),
-            )
+            store, room, told = stores.entry(Store, output).words(*Store)
             own.leave_if(store.is_null())
             with code.when(room.slt(total)):
                 code.call(FAIL, session, error)

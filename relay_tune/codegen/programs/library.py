@@ -6,8 +6,8 @@ from pathlib import Path
 
 from relay_tune.codegen.export import LibraryTexts, c_name, metadata_text, publish
 from relay_tune.codegen.programs.compiled import CompiledFunctions
+from relay_tune.codegen.programs.library_functions import program_library_text, session_aliases
 from relay_tune.codegen.programs.library_header import program_header
-from relay_tune.codegen.programs.library_text import program_library_text, session_aliases
 from relay_tune.ir.expr import Function, Tuple, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.types import FuncType

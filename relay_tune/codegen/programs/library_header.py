@@ -5,7 +5,7 @@ from __future__ import annotations
 from relay_tune.codegen.programs.c_interface import CConstructor, c_constructors, c_type
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.index_check_writer import index_messages
-from relay_tune.codegen.programs.library_text import error_messages
+from relay_tune.codegen.programs.library_functions import error_messages
 from relay_tune.codegen.programs.plain_header import comment_text, failed_header, plain_header
 from relay_tune.codegen.programs.plain_interface import PlainInterface, plain_interface
 from relay_tune.codegen.programs.session import (

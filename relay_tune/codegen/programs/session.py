@@ -10,9 +10,8 @@ offset 0     the caller's stack pointer while a program runs, or its `jmp_buf`
        64    how many kernels wait, 72 the greatest depth of their results, 80 the results' bytes
        88    the index that ended the last run because it was out of range, 96 the size of its axis,
              -1 if there was none
-       104   memory that the caller gives for outputs: null, or a STORE for each component of the
-             result: the address, null where none is given; how many rows there is room for; where
-             to put the sizes of the output, or null
+       104   memory that the caller gives for outputs: null, or a Store for each component of the
+             result
        112   the free list of each size class
        ...   values between functions: results beyond the first, arguments beyond the registers
        ...   the kernels that wait (`relay_tune.codegen.programs.queue_text`)
@@ -20,12 +19,13 @@ offset 0     the caller's stack pointer while a program runs, or its `jmp_buf`
 
 from __future__ import annotations
 
+from relay_tune.codegen.word_table import ADDRESS, NUMBER, Word
 from relay_tune.first_order.layouts import SIZE_CLASSES
 
 SAVED_STACK, STACK_TOP, STACK_LIMIT, ERROR, REGIONS, INPUTS, OUTPUTS, THREADS = range(0, 64, 8)
 QUEUED, DEEPEST, QUEUED_BYTES = range(64, 88, 8)
 FAILED_INDEX, FAILED_SIZE = 88, 96
-STORES, STORE = 104, "{ ptr, i64, ptr }"
+STORES = 104
 FREE_LISTS = 112
 PASSED = FREE_LISTS + 8 * SIZE_CLASSES
 
@@ -48,6 +48,15 @@ MESSAGES = (
     TOO_DEEP_MESSAGE,
 )
 """What the numbers below FIRST_MESSAGE mean."""
+
+
+class Store(Word):
+    """Memory that the caller gives for an output, or null; how many rows there is room for; where
+    to put the sizes of the output, or null."""
+
+    MEMORY = ADDRESS
+    ROWS = NUMBER
+    SIZES = ADDRESS
 
 
 def session_bytes(passed: int) -> int:
