@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from relay_tune.arguments import function_argument
+from relay_tune.building.chosen_passes import STANDARD_PASSES, ChosenPasses
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.fixed_sizes import with_fixed_sizes
 from relay_tune.building.named_sizes import with_named_sizes
@@ -44,6 +45,7 @@ def build(
     sizes: Sequence[int] = USUAL_SIZES,
     defaults: DefaultSchedules | None = None,
     shapes: InputSizes | Sequence[InputSizes] = (),
+    passes: ChosenPasses = STANDARD_PASSES,
 ) -> Model:
     """Compile a module's main function.
 
@@ -59,6 +61,7 @@ def build(
         defaults: those that `schedules` gives, which other processes may find beforehand.
         shapes: sizes of inputs by name, some of them ranges, for which kernels are chosen
             (`relay_tune.building.size_points`), beside the code for all sizes.
+        passes: what turns the module into kernels.
 
     Where sizes of inputs are open (symbols or `?`), the code is for all sizes. Where an operator
     has no such code, code is made when inputs of new shapes first come, and `report` is told why.
@@ -73,6 +76,7 @@ def build(
         sizes,
         defaults,
         (shapes,) if isinstance(shapes, Mapping) else tuple(shapes),
+        passes,
     )
     typed = infer_types(module)
     type_ = function_type(typed.main)
@@ -99,6 +103,7 @@ class _Compilation:
     sizes: Sequence[int]
     defaults: DefaultSchedules | None
     shapes: Sequence[InputSizes]
+    passes: ChosenPasses
 
     def program(
         self,
@@ -110,7 +115,7 @@ class _Compilation:
         with BuildWorkers(self.target, self.defaults) as workers:
             start_early(workers, typed)
             return compile_program(
-                fused_module(typed, self.accuracy, self.target),
+                fused_module(typed, self.accuracy, self.target, self.passes),
                 self.target,
                 self.threads,
                 self.schedules,

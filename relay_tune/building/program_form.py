@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from relay_tune.building.chosen_passes import STANDARD_PASSES, ChosenPasses
 from relay_tune.codegen.target import Target, native_target
 from relay_tune.first_order.instructions import ComputeScalars, Instruction, RunKernel, RunRegion
 from relay_tune.first_order.kinds import component_types, is_open_type
@@ -22,7 +24,7 @@ from relay_tune.transform.infer import InferTypes
 from relay_tune.transform.language.inline_local import InlineLocal
 from relay_tune.transform.language.propagate_constants import PropagateConstants
 from relay_tune.transform.language.specialize import Specialize
-from relay_tune.transform.pipeline import PipelineOptions, default_pipeline
+from relay_tune.transform.pipeline import PipelineOptions
 
 
 def is_network(typed: Module) -> bool:
@@ -42,20 +44,27 @@ def is_network(typed: Module) -> bool:
 
 
 def fused_module(
-    typed: Module, accuracy: Accuracy = Accuracy.FAST, target: Target | None = None
+    typed: Module,
+    accuracy: Accuracy = Accuracy.FAST,
+    target: Target | None = None,
+    passes: ChosenPasses = STANDARD_PASSES,
 ) -> Module:
     """A typed module after all passes, as it is built for a target, by default the native one."""
     if is_network(typed) and not has_open_inputs(typed):
-        return network_module(typed, accuracy, target)
-    return program_module(typed, accuracy, target)
+        return network_module(typed, accuracy, target, passes)
+    return program_module(typed, accuracy, target, passes)
 
 
 def network_module(
-    typed: Module, accuracy: Accuracy = Accuracy.FAST, target: Target | None = None
+    typed: Module,
+    accuracy: Accuracy = Accuracy.FAST,
+    target: Target | None = None,
+    passes: ChosenPasses = STANDARD_PASSES,
 ) -> Module:
     """The fused module of a network."""
     machine = (native_target() if target is None else target).machine
-    return default_pipeline(PipelineOptions(accuracy=accuracy, machine=machine))(typed)
+    pipeline = passes.pipeline_for(PipelineOptions(accuracy=accuracy, machine=machine))
+    return passes.require_fused(pipeline(typed))
 
 
 def has_open_inputs(typed: Module) -> bool:
@@ -103,13 +112,18 @@ def _instructions(program: FirstOrderProgram) -> Iterator[Instruction]:
 
 
 def program_module(
-    typed: Module, accuracy: Accuracy = Accuracy.FAST, target: Target | None = None
+    typed: Module,
+    accuracy: Accuracy = Accuracy.FAST,
+    target: Target | None = None,
+    passes: ChosenPasses = STANDARD_PASSES,
 ) -> Module:
     """The fused module of a program, every node typed."""
     machine = (native_target() if target is None else target).machine
     options = PipelineOptions(slice_views=False, accuracy=accuracy, machine=machine)
-    pipeline = default_pipeline(options)
-    return InferTypes()(pipeline(PropagateConstants()(InlineLocal()(Specialize()(typed)))))
+    chosen = passes.pipeline_for(options)
+    before = (Specialize(), InlineLocal(), PropagateConstants())
+    pipeline = replace(chosen, passes=(*before, *chosen.passes, InferTypes()))
+    return passes.require_fused(pipeline(typed))
 
 
 def _is_plain(node: Expr) -> bool:

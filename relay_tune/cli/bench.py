@@ -138,6 +138,8 @@ def _variants(arguments: argparse.Namespace, module: Module) -> Iterator[dict[st
         threads=threads,
         accuracy=arguments.accuracy,
         shapes=dynamic_shapes_of(arguments),
+        pipeline=arguments.passes,
+        verify=arguments.verify,
     )
     variants: dict[str, Variant] = {"untuned": partial(partial, built().run)}
     if arguments.log is not None:

@@ -31,6 +31,8 @@ def run(arguments: argparse.Namespace) -> int:
         accuracy=arguments.accuracy,
         coverage=coverage,
         shapes=dynamic_shapes_of(arguments),
+        pipeline=arguments.passes,
+        verify=arguments.verify,
     )
     if arguments.require_tuned and coverage.untuned:
         raise BuildError(

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
+from relay_tune.building.chosen_passes import STANDARD_PASSES, ChosenPasses
 from relay_tune.building.program_form import has_open_inputs
 from relay_tune.cli.model_file import load_model, onnx_graph
 from relay_tune.cli.native_form import kernel_count, refusal
@@ -62,7 +63,8 @@ class Findings:
 def run(arguments: argparse.Namespace) -> int:
     """Print the findings; 1 where the model is not supported."""
     given = ModelOptions(shapes_of(arguments), constants_of(arguments))
-    findings = with_command(examine(arguments.model, given), given)
+    passes = ChosenPasses(arguments.passes, arguments.verify)
+    findings = with_command(examine(arguments.model, given, passes), given, passes)
     if arguments.json:
         print(json.dumps({"supported": findings.supported, **asdict(findings)}, indent=2))
     else:
@@ -70,12 +72,12 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if findings.supported else 1
 
 
-def examine(model: str, options: ModelOptions) -> Findings:
+def examine(model: str, options: ModelOptions, passes: ChosenPasses = STANDARD_PASSES) -> Findings:
     """Import, type, and fuse a model; raises InputError where there is no such model."""
     try:
         module = infer_types(load_model(model, options.shapes, options.constants))
-        kernels = kernel_count(module)
-        missing = refusal(module)
+        kernels = kernel_count(module, passes)
+        missing = refusal(module, passes)
         if missing is not None and not has_open_inputs(module):
             raise missing
     except (BuildError, ModelError, TypeInferenceError, UnsupportedOperatorError) as error:
@@ -94,7 +96,9 @@ def _placed(error: RelayError) -> str:
     return f"{error.where}: {error.message}" if error.where else error.message
 
 
-def with_command(findings: Findings, given: ModelOptions) -> Findings:
+def with_command(
+    findings: Findings, given: ModelOptions, passes: ChosenPasses = STANDARD_PASSES
+) -> Findings:
     """Findings with the dynamic inputs of an ONNX file, and options that make it work."""
     graph = onnx_graph(findings.model)
     if graph is None:
@@ -104,7 +108,9 @@ def with_command(findings: Findings, given: ModelOptions) -> Findings:
     dynamic = tuple(str(each) for each in inputs.dynamic if each.name not in known)
     if findings.supported and not dynamic:
         return findings
-    options = working_options(inputs, given, lambda found: examine(findings.model, found).supported)
+    options = working_options(
+        inputs, given, lambda found: examine(findings.model, found, passes).supported
+    )
     line = "" if options is None else command_line(findings.model, options)
     return replace(findings, dynamic_inputs=dynamic, command=line)
 

@@ -8,6 +8,9 @@ PEER_NAMES = ("onnxruntime", "openvino", "torch")
 KERNEL_STEPS = ("tensors", "schedules", "loops", "llvm")
 """The views of a kernel, as in `relay_tune.cli.show_kernels`."""
 
+VERIFICATIONS = ("structure", "answers")
+"""What can be verified after each pass, as in `relay_tune.building.chosen_passes`."""
+
 LOG_ACTIONS = {
     "list": ("one line for each task: how often measured, the best time", "tuning.db"),
     "best": ("the best schedule of each task", "tuning.db --json"),

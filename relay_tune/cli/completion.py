@@ -42,8 +42,8 @@ def complete_model(prefix: str, **_: object) -> list[str]:
 
 def complete_pass(prefix: str, **_: object) -> list[str]:
     """The passes of the pipeline."""
-    passes = import_module("relay_tune.transform.pipeline").default_pipeline().passes
-    return [each.name for each in passes if each.name.startswith(prefix)]
+    passes = import_module("relay_tune.transform.catalogue").STANDARD
+    return [name for name in passes if name.startswith(prefix)]
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from relay_tune.building.chosen_passes import STANDARD_PASSES, ChosenPasses
 from relay_tune.building.named_sizes import with_named_sizes
 from relay_tune.building.primitives import require_open_code
 from relay_tune.building.program_form import (
@@ -21,19 +22,19 @@ from relay_tune.typing.infer import infer_types
 from relay_tune.typing.type_text import type_text
 
 
-def kernel_count(typed: Module) -> int | None:
+def kernel_count(typed: Module, passes: ChosenPasses = STANDARD_PASSES) -> int | None:
     """How many kernels a typed module becomes; None where its input shapes are open.
 
     Raises NoNativeCodeError where it cannot be compiled.
     """
     if not is_network(typed):
-        return len(kernel_functions(fused_module(typed)))
+        return len(kernel_functions(fused_module(typed, passes=passes)))
     if has_open_inputs(typed):
         return None
-    return len(list(program_kernels(lower_program(fused_module(typed)))))
+    return len(list(program_kernels(lower_program(fused_module(typed, passes=passes)))))
 
 
-def refusal(typed: Module) -> NoNativeCodeError | None:
+def refusal(typed: Module, passes: ChosenPasses = STANDARD_PASSES) -> NoNativeCodeError | None:
     """Why a typed module has no code for all sizes that only a run knows; None where it has.
 
     Its kernels are lowered, but not written.
@@ -41,16 +42,16 @@ def refusal(typed: Module) -> NoNativeCodeError | None:
     if is_network(typed) and not has_open_inputs(typed):
         return None
     try:
-        program = lower_program(program_module(with_named_sizes(typed)))
+        program = lower_program(program_module(with_named_sizes(typed), passes=passes))
         require_open_code(program_kernels(program))
     except NoNativeCodeError as error:
         return error
     return None
 
 
-def require_kernels(module: Module) -> None:
+def require_kernels(module: Module, passes: ChosenPasses) -> None:
     """Raise RelayError unless a module becomes kernels, whatever its sizes are."""
-    kernel_count(infer_types(module))
+    kernel_count(infer_types(module), passes)
 
 
 def require_fixed_kernels(module: Module, what: str) -> None:

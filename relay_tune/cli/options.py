@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from argparse import ArgumentParser, ArgumentTypeError
 
+from relay_tune.cli.choices import VERIFICATIONS
 from relay_tune.errors import InputError
 from relay_tune.schedule.accuracy import Accuracy
 
@@ -62,6 +63,22 @@ def add_accuracy(parser: ArgumentParser) -> None:
         default=str(Accuracy.FAST),
         help="exact: as direct sums; fast: no value reaches results that do not depend on it, but "
         "for tiles of Winograd convolutions; relaxed: all algorithms (default: fast)",
+    )
+
+
+def add_passes(parser: ArgumentParser) -> None:
+    """--passes and --verify."""
+    parser.add_argument(
+        "--passes",
+        metavar="PASSES",
+        help="the passes that make kernels of the model, such as 'default{layout=NCHW}' or "
+        "'simplify_inference,fuse{maximum_group_size=8}' (default: default)",
+    )
+    parser.add_argument(
+        "--verify",
+        choices=VERIFICATIONS,
+        help="after each pass, verify scopes, types and kernels (structure), or also by the "
+        "interpreter on random inputs that the answer is the same (answers)",
     )
 
 

@@ -30,6 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
         threads=arguments.threads,
         accuracy=arguments.accuracy,
         shapes=dynamic_shapes_of(arguments),
+        pipeline=arguments.passes,
+        verify=arguments.verify,
     )
     given = representative_inputs(module, arguments)
     limits = _limits(arguments)

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from relay_tune.building.chosen_passes import ChosenPasses
 from relay_tune.cli.exit_codes import FAILED, INTERRUPTED
 from relay_tune.cli.model_file import load_argument, stem
 from relay_tune.cli.native_form import require_kernels
@@ -43,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         with time_limit(_tuning_seconds(arguments) + LATE_SECONDS):
             module = load_argument(arguments)
-            require_kernels(module)
+            require_kernels(module, ChosenPasses(arguments.passes))
         with shown_progress(sys.stderr if arguments.json else sys.stdout) as progress:
             result = _tuned(module, arguments, progress)
             if not result.interrupted and not _measured_nothing(result):
@@ -101,6 +102,8 @@ def _tuned(module: Module, arguments: argparse.Namespace, progress: Progress) ->
         progress=progress,
         name=stem(arguments.model),
         shapes=dynamic_shapes_of(arguments),
+        pipeline=arguments.passes,
+        verify=arguments.verify,
     )
 
 
@@ -132,6 +135,8 @@ def _exported(module: Module, output: Path, arguments: argparse.Namespace) -> st
         threads=arguments.threads,
         accuracy=arguments.accuracy,
         shapes=dynamic_shapes_of(arguments),
+        pipeline=arguments.passes,
+        verify=arguments.verify,
     )
     model.export(output)
     return str(output)

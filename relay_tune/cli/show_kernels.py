@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 
+from relay_tune.building.chosen_passes import STANDARD_PASSES, ChosenPasses
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import PrimitiveCode, primitives_of, write_primitive
 from relay_tune.building.program_form import fused_module, kernel_functions
@@ -21,10 +22,12 @@ from relay_tune.typing.infer import infer_types
 Describe = Callable[[Primitive, Target, int], str]
 
 
-def kernels_text(module: Module, step: str, target: Target, threads: int) -> Iterator[str]:
+def kernels_text(
+    module: Module, step: str, target: Target, threads: int, passes: ChosenPasses = STANDARD_PASSES
+) -> Iterator[str]:
     """One text for each distinct primitive of a model; `step` is one of STEPS."""
     describe = STEPS[step]
-    fused = fused_module(infer_types(module), target=target)
+    fused = fused_module(infer_types(module), target=target, passes=passes)
     primitives = primitives_of(kernel_functions(fused))
     distinct = {primitive.key.digest: primitive for primitive in primitives.values()}
     nodes: dict[str, dict[str, None]] = {digest: {} for digest in distinct}

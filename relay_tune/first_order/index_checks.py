@@ -17,14 +17,18 @@ from relay_tune.op.index_check import CheckIndicesAttributes, index_message
 
 
 def lower_index_check(
-    builder: BlockBuilder, check: Call, registers: Mapping[Expr, Register]
+    builder: BlockBuilder, check: Call, registers: Mapping[Expr, tuple[Register, ...]]
 ) -> Register:
-    """Write a call of check_indices; the register of the indices."""
+    """Write a call of check_indices; the register of the indices.
+
+    `registers` are those of the parameters, several where one is a tuple.
+    """
     attributes = check.attributes
     assert isinstance(attributes, CheckIndicesAttributes)  # the callee is check_indices
     indices, extent, data = check.arguments
     given = _register(builder, indices, registers)
-    tensors = [registers[field] for field in data.fields] if isinstance(data, Tuple) else []
+    fields = data.fields if isinstance(data, Tuple) else (data,)
+    tensors = [register for field in fields for register in registers[field]]
     builder.emit(
         CheckIndices(
             given,
@@ -36,9 +40,12 @@ def lower_index_check(
     return given
 
 
-def _register(builder: BlockBuilder, node: Expr, registers: Mapping[Expr, Register]) -> Register:
+def _register(
+    builder: BlockBuilder, node: Expr, registers: Mapping[Expr, tuple[Register, ...]]
+) -> Register:
     if not isinstance(node, Constant):
-        return registers[node]
+        (register,) = registers[node]
+        return register
     (register,) = new_registers(type_of(node))
     builder.emit(LoadConstant(register, node.data))
     return register

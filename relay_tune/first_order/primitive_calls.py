@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from relay_tune.errors import NoNativeCodeError
 from relay_tune.first_order.block_builder import BlockBuilder
 from relay_tune.first_order.index_checks import lower_index_check
@@ -10,7 +12,7 @@ from relay_tune.first_order.kinds import component_types, function_type
 from relay_tune.first_order.open_primitive import is_open_primitive, open_primitive
 from relay_tune.first_order.values import Value, new_registers, unflatten
 from relay_tune.first_order.window_checks import window_checks
-from relay_tune.ir.expr import Function
+from relay_tune.ir.expr import Expr, Function
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.op.lower import lower_function
 from relay_tune.op.primitive_views import index_check
@@ -25,7 +27,7 @@ def lower_primitive_call(
     """Write the call of a primitive; its value."""
     check = index_check(primitive)
     if check is not None:
-        return lower_index_check(builder, check, dict(zip(primitive.params, inputs, strict=True)))
+        return lower_index_check(builder, check, _of_params(primitive, inputs))
     result_type = function_type(primitive).result
     outputs = new_registers(result_type)
     if primitive.attributes.get("ReshapeOnly") == 1 and len(inputs) == len(outputs) == 1:
@@ -38,6 +40,18 @@ def lower_primitive_call(
             builder.emit(each)
         builder.emit(RunKernel(primitive, inputs, outputs))
     return unflatten(result_type, iter(outputs))
+
+
+def _of_params(
+    primitive: Function, inputs: tuple[Register, ...]
+) -> dict[Expr, tuple[Register, ...]]:
+    """The registers of each parameter, several for a tuple."""
+    rest = iter(inputs)
+    types = function_type(primitive).params
+    return {
+        param: tuple(islice(rest, len(list(component_types(type_)))))
+        for param, type_ in zip(primitive.params, types, strict=True)
+    }
 
 
 def is_scalar_arithmetic(primitive: Function) -> bool:

@@ -68,6 +68,10 @@ class OperatorTable(Generic[Rule]):
             return None
         return self._rules.get(node.callee.name)
 
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules of all operators."""
+        return tuple(self._rules.values())
+
     def operators(self) -> tuple[str, ...]:
         """The names of the operators that have a rule, sorted."""
         return tuple(sorted(self._rules))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, ClassVar, Protocol
 
 from relay_tune.ir.expr import Expr, Function
 from relay_tune.ir.module import Module
@@ -15,12 +15,20 @@ from relay_tune.op_rules.matching import is_opaque_function
 class ModulePass(Protocol):
     """A pass; its fields are its options. It takes and gives a typed module."""
 
-    @property
-    def name(self) -> str:
-        """The name, as shown in timings and messages."""
+    name: ClassVar[str]
+    """As shown in timings and messages, and as pipelines in text name it."""
 
     def __call__(self, module: Module) -> Module:
         """The transformed module."""
+
+
+class PassClass(Protocol):
+    """A class of passes, a dataclass; called with options by name it gives a pass."""
+
+    name: str
+
+    def __call__(self, *args: Any, **options: Any) -> ModulePass:
+        """The pass with these options."""
 
 
 def map_functions(module: Module, transform: Callable[[Function], Function]) -> Module:

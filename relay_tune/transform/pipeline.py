@@ -1,5 +1,7 @@
 """Lists of passes that run one after the other, and the list that builds use.
 
+The text of a list is read by `relay_tune.transform.pipeline_text`.
+
 >>> [step.name for step in default_pipeline().passes][-1]
 'fuse'
 """
@@ -7,6 +9,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from relay_tune.arguments import did_you_mean, instance_of
@@ -14,7 +17,6 @@ from relay_tune.codegen.target import native_target
 from relay_tune.errors import BuildError, IndexRangeError, InputError, RelayError
 from relay_tune.ir.module import Module
 from relay_tune.machine.machine import Machine
-from relay_tune.op_rules.simplify.table import NOT_EXACT, RELAXED
 from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.transform.branches.divide_products import DivideProducts
 from relay_tune.transform.branches.repeat_slices import RepeatSlices
@@ -30,12 +32,12 @@ from relay_tune.transform.fusion.fuse import Fuse
 from relay_tune.transform.hoist_invariants import HoistInvariants
 from relay_tune.transform.infer import InferTypes
 from relay_tune.transform.instruments import Instrument
-from relay_tune.transform.language.catalogue import LANGUAGE_PASSES
 from relay_tune.transform.language.graph_normal_form import ToGraphNormalForm
 from relay_tune.transform.layout.choose_layout import ChooseLayout
 from relay_tune.transform.materialize_padding import MaterializePadding
-from relay_tune.transform.module_pass import ModulePass
+from relay_tune.transform.module_pass import ModulePass, PassClass
 from relay_tune.transform.note_shapes import NoteShapes
+from relay_tune.transform.option_values import field_names, written
 from relay_tune.transform.simplify_expression import SimplifyExpression
 from relay_tune.transform.simplify_inference import SimplifyInference
 
@@ -58,6 +60,25 @@ class Pipeline:
                 instrument.after_pass(step.name, module, result, seconds)
             module = result
         return module
+
+    def __str__(self) -> str:
+        """The passes as text, with the options that are no defaults; machines have no text."""
+        return ",".join(written(step.name, step) for step in self.passes)
+
+    def before(self, name: str, *passes: ModulePass) -> Pipeline:
+        """This pipeline with more passes before the last one called `name`, or InputError."""
+        rest = len(self.until(name).passes) - 1
+        return replace(self, passes=(*self.passes[:rest], *passes, *self.passes[rest:]))
+
+    def typed(self) -> Pipeline:
+        """This pipeline with type inference behind passes that may leave expressions untyped."""
+        keep = {kind.name for kind in STANDARD_PASSES}
+        passes = [
+            each
+            for step in self.passes
+            for each in ((step,) if step.name in keep else (step, InferTypes()))
+        ]
+        return replace(self, passes=tuple(passes))
 
     def until(self, name: str) -> Pipeline:
         """The passes up to the last one called `name`; InputError if there is none."""
@@ -98,76 +119,64 @@ class PipelineOptions:
     machine: Machine = field(default_factory=lambda: native_target().machine)
 
 
-def _left_out(accuracy: Accuracy) -> frozenset[str]:
-    """The rules of simplification by name that a level of accuracy has not."""
-    match accuracy:
-        case Accuracy.RELAXED:
-            return frozenset()
-        case Accuracy.FAST:
-            return RELAXED
-        case Accuracy.EXACT:
-            return RELAXED | NOT_EXACT
+STANDARD_PASSES: tuple[PassClass, ...] = (
+    InferTypes,
+    NoteShapes,
+    EliminateDeadCode,
+    ToGraphNormalForm,
+    SimplifyInference,
+    FoldConstants,
+    EliminateCommonSubexpressions,
+    CombineParallel,
+    SimplifyExpression,
+    FoldScaleAxis,
+    SimplifyExpression,
+    EliminateCommonSubexpressions,
+    SplitTuples,
+    ToGraphNormalForm,
+    HoistInvariants,
+    ToGraphNormalForm,
+    SinkBindings,
+    DivideProducts,
+    ChooseLayout,
+    FoldConstants,
+    SimplifyExpression,
+    MaterializePadding,
+    SimplifyExpression,
+    EliminateCommonSubexpressions,
+    EliminateDeadCode,
+    CheckIndices,
+    RepeatSlices,
+    Fuse,
+)
+"""The passes of builds, in order."""
 
 
 def default_pipeline(options: PipelineOptions | None = None) -> Pipeline:
     """From a module as the user gave it to one of fused primitive functions."""
     chosen = PipelineOptions() if options is None else options
     instance_of(PipelineOptions, chosen, "The options of the pipeline", "Omit them.")
-    padding: tuple[ModulePass, ...] = (MaterializePadding(),) if chosen.explicit_padding else ()
-    simplify = SimplifyExpression(_left_out(chosen.accuracy))
-    return Pipeline(
-        (
-            InferTypes(),
-            NoteShapes(),
-            EliminateDeadCode(),
-            ToGraphNormalForm(),
-            SimplifyInference(),
-            FoldConstants(),
-            EliminateCommonSubexpressions(),
-            CombineParallel(chosen.machine, chosen.accuracy),
-            simplify,
-            FoldScaleAxis(),
-            simplify,
-            EliminateCommonSubexpressions(),
-            SplitTuples(),
-            ToGraphNormalForm(),
-            HoistInvariants(),
-            ToGraphNormalForm(),
-            SinkBindings(),
-            DivideProducts(),
-            ChooseLayout(chosen.layout, chosen.machine, chosen.accuracy),
-            FoldConstants(),
-            simplify,
-            *padding,
-            simplify,
-            EliminateCommonSubexpressions(),
-            EliminateDeadCode(),
-            CheckIndices(),
-            RepeatSlices(),
-            Fuse(chosen.maximum_group_size, chosen.slice_views),
-        )
+    kinds = (
+        kind
+        for kind in STANDARD_PASSES
+        if chosen.explicit_padding or kind is not MaterializePadding
     )
+    return Pipeline(tuple(configured(kind, chosen) for kind in kinds))
 
 
-def pipeline_after(name: str, options: PipelineOptions | None = None) -> Pipeline:
-    """The default pipeline up to a pass, or a pass of the language after type inference.
+def configured(
+    kind: PassClass, options: PipelineOptions, given: Mapping[str, object] | None = None
+) -> ModulePass:
+    """A pass of a class with options by name.
 
-    Raises InputError if there is no pass called `name`.
+    Those that are not `given` take the values of the pipeline's options that are called the same.
     """
-    whole = default_pipeline(options)
-    if name in LANGUAGE_PASSES and name not in [step.name for step in whole.passes]:
-        return Pipeline((InferTypes(), LANGUAGE_PASSES[name]))
-    try:
-        return whole.until(name)
-    except InputError as error:
-        known = ", ".join(LANGUAGE_PASSES)
-        raise InputError(
-            error.message,
-            notes=(*error.notes, f"Passes of the language are: {known}."),
-            remedy=did_you_mean(
-                name, (*LANGUAGE_PASSES, *(step.name for step in whole.passes)), error.remedy or ""
-            ),
-        ) from error
+    common = {
+        name: getattr(options, name)
+        for name in field_names(kind)
+        if name in PipelineOptions.__dataclass_fields__
+    }
+    return kind(**{**common, **(given or {})})
 
 
 def _run(step: ModulePass, module: Module) -> Module:

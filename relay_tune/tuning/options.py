@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 
+from relay_tune.building.chosen_passes import STANDARD_PASSES, ChosenPasses
 from relay_tune.building.size_points import InputSizes
 from relay_tune.errors import InputError
 
@@ -24,6 +25,7 @@ class TuningOptions:
         name: of the network, for the log.
         began: when the run began (`time.monotonic`); None for when its tasks are known.
         shapes: sizes of inputs with dynamic sizes, between which kernels are tuned.
+        passes: what turns a module into kernels.
     """
 
     trials: int | None = None
@@ -33,6 +35,7 @@ class TuningOptions:
     name: str = ""
     began: float | None = None
     shapes: Sequence[InputSizes] = ()
+    passes: ChosenPasses = STANDARD_PASSES
 
     def __post_init__(self) -> None:
         if not isinstance(self.seed, Integral) or not 0 <= self.seed < SEEDS:

@@ -14,6 +14,7 @@ from functools import cache, partial
 from os import PathLike
 
 from relay_tune.arguments import function_argument, instance_of, path_argument
+from relay_tune.building.chosen_passes import ChosenPasses
 from relay_tune.building.default_schedules import remember
 from relay_tune.building.named_sizes import with_named_sizes
 from relay_tune.building.program_form import fused_module, has_open_inputs
@@ -30,6 +31,7 @@ from relay_tune.runtime.target_machine import machine_of
 from relay_tune.runtime.threads import thread_count
 from relay_tune.schedule.accuracy import Accuracy, parse_accuracy
 from relay_tune.time_limit import TimeIsOver
+from relay_tune.transform.pipeline import Pipeline
 from relay_tune.tuning.budget import Budget, make_budget
 from relay_tune.tuning.event_messages import logged
 from relay_tune.tuning.events import PhaseStarted, Progress, RunStarted, ignore
@@ -73,6 +75,8 @@ def tune(
     progress: Progress | None = None,
     name: str = "",
     shapes: InputSizes | Sequence[InputSizes] = (),
+    pipeline: Pipeline | str | None = None,
+    verify: str | None = None,
 ) -> TuningResult:
     """Tune a model as the user gave it; every measurement is in the log at once.
 
@@ -95,6 +99,8 @@ def tune(
         name: of the model, for reports about the log.
         shapes: of inputs with dynamic sizes: sizes by name, some of them ranges, between which
             kernels are tuned for some (`relay_tune.building.size_points`).
+        pipeline: the passes that turn the module into kernels; as for `build`.
+        verify: what is verified after each pass; as for `build`.
 
     Raises RelayError for an ill-typed model, InputError for a target, log, budget or seed that
     cannot be used, TuningError if nothing could be measured.
@@ -105,7 +111,10 @@ def tune(
     log = path_argument(log, "log", "Omit it for tuning.db.")
     count = thread_count(threads)
     given = (shapes,) if isinstance(shapes, Mapping) else tuple(shapes)
-    options = TuningOptions(trials, minutes, seed, name=_name(name), began=began, shapes=given)
+    passes = ChosenPasses(pipeline, verify)
+    options = TuningOptions(
+        trials, minutes, seed, name=_name(name), began=began, shapes=given, passes=passes
+    )
     report = logged(function_argument(ignore if progress is None else progress, "progress"))
     with ending_signals():
         return _tuned(module, log, options, chosen, count, parse_accuracy(accuracy), report)
@@ -127,7 +136,7 @@ def _tuned(
         with budget.limited():
             typed = with_named_sizes(infer_types(module))
             points = _points(typed, options)
-            fused = fused_module(typed, accuracy, target)
+            fused = fused_module(typed, accuracy, target, options.passes)
             tasks = extract_tasks(fused, accuracy, points)
     except TimeIsOver:
         return _nothing_measured(budget)

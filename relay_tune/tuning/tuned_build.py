@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from relay_tune.arguments import path_argument
 from relay_tune.building.build import Report
 from relay_tune.building.build import build as build_model
+from relay_tune.building.chosen_passes import ChosenPasses
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.size_cases import USUAL_SIZES
 from relay_tune.building.size_points import InputSizes
@@ -24,6 +25,7 @@ from relay_tune.runtime.threads import thread_count
 from relay_tune.schedule.accuracy import parse_accuracy
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
+from relay_tune.transform.pipeline import Pipeline
 from relay_tune.tuning.schedule_lookup import schedule_lookup
 
 
@@ -65,6 +67,8 @@ def build(
     coverage: Coverage | None = None,
     sizes: Sequence[int] = USUAL_SIZES,
     shapes: InputSizes | Sequence[InputSizes] = (),
+    pipeline: Pipeline | str | None = None,
+    verify: str | None = None,
 ) -> Model:
     """Compile a module's main function for a machine.
 
@@ -81,6 +85,10 @@ def build(
             what the log knows for these sizes, beside the code for all sizes.
         shapes: of inputs with dynamic sizes: sizes by name, some of them ranges, between which
             kernels are chosen for some (`relay_tune.building.size_points`).
+        pipeline: the passes that turn the module into kernels, as a list or as text such as
+            `default{layout=NCHW}` (`relay_tune.transform.pipeline_text`).
+        verify: what is verified after each pass: `structure` (scopes, types, kernels) or also
+            `answers` (by the interpreter on random inputs); by default nothing.
 
     Raises BuildError where the program has no native form, InputError for a log that cannot be
     read, RelayError for an ill-typed program.
@@ -96,6 +104,7 @@ def build(
         machine_of(chosen) if known is None else machine_of(chosen, known.limits, known.logged)
     )
     wanted = parse_accuracy(accuracy)
+    passes = ChosenPasses(pipeline, verify)
 
     def is_unknown(digest: str) -> bool:
         return known is None or not known.offers(digest)
@@ -117,4 +126,5 @@ def build(
         sizes=sizes,
         defaults=defaults,
         shapes=shapes,
+        passes=passes,
     )

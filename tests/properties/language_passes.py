@@ -8,13 +8,13 @@ from relay_tune.ir.expr import Call, Constructor, Function, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import post_order
 from relay_tune.ir.types import FuncType
+from relay_tune.transform.catalogue import LANGUAGE
 from relay_tune.transform.eliminate_common_subexpressions import EliminateCommonSubexpressions
 from relay_tune.transform.eliminate_dead_code import EliminateDeadCode
 from relay_tune.transform.fold_constants import FoldConstants
 from relay_tune.transform.hoist_invariants import HoistInvariants
 from relay_tune.transform.language.a_normal_form import is_a_normal_form
 from relay_tune.transform.language.basic_block_normal_form import is_basic_block_normal_form
-from relay_tune.transform.language.catalogue import LANGUAGE_PASSES
 from relay_tune.transform.language.eta_expand import EtaExpand
 from relay_tune.transform.language.inline import Inline
 from relay_tune.transform.language.to_cps import ToCps
@@ -22,7 +22,7 @@ from relay_tune.transform.language.un_cps import UnCps
 from relay_tune.transform.simplify_expression import SimplifyExpression
 
 PASSES: dict[str, Callable[[Module], Module]] = {
-    **{name: step for name, step in LANGUAGE_PASSES.items() if name != "un_cps"},
+    **{name: kind() for name, kind in LANGUAGE.items() if name != "un_cps"},
     "eta_expand": EtaExpand(global_functions=True),
     "to_cps": lambda module: UnCps()(ToCps()(module)),
     "eliminate_dead_code": EliminateDeadCode(),

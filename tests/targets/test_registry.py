@@ -22,6 +22,7 @@ from relay_tune.targets.registry import BUILT_IN, GROUP, architecture_name, arch
 from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.loops import Kernel, LoopKind, Store
 from tests.codegen.running import argument, loop
+from tests.installed_packages import install_entry
 
 PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
 TRIPLE = "loongarch64-linux-gnu"
@@ -33,10 +34,7 @@ LOONGARCH = 258
 def install(folder: Path, name: str, module: str, value: str) -> None:
     """A package of one module with an entry point, as an installer leaves it."""
     (folder / f"{name}.py").write_text(module)
-    about = folder / f"{name}-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text(f"[{GROUP}]\n{value}\n")
+    install_entry(folder, name, GROUP, value)
 
 
 @pytest.fixture

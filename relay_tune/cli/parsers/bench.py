@@ -5,7 +5,15 @@ from __future__ import annotations
 import argparse
 
 from relay_tune.cli.choices import PEER_NAMES
-from relay_tune.cli.options import add_accuracy, add_json, add_log, add_machine, add_model, positive
+from relay_tune.cli.options import (
+    add_accuracy,
+    add_json,
+    add_log,
+    add_machine,
+    add_model,
+    add_passes,
+    positive,
+)
 
 EXAMPLE = "tune bench model.onnx --log tuning.db --against onnxruntime"
 
@@ -30,4 +38,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_machine(parser)
     add_accuracy(parser)
+    add_passes(parser)
     add_json(parser)

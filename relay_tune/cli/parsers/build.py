@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from relay_tune.cli.options import add_accuracy, add_json, add_log, add_machine, add_model
+from relay_tune.cli.options import (
+    add_accuracy,
+    add_json,
+    add_log,
+    add_machine,
+    add_model,
+    add_passes,
+)
 
 EXAMPLE = "tune build model.onnx -o model.so --log tuning.db"
 
@@ -21,4 +28,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_machine(parser)
     add_accuracy(parser)
+    add_passes(parser)
     add_json(parser)

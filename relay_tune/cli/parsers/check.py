@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 
-from relay_tune.cli.options import add_json, add_model
+from relay_tune.cli.options import add_json, add_model, add_passes
 
 EXAMPLE = "tune check model.onnx"
 
@@ -16,4 +16,5 @@ EXAMPLE = "tune check model.onnx"
 def configure(parser: argparse.ArgumentParser) -> None:
     """The options of the verb."""
     add_model(parser)
+    add_passes(parser)
     add_json(parser)

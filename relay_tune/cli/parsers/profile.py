@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from relay_tune.cli.options import add_accuracy, add_json, add_log, add_machine, add_model
+from relay_tune.cli.options import (
+    add_accuracy,
+    add_json,
+    add_log,
+    add_machine,
+    add_model,
+    add_passes,
+)
 
 EXAMPLE = "tune profile model.onnx --log tuning.db"
 
@@ -15,6 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_log(parser, "the tuning log to take schedules from")
     add_machine(parser)
     add_accuracy(parser)
+    add_passes(parser)
     parser.add_argument(
         "--trace",
         metavar="FILE",

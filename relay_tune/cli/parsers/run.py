@@ -12,6 +12,7 @@ from relay_tune.cli.options import (
     add_json,
     add_machine,
     add_model,
+    add_passes,
     positive,
     positive_real,
     seed,
@@ -46,4 +47,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_machine(parser)
     add_accuracy(parser)
+    add_passes(parser)
     add_json(parser)

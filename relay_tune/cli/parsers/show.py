@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from relay_tune.cli.choices import KERNEL_STEPS
-from relay_tune.cli.options import add_machine, add_model
+from relay_tune.cli.options import add_machine, add_model, add_passes
 
 EXAMPLE = "tune show zoo:mlp --after fuse --types"
 
@@ -16,7 +16,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--after",
         metavar="PASS",
-        help="run the passes up to this one; 'fuse' is the last. Or a pass of the language",
+        help="run the passes up to this one, with options such as 'fuse{maximum_group_size=8}'; "
+        "'fuse' is the last. Or any other pass alone",
     )
     parser.add_argument(
         "--kernels", choices=KERNEL_STEPS, help="the kernels after fusion, at this step, untuned"
@@ -27,4 +28,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also the values of large constants, without which the text cannot be read back",
     )
+    add_passes(parser)
     add_machine(parser)

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from relay_tune.arguments import whole_number
 from relay_tune.ir.expr import Call, Constant, Expr, Function, Var
 from relay_tune.ir.module import Module
 from relay_tune.ir.traversal import children, post_order, rebuild
@@ -44,6 +45,9 @@ class Fuse:
     name: ClassVar[str] = "fuse"
     maximum_group_size: int = 64
     slice_views: bool = True
+
+    def __post_init__(self) -> None:
+        whole_number(self.maximum_group_size, "maximum_group_size", 1)
 
     def __call__(self, module: Module) -> Module:
         """The module in which operators are called in primitive functions only."""

@@ -38,7 +38,7 @@ def _module(parameters: str, body: str, **weights: np.ndarray) -> Module:
 
 
 def _simplified(module: Module) -> Module:
-    return FoldConstants()(SimplifyExpression()(module))
+    return FoldConstants()(SimplifyExpression(Accuracy.RELAXED)(module))
 
 
 def _operators(module: Module) -> list[str]:

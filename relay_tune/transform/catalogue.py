@@ -1,0 +1,108 @@
+"""The passes that can be named: our own, and those of installed packages.
+
+A package has a pass, a dataclass whose fields are its options, as an entry point of the group
+`relay_tune.passes`, called as the pass is:
+
+    [project.entry-points."relay_tune.passes"]
+    "mine.double" = "mine.double:Double"
+
+It is loaded when a pipeline names it. A name that we have ourselves stays ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import is_dataclass
+from importlib.metadata import EntryPoint, entry_points
+
+from relay_tune.arguments import did_you_mean
+from relay_tune.errors import InputError
+from relay_tune.transform.language.a_normal_form import ToANormalForm
+from relay_tune.transform.language.basic_block_normal_form import ToBasicBlockNormalForm
+from relay_tune.transform.language.defunctionalize import Defunctionalize
+from relay_tune.transform.language.eta_expand import EtaExpand
+from relay_tune.transform.language.graph_normal_form import ToGraphNormalForm
+from relay_tune.transform.language.inline import Inline
+from relay_tune.transform.language.inline_local import InlineLocal
+from relay_tune.transform.language.lambda_lift import LambdaLift
+from relay_tune.transform.language.partial_evaluate import PartialEvaluate
+from relay_tune.transform.language.specialize import Specialize
+from relay_tune.transform.language.to_cps import ToCps
+from relay_tune.transform.language.un_cps import UnCps
+from relay_tune.transform.module_pass import PassClass
+from relay_tune.transform.pipeline import STANDARD_PASSES
+
+GROUP = "relay_tune.passes"
+
+LANGUAGE_PASSES: tuple[PassClass, ...] = (
+    Specialize,
+    ToANormalForm,
+    ToBasicBlockNormalForm,
+    ToGraphNormalForm,
+    EtaExpand,
+    Inline,
+    InlineLocal,
+    LambdaLift,
+    ToCps,
+    UnCps,
+    PartialEvaluate,
+    Defunctionalize,
+)
+"""The passes of the language, which no build runs on its own account."""
+
+STANDARD = {kind.name: kind for kind in STANDARD_PASSES}
+LANGUAGE = {kind.name: kind for kind in LANGUAGE_PASSES}
+"""The same by name."""
+
+_LOADED: dict[str, PassClass] = {}
+"""Those of installed packages that were asked for."""
+
+
+def pass_class(name: str, also: Iterable[str] = ()) -> PassClass:
+    """The class of the passes called `name`; InputError if there is none.
+
+    `also` are more names that could have been meant.
+    """
+    found = STANDARD.get(name) or LANGUAGE.get(name) or _foreign(name)
+    if found is None:
+        raise _unknown(name, also)
+    return found
+
+
+def _foreign(name: str) -> PassClass | None:
+    """The class of an installed package."""
+    if name not in _LOADED:
+        entry = next(iter(entry_points(group=GROUP, name=name)), None)
+        if entry is None:
+            return None
+        _LOADED[name] = _loaded(entry)
+    return _LOADED[name]
+
+
+def _unknown(name: str, also: Iterable[str]) -> InputError:
+    foreign = sorted(each.name for each in entry_points(group=GROUP))
+    notes = (
+        f"The passes are: {', '.join([*STANDARD, *foreign])}.",
+        f"Passes of the language are: {', '.join(LANGUAGE)}.",
+    )
+    known = dict.fromkeys([*also, *STANDARD, *LANGUAGE, *foreign])
+    remedy = did_you_mean(name, known, "Give the name of one of these passes.")
+    return InputError(f"There is no pass {name!r}.", notes=notes, remedy=remedy)
+
+
+def _loaded(entry: EntryPoint) -> PassClass:
+    """The class of an installed package; InputError where there is none."""
+    package = "" if entry.dist is None else f" of the package {entry.dist.name}"
+    try:
+        found: PassClass = entry.load()
+    except (ImportError, AttributeError) as error:
+        raise InputError(
+            f"The pass {entry.name}{package} cannot be loaded: {error}.",
+            remedy="Update or remove the package.",
+        ) from error
+    if not is_dataclass(found) or getattr(found, "name", None) != entry.name:
+        raise InputError(
+            f"The pass {entry.name}{package} is no dataclass with this name, but {found!r}.",
+            remedy="Update or remove the package.",
+        )
+    return found
