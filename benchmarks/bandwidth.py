@@ -207,7 +207,7 @@ def measure(kernel: Kernel, rounds: int) -> Row:
     assert isinstance(model, Model)
     outputs = [np.asarray(model(*inputs))]
     compiled = model.compiled()
-    count = sum(len(region.steps) for region in compiled.regions) + len(compiled.primitives)
+    count = sum(len(region.steps) for region in compiled.regions)
     read, written = (sum(array.nbytes for array in arrays) for arrays in (inputs, outputs))
     read += 4 * sum(prod(shape) for shape in kernel.shapes[len(inputs) :])
     runs = max(1, int(REFERENCE_SECONDS / ((read + written) / REFERENCE_RATE)))

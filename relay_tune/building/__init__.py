@@ -2,7 +2,7 @@
 
 build                    what users call, through tuning
 program_form             the passes that a module needs, and the kernels of a lowered one
-programs, program_steps  the compiled program, and what it does to run a kernel or a region
+programs, program_steps  the compiled program, and what it does to run a region (region_layout)
 primitives               each distinct kernel: scheduled, written, compiled once
 default_schedules        what untuned kernels run, planned once
 planned_ahead            default schedules chosen by other processes

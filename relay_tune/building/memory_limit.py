@@ -6,10 +6,10 @@ import os
 from collections.abc import Sequence
 
 from relay_tune.errors import BuildError
-from relay_tune.first_order.instructions import Register, RunKernel, RunRegion
+from relay_tune.first_order.instructions import DeferKernel, Register, RunRegion
 from relay_tune.first_order.kinds import TensorKind
 from relay_tune.first_order.program import FirstOrderProgram
-from relay_tune.first_order.region import Region, buffer_bytes
+from relay_tune.first_order.region import Buffer, Origin, Region
 from relay_tune.ir.types import TensorType
 from relay_tune.typing.type_text import type_text
 
@@ -34,22 +34,22 @@ def check_kernels(program: FirstOrderProgram) -> None:
             match instruction:
                 case RunRegion():
                     check_region(instruction.region, _most_touched(instruction.region))
-                case RunKernel():
+                case DeferKernel():
                     types = _types((*instruction.inputs, *instruction.outputs))
-                    _require(sum(map(buffer_bytes, types)), types)
+                    _require(sum(map(_known_bytes, types)), types)
 
 
 def check_tensors(types: Sequence[TensorType]) -> None:
     """Raise BuildError if tensors that exist at the same time are more than the memory."""
     known = [type_ for type_ in types if all(isinstance(dim, int) for dim in type_.shape)]
-    _require(sum(map(buffer_bytes, known)), known)
+    _require(sum(map(_known_bytes, known)), known)
 
 
 def check_region(region: Region, others: int) -> None:
     """Raise BuildError if inputs, outputs and `others` bytes are more than there are."""
     always = {*region.inputs, *region.outputs}
     computed = (buffer for run in region.runs for buffer in run.outputs)
-    needed = others + sum(buffer.size for buffer in always)
+    needed = others + sum(buffer.known_size for buffer in always)
     _require(needed, [buffer.type for buffer in (*always, *computed)])
 
 
@@ -59,7 +59,7 @@ def _most_touched(region: Region) -> int:
     most = 0
     for run in region.runs:
         touched = {region.located(buffer).whole for buffer in (*run.inputs, *run.outputs)}
-        most = max(most, sum(buffer.size for buffer in touched - always))
+        most = max(most, sum(buffer.known_size for buffer in touched - always))
     return most
 
 
@@ -73,12 +73,16 @@ def _require(needed: int, types: Sequence[TensorType]) -> None:
     available = physical_memory()
     if available is None or needed <= available:
         return
-    largest = max(types, key=buffer_bytes)
+    largest = max(types, key=_known_bytes)
     raise BuildError(
         f"The program needs {_amount(needed)} of memory; this machine has {_amount(available)}.",
-        notes=(f"Its largest tensor is {type_text(largest)}: {_amount(buffer_bytes(largest))}.",),
+        notes=(f"Its largest tensor is {type_text(largest)}: {_amount(_known_bytes(largest))}.",),
         remedy="Give the inputs smaller shapes, or use a machine with more memory.",
     )
+
+
+def _known_bytes(type_: TensorType) -> int:
+    return Buffer(type_, Origin.COMPUTED).known_size
 
 
 def _amount(count: int) -> str:

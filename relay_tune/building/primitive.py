@@ -85,7 +85,8 @@ class PrimitiveCase:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Stretched:
-    """A primitive for inputs whose size at a place is 1."""
+    """A primitive for inputs whose size at a place is 1; `function` with its types as they are."""
 
     place: SizeSource
+    function: Function
     primitive: Primitive

@@ -195,7 +195,7 @@ def _stretched(function: Function, named: OpenPrimitive) -> tuple[Stretched, ...
                 example=example,
                 stretched=_stretched(each.function, each.named),
             )
-        found.append(Stretched(each.place, own))
+        found.append(Stretched(each.place, each.function, own))
     return tuple(found)
 
 

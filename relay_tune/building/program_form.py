@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from relay_tune.building.chosen_passes import STANDARD_PASSES, ChosenPasses
 from relay_tune.codegen.target import Target, native_target
-from relay_tune.first_order.instructions import ComputeScalars, Instruction, RunKernel, RunRegion
+from relay_tune.first_order.instructions import DeferKernel, Instruction, RunRegion
 from relay_tune.first_order.kinds import component_types, is_open_type
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.first_order.program import FirstOrderProgram
@@ -82,19 +82,15 @@ def kernel_functions(fused: Module) -> list[Function]:
 
 def program_kernels(program: FirstOrderProgram) -> Iterator[Function]:
     """The primitive function of each kernel that a program runs, for joined calls as well."""
-    yield from lone_kernels(program)
+    yield from waiting_kernels(program)
     for region in program_regions(program):
         yield from (run.function for run in region.runs)
 
 
-def lone_kernels(program: FirstOrderProgram) -> Iterator[Function]:
-    """The primitive function of each kernel that is in no region."""
-    for instruction in _instructions(program):
-        if not isinstance(instruction, RunKernel):
-            continue
-        is_scalar = isinstance(instruction, ComputeScalars)
-        if not is_scalar and instruction.primitive not in program.batches:
-            yield instruction.primitive
+def waiting_kernels(program: FirstOrderProgram) -> Iterator[Function]:
+    """The primitive function of each kernel that waits, or runs for several calls of others."""
+    waiting = (each for each in _instructions(program) if isinstance(each, DeferKernel))
+    yield from (w.primitive for w in waiting if w.primitive not in program.batches)
     for batches in program.batches.values():
         yield from batches.values()
 

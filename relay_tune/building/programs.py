@@ -19,9 +19,8 @@ from relay_tune.building.primitives import (
     compiled_primitives,
     primitives_of,
 )
-from relay_tune.building.program_form import lone_kernels, program_kernels, program_regions
+from relay_tune.building.program_form import program_kernels, program_regions, waiting_kernels
 from relay_tune.building.program_steps import StepWriter
-from relay_tune.building.program_titles import titled_kernels
 from relay_tune.building.size_cases import USUAL_SIZES
 from relay_tune.building.size_points import SizePoint
 from relay_tune.building.workers import BuildWorkers, Compiling
@@ -34,6 +33,7 @@ from relay_tune.codegen.programs.program_text import program_text
 from relay_tune.codegen.target import Target
 from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK
 from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE
+from relay_tune.first_order.lone_regions import lone_region
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.expr import Function
@@ -96,36 +96,32 @@ class _ProgramCode:
         threads: int,
     ) -> None:
         self._program = program
-        self._primitives = primitives
         self._codes = codes
         self._target = target
         self._constants = ProgramConstants()
         block = self._constants.block
         self._writer = writer = StepWriter(primitives, codes, block, target, threads)
-        self._steps = {function: writer.step(function) for function in lone_kernels(program)}
-        self._regions = {region: writer.region(region) for region in program_regions(program)}
+        regions = {
+            region: writer.step(region) for region in dict.fromkeys(program_regions(program))
+        }
+        waiting = {
+            function: writer.step(lone_region(function)) for function in waiting_kernels(program)
+        }
         self._threads = threads
-        for region, step in self._regions.items():
+        for region, step in regions.items():
             check_region(region, block.size + step.workspace)
         self._text = program_text(
-            program,
-            self._steps,
-            self._regions,
-            self._constants.tensor_object,
-            target.triple,
+            program, waiting, regions, self._constants.tensor_object, target.triple
         )
 
     def objects(self) -> tuple[bytes, ...]:
-        """The object files of regions, of other jobs, and of the program itself."""
-        jobs = (*self._writer.regions.values(), *self._writer.jobs.values())
+        """The object files of the regions' jobs, and of the program itself."""
         own = compile_optimized(self._text.text, self._target)
-        return (*(compile_text(job, self._target) for job in jobs), own)
+        return compile_text(self._writer.text, self._target), own
 
     def compiled(self, objects: tuple[bytes, ...]) -> CompiledFunctions:
         """The program with all object files, those of kernels first."""
         codes, target = self._codes, self._target
-        lone = {function: self._primitives[function] for function in self._steps}
-        titled = titled_kernels(lone, self._regions, self._primitives, codes)
         return CompiledFunctions(
             target=target,
             features=required_features(target, (code.text for code in codes.values())),
@@ -135,8 +131,7 @@ class _ProgramCode:
             kernel_objects=len(codes),
             constants=self._constants.block,
             messages=self._text.messages,
-            primitives=titled.primitives,
-            regions=titled.regions,
+            regions=self._writer.titled,
         )
 
 

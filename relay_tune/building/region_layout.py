@@ -1,35 +1,41 @@
 """Where the buffers of a region and the arguments of its kernels lie.
 
 A region's kernels are called with a table of addresses: its inputs, its outputs, its workspace and
-the program's constants. Intermediate tensors have offsets in the workspace.
+the program's constants. Intermediate tensors have offsets in the workspace. Where sizes are known
+at run time only, they have blocks of it instead, which the table has, too, as it has the sizes that
+kernels are given, and which of several kernels for some sizes is called
+(`relay_tune.codegen.programs.region_step`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 
 from relay_tune.building.constant_block import ConstantBlock
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import PrimitiveCode
-from relay_tune.codegen.main_function import KernelCall, Place, call_of
+from relay_tune.codegen.main_function import KernelCall, KernelChoice, Place, call_of
+from relay_tune.codegen.programs.region_step import DynamicSizes, Extents, SizeCase, Word
 from relay_tune.first_order.region import Buffer, KernelRun, Origin, Region
+from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim_arithmetic import add, product, substitute, symbol_names
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Function
-from relay_tune.runtime.memory_plan import Lifetime, plan_memory
+from relay_tune.runtime.memory_plan import Lifetime, plan_blocks, plan_memory
 from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.program import TensorProgram
+from relay_tune.tensor.size import EXAMPLE_SIZE, dim_of, size_value
 
 
 class RegionLayout:
     """The memory of a region whose primitives are compiled.
 
     Attributes:
-        codes: the code of each run.
+        codes: for each run the code of its primitive, that of its cases before.
         constants: all constants of the program; those of the region enter as they are asked for.
-        workspace_bytes: memory for intermediate tensors.
+        workspace_bytes: memory for intermediate tensors, where all sizes are known.
     """
 
     def __init__(
@@ -38,16 +44,39 @@ class RegionLayout:
         primitives: Mapping[Function, Primitive],
         codes: Mapping[str, PrimitiveCode],
         constants: ConstantBlock,
-        kept: Iterable[Buffer] = (),
     ) -> None:
-        """`kept` are buffers that are read when all kernels have run."""
         self._primitives = [primitives[run.function] for run in region.runs]
-        self.codes = [codes[primitive.key.digest] for primitive in self._primitives]
+        self.codes = [
+            [codes[each.key.digest] for each in _alternatives(primitive)]
+            for primitive in self._primitives
+        ]
         self.constants = constants
         self._region = region
         self._slots = {b: n for n, b in enumerate((*region.inputs, *region.outputs))}
-        self._offsets: dict[object, int] = {}
-        self.workspace_bytes = self._plan(kept)
+        self._words: dict[Word, int] = {}
+        self._places: dict[object, Place] = {}
+        self._blocks: list[dict[Extents, None]] = []
+        self._is_dynamic = bool(region.symbols) or any(run.sizes for run in region.runs)
+        self.workspace_bytes = self._plan()
+
+    @property
+    def points(self) -> Dim:
+        """How often the innermost statements of all kernels run."""
+        total: Dim = 0
+        for run, codes in zip(self._region.runs, self.codes, strict=True):
+            for kernel in codes[-1].scheduled.kernels:
+                total = add(total, _size(kernel.points, run))
+        return total
+
+    @property
+    def sizes(self) -> DynamicSizes | None:
+        """The sizes that are known at run time only, once all calls are there."""
+        if not self._is_dynamic:
+            return None
+        region, blocks = self._region, tuple(map(tuple, self._blocks))
+        return DynamicSizes(
+            region.symbols, region.checks, region.shapes, blocks, tuple(self._words)
+        )
 
     def place(self, buffer: Buffer) -> Place:
         """Where a buffer lies."""
@@ -57,20 +86,37 @@ class RegionLayout:
             return Place(self._slots[whole], located.offset)
         if whole.data is not None:
             return self.constant(self.constants.add(whole.data) + located.offset)
-        return Place(self._workspace_slot, self._offsets[whole] + located.offset)
+        place = self._places[whole]
+        return Place(place.slot, place.offset + located.offset)
 
     def workspace(self, run: int, tensor: Tensor) -> Place:
         """Where a tensor of a run's own workspace lies."""
-        return Place(self._workspace_slot, self._offsets[run, tensor])
+        return self._places[run, tensor]
 
     def constant(self, offset: int) -> Place:
         """A place in the block of constants."""
         return Place(self._workspace_slot + 1, offset)
 
-    def calls(self, number: int) -> tuple[KernelCall, ...]:
+    def calls(self, number: int) -> Sequence[KernelCall | KernelChoice]:
         """The kernels of a run with their arguments."""
-        run, program = self._region.runs[number], self._primitives[number].program
-        places = _RunPlaces(number, run, program, self)
+        run, primitive = self._region.runs[number], self._primitives[number]
+        made = [
+            self._calls_of(number, each, code)
+            for each, code in zip(_alternatives(primitive), self.codes[number], strict=True)
+        ]
+        if len(made) == 1:
+            return made[0]
+        cases = tuple(
+            SizeCase(tuple((run.sizes[name], *ends) for name, ends in case.bounds.items()))
+            for case in primitive.cases
+        )
+        return (KernelChoice(self._word(cases), tuple(made)),)
+
+    def _calls_of(
+        self, number: int, primitive: Primitive, code: PrimitiveCode
+    ) -> tuple[KernelCall, ...]:
+        run = self._region.runs[number]
+        places = _RunPlaces(number, run, primitive.program, code, self)
         return tuple(
             call_of(
                 kernel,
@@ -80,36 +126,83 @@ class RegionLayout:
                     for a in kernel.arguments
                     if (size := places.constant_bytes(a))
                 },
+                [self._word(run.sizes[name]) for name in kernel.sizes],
             )
-            for kernel in self.codes[number].scheduled.kernels
+            for kernel in code.scheduled.kernels
         )
 
     @property
     def _workspace_slot(self) -> int:
         return len(self._slots)
 
-    def _plan(self, kept: Iterable[Buffer]) -> int:
-        """Give every intermediate tensor an offset; the bytes of all."""
-        runs = self._region.runs
-        lifetimes: dict[object, Lifetime] = {}
-        for number, run in enumerate(runs):
+    def _word(self, word: Word) -> int:
+        """The slot of a word, which stands behind the blocks of the workspace."""
+        number = self._words.setdefault(word, len(self._words))
+        return self._workspace_slot + 2 + len(self._blocks) + number
+
+    def _plan(self) -> int:
+        """Give every intermediate tensor memory; the bytes of all, if they are known."""
+        extents: dict[object, dict[Extents, None]] = {}
+        steps: dict[object, tuple[int, int]] = {}
+        keys: dict[object, object] = {}
+        for number, run in enumerate(self._region.runs):
             for buffer in self._intermediate((*run.inputs, *run.outputs)):
-                known = lifetimes.get(buffer)
-                first = number if known is None else known.first
-                lifetimes[buffer] = Lifetime(buffer.size, first, number)
-            for tensor in self.codes[number].scheduled.workspace:
-                size = prod(tensor.shape) * DTYPES[tensor.dtype].itemsize
-                lifetimes[number, tensor] = Lifetime(size, number, number)
-        for buffer in self._intermediate(kept):
-            lifetimes[buffer] = replace(lifetimes[buffer], last=len(runs) - 1)
-        plan = plan_memory(list(lifetimes.values()))
-        self._offsets = dict(zip(lifetimes, plan.offsets, strict=True))
-        return plan.total
+                keys[buffer] = buffer
+                extents[buffer] = {_extents(buffer.type.shape, buffer.type.dtype): None}
+                steps[buffer] = (steps.get(buffer, (number, number))[0], number)
+            for code in self.codes[number]:
+                for place, tensor in enumerate(code.scheduled.workspace):
+                    key = keys[number, tensor] = (number, place)  # one of the cases has it
+                    shape = tuple(_size(size, run) for size in tensor.shape)
+                    extents.setdefault(key, {})[_extents(shape, tensor.dtype)] = None
+                    steps[key] = (number, number)
+        lifetimes = [Lifetime(max(map(_example, extents[key])), *steps[key]) for key in extents]
+        placed, total = self._placed(extents, lifetimes)
+        self._places = {key: placed[own] for key, own in keys.items()}
+        return total
+
+    def _placed(
+        self, extents: Mapping[object, Iterable[Extents]], lifetimes: Sequence[Lifetime]
+    ) -> tuple[dict[object, Place], int]:
+        """Memory for tensors, and the bytes of all if they are known."""
+        if not self._is_dynamic:
+            plan = plan_memory(lifetimes)
+            places = [Place(self._workspace_slot, offset) for offset in plan.offsets]
+            return dict(zip(extents, places, strict=True)), plan.total
+        blocks = plan_blocks(lifetimes)
+        self._blocks = [{} for _ in range(max(blocks, default=-1) + 1)]
+        for key, block in zip(extents, blocks, strict=True):
+            self._blocks[block].update(dict.fromkeys(extents[key]))
+        places = [Place(self._workspace_slot + 2 + block) for block in blocks]
+        return dict(zip(extents, places, strict=True)), 0
 
     def _intermediate(self, buffers: Iterable[Buffer]) -> Sequence[Buffer]:
         """The buffers of their own memory that are neither given nor results."""
         wholes = dict.fromkeys(self._region.located(buffer).whole for buffer in buffers)
         return [b for b in wholes if b.origin is Origin.COMPUTED and b not in self._slots]
+
+
+def _alternatives(primitive: Primitive) -> Iterator[Primitive]:
+    """The primitives of the cases of one, and that for all other sizes."""
+    yield from (case.primitive for case in primitive.cases)
+    yield primitive
+
+
+def _size(size: int, run: KernelRun) -> Dim:
+    """A size in the code of a run's primitive as one of the region."""
+    return substitute(dim_of(size), run.sizes)
+
+
+def _extents(shape: Sequence[Dim], dtype: str) -> Extents:
+    """The bytes of a tensor as a product of one number and what is known at run time only."""
+    known = prod(dim for dim in shape if isinstance(dim, int))
+    return (*(dim for dim in shape if not isinstance(dim, int)), known * DTYPES[dtype].itemsize)
+
+
+def _example(extents: Extents) -> int:
+    """The bytes of a tensor for sizes as they may be."""
+    dim = product(extents)
+    return max(size_value(dim, dict.fromkeys(symbol_names(dim), EXAMPLE_SIZE)), 0)
 
 
 class _RunPlaces:
@@ -120,11 +213,16 @@ class _RunPlaces:
     """
 
     def __init__(
-        self, number: int, run: KernelRun, program: TensorProgram, layout: RegionLayout
+        self,
+        number: int,
+        run: KernelRun,
+        program: TensorProgram,
+        code: PrimitiveCode,
+        layout: RegionLayout,
     ) -> None:
         self._number = number
         self._layout = layout
-        scheduled = layout.codes[number].scheduled
+        scheduled = code.scheduled
         written = scheduled.program
         self._buffers: dict[Tensor, Buffer] = {}
         self._buffers.update(zip(written.inputs, run.inputs, strict=True))

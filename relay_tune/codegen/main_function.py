@@ -8,13 +8,14 @@ works on shares of each kernel that it claims; share i of n is the kernel called
 Kernels for one thread that follow each other are one share, so that threads meet once for all of
 them (an LSTM of 16 values, 1000 steps, two threads: 76 us instead of 226). Kernels that sweep over
 large weights are called share by share with one thread too, in a direction that alternates (see
-`relay_tune.codegen.sweeps`).
+`relay_tune.codegen.sweeps`). Where sizes are known at run time only, the table has them, and says
+which of several calls is the one for them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from relay_tune.codegen.native_runtime.runtime_text import MAXIMUM_QUEUES, SLOT_BYTES
@@ -60,6 +61,41 @@ class KernelCall:
     sizes: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class KernelChoice:
+    """Calls of which one sequence is made: the one whose number stands in a slot of the table."""
+
+    slot: int
+    alternatives: tuple[tuple[KernelCall, ...], ...]
+
+
+Calls = Sequence[KernelCall | KernelChoice]
+"""What is called one after the other."""
+
+
+def single_calls(calls: Calls) -> Iterator[KernelCall]:
+    """All calls, those of alternatives one after the other."""
+    for call in calls:
+        if isinstance(call, KernelCall):
+            yield call
+        else:
+            yield from chain.from_iterable(call.alternatives)
+
+
+def with_symbols(calls: Calls, symbols: Iterator[str]) -> list[KernelCall | KernelChoice]:
+    """The calls of other functions, given for all single calls in order."""
+
+    def renamed(call: KernelCall) -> KernelCall:
+        return replace(call, symbol=next(symbols))
+
+    return [
+        renamed(call)
+        if isinstance(call, KernelCall)
+        else KernelChoice(call.slot, tuple(tuple(map(renamed, a)) for a in call.alternatives))
+        for call in calls
+    ]
+
+
 def call_of(
     kernel: Kernel,
     arguments: Sequence[Place],
@@ -85,14 +121,19 @@ def call_of(
     return KernelCall(kernel.name, places, grain, sizes=tuple(sizes))
 
 
-def main_text(name: str, calls: Sequence[KernelCall], triple: str) -> str:
+def main_text(name: str, calls: Calls, triple: str) -> str:
     """The LLVM module of a program's main function; kernels and runtime stay external."""
-    arity = {call.symbol: (len(call.arguments), len(call.sizes)) for call in calls}
+    return jobs_text({name: calls}, triple)
+
+
+def jobs_text(jobs: Mapping[str, Calls], triple: str) -> str:
+    """The LLVM module of several such functions."""
+    single = [call for calls in jobs.values() for call in single_calls(calls)]
+    arity = {call.symbol: (len(call.arguments), len(call.sizes)) for call in single}
     declarations = [
         f"declare void @{symbol}({', '.join(['ptr'] * count + ['i64'] * (sizes + 2))})"
         for symbol, (count, sizes) in arity.items()
     ]
-    ways = directions([call.swept for call in calls])
     lines = [
         f'target triple = "{triple}"',
         "declare i64 @relay_tune_claim(ptr, i64, i64, i64, i64)",
@@ -100,38 +141,138 @@ def main_text(name: str, calls: Sequence[KernelCall], triple: str) -> str:
         "declare i64 @relay_tune_turn(ptr)",
         "declare i64 @llvm.ctlz.i64(i64, i1)",
         *declarations,
-        f"@slots = internal global [{max(len(calls), 1) * SLOT_BYTES} x i8] zeroinitializer, "
-        "align 64",
-        "@turn = internal global i64 0, align 64",
-        "@turn_alone = internal global i64 0, align 64",
-        f"define void @{name}(ptr %buffers, i64 %thread, i64 %threads) nounwind {{",
-        "entry:",
-        *_base_lines(calls),
-        "  %single = icmp ult i64 %threads, 2",
-        "  br i1 %single, label %alone, label %together",
-        "alone:",
     ]
-    if any(way is not None for way in ways):
-        lines += [
-            "  %runs = atomicrmw add ptr @turn_alone, i64 1 monotonic",
+    for name, calls in jobs.items():
+        lines += _Job(name, calls).lines()
+    return "\n".join([*lines, ""])
+
+
+class _Job:
+    """Writes one function."""
+
+    def __init__(self, name: str, calls: Calls) -> None:
+        self._name = name
+        self._calls = calls
+        self._ways = directions(list(_swept(calls)))
+
+    def lines(self) -> list[str]:
+        """The function and its globals."""
+        name = self._name
+        alone = self._lines(self._calls, _Position("chosen", 0, "alone"), self._alone)
+        together = self._lines(self._calls, _Position("shared", 0, "together"), self._together)
+        odd = [
+            f"  %runs = atomicrmw add ptr @turn_alone.{name}, i64 1 monotonic",
             "  %odd = and i64 %runs, 1",
         ]
-    previous = "alone"
-    for number, (call, way) in enumerate(zip(calls, ways, strict=True)):
-        if number % LONGEST_BLOCK == LONGEST_BLOCK - 1:
-            lines += [f"  br label %calls{number}", f"calls{number}:"]
-            previous = f"calls{number}"
-        if way is None:
-            lines += _call_lines(f"s{number}", call, "i64 0, i64 1")
+        return [
+            f"@slots.{name} = internal global [{max(len(self._ways), 1) * SLOT_BYTES} x i8] "
+            "zeroinitializer, align 64",
+            f"@turn.{name} = internal global i64 0, align 64",
+            f"@turn_alone.{name} = internal global i64 0, align 64",
+            f"define void @{name}(ptr %buffers, i64 %thread, i64 %threads) nounwind {{",
+            "entry:",
+            *_base_lines(self._calls),
+            "  %single = icmp ult i64 %threads, 2",
+            "  br i1 %single, label %alone, label %together",
+            "alone:",
+            *(odd if any(way is not None for way in self._ways) else []),
+            *alone,
+            "  ret void",
+            "together:",
+            *_queue_lines(name),
+            *together,
+            "  ret void",
+            "}",
+        ]
+
+    def _lines(self, calls: Calls, at: _Position, write: _WriteCalls) -> list[str]:
+        """Calls in order; `at` moves behind them."""
+        lines: list[str] = []
+        for part in _parts(calls):
+            if isinstance(part, KernelChoice):
+                lines += self._choice(part, at, write)
+            else:
+                lines += write(part, at)
+                at.number += len(part)
+        return lines
+
+    def _choice(self, choice: KernelChoice, at: _Position, write: _WriteCalls) -> list[str]:
+        """The calls of the alternative whose number is in the table."""
+        name = f"{at.way}{at.number}"
+        last = len(choice.alternatives) - 1
+        cases = " ".join(f"i64 {n}, label %{name}.{n}" for n in range(last))
+        lines = [f"  switch i64 %size{choice.slot}, label %{name}.{last} [ {cases} ]"]
+        for number, calls in enumerate(choice.alternatives):
+            at.block = f"{name}.{number}"
+            lines += [f"{at.block}:", *self._lines(calls, at, write), f"  br label %{name}"]
+        at.block = name
+        return [*lines, f"{name}:"]
+
+    def _alone(self, calls: Sequence[KernelCall], at: _Position) -> list[str]:
+        """Calls on one thread."""
+        lines: list[str] = []
+        for number, call in enumerate(calls, start=at.number):
+            if number % LONGEST_BLOCK == LONGEST_BLOCK - 1:
+                lines += [f"  br label %calls{number}", f"calls{number}:"]
+                at.block = f"calls{number}"
+            way = self._ways[number]
+            if way is None:
+                lines += _call_lines(f"s{number}", call, "i64 0, i64 1")
+                continue
+            lines += _sweep_lines(number, call, way, at.block)
+            at.block = f"swept{number}"
+        return lines
+
+    def _together(self, calls: Sequence[KernelCall], at: _Position) -> list[str]:
+        """Calls in shares of all threads, which wait for each other between them."""
+        lines: list[str] = []
+        for begin, turn in _turns(calls):
+            number = at.number + begin
+            slots = f"@slots.{self._name}"
+            lines += _shared_lines(slots, number, turn, self._ways[number], at.block)
+            at.block = f"wait{number}"
+        return lines
+
+
+@dataclass(slots=True)
+class _Position:
+    """Where code is written: the number of the next call, and the block.
+
+    `way` begins the names of the blocks of alternatives.
+    """
+
+    way: str
+    number: int
+    block: str
+
+
+_WriteCalls = Callable[[Sequence[KernelCall], _Position], list[str]]
+
+
+def _parts(calls: Calls) -> Iterator[Sequence[KernelCall] | KernelChoice]:
+    """Choices, and what is called one after the other between them."""
+    straight: list[KernelCall] = []
+    for call in calls:
+        if isinstance(call, KernelCall):
+            straight.append(call)
             continue
-        lines += _sweep_lines(number, call, way, previous)
-        previous = f"swept{number}"
-    lines += ["  ret void", "together:", *_queue_lines()]
-    previous = "together"
-    for number, turn in _turns(calls):
-        lines += _shared_lines(number, turn, ways[number], previous)
-        previous = f"wait{number}"
-    return "\n".join([*lines, "  ret void", "}", ""])
+        if straight:
+            yield straight
+        straight = []
+        yield call
+    if straight:
+        yield straight
+
+
+def _swept(calls: Calls) -> Iterator[Hashable | None]:
+    """What each single call sweeps over; one of several alternatives meets it once in a run."""
+    for number, call in enumerate(calls):
+        if isinstance(call, KernelCall):
+            yield call.swept
+            continue
+        for way, alternative in enumerate(call.alternatives):
+            for each in alternative:
+                yield None if each.swept is None else (number, way, each.swept)
 
 
 def _turns(calls: Sequence[KernelCall]) -> Iterator[tuple[int, Sequence[KernelCall]]]:
@@ -146,19 +287,21 @@ def _turns(calls: Sequence[KernelCall]) -> Iterator[tuple[int, Sequence[KernelCa
         begin = end
 
 
-def _base_lines(calls: Sequence[KernelCall]) -> list[str]:
+def _base_lines(calls: Calls) -> list[str]:
     """Load the slots of the buffer table that are needed."""
     lines = []
-    for slot in sorted({place.slot for call in calls for place in call.arguments}):
+    single = list(single_calls(calls))
+    choices = {call.slot for call in calls if isinstance(call, KernelChoice)}
+    for slot in sorted({place.slot for call in single for place in call.arguments}):
         lines.append(f"  %slot{slot} = getelementptr ptr, ptr %buffers, i64 {slot}")
         lines.append(f"  %base{slot} = load ptr, ptr %slot{slot}, align 8")
-    for slot in sorted({slot for call in calls for slot in call.sizes}):
+    for slot in sorted({slot for call in single for slot in call.sizes} | choices):
         lines.append(f"  %slot{slot} = getelementptr i64, ptr %buffers, i64 {slot}")
         lines.append(f"  %size{slot} = load i64, ptr %slot{slot}, align 8")
     return lines
 
 
-def _queue_lines() -> list[str]:
+def _queue_lines(name: str) -> list[str]:
     """This thread's queue, how many there are, their number's bits, and the run's direction."""
     return [
         f"  %many = icmp ugt i64 %threads, {MAXIMUM_QUEUES}",
@@ -167,7 +310,7 @@ def _queue_lines() -> list[str]:
         "  %others = sub i64 %queues, 1",
         "  %zeros = call i64 @llvm.ctlz.i64(i64 %others, i1 false)",
         "  %bits = sub i64 64, %zeros",
-        "  %turned = call i64 @relay_tune_turn(ptr @turn)",
+        f"  %turned = call i64 @relay_tune_turn(ptr @turn.{name})",
     ]
 
 
@@ -201,7 +344,7 @@ def _flip_lines(name: str, way: Direction, turn: str, last: str) -> list[str]:
 
 
 def _shared_lines(
-    number: int, turn: Sequence[KernelCall], way: Direction | None, previous: str
+    slots: str, number: int, turn: Sequence[KernelCall], way: Direction | None, previous: str
 ) -> list[str]:
     """Claim shares of a turn and work on them until none is left; wait for those of others."""
     call = turn[0]
@@ -221,7 +364,7 @@ def _shared_lines(
         share = f"%turned{number}"
     flipped = [] if way is None else [f"  {share} = xor i64 %share{number}, %flop{number}"]
     return [
-        f"  {slot} = getelementptr i8, ptr @slots, i64 {number * SLOT_BYTES}",
+        f"  {slot} = getelementptr i8, ptr {slots}, i64 {number * SLOT_BYTES}",
         *grains,
         f"  %shares{number} = mul i64 {queues}, {grain}",
         f"  br label %claim{number}",

@@ -10,18 +10,18 @@ from relay_tune.codegen.main_function import KernelCall
 
 @dataclass(frozen=True, slots=True)
 class ProgramStep:
-    """The kernels of one primitive in a network, or in a region of a program.
+    """The kernels of one primitive in a region of a program.
 
     Attributes:
-        title: the primitive in words, that of no other step or primitive.
+        title: the primitive in words, that of no other step.
         digest: the digest of its key.
         calls: its kernels with their arguments.
-        work: what one run has to do.
+        work: what one run has to do; None where that depends on sizes of the run.
         nodes: the names of the user's nodes that it computes, the main one first.
     """
 
     title: str
     digest: str
     calls: tuple[KernelCall, ...]
-    work: KernelWork
+    work: KernelWork | None
     nodes: tuple[str, ...] = ()

@@ -13,17 +13,16 @@ the second for how many there is room, and after `HEAD_WORDS` words records of `
 Those that find no room are counted only.
 
 A kernel of a region has a number for each step that calls it, and the function of the region calls
-those functions. Where kernels are called by name, the function with the stamps takes the name, and
-the kernel is called `untraced_NAME` instead.
+those functions. The kernel is called `untraced_NAME` there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from relay_tune.codegen.clock import clock_text
-from relay_tune.codegen.main_function import KernelCall, main_text
+from relay_tune.codegen.main_function import KernelCall
 
 EVENTS_SYMBOL = "relay_tune_events"
 """Where the address of the events stands."""
@@ -60,12 +59,6 @@ def traced_call(number: int, call: KernelCall, kernel: str) -> TracedKernel:
     return TracedKernel(f"traced{number}", kernel, len(call.arguments), len(call.sizes))
 
 
-def traced_main_text(name: str, calls: Sequence[KernelCall], first: int, triple: str) -> str:
-    """The function of a region, or of a network, whose calls have numbers from `first` on."""
-    traced = [replace(each, symbol=f"traced{n}") for n, each in enumerate(calls, start=first)]
-    return main_text(name, traced, triple)
-
-
 def traced_kernels_text(kernels: Sequence[TracedKernel], triple: str) -> str:
     """The LLVM module of functions with stamps; the number of each is its place."""
     head = [
@@ -80,7 +73,7 @@ def traced_kernels_text(kernels: Sequence[TracedKernel], triple: str) -> str:
 
 
 def untraced(symbol: str) -> str:
-    """The name of a kernel whose own name a traced function has taken."""
+    """The name of a kernel where functions with stamps call it."""
     return f"untraced_{symbol}"
 
 

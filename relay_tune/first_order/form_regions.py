@@ -6,8 +6,11 @@ after:  n = less(i, 3);  y = region(x) { h = dense(x);  y = softmax(h) };  branc
 The memory of a region is planned when the program is built, and threads start once for all of its
 kernels. Slices, reshapes and concatenations beside a kernel are views in its region. What stands
 between kernels without their results comes before the region, checks of indices after it: kernels
-read inside of tensors whatever the indices are. Kernels whose sizes are known at run time only stay
-by themselves.
+read inside of tensors whatever the indices are.
+
+Where sizes are known at run time only, they must follow from those of the region's inputs; they are
+computed and checked when it begins. A kernel that finds sizes from the elements of its inputs, or
+does something else where a size is 1 (`stretched_primitives`), is a region by itself.
 """
 
 from __future__ import annotations
@@ -15,13 +18,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from relay_tune.first_order.extents_first import with_extents_first
 from relay_tune.first_order.instructions import (
     CallClosure,
     CallFunction,
     CheckIndices,
+    CheckRoom,
+    CheckSize,
     ComputeScalars,
     DeferKernel,
+    ExtendTensor,
     Instruction,
     LoadConstant,
     Operation,
@@ -31,51 +39,57 @@ from relay_tune.first_order.instructions import (
     RunRegion,
     WriteField,
 )
-from relay_tune.first_order.kinds import ScalarKind, TensorKind
-from relay_tune.first_order.open_primitive import is_open_primitive
+from relay_tune.first_order.kinds import TensorKind
+from relay_tune.first_order.lone_regions import LoneRegions, is_kernel
+from relay_tune.first_order.open_primitive import is_open_primitive, open_primitive
 from relay_tune.first_order.program import Block, FirstOrderFunction
-from relay_tune.first_order.region import Buffer
 from relay_tune.first_order.region_builder import RegionBuilder
-from relay_tune.ir.types import TensorType
+from relay_tune.first_order.region_sizes import RegionSizes
+from relay_tune.first_order.stretched_primitives import stretched_primitives
 from relay_tune.op.primitive_views import computes_nothing
 
-_IN_ORDER = (CallFunction, CallClosure, WriteField)
-"""What no kernel is moved behind: calls keep memory, and others see what is written."""
+_IN_ORDER = (CallFunction, CallClosure, WriteField, ExtendTensor)
+"""What no kernel is moved behind: calls keep memory, others see what is written, and a tensor that
+nothing else reads is extended where it is."""
+
+_CHECKS = (CheckSize, CheckRoom)
+"""What looks at sizes alone, which are known when a region begins."""
 
 
-def with_regions(function: FirstOrderFunction) -> FirstOrderFunction:
-    """The function with a region wherever two or more kernels can run together."""
+def with_regions(function: FirstOrderFunction, lone: LoneRegions) -> FirstOrderFunction:
+    """The function with all kernels in regions, as many together as can be."""
     instructions = [i for block in function.blocks for i in block.instructions]
-    constants = {i.result: i for i in instructions if isinstance(i, LoadConstant)}
+    constants = {i.result: i.data for i in instructions if isinstance(i, LoadConstant)}
     readers: dict[Register, set[Operation]] = {}
     for operation in (*instructions, *(block.terminator for block in function.blocks)):
         for register in operation.operands:
             readers.setdefault(register, set()).add(operation)
     known = _Known(constants, readers)
-    return replace(function, blocks=tuple(_with_regions(block, known) for block in function.blocks))
+    blocks = tuple(_with_regions(block, known, lone) for block in function.blocks)
+    return lone.function(replace(function, blocks=blocks))
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
     """What a function's registers are: its constants, and which operations read each register."""
 
-    constants: Mapping[Register, LoadConstant]
+    constants: Mapping[Register, np.ndarray]
     readers: Mapping[Register, set[Operation]]
 
 
-def _with_regions(block: Block, known: _Known) -> Block:
+def _with_regions(block: Block, known: _Known, lone: LoneRegions) -> Block:
     written: list[Instruction] = []
     group = _Group(known)
     for instruction in block.instructions:
         if group.takes(instruction):
             group.add(instruction)
         elif group.is_needed_by(instruction) or isinstance(instruction, _IN_ORDER):
-            written += group.instructions()
+            written += group.instructions(lone)
             group = _Group(known)
             written.append(instruction)
         else:
             written.append(instruction)
-    written += group.instructions()
+    written += group.instructions(lone)
     return replace(block, instructions=tuple(written))
 
 
@@ -86,25 +100,39 @@ class _Group:
         self._known = known
         self._members: list[Instruction] = []
         self._results: set[Register] = set()
+        self._read: set[Register] = set()
+        self._sizes = RegionSizes()
 
     def takes(self, instruction: Instruction) -> bool:
         """Whether an instruction can be one of the group, or come after its kernels."""
         match instruction:
             case DeferKernel():
                 return False
-            case ComputeScalars() | CheckIndices():
+            case ComputeScalars() | CheckIndices() | CheckSize() | CheckRoom():
                 return self.is_needed_by(instruction)
             case RunKernel():
-                return not is_open_primitive(instruction.primitive)
+                return self._knows_sizes(instruction)
             case Reshape():
                 is_wanted = self.is_needed_by(instruction) or self._is_for_kernels(instruction)
-                return _is_view(instruction) and is_wanted
+                is_late = instruction.open is not None and instruction.source in self._read
+                return _is_view(instruction) and (is_wanted or is_late)
         return False
+
+    def _knows_sizes(self, run: RunKernel) -> bool:
+        """Whether the sizes of a kernel are known when the group begins, and fit."""
+        if not is_open_primitive(run.primitive):
+            return True
+        named = open_primitive(run.primitive)
+        if named.found:
+            return False
+        return self._sizes.fits(named, run.inputs) or not stretched_primitives(run.primitive, named)
 
     def add(self, instruction: Instruction) -> None:
         """One more."""
         self._members.append(instruction)
         self._results.update(instruction.results)
+        self._read.update(instruction.operands)
+        self._sizes.add(instruction)
 
     def is_needed_by(self, instruction: Instruction) -> bool:
         """Whether an instruction reads a result of the group."""
@@ -114,17 +142,35 @@ class _Group:
         """Whether kernels alone read a reshape of something that was there before."""
         return all(isinstance(each, RunKernel) for each in self._known.readers[reshape.result])
 
-    def instructions(self) -> list[Instruction]:
+    def instructions(self, lone: LoneRegions) -> list[Instruction]:
         """The region and what comes after it; the members themselves if they are no region."""
         inside = self._inside()
-        kernels = sum(_is_kernel(member) for member in inside)
-        if not kernels or len(inside) < 2:
+        if not any(map(_is_computed, inside)):
             return self._members
-        outputs, views = self._exported(inside)
-        others = [member for member in self._members if member not in inside]
+        checks = [m for m in self._members if isinstance(m, _CHECKS)]
+        outputs, views = self._exported(inside, {*inside, *checks})
+        others = [m for m in self._members if m not in inside and m not in checks]
+        kernel = next(iter(inside))
+        if len(inside) == 1 and is_kernel(kernel) and not checks:
+            return [lone.instruction(kernel), *others]
         extents = [member.extent for member in others if isinstance(member, CheckIndices)]
-        region = _region(inside, outputs, extents, self._known)
-        return [region, *views, *others]
+        return [self._region(inside, checks, outputs, extents), *views, *others]
+
+    def _region(
+        self,
+        inside: Collection[Instruction],
+        checks: Collection[Instruction],
+        outputs: Sequence[Register],
+        extents: Sequence[Register],
+    ) -> RunRegion:
+        """The region of kernels and reshapes; extents of indices come first."""
+        builder = RegionBuilder(self._sizes, self._known.constants)
+        for member in inside:
+            builder.add(member)
+        checked = [member for member in self._members if member in inside or member in checks]
+        region = builder.region(outputs, checked)
+        found = [builder.buffers[each] for each in extents if each in builder.buffers]
+        return RunRegion(with_extents_first(region, found), tuple(builder.inputs), tuple(outputs))
 
     def _inside(self) -> dict[Instruction, None]:
         """The kernels whose results are read, views of these, and all that they depend on."""
@@ -135,7 +181,7 @@ class _Group:
         computed = self._computed()
         for member in reversed(self._members):
             is_live = any(self._is_read(r, members) or r in live for r in member.results)
-            if member.results and not is_live:
+            if isinstance(member, _CHECKS) or (member.results and not is_live):
                 continue
             live.update(member.operands)
             if not (computed | needed).isdisjoint(member.results):
@@ -148,40 +194,45 @@ class _Group:
         found: set[Register] = set()
         for member in self._members:
             is_view = isinstance(member, Reshape) or _is_free(member)
-            if _is_kernel(member) or (is_view and not found.isdisjoint(member.operands)):
+            if _is_computed(member) or (is_view and not found.isdisjoint(member.operands)):
                 found.update(member.results)
         return found
 
-    def _exported(self, inside: Collection[Instruction]) -> tuple[list[Register], list[Reshape]]:
+    def _exported(
+        self, inside: Collection[Instruction], known: Collection[Operation]
+    ) -> tuple[list[Register], list[Reshape]]:
         """The outputs of the region, and what of them is read in several shapes, or of inputs."""
-        sources = {each.result: each.source for each in inside if isinstance(each, Reshape)}
+        views = {each.result: each for each in inside if isinstance(each, Reshape)}
         own = {result for member in inside for result in member.results}
         shapes: dict[Register, list[Register]] = {}
-        for result in (r for m in inside for r in m.results if self._is_read(r, inside)):
+        for result in (r for m in inside for r in m.results if self._is_read(r, known)):
             whole = result
-            while whole in sources:
-                whole = sources[whole]
+            while whole in views:
+                whole = views[whole].source
             shapes.setdefault(whole, []).append(result)
         outputs: list[Register] = []
-        views: list[Reshape] = []
+        exported: dict[Reshape, None] = {}
         for whole, results in shapes.items():
             if whole in own and len(results) == 1:
                 outputs += results
                 continue
             outputs += [whole] if whole in own else []
-            views += [Reshape(result, whole) for result in results if result is not whole]
-        return outputs, views
+            for result in results:
+                chain: list[Reshape] = []
+                while result in views:
+                    chain.append(views[result])
+                    result = views[result].source
+                exported.update(dict.fromkeys(reversed(chain)))
+        return outputs, list(exported)
 
     def _is_read(self, register: Register, known: Collection[Operation]) -> bool:
         """Whether something else than known operations reads a register."""
         return any(reader not in known for reader in self._known.readers.get(register, ()))
 
 
-def _is_kernel(instruction: Instruction) -> bool:
+def _is_computed(instruction: Instruction) -> bool:
     """Whether an instruction runs a kernel that is no arithmetic of numbers and no view."""
-    if isinstance(instruction, ComputeScalars) or not isinstance(instruction, RunKernel):
-        return False
-    return not computes_nothing(instruction.primitive)
+    return is_kernel(instruction) and not computes_nothing(instruction.primitive)
 
 
 def _is_free(instruction: Instruction) -> bool:
@@ -190,50 +241,6 @@ def _is_free(instruction: Instruction) -> bool:
 
 
 def _is_view(reshape: Reshape) -> bool:
-    """Whether shapes before and after are known."""
+    """Whether shapes before and after are those of tensors, or known."""
     kinds = (reshape.source.kind, reshape.result.kind)
-    return reshape.open is None and not any(isinstance(k, TensorKind) and k.is_open for k in kinds)
-
-
-def _region(
-    members: Collection[Instruction],
-    outputs: Sequence[Register],
-    extents: Sequence[Register],
-    known: _Known,
-) -> RunRegion:
-    """The region of members, which are kernels and reshapes; extents of indices come first."""
-    builder = RegionBuilder()
-    inputs: list[Register] = []
-    buffers: dict[Register, Buffer] = {}
-
-    def buffer_of(register: Register) -> Buffer:
-        if register not in buffers and register in known.constants:
-            buffers[register] = builder.constant(known.constants[register].data)
-        if register not in buffers:
-            inputs.append(register)
-            buffers[register] = builder.add_input(_type(register))
-        return buffers[register]
-
-    for member in members:
-        match member:
-            case Reshape():
-                source = buffer_of(member.source)
-                buffers[member.result] = builder.view(source, 0, _type(member.result))
-            case RunKernel():
-                sources = [buffer_of(register) for register in member.inputs]
-                results = builder.run(member.primitive, sources, [*map(_type, member.outputs)])
-                buffers.update(zip(member.outputs, results, strict=True))
-    for register in outputs:
-        builder.add_output(buffers[register])
-    found = [buffers[extent] for extent in extents if extent in buffers]
-    region = with_extents_first(builder.region(), found)
-    return RunRegion(region, tuple(inputs), tuple(outputs))
-
-
-def _type(register: Register) -> TensorType:
-    match register.kind:
-        case ScalarKind(dtype=dtype):
-            return TensorType((), dtype)
-        case TensorKind(type=type_):
-            return type_
-    raise TypeError(f"a kernel with {register.kind}")  # which no primitive reads or gives
+    return reshape.open is None or all(isinstance(kind, TensorKind) for kind in kinds)

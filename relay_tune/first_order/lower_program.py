@@ -37,6 +37,7 @@ from relay_tune.first_order.kinds import (
 )
 from relay_tune.first_order.layouts import ObjectLayout
 from relay_tune.first_order.lent_inputs import with_lent_inputs
+from relay_tune.first_order.lone_regions import LoneRegions
 from relay_tune.first_order.lower_body import BodyLowering
 from relay_tune.first_order.object_layouts import ObjectLayouts
 from relay_tune.first_order.program import EntryPoint, FirstOrderFunction, FirstOrderProgram
@@ -81,15 +82,17 @@ def lower_program(module: Module, entry: str = "main") -> FirstOrderProgram:
         is_open=_is_open(lowering),
     )
     deferred = with_deferred_kernels(program)
+    lone = LoneRegions()
     if deferred.batches:  # kernels run one by one, as soon as enough of them wait
-        return deferred
+        alone = {name: lone.function(function) for name, function in deferred.functions.items()}
+        return replace(deferred, functions=alone)
     entry_point, functions = program.entries[entry], dict(lowering.functions)
     if known.name in program.outer_functions:
         functions[known.name], appended = with_appended_outputs(functions[known.name])
         entry_point = replace(entry_point, appended=appended)
     outer = program.outer_functions
     regions = {
-        name: with_regions(with_extended_tensors(function, name in outer))
+        name: with_regions(with_extended_tensors(function, name in outer), lone)
         for name, function in functions.items()
     }
     counted = {name: with_reference_counts(function) for name, function in regions.items()}

@@ -5,17 +5,21 @@
 A region reads buffers of its caller and fills others; what is between lives in one workspace. A
 reshape is another view of the same buffer, a slice may be a part of one; the fields of a
 concatenation along the outermost axis are computed in parts of its buffer.
+
+Sizes may be expressions of symbols that are read from the shapes of the inputs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from math import prod
 
 import numpy as np
 
+from relay_tune.first_order.size_naming import SizeSource
+from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim_arithmetic import is_sum_of_sizes, multiply, product
 from relay_tune.ir.dtypes import DTYPES
 from relay_tune.ir.expr import Function
 from relay_tune.ir.types import TensorType
@@ -31,22 +35,21 @@ class Origin(Enum):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Buffer:
-    """The memory of a tensor of fixed shape and of all views of it; `data` of constants only."""
+    """The memory of a tensor and of all views of it; `data` of constants only."""
 
     type: TensorType
     origin: Origin
     data: np.ndarray | None = None
 
     @property
-    def size(self) -> int:
+    def size(self) -> Dim:
         """Bytes."""
-        return buffer_bytes(self.type)
+        return multiply(product(self.type.shape), DTYPES[self.type.dtype].itemsize)
 
-
-def buffer_bytes(type_: TensorType) -> int:
-    """The bytes of the elements of a tensor of known shape."""
-    elements = prod(dim for dim in type_.shape if isinstance(dim, int))
-    return elements * DTYPES[type_.dtype].itemsize
+    @property
+    def known_size(self) -> int:
+        """Bytes; none where that is known at run time only."""
+        return self.size if isinstance(self.size, int) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +60,28 @@ class Part:
     offset: int
 
 
+@dataclass(frozen=True, slots=True)
+class SizeCheck:
+    """A size that must be as wanted, or no less than 0 where that is None; else a message."""
+
+    value: Dim
+    wanted: Dim | None
+    message: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is so in any case."""
+        return is_sum_of_sizes(self.value) if self.wanted is None else self.value == self.wanted
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class KernelRun:
-    """One run of a primitive function; tuples are flattened."""
+    """One run of a primitive function; tuples are flattened. `sizes` are those of its symbols."""
 
     function: Function
     inputs: tuple[Buffer, ...]
     outputs: tuple[Buffer, ...]
+    sizes: Mapping[str, Dim] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -75,12 +93,18 @@ class Region:
         outputs: the buffers that it fills: computed, and no two the same.
         runs: the kernels.
         parts: the buffers that lie in others, which lie in none.
+        symbols: where the symbols in its sizes are read: axes of its inputs.
+        shapes: those of its outputs, where there are symbols.
+        checks: what sizes must be before anything runs.
     """
 
     inputs: tuple[Buffer, ...]
     outputs: tuple[Buffer, ...]
     runs: tuple[KernelRun, ...]
     parts: Mapping[Buffer, Part]
+    symbols: Mapping[str, SizeSource] = field(default_factory=dict)
+    shapes: tuple[tuple[Dim, ...], ...] = ()
+    checks: tuple[SizeCheck, ...] = ()
 
     def located(self, buffer: Buffer) -> Part:
         """The buffer of its own memory that a buffer lies in, and where."""

@@ -3,6 +3,10 @@
 Tensors are placed in the order in which they come to life, each into the smallest free gap that
 holds it (best fit); what was freed last is warm in the caches. Time and memory are linear in the
 number of tensors, up to a search in the list of gaps.
+
+Where sizes are known at run time only, tensors that are never alive together share blocks, each of
+which is as large as its largest tensor in that run: whatever the sizes are, no two overlap. Which
+tensors share one is decided by example sizes.
 """
 
 from __future__ import annotations
@@ -44,6 +48,31 @@ def plan_memory(lifetimes: Sequence[Lifetime]) -> MemoryPlan:
             block.free(offsets[gone], rounded_up(lifetimes[gone].size))
         offsets[number] = block.allocate(rounded_up(lifetimes[number].size))
     return MemoryPlan(tuple(offsets), block.end)
+
+
+def plan_blocks(lifetimes: Sequence[Lifetime]) -> tuple[int, ...]:
+    """For each tensor the number of its block, which it has alone as long as it is alive.
+
+    It is the smallest free one that holds its example, else the largest free one, which grows.
+    """
+    blocks = [0] * len(lifetimes)
+    sizes: list[int] = []
+    free: list[int] = []
+    arrivals = sorted(range(len(lifetimes)), key=lambda n: (lifetimes[n].first, -lifetimes[n].size))
+    departures = sorted(range(len(lifetimes)), key=lambda n: lifetimes[n].last, reverse=True)
+    for number in arrivals:
+        first, size = lifetimes[number].first, lifetimes[number].size
+        while departures and lifetimes[departures[-1]].last < first:
+            free.append(blocks[departures.pop()])
+        if not free:
+            free.append(len(sizes))
+            sizes.append(size)
+        holding = [block for block in free if sizes[block] >= size]
+        block = min(holding or free, key=lambda block: abs(sizes[block] - size))
+        free.remove(block)
+        sizes[block] = max(sizes[block], size)
+        blocks[number] = block
+    return tuple(blocks)
 
 
 class _Block:

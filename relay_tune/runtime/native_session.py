@@ -108,8 +108,7 @@ def load_functions(
     }
     objects = program.objects
     if traced is not None:
-        replaced = program.kernel_objects + len(program.regions)
-        objects = (*traced.images, *objects[replaced:])
+        objects = (*traced.images, *objects[program.kernel_objects + 1 :])
     code = LoadedCode(objects, symbols, imports)
     entry_point = entry_symbol(entry)
 

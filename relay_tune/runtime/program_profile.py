@@ -14,14 +14,13 @@ from statistics import median
 
 from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.codegen.program_step import ProgramStep
-from relay_tune.codegen.programs.compiled import CompiledFunctions, ProgramPrimitive
+from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.first_order.instructions import (
     CheckIndices,
     LoadConstant,
     Release,
     Reshape,
     Retain,
-    RunKernel,
     RunRegion,
 )
 from relay_tune.first_order.program import FirstOrderProgram
@@ -32,7 +31,7 @@ from relay_tune.runtime.trace import Trace, TraceEvent
 Events = Mapping[int, Sequence[TraceEvent]]
 """The events of a step or a primitive, by run."""
 
-_OF_NETWORKS = (RunRegion, RunKernel, LoadConstant, Reshape, CheckIndices, Retain, Release)
+_OF_NETWORKS = (RunRegion, LoadConstant, Reshape, CheckIndices, Retain, Release)
 """What networks of known sizes do: beside kernels, nothing that takes time."""
 
 
@@ -71,10 +70,8 @@ def kernel_seconds(compiled: CompiledFunctions, trace: Trace) -> dict[str, float
     return {digest: spent / calls[digest] for digest, spent in seconds.items()}
 
 
-def _by_title(compiled: CompiledFunctions) -> dict[str, ProgramPrimitive | ProgramStep]:
-    known: dict[str, ProgramPrimitive | ProgramStep] = {p.title: p for p in compiled.primitives}
-    steps = (step for region in compiled.regions for step in region.steps)
-    return known | {step.title: step for step in steps}
+def _by_title(compiled: CompiledFunctions) -> dict[str, ProgramStep]:
+    return {step.title: step for region in compiled.regions for step in region.steps}
 
 
 def _is_network(program: FirstOrderProgram) -> bool:
@@ -108,7 +105,7 @@ def _calls(runs: Events) -> int:
 
 
 def _row(
-    primitive: ProgramPrimitive | ProgramStep,
+    primitive: ProgramStep,
     runs: Events,
     seconds: float,
     share: float,

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.loaded_code import LoadedCode
+from relay_tune.codegen.main_function import Calls, jobs_text, single_calls, with_symbols
 from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.trace_function import (
     EVENTS_SYMBOL,
     TracedKernel,
     traced_call,
     traced_kernels_text,
-    traced_main_text,
     untraced,
 )
 from relay_tune.runtime.native_calls import NativeCalls
@@ -65,19 +65,15 @@ class TracedProgram:
         """Functions with stamps for the kernels, and those of regions, which call them."""
         target = compiled.target
         kernels: list[TracedKernel] = []
-        for primitive in compiled.primitives:
-            for each in primitive.kernels:
-                name = untraced(each.symbol)
-                kernels.append(TracedKernel(each.symbol, name, each.arguments, each.sizes))
-                self._titles.append(primitive.title)
-        texts: list[str] = []
+        jobs: dict[str, Calls] = {}
         for region in compiled.regions:
-            calls = [call for step in region.steps for call in step.calls]
-            texts.append(traced_main_text(region.job, calls, len(kernels), target.triple))
-            for call in calls:
+            first = len(kernels)
+            for call in single_calls(region.calls):
                 kernels.append(traced_call(len(kernels), call, untraced(call.symbol)))
+            own = iter([kernel.symbol for kernel in kernels[first:]])
+            jobs[region.job] = with_symbols(region.calls, own)
             self._titles += [step.title for step in region.steps for _ in step.calls]
-        texts.append(traced_kernels_text(kernels, target.triple))
+        texts = (jobs_text(jobs, target.triple), traced_kernels_text(kernels, target.triple))
         symbols = list(compiled.kernel_symbols)
         objects = compiled.objects[: compiled.kernel_objects]
         code = LoadedCode(objects, symbols, thread_pool().imports)

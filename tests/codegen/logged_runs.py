@@ -5,17 +5,19 @@ from collections.abc import Sequence
 
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.loaded_code import LoadedCode
-from relay_tune.codegen.main_function import KernelCall, main_text
+from relay_tune.codegen.main_function import Calls, main_text
 from relay_tune.codegen.target import native_target
 from relay_tune.runtime.threads import thread_pool
 
 ROOM = 4096
 
 
-def logged_runs(calls: Sequence[KernelCall], kernel: str, threads: int, runs: int) -> list[list]:
+def logged_runs(
+    calls: Calls, kernel: str, threads: int, runs: int, words: Sequence[int] = ()
+) -> list[list]:
     """What the calls of an LLVM function wrote into the log, their first argument, in each run.
 
-    The log is full of -1 before.
+    The log is full of -1 before. `words` stand behind it in the table.
     """
     target = native_target()
     triple = f'target triple = "{target.triple}"\n'
@@ -23,7 +25,7 @@ def logged_runs(calls: Sequence[KernelCall], kernel: str, threads: int, runs: in
     pool = thread_pool()
     code = LoadedCode([compile_text(text, target) for text in texts], ["main_run"], pool.imports)
     log = (ctypes.c_int64 * ROOM)(*[-1] * ROOM)
-    table = (ctypes.c_void_p * 1)(ctypes.addressof(log))
+    table = (ctypes.c_void_p * (1 + len(words)))(ctypes.addressof(log), *words)
     found, begin = [], 0
     for _ in range(runs):
         pool.run(code.address("main_run"), table, threads)

@@ -2,7 +2,15 @@
 
 import pytest
 
-from relay_tune.codegen.main_function import LONGEST_BLOCK, KernelCall, Place, main_text
+from relay_tune.codegen.main_function import (
+    LONGEST_BLOCK,
+    KernelCall,
+    KernelChoice,
+    Place,
+    main_text,
+    single_calls,
+    with_symbols,
+)
 from relay_tune.codegen.target import native_target
 from tests.codegen.logged_runs import logged_runs
 
@@ -52,3 +60,22 @@ def test_threads_meet_once_for_kernels_of_one_thread() -> None:
     assert meetings([0] * 5) == 1
     assert meetings([0, 0, 1, 1, 0]) == 4
     assert meetings([0] * (LONGEST_BLOCK + 1)) == 2
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("chosen", [0, 1, 2])
+def test_the_table_chooses_between_calls(chosen: int, threads: int) -> None:
+    choice = KernelChoice(1, ((call(1, 0),), (call(2, 0), call(3, 1)), (call(4, 1), call(5, 0))))
+    calls = [call(0, 0), choice, call(6, 0), choice]
+    (log,) = logged_runs(calls, NOTE, threads, runs=1, words=[chosen])
+    own = [[1], [2, *[3] * threads], [*[4] * threads, 5]][chosen]
+    assert log == [0, *own, 6, *own]
+
+
+def test_calls_of_alternatives_are_renamed_in_order() -> None:
+    choice = KernelChoice(1, ((call(1, 0),), (call(2, 0), call(3, 1))))
+    renamed = with_symbols([call(0, 0), choice], iter("abcd"))
+    assert [each.symbol for each in single_calls(renamed)] == [*"abcd"]
+    assert [each.arguments for each in single_calls(renamed)] == [
+        call(number, 0).arguments for number in range(4)
+    ]

@@ -3,9 +3,10 @@
 import pytest
 
 from relay_tune.building.program_form import program_module
-from relay_tune.first_order.instructions import AppendRows, RunKernel
+from relay_tune.first_order.instructions import AppendRows, RunRegion
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.first_order.size_naming import SizeSource
 from relay_tune.ir.parser.parse import parse
 from relay_tune.op.spaced_inputs import spaced_inputs
 from relay_tune.typing.infer import infer_types
@@ -57,8 +58,12 @@ def test_what_is_appended(body: str, wanted: list[tuple[int, int, int]]) -> None
 def test_readers_of_a_result_take_its_distances() -> None:
     program = lowered("let %a = concatenate((%c, %x), axis=0); (%a, nn.softmax(%a), exp(%x))")
     (block,) = program.functions[program.entries["main"].function].blocks
-    kernels = [each.primitive for each in block.instructions if isinstance(each, RunKernel)]
+    (region,) = (each.region for each in block.instructions if isinstance(each, RunRegion))
+    kernels = [run.function for run in region.runs]
     assert sorted(list(spaced_inputs(kernel).items()) for kernel in kernels) == [[], [(0, 0)]]
+    # the axis behind the last one of the result is its room
+    rank, appended = 2, region.inputs.index(region.runs[0].inputs[0])
+    assert SizeSource(appended, rank) in region.symbols.values()
 
 
 def test_tensors_of_too_many_axes_and_those_that_others_call_are_not() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 
 from relay_tune.building.program_form import program_kernels, program_module
 from relay_tune.first_order.defer_kernels import BATCH_ROWS
-from relay_tune.first_order.instructions import DeferKernel, Instruction, RunKernel, RunRegion
+from relay_tune.first_order.instructions import DeferKernel, Instruction, RunRegion
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.ir.parser.parse import parse
@@ -48,7 +48,7 @@ def test_a_recursion_over_a_tree_lets_its_kernels_wait() -> None:
     program = lowered(ENCODE + MAIN)
     # two products, the second of which is split from what also reads the other branch
     assert kernels(program, DeferKernel) == ["@encode"] * 3
-    assert kernels(program, RunKernel) == []
+    assert kernels(program, RunRegion) == []
     assert [tuple(batches) for batches in program.batches.values()] == [BATCH_ROWS, BATCH_ROWS]
     found = list(program_kernels(program))
     assert all(batched in found for b in program.batches.values() for batched in b.values())
@@ -88,4 +88,4 @@ def @main(%t: Tree[{ROW}], %w: Tensor[(96, 96), float32]) {{
 """
     program = lowered(ENCODE + text)
     assert set(kernels(program, DeferKernel)) == {"@encode"}
-    assert set(kernels(program, RunKernel)) == {"@main/loop"}
+    assert set(kernels(program, RunRegion)) == {"@main/loop"}

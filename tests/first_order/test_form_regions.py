@@ -32,22 +32,33 @@ CASES = {
         "if (%n < 1) { (0f, 0f) } else { let %s = sum(nn.softmax(%x)); (%s, %s * (%s + 1f)) }",
         ["ComputeScalars", "RunRegion 2", "ComputeScalars"],
     ),
-    "one kernel alone is none": (
+    "one kernel alone is one": (
         f"%x: {X}, %n: int32",
         "if (%n < 1) { %x } else { nn.softmax(%x) }",
-        ["ComputeScalars", "RunKernel"],
+        ["ComputeScalars", "RunRegion 1"],
     ),
-    "kernels of sizes of the run stay by themselves": (
+    "kernels of sizes of the run are one, too": (
         "%x: Tensor[(?, 6), float32], %n: int32",
-        "if (%n < 1) { nn.relu(%x) } else { nn.softmax(nn.softmax(%x)) }",
-        ["ComputeScalars", "RunKernel", "RunKernel", "RunKernel"],
+        "if (%n < 1) { nn.relu(%x) } else { nn.softmax(reshape(nn.softmax(%x), newshape=[-1, 6]) "
+        "+ nn.softmax(%x)) }",
+        ["ComputeScalars", "RunRegion 1", "RunRegion 2"],
+    ),
+    "a kernel that does something else where a size is 1 is by itself": (
+        "%x: Tensor[(?, 6), float32], %y: Tensor[(?, 6), float32], %n: int32",
+        "if (%n < 1) { %x } else { nn.softmax(nn.softmax(%x) + %y) }",
+        ["ComputeScalars", "RunRegion 1", "RunRegion 1"],
+    ),
+    "so is one that finds sizes from elements": (
+        "%x: Tensor[(?, 6), float32], %n: int32",
+        "if (%n < 1) { argwhere(%x) } else { nn.relu(argwhere(nn.softmax(%x))) }",
+        ["ComputeScalars", "RunRegion 1", "RunRegion 1", "RunRegion 1", "RunRegion 1"],
     ),
     "calls part the kernels before them from those after": (
         f"%x: {X}, %n: int32",
         "let %f = fn (%i: int32, %y: " + X + ") -> " + X + " { if (%i < 1) { %y } else { "
         "let %z = nn.softmax(nn.log_softmax(%y)); nn.softmax(%f(%i - 1, nn.log_softmax(%z)) + %z)"
         " } }; %f(%n, %x)",
-        ["ComputeScalars", "ComputeScalars", "RunRegion 3", "CallFunction", "RunKernel"],
+        ["ComputeScalars", "ComputeScalars", "RunRegion 3", "CallFunction", "RunRegion 1"],
     ),
 }
 COUNTS = ("Retain", "Release", "LoadConstant")
@@ -70,8 +81,10 @@ def test_kernels_of_a_block_run_together(name: str) -> None:
     text = f"def @main({parameters}) {{ {body} }}"
     assert kinds(text) == wanted
     x = np.random.default_rng(0).standard_normal((4, 6)).astype("float32")
+    given = (x,) * parameters.count("Tensor")
     for n in (0, 2):
-        assert_same_value(build(parse(text), threads=2)(x, n), interpret(parse(text), x, n))
+        value = build(parse(text), threads=2)(*given, n)
+        assert_same_value(value, interpret(parse(text), *given, n))
 
 
 def test_indices_are_checked_behind_the_kernels_of_their_region() -> None:

@@ -1,7 +1,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relay_tune.runtime.memory_plan import Lifetime, plan_memory
+from relay_tune.runtime.memory_plan import Lifetime, plan_blocks, plan_memory
 
 LIFETIMES = st.lists(
     st.builds(
@@ -53,3 +53,20 @@ def test_the_smallest_gap_that_fits_is_taken() -> None:
 
 def test_nothing_needs_nothing() -> None:
     assert plan_memory([]).total == 0
+
+
+@given(LIFETIMES)
+@settings(max_examples=100, deadline=None)
+def test_a_block_has_one_live_tensor_at_a_time(lifetimes: list[Lifetime]) -> None:
+    placed = list(zip(lifetimes, plan_blocks(lifetimes), strict=True))
+    for number, (a, block) in enumerate(placed):
+        for b, other in placed[:number]:
+            alive_together = a.first <= b.last and b.first <= a.last
+            assert not alive_together or block != other
+
+
+def test_tensors_share_the_smallest_block_that_holds_them() -> None:
+    large, small = Lifetime(100, 0, 1), Lifetime(10, 0, 1)
+    assert plan_blocks([large, small, Lifetime(8, 2, 3), Lifetime(90, 2, 3)]) == (0, 1, 1, 0)
+    # none holds it: the largest grows
+    assert plan_blocks([large, small, Lifetime(200, 2, 3)]) == (0, 1, 0)

@@ -10,7 +10,6 @@ from relay_tune.codegen.llvm_types import BYTES, literal_text
 from relay_tune.codegen.programs.append_rows import write_append, write_extension
 from relay_tune.codegen.programs.arguments import pass_arguments
 from relay_tune.codegen.programs.index_check_writer import write_index_check
-from relay_tune.codegen.programs.kernel_writer import write_kernel_step
 from relay_tune.codegen.programs.module_writer import ModuleWriter
 from relay_tune.codegen.programs.object_writer import ObjectWriter
 from relay_tune.codegen.programs.region_writer import write_region
@@ -36,7 +35,6 @@ from relay_tune.first_order.instructions import (
     Release,
     Reshape,
     Retain,
-    RunKernel,
     RunRegion,
     Unpack,
     ViewRows,
@@ -45,9 +43,8 @@ from relay_tune.first_order.instructions import (
 from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK, ScalarKind, TensorKind, is_counted
 from relay_tune.first_order.open_primitive import OpenPrimitive
 from relay_tune.first_order.program import FirstOrderFunction
-from relay_tune.ir.dim import Dim, Symbol
+from relay_tune.ir.dim import Dim
 from relay_tune.ir.dim_arithmetic import is_sum_of_sizes
-from relay_tune.tensor.size import size_value, symbolic_size
 
 CONSTANTS = "@relay_tune_constants"
 
@@ -72,10 +69,8 @@ class InstructionWriter:
                 write_scalars(instruction, objects)
             case DeferKernel():
                 self._defer(instruction)
-            case RunKernel():
-                self._run_queue()
-                write_kernel_step(instruction, self._module.steps[instruction.primitive], objects)
             case RunRegion():
+                self._run_queue()
                 write_region(instruction, self._module.regions[instruction.region], objects)
             case AppendRows():
                 write_append(instruction, objects)
@@ -216,9 +211,8 @@ class InstructionWriter:
         for name, at in named.symbols.items():
             size = self._objects.size(source, at.axis)
             symbols[name] = self._writer.pure(f"udiv i64 {size}, {at.divisor}")
-        sizes = {name: symbolic_size(Symbol(name), 1) for name in symbols}
         writer = SizeWriter(symbols, self._writer.pure)
-        return [writer.text(size_value(dim, sizes)) for dim in named.outputs[0]]
+        return [writer.dim(dim) for dim in named.outputs[0]]
 
     def _write_view(self, view: ViewRows) -> None:
         """Name the elements of a tensor with room once more, with other sizes."""
@@ -259,8 +253,7 @@ class InstructionWriter:
 
     def _size(self, dim: Dim, symbols: Mapping[str, str]) -> str:
         """A dimension whose symbols have these names, as an operand."""
-        sizes = {name: symbolic_size(Symbol(name), 1) for name in symbols}
-        return SizeWriter(symbols, self._writer.pure).text(size_value(dim, sizes))
+        return SizeWriter(symbols, self._writer.pure).dim(dim)
 
     def _new_object(self, instruction: MakeObject) -> str:
         layout = instruction.layout

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from relay_tune.codegen.programs.kernel_step import KernelStep, RegionStep
+from relay_tune.codegen.programs.region_step import RegionStep
 from relay_tune.codegen.programs.session import FIRST_MESSAGE
 from relay_tune.first_order.program import FirstOrderProgram
 from relay_tune.first_order.region import Region
@@ -20,7 +20,7 @@ class ModuleWriter:
 
     Attributes:
         program: the program.
-        steps: the kernels of its primitives.
+        waiting: the step of each primitive that waits, or runs for several calls.
         regions: those of its regions.
         constant_object: the offset of the static tensor object with some content.
         declarations: LLVM declarations that functions need.
@@ -30,7 +30,7 @@ class ModuleWriter:
     """
 
     program: FirstOrderProgram
-    steps: Mapping[Function, KernelStep]
+    waiting: Mapping[Function, RegionStep]
     regions: Mapping[Region, RegionStep]
     constant_object: Callable[[np.ndarray], int]
     declarations: set[str] = field(default_factory=set)

@@ -23,6 +23,10 @@ from relay_tune.first_order.layouts import (
     tensor_bytes,
 )
 
+TOO_MANY_BYTES = 1 << 47
+"""As many as a process can address, so that there is no such memory; it still has a size class."""
+
+_MULTIPLY = "declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)"
 _WORD_BYTES = {"ptr": 8, "i64": 8, "i32": 4, "i16": 2}
 
 
@@ -114,14 +118,16 @@ class ObjectWriter:
 
     def new_open_tensor(self, shape: Sequence[str], dtype: str) -> str:
         """A tensor object of a shape that is given by values of type i64."""
-        object_ = self.new_open_block(self.product([*shape, str(BYTES[dtype])]))
+        object_ = self.new_open_block(self.bytes_of([*shape, str(BYTES[dtype])]))
         self.store_shape(object_, shape)
         return object_
 
     def new_open_block(self, size: str) -> str:
         """A tensor object with room for elements of so many bytes."""
-        result = self.writer.fresh("o")
-        self.writer.line(f"{result} = call ptr @allocate_open(ptr %session, i64 {size})")
+        writer, result = self.writer, self.writer.fresh("o")
+        is_large = writer.pure(f"icmp ugt i64 {size}, {TOO_MANY_BYTES}")
+        size = writer.pure(f"select i1 {is_large}, i64 {TOO_MANY_BYTES}, i64 {size}")
+        writer.line(f"{result} = call ptr @allocate_open(ptr %session, i64 {size})")
         return result
 
     def product(self, factors: Sequence[str]) -> str:
@@ -130,6 +136,21 @@ class ObjectWriter:
         for factor in factors[1:]:
             total = self.writer.pure(f"mul i64 {total}, {factor}")
         return total
+
+    def bytes_of(self, factors: Sequence[str]) -> str:
+        """The same as a number of bytes, at most TOO_MANY_BYTES."""
+        writer, total, bad = self.writer, factors[0], "false"
+        for factor in factors[1:]:
+            writer.declarations.add(_MULTIPLY)
+            both = writer.pure(
+                f"call {{ i64, i1 }} @llvm.umul.with.overflow.i64(i64 {total}, i64 {factor})"
+            )
+            total = writer.pure(f"extractvalue {{ i64, i1 }} {both}, 0")
+            over = writer.pure(f"extractvalue {{ i64, i1 }} {both}, 1")
+            bad = over if bad == "false" else writer.pure(f"or i1 {bad}, {over}")
+        large = writer.pure(f"icmp ugt i64 {total}, {TOO_MANY_BYTES}")
+        bad = large if bad == "false" else writer.pure(f"or i1 {bad}, {large}")
+        return writer.pure(f"select i1 {bad}, i64 {TOO_MANY_BYTES}, i64 {total}")
 
     def store_shape(self, object_: str, shape: Sequence[str]) -> None:
         """Write the sizes of a tensor into its object."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from relay_tune.codegen.programs.counts import add_drop_tensor
 from relay_tune.codegen.programs.entry_text import add_entry, entry_text
 from relay_tune.codegen.programs.function_text import function_text
 from relay_tune.codegen.programs.index_check_writer import index_messages
-from relay_tune.codegen.programs.kernel_step import KernelStep, RegionStep
 from relay_tune.codegen.programs.layout_tables import layout_tables_text
 from relay_tune.codegen.programs.module_writer import ModuleWriter
 from relay_tune.codegen.programs.open_tensor_text import open_tensor_text
@@ -24,6 +22,7 @@ from relay_tune.codegen.programs.queue_steps import (
     queued_kernel_text,
 )
 from relay_tune.codegen.programs.queue_text import EMPTY_QUEUE, QueueLayout, queue_text
+from relay_tune.codegen.programs.region_step import RegionStep
 from relay_tune.codegen.programs.session import session_bytes
 from relay_tune.codegen.programs.session_object import heap_part
 from relay_tune.codegen.programs.stack_switch import add_stack
@@ -48,24 +47,25 @@ def entry_symbol(name: str) -> str:
 
 def program_text(
     program: FirstOrderProgram,
-    steps: Mapping[Function, KernelStep],
+    waiting: Mapping[Function, RegionStep],
     regions: Mapping[Region, RegionStep],
     constant_object: Callable[[np.ndarray], int],
     triple: str,
 ) -> ProgramText:
     """The module of a program.
 
-    `steps` has the kernels of each primitive that runs by itself, `regions` those of each region;
-    `constant_object` gives the offset of a static tensor object in the block of constants.
+    `waiting` has the step of each primitive that waits, or runs for several calls, `regions` that
+    of each region; `constant_object` gives the offset of a static tensor object in the block of
+    constants.
     """
-    module = ModuleWriter(program, steps, regions, constant_object)
+    module = ModuleWriter(program, waiting, regions, constant_object)
     module.messages.extend(index_messages(program))  # their numbers come first
     for primitive in program.batches:
         module.queue_number(primitive)
     functions = [function_text(function, module) for function in program.functions.values()]
     entries = [entry_text(entry_symbol(n), e, module) for n, e in program.entries.items()]
-    waiting = [queued_kernel(number, f, module) for f, number in module.queued.items()]
-    queue = _queue_texts(waiting, module)
+    queued = [queued_kernel(number, f, module) for f, number in module.queued.items()]
+    queue = _queue_texts(queued, module)
     has_calls = any(function.has_calls for function in program.functions.values())
     native = NativeModule()
     native.include(heap_part())
@@ -77,11 +77,14 @@ def program_text(
         "@relay_tune_constants = external constant i8",
         "declare void @relay_tune_run(ptr, ptr, i64)",
         *module.declarations,
-        *_kernel_declarations(steps),
-        *(f"declare void @{step.job}(ptr, i64, i64)" for step in regions.values()),
+        *(
+            f"declare void @{each.job}(ptr, i64, i64)"
+            for step in (*waiting.values(), *regions.values())
+            for each in step.with_parts()
+        ),
         _closure_table(program),
         subnormals_text(triple),
-        f"@relay_tune_session_bytes = constant i64 {_session_bytes(waiting, module)}",
+        f"@relay_tune_session_bytes = constant i64 {_session_bytes(queued, module)}",
         layout_tables_text(program.layouts),
         open_tensor_text(),
         *queue,
@@ -119,18 +122,6 @@ def _queue_texts(kernels: Sequence[QueuedKernel], module: ModuleWriter) -> list[
         f"@runs = internal constant [{len(joined)} x ptr] [{runs}]",
         f"@follows = internal constant [{len(kernels)} x ptr] [{follows}]",
     ]
-
-
-def _kernel_declarations(steps: Mapping[Function, KernelStep]) -> list[str]:
-    found: dict[str, None] = {}
-    for step in chain.from_iterable(step.with_parts() for step in steps.values()):
-        for call in step.calls:
-            sizes = len(call.sizes) + 2  # and the thread, and how many there are
-            types = ", ".join(["ptr"] * len(call.arguments) + ["i64"] * sizes)
-            found[f"declare void @{call.symbol}({types})"] = None
-        if step.job is not None:
-            found[f"declare void @{step.job}(ptr, i64, i64)"] = None
-    return list(found)
 
 
 def _closure_table(program: FirstOrderProgram) -> str:

@@ -20,10 +20,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from relay_tune.codegen.function_writer import Lines
-from relay_tune.codegen.programs.kernel_step import KernelStep
-from relay_tune.codegen.programs.kernel_writer import write_step
 from relay_tune.codegen.programs.module_writer import ModuleWriter
 from relay_tune.codegen.programs.object_writer import ObjectWriter
+from relay_tune.codegen.programs.region_step import RegionStep
+from relay_tune.codegen.programs.region_writer import write_step
 from relay_tune.codegen.programs.values import llvm_type
 from relay_tune.first_order.kinds import Kind, TensorKind, function_type, is_counted, kinds_of
 from relay_tune.first_order.layouts import LINK, TENSOR_DATA, TENSOR_LAYOUT, element_bytes
@@ -47,8 +47,8 @@ class QueuedKernel:
     number: int
     inputs: tuple[Kind, ...]
     outputs: tuple[Kind, ...]
-    step: KernelStep | None
-    batches: Mapping[int, KernelStep]
+    step: RegionStep | None
+    batches: Mapping[int, RegionStep]
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -64,8 +64,8 @@ def queued_kernel(number: int, primitive: Function, module: ModuleWriter) -> Que
         number,
         tuple(kind for param in type_.params for kind in kinds_of(param)),
         kinds_of(type_.result),
-        None if batches else module.steps[primitive],
-        {rows: module.steps[batched] for rows, batched in batches.items()},
+        None if batches else module.waiting[primitive],
+        {rows: module.waiting[batched] for rows, batched in batches.items()},
     )
 
 
@@ -109,7 +109,7 @@ def _note_text(kernel: QueuedKernel, module: ModuleWriter) -> str:
 
 
 def _run_at_once(
-    kernel: QueuedKernel, step: KernelStep, names: Sequence[str], level: str, objects: ObjectWriter
+    kernel: QueuedKernel, step: RegionStep, names: Sequence[str], level: str, objects: ObjectWriter
 ) -> None:
     """Run a kernel, and return, if none of its arguments waits."""
     writer = objects.writer
@@ -131,7 +131,7 @@ def _run_at_once(
     writer.start_block("wait")
 
 
-def _one_text(kernel: QueuedKernel, step: KernelStep, module: ModuleWriter) -> str:
+def _one_text(kernel: QueuedKernel, step: RegionStep, module: ModuleWriter) -> str:
     objects = _opened(module)
     addresses = [
         _elements(kind, "%record", place, objects) for place, kind in enumerate(kernel.kinds)
@@ -142,7 +142,7 @@ def _one_text(kernel: QueuedKernel, step: KernelStep, module: ModuleWriter) -> s
     return _function(f"one.{kernel.number}(ptr %session, ptr %record)", objects, module)
 
 
-def _batch_text(kernel: QueuedKernel, rows: int, step: KernelStep, module: ModuleWriter) -> str:
+def _batch_text(kernel: QueuedKernel, rows: int, step: RegionStep, module: ModuleWriter) -> str:
     objects = _opened(module)
     writer = objects.writer
     sizes = [element_bytes(kind) for kind in kernel.kinds if isinstance(kind, TensorKind)]
