@@ -158,6 +158,18 @@ class CostModel:
         self._feature_count = document.feature_count
         self._rows, self._rows_trained = [], 0
 
+    def start_from(self, other: "CostModel") -> None:
+        """Replace what was learned by what another model has learned, as its file would.
+
+        The trees are shared: later rows grow trees on top of them in this model alone. Raises
+        `CostModelError` where the other model knows nothing, or knows other features.
+        """
+        if other._booster is None or other._feature_names != self._feature_names:
+            raise CostModelError("a model starts from one that has learned of the same features")
+        self._loaded = self._booster = other._booster
+        self._feature_count = other._feature_count
+        self._rows, self._rows_trained = [], 0
+
     def _train(self) -> None:
         matrix = feature_matrix([row.features for row in self._rows])
         priors = np.array([row.prior for row in self._rows])

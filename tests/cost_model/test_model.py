@@ -179,6 +179,27 @@ def test_a_loaded_model_goes_on_learning_from_where_it_was(tmp_path: Path) -> No
     assert with_past > max(0.85, alone)
 
 
+def test_a_model_starts_from_another_as_from_its_file(tmp_path: Path) -> None:
+    first = trained(sample(64, seed=1))
+    first.save(tmp_path / "model.json")
+    loaded, shared = CostModel(seed=7), CostModel(seed=7)
+    loaded.load(tmp_path / "model.json")
+    shared.start_from(first)
+    unseen, before = matrix(sample(32, seed=2)), first.predict(matrix(sample(32, seed=2)))
+    assert shared.predict(unseen).tolist() == loaded.predict(unseen).tolist() == before.tolist()
+    for model in (loaded, shared):
+        model.update(sample(48, seed=3, scale=50.0, group="b"))
+    assert shared.predict(unseen).tolist() == loaded.predict(unseen).tolist() != before.tolist()
+    assert first.predict(unseen).tolist() == before.tolist()
+
+
+def test_a_model_starts_from_one_that_knows_the_same_features() -> None:
+    with pytest.raises(CostModelError, match="has learned of the same features"):
+        CostModel(seed=0).start_from(CostModel(seed=0))
+    with pytest.raises(CostModelError, match="has learned of the same features"):
+        CostModel(seed=0, feature_names=("x",)).start_from(trained(sample(16, seed=1)))
+
+
 def test_an_untrained_model_cannot_be_saved(tmp_path: Path) -> None:
     with pytest.raises(CostModelError, match="no rows"):
         CostModel(0).save(tmp_path / "model.json")
