@@ -130,10 +130,19 @@ def _restrict(mask: Mask, condition: Array) -> Array:
 def _load(name: str, array: Array, indices: list[Array], mask: Mask) -> Array:
     """`array[indices]`; lanes that are masked out read any element."""
     for dimension, (index, size) in enumerate(zip(indices, array.shape, strict=True)):
-        outside = (index < 0) | (index >= size)
-        if np.any(outside if mask is None else outside & mask):
+        if _leaves(index, size, mask):
             raise IndexError(f"{name} is read outside of dimension {dimension} of size {size}")
     if array.size == 0:
         return np.zeros(np.broadcast_shapes(*(index.shape for index in indices)), array.dtype)
-    safe = [np.clip(i, 0, size - 1) for i, size in zip(indices, array.shape, strict=True)]
-    return np.asarray(array[tuple(safe)])
+    if mask is not None:
+        indices = [np.clip(i, 0, size - 1) for i, size in zip(indices, array.shape, strict=True)]
+    return np.asarray(array[tuple(indices)])
+
+
+def _leaves(index: Array, size: int, mask: Mask) -> bool:
+    """Whether an index that counts is outside of a dimension."""
+    if mask is not None:
+        return bool((((index < 0) | (index >= size)) & mask).any())
+    if index.ndim == 0:
+        return not 0 <= index.item() < size
+    return index.size > 0 and not (index.min() >= 0 and index.max() < size)

@@ -53,18 +53,18 @@ class SymbolicSize(int):
         return size
 
     def __add__(self, other: int) -> int:
-        return symbolic_size(add(self.dim, dim_of(other)), nominal(self) + nominal(other))
+        return symbolic_size(add(self.dim, dim_of(other)), int.__add__(self, other))
 
     __radd__ = __add__
 
     def __sub__(self, other: int) -> int:
-        return symbolic_size(subtract(self.dim, dim_of(other)), nominal(self) - nominal(other))
+        return symbolic_size(subtract(self.dim, dim_of(other)), int.__sub__(self, other))
 
     def __rsub__(self, other: int) -> int:
-        return symbolic_size(subtract(dim_of(other), self.dim), nominal(other) - nominal(self))
+        return symbolic_size(subtract(dim_of(other), self.dim), int.__rsub__(self, other))
 
     def __mul__(self, other: int) -> int:
-        return symbolic_size(multiply(self.dim, dim_of(other)), nominal(self) * nominal(other))
+        return symbolic_size(multiply(self.dim, dim_of(other)), int.__mul__(self, other))
 
     __rmul__ = __mul__
 
@@ -157,9 +157,11 @@ def symbolic_size(dim: Dim, nominal: int) -> int:
 
 def dim_of(size: int) -> Dim:
     """How a size is computed; UndecidedSizeError for what is no integer."""
+    if isinstance(size, SymbolicSize):
+        return size.dim
     if not isinstance(size, int):
         raise UndecidedSizeError(f"An open size is combined with {size}, which is no integer.")
-    return size.dim if isinstance(size, SymbolicSize) else size
+    return size
 
 
 def nominal(size: SupportsIndex) -> int:

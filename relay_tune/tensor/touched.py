@@ -21,7 +21,7 @@ from relay_tune.tensor.loops import (
     While,
 )
 from relay_tune.tensor.matrix_registers import MatrixLoad, MatrixRegisters, MatrixStore
-from relay_tune.tensor.size import is_symbolic, nominal, size_symbols
+from relay_tune.tensor.size import SymbolicSize, is_symbolic, nominal, size_symbols
 from relay_tune.tensor.walk import sub_expressions
 
 
@@ -58,24 +58,24 @@ def size_names(root: Statement, arguments: Sequence[Tensor]) -> tuple[str, ...]:
             found |= size_symbols(node.axis.extent)
         for expression in _expressions(node):
             for part in sub_expressions(expression):
-                if isinstance(part, Literal) and isinstance(part.value, int):
+                if isinstance(part, Literal) and isinstance(part.value, SymbolicSize):
                     found |= size_symbols(part.value)
     return tuple(sorted(found))
 
 
 def statements(root: Statement) -> Iterator[Statement]:
     """Every statement, outer ones first."""
-    yield root
-    match root:
-        case Block():
-            for part in root.statements:
-                yield from statements(part)
-        case Loop() | While() | Allocate() | Let() | MatrixRegisters():
-            yield from statements(root.body)
-        case Branch():
-            yield from statements(root.then)
-            if root.otherwise is not None:
-                yield from statements(root.otherwise)
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        yield node
+        match node:
+            case Block():
+                pending += reversed(node.statements)
+            case Loop() | While() | Allocate() | Let() | MatrixRegisters():
+                pending.append(node.body)
+            case Branch():
+                pending += (node.then,) if node.otherwise is None else (node.otherwise, node.then)
 
 
 def stores_of(root: Statement) -> Iterator[Store]:
