@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import ml_dtypes
@@ -13,8 +12,6 @@ import numpy as np
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.kernels.kernel_module import module_text
 from relay_tune.codegen.loaded_code import LoadedCode
-from relay_tune.codegen.main_function import Place, call_of, main_text
-from relay_tune.codegen.native_runtime.runtime_text import runtime_text
 from relay_tune.codegen.target import Target
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import apply_schedule
@@ -44,22 +41,13 @@ def run_tensors(
     chosen = schedule or plan.default_schedule(machine_of(target), 1)
     scheduled = apply_schedule(plan, chosen)
     arrays = _arrays(scheduled, feeds)
-    slots = {tensor: slot for slot, tensor in enumerate(arrays)}
-    calls = [
-        call_of(kernel, [Place(slots[tensor]) for tensor in kernel.arguments], {})
-        for kernel in scheduled.kernels
-    ]
-    texts = [module_text(scheduled.kernels, target), main_text("main_run", calls, target.triple)]
-    objects = [compile_text(text, target) for text in texts]
-    code = LoadedCode([*objects, _runtime_object(target)], ["main_run"])
-    table = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays.values()))
-    code.function("main_run", ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(table, 0, 1)
+    image = compile_text(module_text(scheduled.kernels, target), target)
+    code = LoadedCode([image], [kernel.name for kernel in scheduled.kernels])
+    for kernel in scheduled.kernels:
+        types = [ctypes.c_void_p] * len(kernel.arguments) + [ctypes.c_int64] * 2
+        pointers = [arrays[tensor].ctypes.data for tensor in kernel.arguments]
+        code.function(kernel.name, *types)(*pointers, 0, 1)
     return [arrays[tensor] for tensor in scheduled.program.outputs]
-
-
-@cache
-def _runtime_object(target: Target) -> bytes:
-    return compile_text(runtime_text(target.triple), target)
 
 
 def _arrays(scheduled: ScheduledProgram, feeds: Mapping[Input, Array]) -> dict[Tensor, Array]:

@@ -21,7 +21,7 @@ def test_a_run_tells_the_logger(tmp_path: Path, caplog: pytest.LogCaptureFixture
     assert any(each.startswith("tuning 1 kernel, 0 of 2 candidates") for each in infos)
     assert sum(": candidate" in each.message or " best " in each.message
                for each in caplog.records) >= result.measured  # fmt: skip
-    assert repr(result).startswith(f"<TuningResult 1 kernel, {result.measured} candidates in ")
+    assert repr(result).startswith(f"<TuningResult 1 kernel, {result.measured} candidate")
     assert "whole network" in repr(result)
     assert "<th>kernel</th>" in result._repr_html_()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -160,6 +161,26 @@ ODD = [np.inf, -np.inf, np.nan, 3.4e38, -3.4e38, 1e30, 1e4]
 """In data, in weights, and in both where they meet."""
 
 
+Arrays = dict[Any, Any]
+
+
+@cache
+def odd_products(case: str) -> tuple[tuple[float, Arrays, Any], ...]:
+    """Odd numbers, the arrays of a program that have them, and what direct sums give."""
+    program = PROGRAMS[case]
+    rng = np.random.default_rng(11)
+    feeds, weights = feeds_of(program), program.constant_arrays()
+    found = []
+    for arrays in ([*feeds], [*weights], [*feeds, *weights]):
+        for odd in ODD:
+            known = {tensor: array.copy() for tensor, array in {**feeds, **weights}.items()}
+            for tensor in arrays:
+                known[tensor].reshape(-1)[rng.integers(known[tensor].size)] = odd
+            (expected,) = evaluate(program.outputs, known)
+            found.append((odd, known, expected))
+    return tuple(found)
+
+
 @pytest.mark.filterwarnings("ignore:(overflow|invalid value)")
 @pytest.mark.parametrize("gathers", [False, True])
 @pytest.mark.parametrize("parts", TERMS)
@@ -168,19 +189,11 @@ def test_what_is_not_finite_comes_out_where_direct_sums_put_it(
     case: str, parts: int, gathers: bool
 ) -> None:
     program = PROGRAMS[case]
-    rng = np.random.default_rng(11)
-    feeds = {tensor: array.copy() for tensor, array in feeds_of(program).items()}
-    weights = program.constant_arrays()
-    for arrays in ([*feeds], [*weights], [*feeds, *weights]):
-        for odd in ODD:
-            known = {tensor: array.copy() for tensor, array in {**feeds, **weights}.items()}
-            for tensor in arrays:
-                known[tensor].reshape(-1)[rng.integers(known[tensor].size)] = odd
-            constants = tuple((tensor, known[tensor]) for tensor in weights)
-            changed = matrix_program(replace(program, constants=constants), parts, gathers)
-            assert changed is not None
-            (found,) = evaluate(changed.outputs, {**known, **changed.constant_arrays()})
-            (expected,) = evaluate(program.outputs, known)
-            share = BOUNDS[parts] * (2 if np.abs(odd) > LARGEST else 1)
-            bound = share * np.abs(expected[np.isfinite(expected)]).max()
-            np.testing.assert_allclose(found, expected, 0, bound)
+    for odd, known, expected in odd_products(case):
+        constants = tuple((tensor, known[tensor]) for tensor in program.constant_arrays())
+        changed = matrix_program(replace(program, constants=constants), parts, gathers)
+        assert changed is not None
+        (found,) = evaluate(changed.outputs, {**known, **changed.constant_arrays()})
+        share = BOUNDS[parts] * (2 if np.abs(odd) > LARGEST else 1)
+        bound = share * np.abs(expected[np.isfinite(expected)]).max()
+        np.testing.assert_allclose(found, expected, 0, bound)
