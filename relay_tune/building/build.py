@@ -84,7 +84,7 @@ def build(
     outputs = named_outputs(typed, type_.result)
     if not open_inputs(inputs):
         compiled = compilation.program(typed, compilation.sizes)
-        return Model(inputs, outputs, compilation.threads, compilation.fixed(typed), compiled)
+        return Model(inputs, outputs, compilation.threads, None, compiled)
     general = _for_all_sizes(typed, compilation)
     known = None if isinstance(general, NoNativeCodeError) else general
     error = general if isinstance(general, NoNativeCodeError) else None

@@ -36,6 +36,7 @@ from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE
 from relay_tune.first_order.lone_regions import lone_region
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.first_order.program import FirstOrderProgram
+from relay_tune.first_order.without_weights import without_weights
 from relay_tune.ir.expr import Function
 from relay_tune.ir.module import Module
 from relay_tune.remembered import results_for_one_build
@@ -126,7 +127,7 @@ class _ProgramCode:
             target=target,
             features=required_features(target, (code.text for code in codes.values())),
             threads=self._threads,
-            program=self._program,
+            program=without_weights(self._program),
             objects=objects,
             kernel_objects=len(codes),
             constants=self._constants.block,

@@ -47,10 +47,13 @@ class Model(Executable):
         inputs: Mapping[str, Type],
         outputs: Mapping[str, Type],
         threads: int,
-        compile_for: Callable[[Mapping[str, tuple[int, ...]]], CompiledFunctions],
+        compile_for: Callable[[Mapping[str, tuple[int, ...]]], CompiledFunctions] | None,
         general: CompiledFunctions | None,
     ) -> None:
-        """Where there is no `general` code for all sizes, it is made for shapes that come."""
+        """Where there is no `general` code for all sizes, it is made for shapes that come.
+
+        A model whose inputs have fixed sizes needs no `compile_for`, which keeps the weights.
+        """
         super().__init__(inputs, outputs, threads)
         self._open = open_inputs(inputs)
         self._open_places = [self._names.index(name) for name in self._open]
@@ -161,6 +164,7 @@ class Model(Executable):
     def _made_for(self, shapes: Shapes) -> _Code:
         with self._lock:
             if shapes not in self._made:
+                assert self._compile_for is not None, "the code for all sizes serves fixed ones"
                 known = dict(zip(self._open, shapes, strict=True))
                 self._made[shapes] = _Code(self._compile_for(known))
             return self._made[shapes]
