@@ -4,8 +4,8 @@ before: encode(node):  ...  p = run dense(x);  ...  h = encode(child);  q = run 
 after:  encode(node):  ...  p = defer dense(x);  ...  h = encode(child);  q = defer dense(h)
 
 A deferred kernel is only noted, with its arguments and its results, which are objects without
-elements yet; when elements are needed, all that waits is run, what is equally deep in the data
-flow together (`relay_tune.codegen.programs.queue_text`). That pays where recursion leads to many
+elements yet; when elements are needed, all that waits is run, what is equally deep in the data flow
+together (`relay_tune.codegen.programs.queue_functions`). That pays where recursion leads to many
 calls of a kernel before any result is looked at: over trees, for instance. So kernels wait
 
 - if the program repeats a kernel with large constants whose calls can be joined by rows, and

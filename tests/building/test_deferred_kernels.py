@@ -7,8 +7,8 @@ from relay_tune.building.build import build
 from relay_tune.building.joined_schedules import with_shared_packing
 from relay_tune.building.primitives import primitives_of, write_primitive
 from relay_tune.building.program_form import program_kernels, program_module
+from relay_tune.codegen.programs.queue_functions import LEVELS, RECORDS
 from relay_tune.codegen.programs.queue_steps import BATCH_COST, smallest_counts
-from relay_tune.codegen.programs.queue_text import LEVELS, RECORDS
 from relay_tune.codegen.target import native_target
 from relay_tune.errors import RelayError
 from relay_tune.first_order.lower_program import lower_program

@@ -29,7 +29,7 @@ from relay_tune.codegen.programs.counts import RELEASE, class_number
 from relay_tune.codegen.programs.heap import FAIL
 from relay_tune.codegen.programs.object_writer import ObjectWriter
 from relay_tune.codegen.programs.session import STORES, Store
-from relay_tune.codegen.programs.tensor_room import TENSOR_ROOM
+from relay_tune.codegen.programs.tensor_room import ALLOCATE_OPEN, TENSOR_ROOM, add_open_tensors
 from relay_tune.first_order.instructions import AppendRows, ExtendTensor
 from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK, TensorKind
 from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE
@@ -40,7 +40,6 @@ _APPEND_ROWS = internal(
     *("ptr", "i64", "ptr", "i64", "ptr", "i64", "i64", "i64", "ptr", "i64", "i64"),
 )
 _EXTEND = internal("ptr", "extend", "ptr", "ptr", "i64", "ptr", "i64", "i64", "i64")
-_ALLOCATE_OPEN = internal("ptr", "allocate_open", "ptr", "i64")
 
 NO_ROOM = "The memory that was given for a result has too little room for its rows."
 
@@ -96,8 +95,9 @@ _SIZES = 8 * MAXIMUM_OPEN_RANK
 
 @cache
 def append_part() -> NativeModule:
-    """The functions."""
+    """The functions, with those that make tensors."""
     module = NativeModule()
+    add_open_tensors(module)
     with module.define(_APPEND_ROWS) as code:
         _write_append_rows(code)
     with module.define(_EXTEND) as code:
@@ -125,7 +125,7 @@ def _write_append_rows(code: FunctionBuilder) -> None:
             apart.set(room)
             is_there.set(store.eq(old))
             begun.leave()
-        result.set(code.call(_ALLOCATE_OPEN, session, slices * row * total))
+        result.set(code.call(ALLOCATE_OPEN, session, slices * row * total))
         code.copy(result.value.offset(TENSOR_SHAPE), sizes, bytes_)
         target.set(result.value.offset(TENSOR_DATA))
     with code.count(slices) as each:
@@ -145,7 +145,7 @@ def _write_extend(code: FunctionBuilder) -> None:
         with code.when(tensor.load("i32").eq(1)):
             wanted = code.call(TENSOR_ROOM, bytes_).part(0)
             found.leave_if(wanted.ule(class_number(tensor)))
-        other = code.call(_ALLOCATE_OPEN, session, bytes_ + bytes_.lshr(1))
+        other = code.call(ALLOCATE_OPEN, session, bytes_ + bytes_.lshr(1))
         code.copy(other.offset(TENSOR_SHAPE), tensor.offset(TENSOR_SHAPE), _SIZES)
         code.copy(other.offset(TENSOR_DATA), tensor.offset(TENSOR_DATA), kept)
         result.set(other)

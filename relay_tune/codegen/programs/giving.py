@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from relay_tune.codegen.builder.native_module import NativeModule
 from relay_tune.codegen.builder.signature import function, internal
-from relay_tune.codegen.programs.region_text import REGION_HEAD_BYTES
+from relay_tune.codegen.programs.memory_regions import ALIGNED_MEMORY, REGION_HEAD_BYTES
 from relay_tune.codegen.programs.session_functions import FREE, HAND_OVER, RELEASE_OBJECT
 from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE
 
@@ -25,7 +25,6 @@ HEAD_BYTES = REGION_HEAD_BYTES + TENSOR_DATA
 NEW_OUTPUT = internal("ptr", "new_output", "i64")
 DROP_OUTPUTS = internal("void", "drop_outputs", "ptr", "i64")
 GIVE = internal("i1", "give", "ptr", "ptr", "ptr", "ptr", "i64", "i64")
-_ALIGNED_MEMORY = function("i32", "posix_memalign", "ptr", "i64", "i64")
 
 
 def add_giving(module: NativeModule, name: str) -> None:
@@ -33,7 +32,7 @@ def add_giving(module: NativeModule, name: str) -> None:
     free_output = function("void", f"{name}_free", "ptr")
     with module.define(NEW_OUTPUT) as code:
         room = code.stack_slot(8)
-        failed = code.call(_ALIGNED_MEMORY, room, 64, code.parameters[0] + HEAD_BYTES)
+        failed = code.call(ALIGNED_MEMORY, room, 64, code.parameters[0] + HEAD_BYTES)
         code.ret_if(failed.ne(0), code.null)
         code.ret(room.load("ptr").offset(HEAD_BYTES))
     with module.define(free_output) as code:

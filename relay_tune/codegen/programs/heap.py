@@ -1,7 +1,7 @@
 """The heap of a session: blocks of size classes for its objects.
 
 Blocks of a class form a free list, linked through the objects' second word. New blocks come from
-regions of the system's allocator (`region_text`), many small ones from one region, and stay in
+regions of the system's allocator (`memory_regions`), many small ones from one region, and stay in
 their class until the session ends or is reset; so the memory of a program that runs on and on is
 that of its peak. The link of a living object is null; `counts` has how it dies.
 """
@@ -20,11 +20,13 @@ WRITE_HEADER = internal("void", "write_header", "ptr", "i32", attributes="nounwi
 FAIL = internal("void", "fail", "ptr", "i64", attributes="noinline noreturn nounwind cold")
 GIVE_BLOCK = internal("void", "give_block", "ptr", "ptr", "i64")
 
-NEW_REGION = function("ptr", "relay_tune_new_region", "ptr", "i64", "i64")
+NEW_REGION = function(
+    "ptr", "relay_tune_new_region", "ptr", "i64", "i64", attributes="noinline nounwind"
+)
 ABORT = function("void", "relay_tune_abort", "ptr", attributes="noreturn")
 
 
-def _free_list(session: Operand, class_: Operand) -> Location:
+def free_list(session: Operand, class_: Operand) -> Location:
     """The first free block of a size class."""
     return session.offset(FREE_LISTS).item("ptr", class_)
 
@@ -33,7 +35,7 @@ def add_heap(module: NativeModule) -> None:
     """The functions that take blocks."""
     with module.define(TAKE_BLOCK) as code:
         session, class_, bytes_ = code.parameters
-        first = _free_list(session, class_)
+        first = free_list(session, class_)
         block = first.load()
         with code.when(block.is_null()):
             code.ret(code.call(NEW_REGION, session, class_, bytes_))
@@ -57,6 +59,6 @@ def add_heap(module: NativeModule) -> None:
         code.call(ABORT, session)
     with module.define(GIVE_BLOCK) as code:
         session, object_, class_ = code.parameters
-        first = _free_list(session, class_)
+        first = free_list(session, class_)
         object_.at("ptr", LINK).store(first.load())
         first.store(object_)

@@ -15,13 +15,12 @@ from relay_tune.codegen.programs.function_text import function_text
 from relay_tune.codegen.programs.index_check_writer import index_messages
 from relay_tune.codegen.programs.layout_tables import layout_tables_text
 from relay_tune.codegen.programs.module_writer import ModuleWriter
-from relay_tune.codegen.programs.open_tensor_text import open_tensor_text
+from relay_tune.codegen.programs.queue_functions import QueueLayout, add_empty_queue, add_queue
 from relay_tune.codegen.programs.queue_steps import (
     QueuedKernel,
     queued_kernel,
     queued_kernel_text,
 )
-from relay_tune.codegen.programs.queue_text import EMPTY_QUEUE, QueueLayout, queue_text
 from relay_tune.codegen.programs.region_step import RegionStep
 from relay_tune.codegen.programs.session import session_bytes
 from relay_tune.codegen.programs.session_object import heap_part
@@ -73,6 +72,10 @@ def program_text(
     if not program.layouts:
         add_drop_tensor(native)
     add_stack(native, triple, has_calls)
+    if queued:
+        add_queue(native, _queue_layout(module, queued))
+    else:
+        add_empty_queue(native)
     for text in (
         "@relay_tune_constants = external constant i8",
         "declare void @relay_tune_run(ptr, ptr, i64)",
@@ -86,7 +89,6 @@ def program_text(
         subnormals_text(triple),
         f"@relay_tune_session_bytes = constant i64 {_session_bytes(queued, module)}",
         layout_tables_text(program.layouts),
-        open_tensor_text(),
         *queue,
         *functions,
         *entries,
@@ -112,12 +114,11 @@ def _queue_layout(module: ModuleWriter, kernels: Sequence[QueuedKernel]) -> Queu
 def _queue_texts(kernels: Sequence[QueuedKernel], module: ModuleWriter) -> list[str]:
     """The functions of the kernels that wait."""
     if not kernels:
-        return [EMPTY_QUEUE]
+        return []
     joined = [kernel for kernel in kernels if kernel.batches]
     runs = ", ".join(f"ptr @run.{kernel.number}" for kernel in joined)
     follows = ", ".join("ptr null" if k.batches else f"ptr @one.{k.number}" for k in kernels)
     return [
-        queue_text(_queue_layout(module, kernels)),
         *(queued_kernel_text(kernel, module) for kernel in kernels),
         f"@runs = internal constant [{len(joined)} x ptr] [{runs}]",
         f"@follows = internal constant [{len(kernels)} x ptr] [{follows}]",

@@ -14,7 +14,7 @@ offset 0     the caller's stack pointer while a program runs, or its `jmp_buf`
              result
        112   the free list of each size class
        ...   values between functions: results beyond the first, arguments beyond the registers
-       ...   the kernels that wait (`relay_tune.codegen.programs.queue_text`)
+       ...   the kernels that wait (`relay_tune.codegen.programs.queue_functions`)
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from relay_tune.codegen.builder.native_module import NativeModule
 from relay_tune.codegen.builder.signature import function
 from relay_tune.codegen.programs.counts import RELEASE, RETAIN
 from relay_tune.codegen.programs.heap import TAKE_BLOCK, WRITE_HEADER
+from relay_tune.codegen.programs.queue_functions import FORGET_QUEUE
 from relay_tune.codegen.programs.session import FREE_LISTS, REGIONS, THREADS
 from relay_tune.codegen.programs.stack_switch import MAP_STACK, UNMAP_STACK
 from relay_tune.codegen.programs.tensor_room import TENSOR_ROOM
@@ -31,7 +32,6 @@ HAND_OVER = function("ptr", "relay_tune_hand_over", "ptr")
 FREE = function("void", "free", "ptr")
 
 _CALLOC = function("ptr", "calloc", "i64", "i64")
-_FORGET_QUEUE = function("void", "relay_tune_forget_queue", "ptr")
 
 SESSION_SYMBOLS = tuple(
     each.name
@@ -65,7 +65,7 @@ def _add_sessions(module: NativeModule) -> None:
         code.call(FREE, session)
     with module.define(RESET_SESSION) as code:
         (session,) = code.parameters
-        code.call(_FORGET_QUEUE, session)
+        code.call(FORGET_QUEUE, session)
         regions = session.at("ptr", REGIONS)
         region = code.local(regions.load())
         regions.clear()

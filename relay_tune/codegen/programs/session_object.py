@@ -15,8 +15,8 @@ from relay_tune.codegen.compiler import compile_optimized
 from relay_tune.codegen.programs.build_values import add_build
 from relay_tune.codegen.programs.counts import add_counts, add_drop
 from relay_tune.codegen.programs.heap import add_heap
+from relay_tune.codegen.programs.memory_regions import add_regions
 from relay_tune.codegen.programs.read_values import add_read
-from relay_tune.codegen.programs.region_text import region_text
 from relay_tune.codegen.programs.session_functions import add_session_functions
 from relay_tune.codegen.programs.tensor_room import add_tensor_room
 from relay_tune.codegen.target import Target
@@ -42,7 +42,7 @@ def _sessions(target: Target) -> bytes:
     module = NativeModule()
     module.include(heap_part())
     add_session_functions(module)
-    module.add(region_text())
+    add_regions(module)
     return compile_optimized(module.text(target.triple), target)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from relay_tune.building.build import build
-from relay_tune.codegen.programs.region_text import LARGEST_COPIED
+from relay_tune.codegen.programs.memory_regions import LARGEST_COPIED
 from relay_tune.ir.parser.parse import parse
 from relay_tune.runtime.data_values import list_items
 from relay_tune.runtime.direct.python_memory import can_call_directly
