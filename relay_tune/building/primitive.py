@@ -33,6 +33,7 @@ class Primitive:
         sizes: what finds the sizes of its results from its inputs, where an operator does that.
         stretched: what it is where a size is 1 that else must be equal to another.
         lower: gives its tensor program for an example.
+        in_place: inputs and outputs by number that should be able to lie in the same memory.
     """
 
     key: PrimitiveKey
@@ -46,6 +47,7 @@ class Primitive:
     sizes: Primitive | None = None
     stretched: tuple[Stretched, ...] = ()
     lower: Callable[[OpenPrimitive, Example], TensorProgram] = open_program
+    in_place: frozenset[tuple[int, int]] = frozenset()
 
     def with_parts(self) -> tuple[Primitive, ...]:
         """The primitive, those of its cases and where sizes are 1, and what finds its sizes."""

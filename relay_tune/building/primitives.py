@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from relay_tune.building.default_schedules import DefaultSchedules
+from relay_tune.building.in_place import with_shared_memory
 from relay_tune.building.open_primitives import (
     Example,
     is_possible,
@@ -75,6 +76,7 @@ class PrimitiveCode:
         work: what one run has to do.
         text: the kernels as an LLVM module.
         schedule: what the kernels were made with.
+        in_place: inputs and outputs by number that may lie in the same memory.
     """
 
     key: PrimitiveKey
@@ -82,6 +84,7 @@ class PrimitiveCode:
     work: KernelWork
     text: str
     schedule: Schedule
+    in_place: frozenset[tuple[int, int]] = frozenset()
 
 
 def primitives_of(
@@ -255,8 +258,9 @@ def _written(
     schedule = primitive.schedule or chosen_schedule(primitive.key, direct, target, threads, choose)
     plan = direct.with_algorithm(schedule.algorithm)
     scheduled = apply_schedule(plan, schedule, prefix=f"kernel_{primitive.key.digest}")
+    scheduled, in_place = with_shared_memory(scheduled, primitive.in_place)
     text = module_text(scheduled.kernels, target)
-    return PrimitiveCode(primitive.key, scheduled, work_of(plan), text, schedule)
+    return PrimitiveCode(primitive.key, scheduled, work_of(plan), text, schedule, in_place)
 
 
 def compiled_primitives(

@@ -10,6 +10,7 @@ import numpy as np
 from relay_tune.building.constant_block import ConstantBlock
 from relay_tune.building.default_schedules import DefaultSchedules
 from relay_tune.building.few_rows import with_few_rows_packed_alike
+from relay_tune.building.in_place import with_in_place, with_pairs
 from relay_tune.building.joined_schedules import with_shared_packing
 from relay_tune.building.memory_limit import check_kernels, check_region
 from relay_tune.building.primitive import Primitive
@@ -31,6 +32,7 @@ from relay_tune.codegen.programs.compiled import CompiledFunctions
 from relay_tune.codegen.programs.layout_tables import STATIC_COUNT
 from relay_tune.codegen.programs.program_text import program_text
 from relay_tune.codegen.target import Target
+from relay_tune.first_order.in_place_outputs import possible_in_place
 from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK
 from relay_tune.first_order.layouts import TENSOR_DATA, TENSOR_SHAPE
 from relay_tune.first_order.lone_regions import lone_region
@@ -67,7 +69,9 @@ def compile_program(
     if primitives is None:
         primitives = primitives_of(program_kernels(program), sizes, points)
     joined = with_shared_packing(primitives, program, target, threads, schedules)
-    primitives = with_few_rows_packed_alike(joined, target, threads, schedules)
+    packed = with_few_rows_packed_alike(joined, target, threads, schedules)
+    possible = possible_in_place(program)
+    primitives = with_pairs(packed, possible)
     every = [each for primitive in primitives.values() for each in primitive.with_parts()]
     distinct = {primitive.key.digest: primitive for primitive in every}
     with ExitStack() as own:
@@ -78,7 +82,9 @@ def compile_program(
         codes, kernels = compiled_primitives(
             distinct, target, threads, schedules, report, compiling, workers, pool, defaults
         )
-        code = _ProgramCode(program, primitives, codes, target, threads)
+        pairs = {f: codes[each.key.digest].in_place for f, each in primitives.items()}
+        whole = with_in_place(program, possible, pairs)
+        code = _ProgramCode(whole, primitives, codes, target, threads)
         report("compile the program")
         own_objects = code.objects()
         objects = (*(each.result() for each in kernels), *own_objects, *sessions.result())

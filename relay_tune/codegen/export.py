@@ -30,7 +30,7 @@ from relay_tune.machine.linking import Linking
 from relay_tune.new_files import new_files
 from relay_tune.targets.registry import BUILT_IN, architecture_of
 
-METADATA_FORMAT = 7
+METADATA_FORMAT = 8
 
 NAME_A_LIBRARY = "Name a file, such as model.so."
 """The remedy for a library path that is no path."""

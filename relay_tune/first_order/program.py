@@ -70,6 +70,19 @@ class AppendedOutput:
     axis: int
 
 
+@dataclass(frozen=True, slots=True)
+class InPlaceOutput:
+    """A component of a result that may lie in the memory of an input, instead of it.
+
+    Attributes:
+        output: the number of the component of the result.
+        input: the number of the component of the inputs.
+    """
+
+    output: int
+    input: int
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class EntryPoint:
     """A function that can be called from outside.
@@ -79,7 +92,8 @@ class EntryPoint:
         inputs: the type of each parameter by name.
         output: the type of the result.
         outputs: the same by name; the fields of a tuple each have a name.
-        appended: the components of the result that may lie in the memory of an input.
+        appended: the components of the result that are an input with more rows, in its memory.
+        in_place: the components of the result that may lie in the memory of an input.
     """
 
     function: str
@@ -87,6 +101,7 @@ class EntryPoint:
     output: Type
     outputs: Mapping[str, Type]
     appended: tuple[AppendedOutput, ...] = ()
+    in_place: tuple[InPlaceOutput, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)

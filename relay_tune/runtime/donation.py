@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -11,7 +11,7 @@ import numpy as np
 from relay_tune.arguments import whole_number
 from relay_tune.errors import InputError
 from relay_tune.first_order.kinds import component_types
-from relay_tune.first_order.program import EntryPoint
+from relay_tune.first_order.program import EntryPoint, InPlaceOutput
 from relay_tune.ir.dim import Dim, Symbol, UnknownDim
 from relay_tune.ir.dim_arithmetic import substitute, subtract, symbol_names
 from relay_tune.ir.types import TensorType
@@ -111,6 +111,34 @@ def continued_inputs(entry: EntryPoint) -> tuple[ContinuedInput, ...]:
             needed = {symbol: sources[symbol] for symbol in symbols}
             found.append(ContinuedInput(name, each.input, each.output, each.axis, added, needed))
     return tuple(found)
+
+
+def in_place_arrays(
+    pairs: Iterable[InPlaceOutput],
+    values: Mapping[str, object],
+    inputs: Sequence[np.ndarray],
+    rows: Mapping[str, int],
+) -> dict[int, np.ndarray]:
+    """The donated arrays that are the memory of outputs, by the number of the output.
+
+    `inputs` are the `values` as they are read. An array that had to be copied is none of them, nor
+    is one that shares memory with another input.
+    """
+    found: dict[int, np.ndarray] = {}
+    if len(inputs) != len(values):  # some are no tensors
+        return found
+    donated = [value if name in rows else None for name, value in values.items()]
+    taken: set[int] = set()
+    for pair in pairs:
+        array = inputs[pair.input]
+        is_given = donated[pair.input] is array and array.flags.carray
+        if not is_given or pair.output in found or pair.input in taken:
+            continue
+        others = (other for number, other in enumerate(inputs) if number != pair.input)
+        if not any(np.may_share_memory(array, other) for other in others):
+            found[pair.output] = array
+            taken.add(pair.input)
+    return found
 
 
 class Donation:

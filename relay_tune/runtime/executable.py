@@ -108,7 +108,9 @@ class Executable(OfThisProcess, ABC):
         `donate` names inputs whose arrays are not used after the call, so that results may take
         their memory: an output that is a donated input with more rows behind it is an array with
         room for more, and donating that one in turn writes the new rows alone. `{"cache": 1024}`
-        says for how many rows there should be room. What is not donated is never written.
+        says for how many rows there should be room. An output that depends, element by element, on
+        a donated input is that input's array, with new values, where its kernel allows that. What
+        is not donated is never written.
         """
         if input_feed is not None:
             outputs = self.run(input_feed, threads=threads, out=out, donate=donate)

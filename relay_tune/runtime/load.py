@@ -12,7 +12,7 @@ from relay_tune.arguments import path_argument
 from relay_tune.codegen.export import METADATA_FORMAT
 from relay_tune.errors import InputError, RelayError
 from relay_tune.first_order.lower_program import described_program
-from relay_tune.first_order.program import AppendedOutput, FirstOrderProgram
+from relay_tune.first_order.program import AppendedOutput, FirstOrderProgram, InPlaceOutput
 from relay_tune.ir.parser.parse import parse
 from relay_tune.ir.types import FuncType
 from relay_tune.runtime.library_file import checked_library
@@ -94,7 +94,8 @@ def _program(data: Mapping[str, Any]) -> FirstOrderProgram:
         raise ValueError("the interface is no function")
     described = described_program(module, type_, [str(n) for n in data["inputs"]])
     appended = tuple(AppendedOutput(*map(int, each)) for each in data["appended"])
-    entry = replace(described.entries["main"], appended=appended)
+    in_place = tuple(InPlaceOutput(*map(int, each)) for each in data["in_place"])
+    entry = replace(described.entries["main"], appended=appended, in_place=in_place)
     return replace(
         described,
         entries={"main": entry},

@@ -22,7 +22,13 @@ from relay_tune.runtime.call_inputs import (
 )
 from relay_tune.runtime.direct.call import direct_call
 from relay_tune.runtime.direct.callee import session_callee
-from relay_tune.runtime.donation import NO_STORES, Donation, Store, continued_inputs
+from relay_tune.runtime.donation import (
+    NO_STORES,
+    Donation,
+    Store,
+    continued_inputs,
+    in_place_arrays,
+)
 from relay_tune.runtime.interpreter.python_values import from_python
 from relay_tune.runtime.interpreter.values import Value
 from relay_tune.runtime.native_session import NativeSession, SessionFunctions
@@ -58,6 +64,7 @@ class ProgramCall:
             if sizes is not None:
                 self._inputs[word + 1] = address_of(sizes)
         self._continued = continued_inputs(entry)
+        self._in_place = entry.in_place
         self._results = [_Result(type_) for type_ in component_types(self._output)]
         self._outputs = (ctypes.c_void_p * len(self._results))()
         words, results = len(self._inputs), len(self._results)
@@ -97,7 +104,11 @@ class ProgramCall:
         stores = donation.stores(inputs)
         if donation.has_moved:
             self._point_to(inputs)
-        arrays = [result.room() for result in self._results]
+        own = in_place_arrays(self._in_place, values, inputs, rows)
+        arrays = [
+            own[number] if number in own else result.room()
+            for number, result in enumerate(self._results)
+        ]
         words = [0, 0, 0] * len(arrays) if stores else []
         for number, store in stores.items():
             words[3 * number : 3 * number + 2] = store.memory.address, store.memory.room

@@ -146,6 +146,7 @@ class Kernel:
         body: the statement.
         points: how often its innermost statements run, roughly; perhaps an open size.
         sizes: the symbols of its sizes, in the order in which they follow the arguments.
+        shared: the numbers of parameters that may lie in the memory of another one of them.
     """
 
     name: str
@@ -154,6 +155,7 @@ class Kernel:
     body: Statement
     points: int = 0
     sizes: tuple[str, ...] = ()
+    shared: frozenset[int] = frozenset()
 
 
 class LoopBuilder:

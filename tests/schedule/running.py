@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from relay_tune.building.in_place import with_shared_memory
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.kernels.kernel_module import module_text
 from relay_tune.codegen.loaded_code import LoadedCode
@@ -64,12 +65,18 @@ def run_schedule(
     *,
     threads: int = 1,
     at_end: bool = True,
+    in_place: tuple[int, int] | None = None,
 ) -> list[Array]:
     """The outputs of a plan under a schedule; every buffer lies between guarded pages.
+
+    An input and an output that are `in_place`, by number, lie in the same memory.
 
     Outputs and workspace hold rubbish at first, so that an element which is not written shows.
     """
     scheduled = apply_schedule(plan, schedule)
+    if in_place is not None:
+        scheduled, pairs = with_shared_memory(scheduled, frozenset([in_place]))
+        assert pairs == {in_place}
     arrays: dict[Tensor, Array] = {
         tensor: guarded_copy(array, at_end=at_end) for tensor, array in feeds.items()
     }
@@ -78,6 +85,9 @@ def run_schedule(
         arrays[packed.tensor] = guarded_copy(data, at_end=at_end)
     for tensor in (*scheduled.workspace, *scheduled.program.outputs):
         arrays[tensor] = guarded_array(tensor.shape, numpy_dtype(tensor.dtype), at_end=at_end)
+    if in_place is not None:
+        read, written = in_place
+        arrays[scheduled.program.outputs[written]] = arrays[scheduled.program.inputs[read]]
     image = compile_text(module_text(scheduled.kernels, target), target)
     code = LoadedCode([image], [kernel.name for kernel in scheduled.kernels])
     for kernel in scheduled.kernels:

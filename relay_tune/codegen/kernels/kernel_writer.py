@@ -64,7 +64,8 @@ class KernelWriter:
     def write(self) -> FunctionText:
         """The whole function."""
         parameters = ", ".join(
-            f"ptr noalias align 4 %arg{n}" for n in range(len(self.kernel.arguments))
+            f"ptr {'' if n in self.kernel.shared else 'noalias '}align 4 %arg{n}"
+            for n in range(len(self.kernel.arguments))
         )
         sizes = "".join(f", i64 {name}" for name in self.writer.size_symbols.values())
         comma = ", " if parameters else ""

@@ -39,6 +39,7 @@ def _described(program: CompiledFunctions) -> dict[str, object]:
     return {
         "inputs": list(entry.inputs),
         "appended": [[each.output, each.input, each.axis] for each in entry.appended],
+        "in_place": [[each.output, each.input] for each in entry.in_place],
         "interface": _interface_text(program),
         "has_cells": program.program.has_cells,
         "is_open": program.program.is_open,

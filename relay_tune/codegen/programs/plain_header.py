@@ -17,7 +17,7 @@ _RUN = """\
 
 /*
  * Run the model. Each pointer leads to a dense row-major tensor of the caller; outputs must not
- * overlap inputs. `threads` below 1 means {threads}, for which the code was made.
+ * overlap inputs{in_place}. `threads` below 1 means {threads}, for which the code was made.
  * May be called from several threads at the same time. Returns {upper}_SUCCESS or an error.
  */
 int {name}_run(const void* const* inputs, void* const* outputs, int threads);
@@ -79,6 +79,7 @@ def plain_header(program: CompiledFunctions, plain: PlainInterface, name: str) -
         upper=name.upper(),
         threads=program.threads,
         into=_into(program, plain, name),
+        in_place=_in_place(program, plain),
         inputs=_listed(plain.inputs),
         outputs=_listed(plain.outputs),
         accessors="\n\n".join(
@@ -97,6 +98,17 @@ def _into(program: CompiledFunctions, plain: PlainInterface, name: str) -> str:
         for each in appended
     ]
     return _INTO.format(name=name, appended="\n".join(lines)) if appended else ""
+
+
+def _in_place(program: CompiledFunctions, plain: PlainInterface) -> str:
+    """Which outputs may be inputs, in words that go on behind those that forbid it."""
+    pairs = [
+        f" *   output {each.output} ({comment_text(plain.outputs[each.output].name)}) at the "
+        f"address of input {each.input} ({comment_text(plain.inputs[each.input].name)})"
+        for each in program.program.entries["main"].in_place
+    ]
+    listed = "\n".join(pairs)
+    return f", but each input may be the memory of one output:\n{listed}\n *" if pairs else ""
 
 
 def failed_header(name: str) -> str:

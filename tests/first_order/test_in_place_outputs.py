@@ -1,0 +1,30 @@
+"""Which results could lie in the memory of an input, as far as the program goes."""
+
+import pytest
+
+from relay_tune.building.program_form import fused_module
+from relay_tune.first_order.in_place_outputs import possible_in_place
+from relay_tune.first_order.lower_program import lower_program
+from relay_tune.ir.parser.parse import parse
+from relay_tune.typing.infer import infer_types
+
+KIND = "Tensor[(8, 8), float32]"
+
+
+@pytest.mark.parametrize(
+    ("body", "pairs"),
+    [
+        ("%x + exp(%y)", {(0, 0), (0, 1)}),
+        ("(nn.dense(%x, %y), exp(%x))", {(0, 1)}),
+        ("(exp(%x), %x, %y)", set()),
+        ("(exp(%x), exp(%y), %x)", {(1, 1)}),
+        ("let %z = exp(%x); (%z, nn.dense(%z, %y))", {(0, 0), (1, 1)}),
+        ('cast(%x + %y, dtype="float64")', set()),
+        ("reshape(%x + %y, newshape=[64])", set()),
+        ("if (less(sum(%y), 0f)) { exp(%x) } else { %x + %y }", set()),
+    ],
+)
+def test_pairs(body: str, pairs: set[tuple[int, int]]) -> None:
+    module = infer_types(parse(f"def @main(%x: {KIND}, %y: {KIND}) {{ {body} }}"))
+    found = possible_in_place(lower_program(fused_module(module)))
+    assert {(each.pair.output, each.pair.input) for each in found} == pairs
