@@ -15,12 +15,23 @@ from __future__ import annotations
 
 import ctypes
 
-from relay_tune.codegen.clock import clock_text
+from relay_tune.codegen.builder.function_builder import FunctionBuilder
+from relay_tune.codegen.builder.native_module import NativeModule
+from relay_tune.codegen.builder.operand import Location, Operand
+from relay_tune.codegen.builder.signature import Signature, function
+from relay_tune.codegen.clock import NOW, add_clock
+from relay_tune.codegen.native_runtime.runtime_text import BARRIER
+from relay_tune.codegen.native_runtime.shares import NEXT_ROUND
 
 CALLS_SYMBOL = "measure_calls"
 REPEAT_SYMBOL = "measure_repeat"
 MEASURED_SYMBOL = "measure_main"
 """The function that is repeated; it has the signature of a program's main function."""
+
+_CALLS = function("i64", CALLS_SYMBOL, "ptr", "ptr", "ptr", "ptr", "i64")
+_REPEAT = function("void", REPEAT_SYMBOL, "ptr", "i64", "i64")
+_MEASURED = function("void", MEASURED_SYMBOL, "ptr", "i64", "i64")
+_PROGRAM = Signature("i32", ("ptr", "ptr", "ptr"))
 
 
 class RepeatContext(ctypes.Structure):
@@ -47,93 +58,53 @@ class RepeatContext(ctypes.Structure):
 
 def calls_text(triple: str) -> str:
     """The LLVM module of `measure_calls`."""
-    return _CALLS.format(triple=triple, clock=clock_text(triple), calls=CALLS_SYMBOL)
+    module = NativeModule()
+    add_clock(module, triple)
+    with module.define(_CALLS) as code:
+        call, session, inputs, outputs, count = code.parameters
+        begin = code.call(NOW)
+        done = code.local(0)
+        with code.loop() as calling:
+            error = code.call_through(call, _PROGRAM, session, inputs, outputs)
+            code.ret_if(error.ne(0), -1)
+            done.set(done.value + 1)
+            calling.leave_if(done.value.sge(count))
+        code.ret(code.call(NOW) - begin)
+    return module.text(triple)
 
 
 def repeat_text(triple: str) -> str:
     """The LLVM module of `measure_repeat`."""
-    return _TEMPLATE.format(
-        triple=triple, clock=clock_text(triple), repeat=REPEAT_SYMBOL, measured=MEASURED_SYMBOL
+    module = NativeModule()
+    add_clock(module, triple)
+    with module.define(_REPEAT) as code:
+        _write_repeat(code)
+    return module.text(triple)
+
+
+def _write_repeat(code: FunctionBuilder) -> None:
+    context, thread, threads = code.parameters
+    tables = context.load("ptr")
+    count, slots, number, first = (
+        _field(context, name).load() for name in ("count", "slots", "number", "first")
     )
+    code.call(BARRIER, threads)
+    begin = code.call(NOW)
+    code.call(BARRIER, threads)
+    done = code.local(0)
+    with code.loop() as running:
+        which = (done.value + first).urem(number)
+        code.call(_MEASURED, tables.offset(which * slots, "ptr"), thread, threads)
+        code.call(BARRIER, threads)
+        with code.when(thread.eq(0)):
+            code.call(NEXT_ROUND)
+        code.call(BARRIER, threads)
+        done.set(done.value + 1)
+        running.leave_if(done.value.sge(count))
+    elapsed = code.call(NOW) - begin
+    with code.when(thread.eq(0)):
+        _field(context, "nanoseconds").store(elapsed)
 
 
-_CALLS = """\
-target triple = "{triple}"
-
-{clock}
-define i64 @{calls}(ptr %call, ptr %session, ptr %inputs, ptr %outputs, i64 %count) nounwind {{
-entry:
-  %begin = call i64 @now()
-  br label %loop
-loop:
-  %done = phi i64 [ 0, %entry ], [ %next, %again ]
-  %error = call i32 %call(ptr %session, ptr %inputs, ptr %outputs)
-  %right = icmp eq i32 %error, 0
-  br i1 %right, label %again, label %failed
-again:
-  %next = add i64 %done, 1
-  %more = icmp slt i64 %next, %count
-  br i1 %more, label %loop, label %end
-end:
-  %finish = call i64 @now()
-  %elapsed = sub i64 %finish, %begin
-  ret i64 %elapsed
-failed:
-  ret i64 -1
-}}
-"""
-
-_TEMPLATE = """\
-target triple = "{triple}"
-
-declare void @{measured}(ptr, i64, i64)
-declare void @relay_tune_barrier(i64)
-declare void @relay_tune_next_round()
-
-{clock}
-define void @{repeat}(ptr %context, i64 %thread, i64 %threads) nounwind {{
-entry:
-  %tables = load ptr, ptr %context, align 8
-  %count_at = getelementptr i64, ptr %context, i64 1
-  %count = load i64, ptr %count_at, align 8
-  %slots_at = getelementptr i64, ptr %context, i64 3
-  %slots = load i64, ptr %slots_at, align 8
-  %number_at = getelementptr i64, ptr %context, i64 4
-  %number = load i64, ptr %number_at, align 8
-  %first_at = getelementptr i64, ptr %context, i64 5
-  %first_table = load i64, ptr %first_at, align 8
-  call void @relay_tune_barrier(i64 %threads)
-  %begin = call i64 @now()
-  call void @relay_tune_barrier(i64 %threads)
-  br label %loop
-loop:
-  %done = phi i64 [ 0, %entry ], [ %next, %again ]
-  %turn = add i64 %done, %first_table
-  %which = urem i64 %turn, %number
-  %offset = mul i64 %which, %slots
-  %table = getelementptr ptr, ptr %tables, i64 %offset
-  call void @{measured}(ptr %table, i64 %thread, i64 %threads)
-  call void @relay_tune_barrier(i64 %threads)
-  %main = icmp eq i64 %thread, 0
-  br i1 %main, label %renew, label %again
-renew:
-  call void @relay_tune_next_round()
-  br label %again
-again:
-  call void @relay_tune_barrier(i64 %threads)
-  %next = add i64 %done, 1
-  %more = icmp slt i64 %next, %count
-  br i1 %more, label %loop, label %end
-end:
-  %finish = call i64 @now()
-  %first = icmp eq i64 %thread, 0
-  br i1 %first, label %report, label %leave
-report:
-  %elapsed = sub i64 %finish, %begin
-  %elapsed_at = getelementptr i64, ptr %context, i64 2
-  store i64 %elapsed, ptr %elapsed_at, align 8
-  br label %leave
-leave:
-  ret void
-}}
-"""
+def _field(context: Operand, name: str) -> Location:
+    return context.at("i64", getattr(RepeatContext, name).offset)

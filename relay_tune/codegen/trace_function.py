@@ -21,11 +21,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from relay_tune.codegen.clock import clock_text
+from relay_tune.codegen.builder.native_module import NativeModule
+from relay_tune.codegen.builder.signature import function
+from relay_tune.codegen.clock import NOW, add_clock
 from relay_tune.codegen.main_function import KernelCall
 
 EVENTS_SYMBOL = "relay_tune_events"
 """Where the address of the events stands."""
+
+_THREAD = function("i64", "pthread_self")
 
 EVENT_WORDS = 6
 HEAD_WORDS = 8
@@ -61,15 +65,12 @@ def traced_call(number: int, call: KernelCall, kernel: str) -> TracedKernel:
 
 def traced_kernels_text(kernels: Sequence[TracedKernel], triple: str) -> str:
     """The LLVM module of functions with stamps; the number of each is its place."""
-    head = [
-        f'target triple = "{triple}"',
-        "declare i64 @pthread_self()",
-        f"@{EVENTS_SYMBOL} = external global ptr",
-        clock_text(triple),
-    ]
-    declarations = dict.fromkeys(_declaration(kernel.kernel, kernel) for kernel in kernels)
-    wrappers = [_wrapper(number, kernel) for number, kernel in enumerate(kernels)]
-    return "\n".join([*head, *declarations, *wrappers])
+    module = NativeModule()
+    module.external(EVENTS_SYMBOL, "ptr")
+    add_clock(module, triple)
+    for number, kernel in enumerate(kernels):
+        _add_wrapper(module, number, kernel)
+    return module.text(triple)
 
 
 def untraced(symbol: str) -> str:
@@ -77,41 +78,18 @@ def untraced(symbol: str) -> str:
     return f"untraced_{symbol}"
 
 
-def _declaration(symbol: str, kernel: TracedKernel) -> str:
-    return f"declare void @{symbol}({', '.join((*kernel.types, 'i64', 'i64'))})"
-
-
-def _wrapper(number: int, kernel: TracedKernel) -> str:
+def _add_wrapper(module: NativeModule, number: int, kernel: TracedKernel) -> None:
     """The function that runs a kernel and stores when."""
-    named = [f"{type_} %a{n}" for n, type_ in enumerate(kernel.types)]
-    arguments = ", ".join([*named, "i64 %share", "i64 %shares"])
-    values = (str(number), "%share", "%shares", "%thread", "%begin", "%end")
-    stores = []
-    for word, value in enumerate(values):
-        stores.append(f"  %at{word} = getelementptr i64, ptr %event, i64 {word}")
-        stores.append(f"  store i64 {value}, ptr %at{word}, align 8")
-    lines = [
-        f"define void @{kernel.symbol}({arguments}) nounwind {{",
-        "entry:",
-        "  %begin = call i64 @now()",
-        f"  call void @{kernel.kernel}({arguments})",
-        "  %end = call i64 @now()",
-        f"  %events = load ptr, ptr @{EVENTS_SYMBOL}, align 8",
-        "  %index = atomicrmw add ptr %events, i64 1 monotonic",
-        "  %capacity_at = getelementptr i64, ptr %events, i64 1",
-        "  %capacity = load i64, ptr %capacity_at, align 8",
-        "  %fits = icmp ult i64 %index, %capacity",
-        "  br i1 %fits, label %note, label %leave",
-        "note:",
-        "  %thread = call i64 @pthread_self()",
-        f"  %words = mul i64 %index, {EVENT_WORDS}",
-        f"  %first = add i64 %words, {HEAD_WORDS}",
-        "  %event = getelementptr i64, ptr %events, i64 %first",
-        *stores,
-        "  br label %leave",
-        "leave:",
-        "  ret void",
-        "}",
-        "",
-    ]
-    return "\n".join(lines)
+    types = (*kernel.types, "i64", "i64")
+    with module.define(function("void", kernel.symbol, *types)) as code:
+        *_, share, shares = code.parameters
+        begin = code.call(NOW)
+        code.call(function("void", kernel.kernel, *types, attributes=""), *code.parameters)
+        end = code.call(NOW)
+        events = code.symbol(EVENTS_SYMBOL).load("ptr")
+        index = events.at("i64").update("add", 1, "monotonic")
+        code.ret_if(index.uge(events.at("i64", 8).load()))
+        event = events.offset(index * EVENT_WORDS + HEAD_WORDS, "i64")
+        values = (code.number(number), share, shares, code.call(_THREAD), begin, end)
+        for word, value in enumerate(values):
+            event.at("i64", 8 * word).store(value)
