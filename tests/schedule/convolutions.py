@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import cast
 
 import numpy as np
@@ -136,12 +137,19 @@ def feeds_of(program: TensorProgram, seed: int = 0) -> dict[Tensor, np.ndarray]:
     return {x: rng.standard_normal(x.shape).astype(x.dtype) for x in program.inputs}
 
 
+@lru_cache(maxsize=4)
+def feeds_and_result(program: TensorProgram) -> tuple[dict[Tensor, np.ndarray], np.ndarray]:
+    """Random inputs and numpy's result, found once for all algorithms of a program."""
+    feeds = feeds_of(program)
+    (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})
+    return feeds, expected
+
+
 def relative_error(
     program: TensorProgram, algorithm: AppliedAlgorithm, target: object, threads: int
 ) -> float:
     """The largest difference between an algorithm's code and numpy, relative to the largest."""
-    feeds = feeds_of(program)
-    (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})
+    feeds, expected = feeds_and_result(program)
     plan = plan_program(program, algorithm)
     schedule = plan_schedule(plan)
     constants = plan.program.constant_arrays()
@@ -155,8 +163,8 @@ def error_of_any_schedule(
     """The same of a random schedule, on a random target."""
     plan = plan_program(program, algorithm)
     schedule = Schedule(tuple(any_choice(rng, nest) for nest in plan.nests), plan.algorithm)
-    feeds, constants = feeds_of(program), plan.program.constant_arrays()
-    (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})
+    feeds, expected = feeds_and_result(program)
+    constants = plan.program.constant_arrays()
     target = rng.choice(runnable_targets())
     (found,) = run_schedule(plan, schedule, target, {**feeds, **constants}, threads=2)
     return float(np.abs(found - expected).max() / np.abs(expected).max())
