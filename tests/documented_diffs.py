@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from pathlib import Path
-from types import ModuleType
-
-import pytest
 
 ROOT = Path(__file__).parents[1]
 
@@ -52,13 +47,3 @@ def _changed(old: list[str], lines: list[str]) -> list[str]:
         if not line.startswith("-"):
             new.append(line[1:])
     return new + old[read:]
-
-
-def loaded(name: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """A module of a file, known under a name while the test runs."""
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, name, module)
-    spec.loader.exec_module(module)
-    return module

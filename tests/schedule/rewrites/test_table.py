@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from relay_tune.schedule.plan import plan_program, read_schedule
-from relay_tune.schedule.rewrites.table import ALGORITHMS
-from relay_tune.tensor.evaluate import evaluate
-from tests.documented_diffs import apply_diff, documented_diff, loaded
-from tests.schedule.convolutions import feeds_of
-from tests.schedule.machines import SERVER
-from tests.schedule.products import dense
-from tests.schedule.running import run_schedule, runnable_targets
-
-ROOM = "relay_tune.schedule.rewrites"
+from relay_tune.errors import InputError
+from relay_tune.schedule.rewrites.rows import ROWS
+from relay_tune.schedule.rewrites.split import SPLIT
+from relay_tune.schedule.rewrites.table import ALGORITHMS, Algorithms
+from tests.documented_diffs import apply_diff, documented_diff
 
 
 def test_names_are_those_of_one_algorithm_each() -> None:
@@ -27,21 +24,24 @@ def test_names_are_those_of_one_algorithm_each() -> None:
         assert set(each.follows) <= set(ALGORITHMS[:number])
 
 
-def test_an_algorithm_is_a_file_and_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own, table = apply_diff(
-        documented_diff("extending.md", "relay_tune/schedule/rewrites/exchanged.py"), tmp_path
-    )
-    exchanged = loaded(f"{ROOM}.exchanged", own, monkeypatch).EXCHANGED
-    known = loaded(f"{ROOM}.table", table, monkeypatch).ALGORITHMS
-    assert known == (*ALGORITHMS, exchanged)
-    program = dense(6, 24, 32)
-    plan = plan_program(program, known=known)
-    assert exchanged() in plan.algorithms
-    _, schedule = plan.with_algorithm(exchanged()).default_under_algorithm(SERVER, 2)
-    assert read_schedule(schedule.to_json(), plan) == schedule
-    assert '"algorithm":[{"name":"exchanged"}]' in schedule.to_json()
-    feeds = {**feeds_of(program), **program.constant_arrays()}
-    (expected,) = evaluate(program.outputs, feeds)
-    given = {**feeds_of(program), **plan.program.constant_arrays()}
-    (found,) = run_schedule(plan, schedule, runnable_targets()[0], given, threads=2)
-    assert np.abs(found - expected).max() <= 1e-5 * np.abs(expected).max()
+def test_an_algorithm_from_outside_is_a_file_and_a_test(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apply_diff(documented_diff("extending.md", "mine/exchanged.py"), tmp_path)
+    monkeypatch.setattr(ALGORITHMS, "_known", tuple(ALGORITHMS))
+    monkeypatch.syspath_prepend(tmp_path)
+    theirs = importlib.import_module("mine.test_exchanged")
+    for each in ("mine", "mine.exchanged", "mine.test_exchanged"):
+        monkeypatch.setitem(sys.modules, each, sys.modules.pop(each))
+    assert ALGORITHMS[-1].name == "mine.exchanged"
+    theirs.test_it_is_offered_and_runs()
+
+
+def test_names_are_taken_once_and_others_are_there_before() -> None:
+    own = Algorithms(SPLIT)
+    with pytest.raises(InputError, match="There is an algorithm 'split' already"):
+        own.add(SPLIT)
+    with pytest.raises(InputError, match="There is an algorithm 'direct' already"):
+        own.add(replace(SPLIT, name="direct"))
+    with pytest.raises(InputError, match="mine follows rows, which is not known"):
+        own.add(replace(SPLIT, name="mine", follows=(ROWS,)))
