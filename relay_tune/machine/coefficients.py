@@ -277,8 +277,8 @@ class Coefficients:
     """Lines that one group of steps can ask for without waiting."""
 
     line_wait: float = 2.0
-    """Cycles of each further one. Tiles of 8x32 that take 350 us in the measurements of
-    `relay_tune.schedule.cost.weights` take 400 and 690 with eight lines."""
+    """Cycles of each further one. Tiles of 8x32 that take 350 and 615 us in the measurements of
+    decision 36 take 400 and 690 with eight lines."""
 
     delayed_panels: float = 0.5
     """How much of the time in which a tile reads its own panel nothing comes from memory."""
@@ -287,8 +287,7 @@ class Coefficients:
     """Weights of more second caches than this are found in none of them, whatever their order."""
 
     swept_tile: float = 0.25
-    """How much of a tile's weights would else have been found, as measured in
-    `relay_tune.schedule.cost.weights`."""
+    """How much of a tile's weights would else have been found, as measured in decision 16."""
 
     longest_stride: int = 1792
     """Bytes between two reads of one load instruction that prefetchers were seen to follow."""

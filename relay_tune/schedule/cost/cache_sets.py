@@ -24,22 +24,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
 
 from relay_tune.machine.machine import LINE_BYTES, PAGE_BYTES
 from relay_tune.remembered import remembered
 from relay_tune.schedule.cost.access import Access
-from relay_tune.schedule.cost.tile_extents import distinct_places, vector_count
-from relay_tune.schedule.cost.traffic import TileTraffic
+from relay_tune.schedule.cost.tile import Tile, distinct_places
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
 
 REMEMBERED = 1 << 12
 
 
-def reloaded_bytes(tile: TileTraffic) -> float:
+def reloaded_bytes(tile: Tile) -> float:
     """The bytes of lines of windows that tiles fetch again from the second cache, in all tiles."""
     analysis, vector, lanes = tile.analysis, tile.vector, tile.choice.lanes
     if vector is None:
@@ -60,32 +58,22 @@ def reloaded_bytes(tile: TileTraffic) -> float:
         apart = gcd(PAGE_BYTES, *(stride for stride in strides if stride >= LINE_BYTES))
         together = max(1, min(extents[vector] * access.bytes, apart) // LINE_BYTES)
         room = kept * together * PAGE_BYTES // max(apart, LINE_BYTES)
-        stored = vector_count(analysis.nest, tile.choice, extents)
-        missing = min(max((lines + stored) / room - 1, 0.0), 1.0)
+        missing = min(max((lines + tile.vectors) / room - 1, 0.0), 1.0)
         again += missing * max(touched - lines, 0.0) * lanes * access.bytes
-    return again * tile.tiles
+    return again * tile.count
 
 
-def crowded_bytes(tile: TileTraffic) -> float:
+def crowded_bytes(tile: Tile) -> float:
     """The bytes that a nest's tiles fetch again from the second cache, for want of places."""
     if tile.vector is None or not tile.steps:
         return 0.0
-    known = tile.machine.coefficients
-    room = known.full_set * max(tile.machine.memories[0].bytes // PAGE_BYTES, 1)
-    beyond = known.overfull_set / known.full_set - 1
-    return tile.tiles * sum(
-        _fetched_again(access, tile, _Room(room, room * beyond))
+    known, first = tile.machine.coefficients, tile.machine.memories[0]
+    room = known.full_set * max(first.bytes // PAGE_BYTES, 1)
+    return tile.count * sum(
+        _fetched_again(access, tile, room, room * (known.overfull_set / known.full_set - 1))
         for access in tile.analysis.body_accesses
         if _is_spread(access, tile.vector)
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Room:
-    """How many lines stay in one place of the cache, and how many more until all are missed."""
-
-    lines: float
-    beyond: float
 
 
 def _is_spread(access: Access, vector: Axis) -> bool:
@@ -93,8 +81,11 @@ def _is_spread(access: Access, vector: Axis) -> bool:
     return access.form is not None and not access.constant and vector not in access.form.terms
 
 
-def _fetched_again(access: Access, tile: TileTraffic, room: _Room) -> float:
-    """The bytes that one tile fetches again: between steps within a line, and between taps."""
+def _fetched_again(access: Access, tile: Tile, room: float, beyond: float) -> float:
+    """The bytes that one tile fetches again: between steps within a line, and between taps.
+
+    Lines for which there is `room` stay in one place of the cache; so many `beyond` all are missed.
+    """
     assert access.form is not None
     reduction, extents = tile.order, tile.extents
     within = [axis for axis in reduction if _stays_in_line(access, axis)]
@@ -106,19 +97,19 @@ def _fetched_again(access: Access, tile: TileTraffic, room: _Room) -> float:
     taps = {axis: axis.extent for axis in reduction if axis not in within}
     inside = {axis: taps[axis] for axis in reduction[reduction.index(within[-1]) + 1 :]}
     beside = {axis: tile.written_out[axis] for axis in inside}
-    crowd = _crowd(_moves(form, access, {**extents, **inside}), room.lines)
+    crowd = _crowd(_moves(form, access, {**extents, **inside}), room)
     missed = 0.0
-    if crowd > room.lines:
+    if crowd > room:
         steps = prod(tile.steps.values()) / prod(beside.values())
         loads = steps * distinct_places(form, extents, beside, None, 1)
-        missed = _missing(crowd, room) * crowd / room.lines * loads
-    crowd = _crowd(_moves(form, access, {**extents, **taps}), room.lines)
-    if crowd > room.lines:
+        missed = _missing(crowd - room, beyond) * crowd / room * loads
+    crowd = _crowd(_moves(form, access, {**extents, **taps}), room)
+    if crowd > room:
         lines = max(1, prod(axis.extent for axis in within) * access.bytes // LINE_BYTES)
         turns = prod(extent for axis, extent in taps.items() if axis not in inside)
         touched = turns * distinct_places(form, extents, inside, None, 1)
         once = distinct_places(form, extents, taps, None, 1)
-        missed += _missing(crowd, room) * lines * max(touched - once, 0.0)
+        missed += _missing(crowd - room, beyond) * lines * max(touched - once, 0.0)
     return missed * LINE_BYTES
 
 
@@ -127,10 +118,9 @@ def _stays_in_line(access: Access, axis: Axis) -> bool:
     return access.form is not None and 0 < access.form.coefficient(axis) * access.bytes < LINE_BYTES
 
 
-def _missing(crowd: int, room: _Room) -> float:
-    """The share of loads that do not find their line where so many want the same place."""
-    more = crowd - room.lines
-    return more / room.beyond if more < room.beyond else 1.0
+def _missing(more: float, beyond: float) -> float:
+    """The share of loads that do not find their line where so many more want the same place."""
+    return more / beyond if more < beyond else 1.0
 
 
 def _moves(

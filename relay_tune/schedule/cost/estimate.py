@@ -6,28 +6,20 @@ features from which the cost model learns the rest.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
 from relay_tune.machine.coefficients import Coefficients
 from relay_tune.machine.machine import Machine
 from relay_tune.remembered import remembered
-from relay_tune.schedule.choice import TileChoice, innermost, unrolled_extents
+from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.cost.analysis import NestAnalysis
 from relay_tune.schedule.cost.load_count import BodyLoads, body_loads, load_count
 from relay_tune.schedule.cost.register_use import operands_in_use, register_use, with_shuffles
 from relay_tune.schedule.cost.terms import memory_cycles
-from relay_tune.schedule.cost.tile_extents import (
-    neighbours,
-    tile_variants,
-    tiled_axes,
-    vector_axis,
-    vector_count,
-)
+from relay_tune.schedule.cost.tile import Tile, neighbours, tile_of, tile_variants
+from relay_tune.schedule.cost.traffic import traffic_of
 from relay_tune.schedule.intrinsics.cost import tile_cycles
-from relay_tune.schedule.nests.nest import Nest
-from relay_tune.tensor.expression import Axis
 from relay_tune.tensor.lane_rows import store_cycles
 
 REMEMBERED = 1 << 12
@@ -79,11 +71,11 @@ class Estimate:
 @remembered(REMEMBERED)
 def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Estimate:
     """The estimate of a nest under a choice."""
-    nest = analysis.nest
-    compute, tiles, points = _all_tiles(analysis, innermost(choice, choice.tile), machine)
-    memory, exposed = memory_cycles(analysis, choice, machine)
-    use = register_use(analysis, choice, machine)
-    needed = max(prod(axis.extent for axis in nest.axes), 1)
+    tile = tile_of(analysis, choice, machine)
+    compute, tiles, points = _all_tiles(tile)
+    memory, exposed = memory_cycles(traffic_of(tile, choice))
+    use = register_use(tile)
+    needed = max(prod(axis.extent for axis in analysis.nest.axes), 1)
     return Estimate(
         cycles=overlapped(compute, memory, machine) + exposed,
         compute_cycles=compute,
@@ -98,24 +90,22 @@ def estimate(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Es
     )
 
 
-def compute_cycles(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> float:
+def compute_cycles(tile: Tile) -> float:
     """The cycles of arithmetic alone, which no loops around the tiles make less."""
-    return _all_tiles(analysis, innermost(choice, choice.tile), machine)[0]
+    return _all_tiles(tile)[0]
 
 
 @remembered(REMEMBERED)
-def _all_tiles(
-    analysis: NestAnalysis, choice: TileChoice, machine: Machine
-) -> tuple[float, int, int]:
-    """Cycles of arithmetic, tiles, and computed points; only what is `innermost` matters."""
-    nest = analysis.nest
+def _all_tiles(tile: Tile) -> tuple[float, int, int]:
+    """Cycles of arithmetic, tiles, and computed points of all tiles, those at the edges too."""
     compute, tiles, points = 0.0, 0, 0
-    for count, extents in tile_variants(tiled_axes(nest, choice)):
-        sizes = tuple(extents.values())
-        tile = choice if sizes == choice.tile else innermost(choice, sizes)
-        compute += count * _tile_cycles(analysis, tile, machine)
+    for count, extents in tile_variants(tile.extents.items()):
+        part = tile
+        if extents != tile.extents:
+            part = tile_of(tile.analysis, tile.choice, tile.machine, tuple(extents.values()))
+        compute += count * _tile_cycles(part)
         tiles += count
-        points += count * _computed_points(analysis, choice, extents)
+        points += count * _computed_points(part)
     return compute, tiles, points
 
 
@@ -124,49 +114,49 @@ def overlapped(compute: float, memory: float, machine: Machine) -> float:
     return max(compute, memory) + machine.coefficients.overlap * min(compute, memory)
 
 
-def _computed_points(analysis: NestAnalysis, choice: TileChoice, extents: dict[Axis, int]) -> int:
+def _computed_points(tile: Tile) -> int:
     """The points of a tile with all of its lanes, and all rows of an intrinsic's registers."""
-    points = vector_count(analysis.nest, choice, extents) * choice.lanes
-    match = analysis.match
+    points = tile.vectors * tile.choice.lanes
+    match = tile.analysis.match
     if match is None:
         return points
-    rows = extents[match.row]
+    rows = tile.extents[match.row]
     return points // rows * match.computed_rows(rows)
 
 
 @remembered(REMEMBERED)
-def _tile_cycles(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> float:
-    """The cycles of one tile; of the choice only what is `innermost` matters."""
-    nest, known = analysis.nest, machine.coefficients
-    extents = dict(tiled_axes(nest, choice))
-    steps = prod(axis.extent for axis in nest.reduction)
-    vectors = vector_count(nest, choice, extents)
-    results = _lane_results(nest, choice, extents) if choice.vector == -2 else vectors
-    stored = results * _stores(analysis, choice, extents)
+def _tile_cycles(tile: Tile) -> float:
+    """The cycles of one tile."""
+    analysis, choice, vectors = tile.analysis, tile.choice, tile.vectors
+    known, unit = tile.machine.coefficients, tile.machine.vectors
+    by_lanes = choice.vector == -2
+    results = prod(tile.extents.values()) / _rows_together(tile) if by_lanes else vectors
+    stored = results * _stores(tile)
+    loaded = load_count(analysis.result_accesses, tile)
     epilogue = (
-        analysis.result_operations * results / machine.vectors.fused_per_cycle
-        + load_count(analysis.result_accesses, nest, choice, extents)
-        / machine.vectors.loads_per_cycle
+        analysis.result_operations * results / unit.fused_per_cycle
+        + loaded / unit.loads_per_cycle
         + stored
     )
-    if nest.body is None:
+    if analysis.nest.body is None:
         return epilogue + known.plain_tile
-    if choice.vector == -2:
+    steps = prod(tile.steps.values())
+    if by_lanes:
         steps = -(-steps // (choice.lanes * choice.unroll))
-        epilogue += results * _lane_reduction_cycles(analysis, choice, extents, machine)
+        epilogue += results * _lane_reduction_cycles(tile)
     if analysis.match is not None:
-        return tile_cycles(analysis.match, extents, machine, epilogue / max(results, 1))
-    body = body_loads(analysis, choice, known.shared_loads)
-    loaded = body.shared / body.together * (choice.unroll if choice.vector == -2 else 1)
-    operands, reloaded, spilled = operands_in_use(body, vectors, machine)
+        return tile_cycles(analysis.match, tile.extents, tile.machine, epilogue / max(results, 1))
+    body = body_loads(tile)
+    loaded = body.shared / body.together * (choice.unroll if by_lanes else 1)
+    operands, reloaded, spilled = operands_in_use(body, vectors, tile.machine)
     loaded += reloaded
-    spilled += max(0, vectors * analysis.near.siblings + operands - machine.vectors.registers)
-    arithmetic = vectors * analysis.body_operations / machine.vectors.fused_per_cycle
+    spilled += max(0, vectors * analysis.near.siblings + operands - unit.registers)
+    arithmetic = vectors * analysis.body_operations / unit.fused_per_cycle
     if body.shuffled:
-        arithmetic = with_shuffles(arithmetic, body, vectors, machine)
-    step = max(arithmetic, loaded / machine.vectors.loads_per_cycle, machine.vectors.latency)
+        arithmetic = with_shuffles(arithmetic, body, vectors, tile.machine)
+    step = max(arithmetic, loaded / unit.loads_per_cycle, unit.latency)
     step += known.load * loaded
-    if _spreads_windows(analysis, choice, known.most_taps):
+    if _spreads_windows(tile):
         step *= known.spread_window
     looped = known.loop_step * _overhead(choice, body, known)
     return known.tile + epilogue + steps * (step + looped + known.spill * spilled)
@@ -184,55 +174,47 @@ def _overhead(choice: TileChoice, body: BodyLoads, known: Coefficients) -> float
     return 1.0 if body.strided else 1.0 / max(choice.unroll, 1)
 
 
-def _rows_together(nest: Nest, choice: TileChoice, extents: Mapping[Axis, int]) -> int:
+def _rows_together(tile: Tile) -> int:
     """How many results of a tile are combined into one vector: those along its last axis."""
-    rows = extents[nest.axes[-1]] if nest.axes else 1
-    return rows if 1 < rows <= choice.lanes else 1
+    axes = tile.analysis.nest.axes
+    rows = tile.extents[axes[-1]] if axes else 1
+    return rows if 1 < rows <= tile.choice.lanes else 1
 
 
-def _lane_results(nest: Nest, choice: TileChoice, extents: Mapping[Axis, int]) -> float:
-    """The vectors that the results of such a tile are."""
-    return prod(extents.values()) / _rows_together(nest, choice, extents)
-
-
-def _lane_reduction_cycles(
-    analysis: NestAnalysis, choice: TileChoice, extents: Mapping[Axis, int], machine: Machine
-) -> float:
+def _lane_reduction_cycles(tile: Tile) -> float:
     """Combining lanes into one of these; next to another reduction nothing waits for that."""
-    filled = 1 << (_rows_together(analysis.nest, choice, extents) - 1).bit_length()
-    known = machine.coefficients
-    waited = 0.0 if analysis.near.joined else known.lane_reduction
+    filled = 1 << (_rows_together(tile) - 1).bit_length()
+    known = tile.machine.coefficients
+    waited = 0.0 if tile.analysis.near.joined else known.lane_reduction
     return waited + known.lane_row * (filled - 1)
 
 
-def _spreads_windows(analysis: NestAnalysis, choice: TileChoice, most_taps: int) -> bool:
+def _spreads_windows(tile: Tile) -> bool:
     """Whether written-out steps of a window read elements that are spread over the lanes.
 
     Beside channels, steps along a row of taps are as fast as any others.
     """
-    nest = analysis.nest
-    if choice.unroll == 1 or choice.vector == -2 or len(nest.reduction) < 2:
+    most_taps = tile.machine.coefficients.most_taps
+    if tile.choice.unroll == 1 or tile.choice.vector == -2 or len(tile.steps) < 2:
         return False
-    if any(axis.extent > most_taps for axis in nest.reduction):
+    if any(extent > most_taps for extent in tile.steps.values()):
         return False
-    unrolled = unrolled_extents([nest.reduction[n] for n in choice.reduction_order], choice.unroll)
-    window = [axis for axis, count in unrolled.items() if count > 1 and axis.extent <= most_taps]
-    vector = vector_axis(nest, choice)
+    window = [axis for axis, count in tile.written_out.items() if count > 1]
     return any(
         access.form is not None
         and not access.constant
-        and vector not in access.form.terms
+        and tile.vector not in access.form.terms
         and any(axis in access.form.terms for axis in window)
-        for access in analysis.body_accesses
+        for access in tile.analysis.body_accesses
     )
 
 
-def _stores(analysis: NestAnalysis, choice: TileChoice, extents: Mapping[Axis, int]) -> float:
+def _stores(tile: Tile) -> float:
     """Cycles in which one vector is stored."""
-    vector, form = vector_axis(analysis.nest, choice), analysis.store_form
+    vector, form, lanes = tile.vector, tile.analysis.store_form, tile.choice.lanes
     if vector is None:
-        return 1.0 if choice.vector == -2 else float(choice.lanes)
+        return 1.0 if tile.choice.vector == -2 else float(lanes)
     if form is None or not form.terms.get(vector, 0):
-        return float(choice.lanes)
-    row = neighbours(form, vector, extents)
-    return store_cycles(form.coefficient(vector), row, choice.lanes)
+        return float(lanes)
+    row = neighbours(form, vector, tile.extents)
+    return store_cycles(form.coefficient(vector), row, lanes)

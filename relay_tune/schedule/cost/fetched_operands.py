@@ -10,7 +10,7 @@ from relay_tune.remembered import remembered
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.cost.access import Access
 from relay_tune.schedule.cost.analysis import NestAnalysis
-from relay_tune.schedule.cost.tile_extents import distinct_places, tiled_axes
+from relay_tune.schedule.cost.tile import distinct_places
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch
 from relay_tune.schedule.loops.prefetch.limits import MOST_ELEMENTS
 from relay_tune.schedule.loops.prefetch.panels import has_whole_groups, pieces_of
@@ -47,8 +47,10 @@ def may_be_fetched(analysis: NestAnalysis, access: Access, machine: Machine) -> 
     return is_large and may_lie_in_pieces(analysis, access)
 
 
-def fetched_ahead(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Access | None:
-    """What can be fetched for the next tile, or None.
+def fetched_ahead(
+    analysis: NestAnalysis, choice: TileChoice, machine: Machine
+) -> tuple[Access, ...]:
+    """What can be fetched for the next tile: an operand, of an intrinsic's all constant parts.
 
     Several tiles in a row share it, or it is a constant that is read once, by tiles that use it
     often enough. What is read again, as for each block of a group of nests, is near by then.
@@ -58,8 +60,8 @@ def fetched_ahead(analysis: NestAnalysis, choice: TileChoice, machine: Machine) 
     nest = analysis.nest
     order = [nest.reduction[place] for place in choice.reduction_order]
     if not has_whole_groups(order, choice.unroll):
-        return None
-    tile = dict(tiled_axes(nest, choice))
+        return ()
+    tile = dict(zip(nest.axes, choice.tile, strict=True))
     shared = sorted(_shared(analysis, choice), key=lambda access: not access.constant)
     for access in (*shared, *_read_once(analysis, choice, tile)):
         if not may_be_fetched(analysis, access, machine):
@@ -67,19 +69,17 @@ def fetched_ahead(analysis: NestAnalysis, choice: TileChoice, machine: Machine) 
         if not _has_several(analysis, access, tile):
             continue
         if access.constant or _lies_in_pieces(analysis, access, tile):
-            return access
-    return None
+            return (access,)
+    return ()
 
 
 def _fetched_blocks(
     analysis: NestAnalysis, choice: TileChoice, match: IntrinsicMatch, machine: Machine
-) -> Access | None:
-    """A part of what tiles on an intrinsic fetch of constants; they fetch all parts."""
-    parts = [access for access in analysis.body_accesses if access.constant]
+) -> tuple[Access, ...]:
+    parts = tuple(access for access in analysis.body_accesses if access.constant)
     fetched = sum(access.all_bytes for access in parts)
-    if fetched < machine.coefficients.least_fetched or sharing_tiles(match, choice) is None:
-        return None
-    return parts[0]
+    is_little = fetched < machine.coefficients.least_fetched
+    return () if is_little or sharing_tiles(match, choice) is None else parts
 
 
 def _has_several(analysis: NestAnalysis, access: Access, tile: Mapping[Axis, int]) -> bool:

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd, prod
 from types import MappingProxyType
 
 from relay_tune.machine.machine import LINE_BYTES
 from relay_tune.remembered import remembered
-from relay_tune.schedule.choice import TileChoice, unrolled_extents
 from relay_tune.schedule.cost.access import Access
-from relay_tune.schedule.cost.analysis import NestAnalysis
-from relay_tune.schedule.cost.tile_extents import (
-    distinct_places,
-    neighbours,
-    tiled_axes,
-    vector_axis,
-    vector_count,
-)
+from relay_tune.schedule.cost.tile import Tile, distinct_places, neighbours
 from relay_tune.schedule.cost.window_values import Carried, carried_values
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.affine import Affine
@@ -69,10 +61,8 @@ class BodyLoads:
 
 
 def load_count(
-    accesses: tuple[Access, ...],
-    nest: Nest,
-    choice: TileChoice,
-    extents: dict[Axis, int],
+    accesses: Sequence[Access],
+    tile: Tile,
     unrolled: Mapping[Axis, int] = NOTHING_UNROLLED,
     *,
     values: bool = False,
@@ -87,26 +77,22 @@ def load_count(
     """
     total = 0.0
     for access in accesses:
-        loaded, held = _counts(access, nest, choice, extents, unrolled)
+        loaded, held = _counts(access, tile, unrolled)
         total += held if values else loaded
     return total
 
 
 def _counts(
-    access: Access,
-    nest: Nest,
-    choice: TileChoice,
-    extents: dict[Axis, int],
-    unrolled: Mapping[Axis, int] = NOTHING_UNROLLED,
+    access: Access, tile: Tile, unrolled: Mapping[Axis, int] = NOTHING_UNROLLED
 ) -> tuple[float, float]:
     """Load instructions of one access, and the registers that hold what it loads."""
+    lanes = tile.choice.lanes
     if access.form is None:
-        scattered = vector_count(nest, choice, extents) * choice.lanes
-        return scattered, scattered
+        return tile.vectors * lanes, tile.vectors * lanes
     terms = access.form.terms
-    own = tuple([each for each in extents.items() if each[0] in terms])
-    steps = tuple([each for each in unrolled.items() if each[0] in terms])
-    return _affine_counts(access, nest, vector_axis(nest, choice), choice.lanes, own, steps)
+    own = tuple([each for each in tile.extents.items() if each[0] in terms])
+    steps = tuple([each for each in unrolled.items() if each[0] in terms]) if unrolled else ()
+    return _affine_counts(access, tile.analysis.nest, tile.vector, lanes, own, steps)
 
 
 @remembered(REMEMBERED)
@@ -128,69 +114,71 @@ def _affine_counts(
         loaded = distinct_places(form, extents, unrolled, vector, lanes)
     if vector is None:
         return loaded, held
-    if not _is_streamed(access, vector, nest):
-        return loaded * _moves(access.form, vector, lanes, extents), held
+    if not _is_streamed(access, vector, nest):  # a reduction's own lanes are better along rows
+        row = neighbours(access.form, vector, extents)
+        return loaded * move_instructions(access.form.coefficient(vector), row, lanes), held
+    if access.constant and nest.reduction:  # packed ones begin with a line
+        return loaded, held
     begins = access.whole_vectors(nest.reduction, unrolled)
-    return loaded * (1 + _split_share(begins, access, vector, lanes, nest)), held
+    return loaded * (1 + split_share(begins, access.bytes, vector, lanes)), held
 
 
 @remembered(REMEMBERED)
-def body_loads(analysis: NestAnalysis, choice: TileChoice, shared_loads: float) -> BodyLoads:
-    """The loads of a tile's reduction body; of the choice only what is `innermost` matters.
-
-    Written-out steps with fewer than `shared_loads` of the loads of single ones slide.
-    """
-    nest, accesses = analysis.nest, analysis.body_accesses
-    extents = dict(tiled_axes(nest, choice))
-    each = {access: _counts(access, nest, choice, extents) for access in accesses}
-    counts = tuple(each[access][0] for access in accesses)
-    held = tuple(each[access][1] for access in accesses)
-    vector = vector_axis(nest, choice)
+def body_loads(tile: Tile) -> BodyLoads:
+    """The loads of a tile's reduction body."""
+    nest, accesses, vector = tile.analysis.nest, tile.analysis.body_accesses, tile.vector
+    single = [_counts(access, tile) for access in accesses]
+    counts, held = tuple(n for n, _ in single), tuple(n for _, n in single)
     strided = any(_is_strided(access, vector, nest) for access in accesses)
-    shuffled = tuple(access for access in accesses if access.repeats)
-    if choice.vector == -2 or choice.unroll == 1:
-        moved = _added(each[access][1] for access in shuffled)
+    if tile.choice.vector == -2 or tile.choice.unroll == 1:
+        moved = _added(n for n, access in zip(held, accesses, strict=True) if access.repeats)
         return BodyLoads(counts, held, strided, 1, sum(counts), shuffled=moved)
-    reduction = [nest.reduction[place] for place in choice.reduction_order]
-    unrolled = unrolled_extents(reduction, choice.unroll)
-    together = prod(unrolled.values())
-    all_steps = {access: _counts(access, nest, choice, extents, unrolled) for access in accesses}
-    moved = _added(all_steps[access][1] for access in shuffled)
-    sources = sum(_sources(access, nest, choice, extents, unrolled) for access in shuffled)
-    shared = _added(all_steps[access][0] for access in accesses)
-    values = _added(all_steps[access][1] for access in accesses)
+    steps = [_counts(access, tile, tile.written_out) for access in accesses]
+    values = _added(n for _, n in steps)
+    found = BodyLoads(
+        counts=counts,
+        held=held,
+        strided=strided,
+        together=prod(tile.written_out.values()),
+        shared=_added(n for n, _ in steps),
+        values=values,
+        live=values,
+        shuffled=_added(n for (_, n), a in zip(steps, accesses, strict=True) if a.repeats),
+        sources=sum(_sources(access, tile) for access in accesses if access.repeats),
+    )
     vectors = tuple(a for a in accesses if a.form is None or vector in a.form.terms)
     waiting = vectors if strided else accesses
-    once = _added(each[access][1] for access in waiting)
-    if _added(all_steps[access][1] for access in waiting) >= shared_loads * together * once:
-        return BodyLoads(
-            counts, held, strided, together, shared, values, values, shuffled=moved, sources=sources
-        )
-    windows = _window_places(accesses, reduction, unrolled, extents)
-    between, in_row = (_inner_steps(reduction, unrolled, place) for place in windows)
-    live = load_count(waiting, nest, choice, extents, between, values=True)
-    row = load_count(vectors, nest, choice, extents, in_row, values=True)
+    most = tile.machine.coefficients.shared_loads
+    once, all_steps = (
+        _added(n for n, access in zip(each, accesses, strict=True) if access in waiting)
+        for each in (held, [n for _, n in steps])
+    )
+    if all_steps >= most * found.together * once:
+        return found
+    return _sliding(found, tile, waiting, vectors)
+
+
+def _sliding(
+    found: BodyLoads, tile: Tile, waiting: Sequence[Access], vectors: Sequence[Access]
+) -> BodyLoads:
+    """The loads of steps that share what they load; some are `waiting`, `vectors` have lanes."""
+    analysis, lanes, unrolled = tile.analysis, tile.choice.lanes, tile.written_out
+    accesses, extents = analysis.body_accesses, tile.extents
+    windows = _window_places(accesses, tile.order, unrolled, extents)
+    between, in_row = (_inner_steps(tile.order, unrolled, place) for place in windows)
     carried: tuple[Carried, ...] = ()
     if analysis.beside_windows or analysis.independent:
-        points = {a: -(-n // choice.lanes) if a is vector else n for a, n in extents.items()}
+        points = {a: -(-n // lanes) if a is tile.vector else n for a, n in extents.items()}
         sharing = accesses if analysis.independent else vectors
         forms = [access.form for access in sharing if access.form is not None]
         carried = carried_values(forms, points, unrolled)
-    steps = prod(in_row.values())
-    return BodyLoads(
-        counts,
-        held,
-        strided,
-        together,
-        shared,
-        values,
-        live,
-        True,
-        row,
-        steps,
-        carried,
-        moved,
-        sources,
+    return replace(
+        found,
+        live=load_count(waiting, tile, between, values=True),
+        slides=True,
+        row=load_count(vectors, tile, in_row, values=True),
+        row_steps=prod(in_row.values()),
+        carried=carried,
     )
 
 
@@ -202,19 +190,13 @@ def _added(counts: Iterable[float]) -> float:
     return total
 
 
-def _sources(
-    access: Access,
-    nest: Nest,
-    choice: TileChoice,
-    extents: Mapping[Axis, int],
-    unrolled: Mapping[Axis, int],
-) -> float:
+def _sources(access: Access, tile: Tile) -> float:
     """The vectors that stay while written-out steps pick one element after another."""
-    inside = access.steps_within(unrolled)
+    inside = access.steps_within(tile.written_out)
     if access.form is None or inside is None:
         return 0.0
-    form = access.whole_vectors(nest.reduction)
-    return distinct_places(form, extents, inside, vector_axis(nest, choice), choice.lanes)
+    form = access.whole_vectors(tile.analysis.nest.reduction)
+    return distinct_places(form, tile.extents, inside, tile.vector, tile.choice.lanes)
 
 
 def _window_places(
@@ -267,21 +249,6 @@ def _is_streamed(access: Access, vector: Axis, nest: Nest) -> bool:
     assert access.form is not None
     factor = access.form.terms.get(vector, 0)
     return factor in (0, 1) or (access.constant and bool(nest.reduction))
-
-
-def _split_share(form: Affine, access: Access, vector: Axis, lanes: int, nest: Nest) -> float:
-    """The share of an access's vectors in two cache lines; packed weights begin with a line."""
-    if access.constant and nest.reduction:
-        return 0.0
-    return split_share(form, access.bytes, vector, lanes)
-
-
-def _moves(form: Affine, vector: Axis, lanes: int, extents: Mapping[Axis, int]) -> float:
-    """What loading a vector of an access costs, in loads.
-
-    Rows along a reduction are not counted: its own lanes are better there.
-    """
-    return move_instructions(form.coefficient(vector), neighbours(form, vector, extents), lanes)
 
 
 def split_share(form: Affine, size: int, vector: Axis, lanes: int) -> float:

@@ -25,6 +25,7 @@ class Operand:
     Attributes:
         traffic: of the nest.
         access: the load.
+        uses: how often each of its elements is used.
         in_tile: the bytes that a tile touches.
         first: cycles in which it is read first, from where it lies.
         waited: those that may be waited for: weights that the second cache holds are not.
@@ -34,6 +35,7 @@ class Operand:
 
     traffic: Traffic
     access: Access
+    uses: float
     in_tile: float
     first: float
     waited: float
@@ -46,19 +48,15 @@ class Operand:
         return self.access in self.traffic.fetched
 
     @property
-    def uses(self) -> float:
-        """How often each element is used."""
-        return self.traffic.tile.analysis.nest.points / self.access.elements
-
-    @property
     def is_far(self) -> bool:
         """Whether no cache holds it."""
-        return self.access.all_bytes > self.traffic.tile.machine.last_cache.bytes
+        return self.access.all_bytes > self.traffic.machine.last_cache.bytes
 
 
 def operands(traffic: Traffic) -> Iterator[Operand]:
     """What a nest loads under a choice."""
     crowded, slower = crowding(traffic.tile), outgrown(traffic)
+    points = traffic.tile.analysis.nest.points
     touched_by_loops = zip(*traffic.touched, strict=True)
     for access, touched in zip(traffic.tile.analysis.accesses, touched_by_loops, strict=True):
         again, first, waited = _transfer(access, touched, traffic)
@@ -67,7 +65,8 @@ def operands(traffic: Traffic) -> Iterator[Operand]:
         hidden = parts * (again + (first if access.is_near else first * crowded))
         exposed = hidden - hidden / parts if in_panels else 0.0
         waited = waited if access.constant else first
-        yield Operand(traffic, access, touched[0], first, waited, hidden, exposed)
+        uses = points / access.elements
+        yield Operand(traffic, access, uses, touched[0], first, waited, hidden, exposed)
 
 
 def _transfer(
@@ -79,7 +78,7 @@ def _transfer(
     Where the nest is repeated, they may be there from the second time on. What is fetched ahead,
     but for an intrinsic, is charged apart for coming from memory (see `late_cycles`).
     """
-    machine, near = traffic.tile.machine, traffic.tile.analysis.near
+    machine, near = traffic.machine, traffic.tile.analysis.near
     again, moved, repeated = _read_again(access, touched, traffic)
     everything = access.all_bytes
     if not access.constant:
@@ -104,7 +103,7 @@ def _read_again(
     that holds an iteration, and costs its loads alone in the first one; where windows are used
     several times, arithmetic hides that.
     """
-    machine, slides = traffic.tile.machine, bool(traffic.tile.analysis.beside_windows)
+    machine, slides = traffic.machine, bool(traffic.tile.analysis.beside_windows)
     everything, working_sets = access.all_bytes, traffic.working_sets
     moved, again, repeated, reused = touched[0], 0.0, 1.0, False
     exposed = 1.0 if everything <= machine.memories[1].bytes else _exposed_rereads(machine)

@@ -7,10 +7,9 @@ from math import prod
 
 from relay_tune.machine.machine import Machine
 from relay_tune.remembered import remembered
-from relay_tune.schedule.choice import TileChoice, innermost
-from relay_tune.schedule.cost.analysis import NestAnalysis
+from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.cost.load_count import BodyLoads, body_loads, load_count
-from relay_tune.schedule.cost.tile_extents import tiled_axes, vector_count
+from relay_tune.schedule.cost.tile import Tile, vector_count
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch
 
 REMEMBERED = 1 << 12
@@ -27,25 +26,20 @@ class RegisterUse:
     loads_per_operation: float
 
 
-def register_use(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> RegisterUse:
-    """The part of the estimate that tells whether a choice can be fast at all."""
-    return _innermost_use(analysis, innermost(choice, choice.tile), machine)
-
-
 @remembered(REMEMBERED)
-def _innermost_use(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> RegisterUse:
-    nest = analysis.nest
+def register_use(tile: Tile) -> RegisterUse:
+    """The part of the estimate that tells whether a choice can be fast at all."""
+    analysis = tile.analysis
     if analysis.match is not None:
-        return _tile_use(analysis.match, choice, machine)
-    full = dict(tiled_axes(nest, choice))
-    written = vector_count(nest, choice, full)
-    held = accumulators(analysis, choice)
-    body = body_loads(analysis, choice, machine.coefficients.shared_loads)
-    in_use, _, _ = operands_in_use(body, written, machine)
-    innermost = analysis.result_operations if nest.body is None else analysis.body_operations
-    operations = max(written * innermost, 1.0)
-    loaded = sum(body.counts) or load_count(analysis.result_accesses, nest, choice, full)
-    code = int((operations + loaded) * max(choice.unroll, 1))
+        return _tile_use(analysis.match, tile.choice, tile.machine)
+    held = accumulators(tile)
+    body = body_loads(tile)
+    in_use, _, _ = operands_in_use(body, tile.vectors, tile.machine)
+    reduces = analysis.nest.body is not None
+    innermost = analysis.body_operations if reduces else analysis.result_operations
+    operations = max(tile.vectors * innermost, 1.0)
+    loaded = sum(body.counts) or load_count(analysis.result_accesses, tile)
+    code = int((operations + loaded) * max(tile.choice.unroll, 1))
     wanted = held + (int(body.values) if body.slides else in_use) + 1
     return RegisterUse(held, held + in_use + 1, wanted, code, loaded / operations)
 
@@ -60,18 +54,18 @@ def _tile_use(match: IntrinsicMatch, choice: TileChoice, machine: Machine) -> Re
     return RegisterUse(held, in_use, in_use, code, loaded)
 
 
-def accumulators(analysis: NestAnalysis, choice: TileChoice) -> int:
+def accumulators(tile: Tile) -> int:
     """Registers that hold the points of a full tile, and of those that run in the same loops.
 
     Places written out are stored at once.
     """
+    analysis = tile.analysis
     if analysis.match is not None:
-        return prod(analysis.match.tile_registers(choice))
-    extents = {
-        axis: 1 if axis in analysis.written_out else extent
-        for axis, extent in tiled_axes(analysis.nest, choice)
-    }
-    return vector_count(analysis.nest, choice, extents) * analysis.near.siblings
+        return prod(analysis.match.tile_registers(tile.choice))
+    if not analysis.written_out:
+        return tile.vectors * analysis.near.siblings
+    extents = {a: 1 if a in analysis.written_out else n for a, n in tile.extents.items()}
+    return vector_count(analysis.nest, tile.choice, extents) * analysis.near.siblings
 
 
 def operands_in_use(loaded: BodyLoads, vectors: int, machine: Machine) -> tuple[int, float, float]:

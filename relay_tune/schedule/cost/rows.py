@@ -21,8 +21,8 @@ from relay_tune.machine.machine import LINE_BYTES, Machine
 from relay_tune.remembered import remembered
 from relay_tune.schedule.cost.access import Access
 from relay_tune.schedule.cost.fetched_operands import may_lie_in_pieces
-from relay_tune.schedule.cost.tile_extents import distinct_places, run_length
-from relay_tune.schedule.cost.traffic import TileTraffic, Traffic
+from relay_tune.schedule.cost.tile import Tile, distinct_places, run_length
+from relay_tune.schedule.cost.traffic import Traffic
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import Axis
 
@@ -38,7 +38,7 @@ def partial_row(access: Access, traffic: Traffic) -> tuple[float, bool]:
     form, tile = access.form, traffic.tile
     if form is None or access.constant:
         return 1.0, False
-    known, machine = tile.machine.coefficients, tile.machine
+    known, machine = traffic.machine.coefficients, traffic.machine
     long, in_panels = known.long_row, _lies_in_panels(access, form, tile)
     if in_panels:
         length: float = run_length(form, {**tile.extents, **tile.steps})
@@ -49,7 +49,7 @@ def partial_row(access: Access, traffic: Traffic) -> tuple[float, bool]:
     return known.partial_row if length * access.bytes < long else 1.0, in_panels
 
 
-def _lies_in_panels(access: Access, form: Affine, tile: TileTraffic) -> bool:
+def _lies_in_panels(access: Access, form: Affine, tile: Tile) -> bool:
     """Whether the steps of a reduction read vectors of short rows, one behind the other."""
     if tile.vector is None or form.coefficient(tile.vector) != 1:
         return False
@@ -83,20 +83,20 @@ def _walked_row(form: Affine, traffic: Traffic) -> float:
 
 def one_stream(access: Access, traffic: Traffic) -> float:
     """How much slower weights come from memory that are read in the order in which they lie."""
-    machine = traffic.tile.machine
+    machine = traffic.machine
     is_far = access.all_bytes > machine.last_cache.bytes
     in_order = is_far and traffic.choice.vector >= 0 and not traffic.awaits(access)
     return machine.coefficients.one_stream if in_order else 1.0
 
 
 @remembered(REMEMBERED)
-def crowding(tile: TileTraffic) -> float:
+def crowding(tile: Tile) -> float:
     """How much slower data come from afar because a tile reads and writes in many places.
 
     Under a sliding window each point of a tile, and of its surroundings, is a place of its own,
     from which the innermost loop walks along the vector axis.
     """
-    analysis, machine, known = tile.analysis, tile.machine, tile.machine.coefficients
+    analysis, machine, known = tile.analysis, tile.filled, tile.machine.coefficients
     second = machine.memories[1].bytes
     far = [a for a in analysis.accesses if a.all_bytes > second and not a.is_near]
     if not far or not analysis.beside_windows:
@@ -109,7 +109,7 @@ def crowding(tile: TileTraffic) -> float:
     return 1.0 + known.crowded_row * max(places - known.followed_rows, 0.0)
 
 
-def _apart(form: Affine | None, tile: TileTraffic) -> dict[Axis, int]:
+def _apart(form: Affine | None, tile: Tile) -> dict[Axis, int]:
     """The extents of a tile on the axes whose points are not beside each other in memory."""
     extents = tile.extents.items()
     return {axis: n for axis, n in extents if form is None or form.coefficient(axis) != 1}
@@ -124,7 +124,7 @@ def outgrown(traffic: Traffic) -> float:
     moved = sum(access.all_bytes for access in analysis.body_accesses if not access.constant)
     is_rolled = traffic.choice.unroll < prod(tile.steps.values())
     everything = moved + analysis.stored
-    return outgrown_factor(traffic.working_sets[1], everything, is_rolled, tile.machine)
+    return outgrown_factor(traffic.working_sets[1], everything, is_rolled, traffic.machine)
 
 
 def outgrown_factor(run_bytes: float, all_bytes: float, rolled: bool, machine: Machine) -> float:
@@ -143,7 +143,7 @@ def outgrown_factor(run_bytes: float, all_bytes: float, rolled: bool, machine: M
     return 1.0 + kept * slower
 
 
-def torn_bytes(tile: TileTraffic) -> float:
+def torn_bytes(tile: Tile) -> float:
     """Bytes of cache lines that tiles touch a part of, beyond that part.
 
     Counted for what is stored, and read without a reduction; other tiles fetch them again.

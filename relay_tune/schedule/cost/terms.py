@@ -14,14 +14,12 @@ from dataclasses import dataclass
 from math import prod
 from operator import attrgetter
 
-from relay_tune.machine.machine import Machine
 from relay_tune.remembered import remembered
-from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.cost.analysis import NestAnalysis
 from relay_tune.schedule.cost.cache_sets import crowded_bytes, reloaded_bytes
 from relay_tune.schedule.cost.operand import Operand, bandwidth_of, operands, stored_cycles
 from relay_tune.schedule.cost.rows import torn_bytes
-from relay_tune.schedule.cost.traffic import TileTraffic, traffic_of
+from relay_tune.schedule.cost.tile import Tile
+from relay_tune.schedule.cost.traffic import Traffic
 from relay_tune.schedule.cost.weights import (
     arrival,
     awaited_arrival,
@@ -51,7 +49,7 @@ class Term:
         amount = self.amount(operand)
         if not amount or self.coefficient is None:
             return amount
-        factor: float = getattr(operand.traffic.tile.machine.coefficients, self.coefficient)
+        factor: float = getattr(operand.traffic.machine.coefficients, self.coefficient)
         return factor * amount
 
 
@@ -72,7 +70,7 @@ def _unhidden(operand: Operand) -> float:
         return 0.0
     if not any(n > 1 and not access.form.coefficient(axis) for axis, n in traffic.loops):
         return 0.0
-    time = operand.in_tile / bandwidth_of(access.all_bytes, traffic.tile.machine)
+    time = operand.in_tile / bandwidth_of(access.all_bytes, traffic.machine)
     return operand.first * max(1.0 - traffic.tile.arithmetic / time, 0.0) if time else 0.0
 
 
@@ -94,27 +92,24 @@ OF_WEIGHTS = (
 )
 """What constants cost."""
 
-LINES: Sequence[Callable[[TileTraffic], float]] = (torn_bytes, reloaded_bytes, crowded_bytes)
+LINES: Sequence[Callable[[Tile], float]] = (torn_bytes, reloaded_bytes, crowded_bytes)
 """Bytes of lines that tiles fetch again, or want a part of."""
 
 
-def memory_cycles(
-    analysis: NestAnalysis, choice: TileChoice, machine: Machine
-) -> tuple[float, float]:
+def memory_cycles(traffic: Traffic) -> tuple[float, float]:
     """Traffic beyond the first cache, and waiting that nothing hides."""
-    traffic = traffic_of(analysis, choice, machine)
-    tile = traffic.tile
+    analysis, machine = traffic.tile.analysis, traffic.machine
     hidden, exposed = 0.0, 0.0
     for operand in operands(traffic):
         hidden += operand.hidden
         terms = OF_WEIGHTS if operand.access.constant else OF_DATA
         exposed += sum([term.cycles(operand) for term in terms])
     if analysis.beside_windows:
-        exposed += tile.machine.coefficients.window_tile_wait * prod(n for _, n in traffic.loops)
-    hidden += stored_cycles(analysis, tile.machine)
-    return hidden + _lines(tile) / tile.machine.memories[1].rate, exposed
+        exposed += machine.coefficients.window_tile_wait * prod(n for _, n in traffic.loops)
+    hidden += stored_cycles(analysis, machine)
+    return hidden + _lines(traffic.tile) / machine.memories[1].rate, exposed
 
 
 @remembered(REMEMBERED)
-def _lines(tile: TileTraffic) -> float:
+def _lines(tile: Tile) -> float:
     return sum(bytes_of(tile) for bytes_of in LINES)

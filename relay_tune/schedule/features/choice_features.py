@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import log2, prod
 
-from relay_tune.schedule.choice import TileChoice, innermost
+from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.cost.access import Access
 from relay_tune.schedule.cost.analysis import NestAnalysis
-from relay_tune.schedule.cost.traffic import tile_traffic
+from relay_tune.schedule.cost.tile import tile_of
 from relay_tune.schedule.features.nest_features import reusing_loads
 from relay_tune.schedule.features.scales import log_share, log_size, operations_of
 from relay_tune.schedule.outer_loops import outer_loops
@@ -105,7 +105,7 @@ def _parallel_values(space: NestSpace, choice: TileChoice) -> list[float]:
 def _footprint_values(space: NestSpace, choice: TileChoice) -> list[float]:
     """Bytes of a tile, of the innermost loop and of the two innermost by the caches, and reuse."""
     analysis, nest = space.analysis, space.analysis.nest
-    tile = tile_traffic(analysis, innermost(choice, choice.tile), space.machine)
+    tile = tile_of(analysis, choice, space.machine)
     extents = {**tile.steps, **tile.extents}
     sizes = [_touched(analysis, extents)]
     for place in reversed(choice.order[-2:]):

@@ -18,7 +18,7 @@ from relay_tune.schedule.loops.lane_reduction import LaneReduction, combine
 from relay_tune.schedule.loops.loop_shapes import loop_over, unrolled_loop
 from relay_tune.schedule.loops.packed_loads import packed_loads
 from relay_tune.schedule.loops.prefetch.epilogue_reads import epilogue_reads
-from relay_tune.schedule.loops.prefetch.fetch import Fetching, Site
+from relay_tune.schedule.loops.prefetch.fetch import Site
 from relay_tune.schedule.loops.prefetch.neighbours import TouchedRows
 from relay_tune.schedule.loops.prefetch.next_block import ReadAhead
 from relay_tune.schedule.loops.prefetch.panels import panel_prefetch
@@ -85,9 +85,7 @@ class RegisterTile:
         rows = [axis for axis in self.written if axis is not self.vector_axis]
         behind = epilogue_reads(nest, rows, self.vector_axis)
         beside = [each for each in for_others if isinstance(each, TouchedRows)]
-        self.fetching: list[Fetching] = [
-            each for each in (panel, *beside, behind) if each is not None
-        ]
+        self.fetching = [each for each in (panel, *beside, behind) if each is not None]
         ahead = [each for each in for_others if isinstance(each, ReadAhead)]
         self.ahead = [each for each in ahead if self._is_contiguous(each.load)]
         self.ahead_axes = set(

@@ -6,9 +6,10 @@ import math
 from math import prod
 
 from relay_tune.schedule.choice import TileChoice
+from relay_tune.schedule.cost.estimate import compute_cycles
 from relay_tune.schedule.cost.exchange import exchange_cycles
 from relay_tune.schedule.cost.register_use import accumulators, register_use
-from relay_tune.schedule.nests.nest import Nest
+from relay_tune.schedule.cost.tile import Tile, tile_of
 from relay_tune.schedule.outer_loops import outer_loops
 from relay_tune.schedule.space.space import NestSpace
 
@@ -16,14 +17,15 @@ from relay_tune.schedule.space.space import NestSpace
 class ChoiceCost:
     """The cost of a choice in cycles, found in steps: bounds from below first, the memory last."""
 
-    __slots__ = ("_choice", "_imbalance", "_known", "_penalty", "_space", "_steps")
+    __slots__ = ("_choice", "_imbalance", "_known", "_penalty", "_space", "_steps", "_tile")
 
     def __init__(self, space: NestSpace, choice: TileChoice) -> None:
         self._space = space
         self._choice = choice
         most = space.machine.vectors.registers + space.machine.coefficients.spare_accumulators
-        fits = accumulators(space.analysis, choice) <= most
-        self._known = space.least_cycles(choice) if fits else math.inf
+        self._tile = tile = tile_of(space.analysis, choice, space.machine)
+        fits = accumulators(tile) <= most
+        self._known = compute_cycles(tile) * max(space.repeats, 1) if fits else math.inf
         self._penalty = self._imbalance = 1.0
         self._steps = 0
 
@@ -37,7 +39,7 @@ class ChoiceCost:
     def _with_penalties(self) -> float:
         """The bound by arithmetic with all that multiplies it."""
         space, choice = self._space, self._choice
-        self._penalty, self._imbalance = _penalty(space, choice), _imbalance(space, choice)
+        self._penalty, self._imbalance = _penalty(self._tile), _imbalance(space, choice)
         return self._known * self._penalty * self._imbalance
 
     def _whole(self) -> float:
@@ -47,15 +49,15 @@ class ChoiceCost:
         return cycles * self._penalty * self._imbalance + exchanged
 
 
-def _penalty(space: NestSpace, choice: TileChoice) -> float:
+def _penalty(tile: Tile) -> float:
     """How much longer a nest takes for want of registers and of room for code, at a guess."""
-    use = register_use(space.analysis, choice, space.machine)
-    match = space.analysis.match
+    use, match = register_use(tile), tile.analysis.match
     if match is not None and use.registers > match.pattern.registers:
         return math.inf
-    penalty, known = 1.0, space.machine.coefficients
-    if use.registers > space.machine.vectors.registers:
-        penalty += known.missing_register * (use.registers - space.machine.vectors.registers)
+    penalty, known = 1.0, tile.machine.coefficients
+    missing = use.registers - tile.machine.vectors.registers
+    if missing > 0:
+        penalty += known.missing_register * missing
     if use.code > known.most_code:
         penalty += use.code / known.most_code
     return penalty
@@ -65,9 +67,6 @@ def _imbalance(space: NestSpace, choice: TileChoice) -> float:
     """The busiest thread's share over the even share."""
     if not choice.parallel or space.threads < 2:
         return 1.0
-    chunks = _chunks(space.analysis.nest, choice)
+    loops = outer_loops(space.analysis.nest.axes, choice)[: choice.parallel]
+    chunks = prod(loop.count for loop in loops)
     return -(-chunks // space.threads) * space.threads / chunks
-
-
-def _chunks(nest: Nest, choice: TileChoice) -> int:
-    return prod(loop.count for loop in outer_loops(nest.axes, choice)[: choice.parallel])

@@ -15,9 +15,10 @@ from relay_tune.machine.machine import Machine
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.cost.access import NOTHING_NEAR, Near
 from relay_tune.schedule.cost.analysis import NestAnalysis, analyse
-from relay_tune.schedule.cost.estimate import Estimate, compute_cycles, estimate
+from relay_tune.schedule.cost.estimate import Estimate, estimate
 from relay_tune.schedule.cost.fetched_operands import fetched_ahead
 from relay_tune.schedule.cost.register_use import accumulators, register_use
+from relay_tune.schedule.cost.tile import tile_of
 from relay_tune.schedule.intrinsics.choices import tile_misfit
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.space.alternatives import alternatives
@@ -70,7 +71,7 @@ class NestSpace:
             unroll=integer(chosen["unroll"]),
             parallel=0,
         )
-        if chosen["prefetch"] and fetched_ahead(self.analysis, choice, self.machine) is not None:
+        if chosen["prefetch"] and fetched_ahead(self.analysis, choice, self.machine):
             choice = replace(choice, prefetch=True)
         if self.repeats:
             return choice
@@ -86,19 +87,16 @@ class NestSpace:
         """The estimate of a choice of this space, for all times that the nest runs."""
         return estimate(self.analysis, choice, self.machine).times(max(self.repeats, 1))
 
-    def least_cycles(self, choice: TileChoice) -> float:
-        """What the estimate is at least; found sooner."""
-        return compute_cycles(self.analysis, choice, self.machine) * max(self.repeats, 1)
-
     def is_sensible(self, choice: TileChoice) -> bool:
         """Whether a choice can be fast at all."""
         match = self.analysis.match
         if match is not None:
             return tile_misfit(choice, match) is None
         registers = self.machine.vectors.registers
-        if accumulators(self.analysis, choice) > registers:
+        tile = tile_of(self.analysis, choice, self.machine)
+        if accumulators(tile) > registers:
             return False
-        use = register_use(self.analysis, choice, self.machine)
+        use = register_use(tile)
         return use.registers <= registers + 1 and use.code <= self.machine.coefficients.most_code
 
     def combinations(self) -> Iterator[dict[str, object]]:

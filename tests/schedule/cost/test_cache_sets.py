@@ -7,7 +7,7 @@ import pytest
 from relay_tune.machine.machine import Machine
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.cost.cache_sets import crowded_bytes
-from relay_tune.schedule.cost.traffic import tile_traffic
+from relay_tune.schedule.cost.tile import tile_of
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.space.space import NestSpace
 from tests.schedule.grouped_convolutions import Grouped
@@ -41,7 +41,7 @@ def crowded(
         unroll=4,
         parallel=0,
     )
-    return crowded_bytes(tile_traffic(space.analysis, choice, machine))
+    return crowded_bytes(tile_of(space.analysis, choice, machine))
 
 
 def test_points_that_are_a_page_apart_push_each_other_out():

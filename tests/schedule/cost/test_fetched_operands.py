@@ -24,13 +24,13 @@ from tests.schedule.nest_spaces import weighted_product, weighted_space
 def test_packed_weights_are_fetched_where_it_pays(rows, tile, order, is_fetched):
     space = weighted_product(rows, 512, 512)
     choice = TileChoice(1, 16, tile, order, (1, 1), (0,), 8, 0, prefetch=True)
-    assert (fetched_ahead(space.analysis, choice, SERVER) is not None) is is_fetched
+    assert bool(fetched_ahead(space.analysis, choice, SERVER)) is is_fetched
 
 
 def test_panels_that_leave_no_room_for_the_next_one_are_not_fetched():
     space = weighted_product(16, 8192, 512)
     choice = TileChoice(1, 16, (16, 16), (0, 1), (1, 1), (0,), 8, 0, prefetch=True)
-    assert fetched_ahead(space.analysis, choice, SERVER) is None
+    assert not fetched_ahead(space.analysis, choice, SERVER)
 
 
 def cycles_by_vector(columns: int):
@@ -62,5 +62,5 @@ def test_steps_of_two_axes_written_out_together_fetch_nothing():
     y = compute("y", (16, 256), lambda i, j: reduce("sum", [k, tap], x[i, tap, k] * w[j, k, tap]))
     space = weighted_space(x, w, y)
     choice = TileChoice(1, 16, (16, 16), (1, 0), (1, 1), (1, 0), 2, 0, prefetch=True)
-    assert fetched_ahead(space.analysis, choice, SERVER) is not None
-    assert fetched_ahead(space.analysis, replace(choice, unroll=4), SERVER) is None
+    assert fetched_ahead(space.analysis, choice, SERVER)
+    assert not fetched_ahead(space.analysis, replace(choice, unroll=4), SERVER)

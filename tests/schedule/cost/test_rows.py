@@ -8,7 +8,7 @@ import pytest
 
 from relay_tune.schedule.cost.cache_sets import reloaded_bytes
 from relay_tune.schedule.cost.rows import outgrown_factor
-from relay_tune.schedule.cost.traffic import tile_traffic
+from relay_tune.schedule.cost.tile import tile_of
 from relay_tune.schedule.space.default_choice import default_choice
 from relay_tune.schedule.space.space import nest_space
 from tests.schedule.machines import SERVER, with_rates
@@ -40,7 +40,7 @@ def test_rows_of_windows_that_share_places_of_the_cache_are_read_once():
     def reread(channels: int, unroll: int) -> float:
         space = space_of(depthwise(channels, 7, stride=2), threads=1)
         chosen = replace(default_choice(space), tile=(4, 7, 16), unroll=unroll)
-        return reloaded_bytes(tile_traffic(space.analysis, chosen, space.machine))
+        return reloaded_bytes(tile_of(space.analysis, chosen, space.machine))
 
     assert reread(576, 1) > 2 * reread(592, 1)
     assert reread(576, 9) == 0

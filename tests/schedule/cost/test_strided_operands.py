@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from relay_tune.schedule.cost.register_use import register_use
+from relay_tune.schedule.cost.tile import tile_of
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.space.default_choice import default_choice
 from relay_tune.tensor.expression import Axis, reduce
@@ -33,7 +34,7 @@ def first_layer(channels: int, size: int, kernel: int) -> Nest:
 def test_a_vector_that_several_loads_fill_is_one_register():
     space = space_of(first_layer(32, 112, 3), SERVER, threads=1)
     chosen = replace(default_choice(space), vector=COLUMNS, lanes=16, tile=(8, 3, 16), unroll=1)
-    assert register_use(space.analysis, chosen, SERVER).registers == 24 + 3 + 1
+    assert register_use(tile_of(space.analysis, chosen, SERVER)).registers == 24 + 3 + 1
 
 
 def test_taps_that_share_such_vectors_fill_registers():

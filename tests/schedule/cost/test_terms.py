@@ -5,10 +5,12 @@ from dataclasses import replace
 import pytest
 
 from relay_tune.machine.coefficients import FITTED
+from relay_tune.machine.machine import Machine
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.cost.operand import operands
 from relay_tune.schedule.cost.terms import OF_DATA, OF_WEIGHTS, memory_cycles
-from relay_tune.schedule.cost.traffic import traffic_of
+from relay_tune.schedule.cost.tile import tile_of
+from relay_tune.schedule.cost.traffic import Traffic, traffic_of
 from tests.schedule.machines import SERVER
 from tests.schedule.nest_spaces import weighted_product
 
@@ -16,6 +18,10 @@ NAMES = sorted({term.coefficient for term in (*OF_DATA, *OF_WEIGHTS) if term.coe
 
 SPACE = weighted_product(32, 512, 4096)
 CHOICE = TileChoice(1, 16, (16, 32), (1, 0), (1, 1), (0,), 8, 0)
+
+
+def traffic(choice: TileChoice, machine: Machine = SERVER) -> Traffic:
+    return traffic_of(tile_of(SPACE.analysis, choice, machine), choice)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -30,12 +36,12 @@ def test_what_is_exposed_is_linear_in_a_terms_coefficient(name: str, prefetch: b
     value = getattr(SERVER.coefficients, name)
     twice = replace(SERVER, coefficients=SERVER.coefficients.changed({name: 2 * value}))
     hidden, exposed = zip(
-        *(memory_cycles(SPACE.analysis, choice, machine) for machine in (SERVER, twice)),
+        *(memory_cycles(traffic(choice, machine)) for machine in (SERVER, twice)),
         strict=True,
     )
     own = sum(
         term.cycles(operand)
-        for operand in operands(traffic_of(SPACE.analysis, choice, SERVER))
+        for operand in operands(traffic(choice))
         for term in (OF_WEIGHTS if operand.access.constant else OF_DATA)
         if term.coefficient == name
     )
@@ -45,7 +51,7 @@ def test_what_is_exposed_is_linear_in_a_terms_coefficient(name: str, prefetch: b
 
 def test_weights_that_are_asked_for_cost_other_terms_than_those_that_are_not():
     def terms(choice: TileChoice) -> set[str | None]:
-        found = operands(traffic_of(SPACE.analysis, choice, SERVER))
+        found = operands(traffic(choice))
         weights = next(operand for operand in found if operand.access.constant)
         return {term.coefficient for term in OF_WEIGHTS if term.cycles(weights)}
 
@@ -56,8 +62,7 @@ def test_weights_that_are_asked_for_cost_other_terms_than_those_that_are_not():
 
 
 def test_every_byte_that_loops_touch_is_in_their_working_set():
-    traffic = traffic_of(SPACE.analysis, CHOICE, SERVER)
-    assert [sum(each) for each in traffic.touched] == traffic.working_sets
-    fetching = traffic_of(SPACE.analysis, replace(CHOICE, prefetch=True), SERVER)
-    assert fetching.working_sets[0] > traffic.working_sets[0]
-    assert fetching.tile is traffic.tile
+    plain, fetching = traffic(CHOICE), traffic(replace(CHOICE, prefetch=True))
+    assert [sum(each) for each in plain.touched] == plain.working_sets
+    assert fetching.working_sets[0] > plain.working_sets[0]
+    assert fetching.tile is plain.tile

@@ -9,6 +9,7 @@ from relay_tune.machine.machine import Machine
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.cost.operand import Operand, operands
 from relay_tune.schedule.cost.terms import OF_WEIGHTS
+from relay_tune.schedule.cost.tile import tile_of
 from relay_tune.schedule.cost.traffic import traffic_of
 from relay_tune.schedule.cost.weights import (
     arrival,
@@ -30,7 +31,7 @@ from tests.schedule.nest_spaces import weighted_product, weighted_space
 
 def weights_of(space: NestSpace, choice: TileChoice, machine: Machine = SERVER) -> Operand:
     """The one constant that a nest's reduction reads."""
-    found = operands(traffic_of(space.analysis, choice, machine))
+    found = operands(traffic_of(tile_of(space.analysis, choice, machine), choice))
     return next(operand for operand in found if operand.access.constant)
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Protocol
 
 from relay_tune.schedule.loops.prefetch.limits import OPEN_TILES
 from relay_tune.schedule.loops.tile_points import TilePosition
@@ -111,11 +110,3 @@ class Site:
     bindings: Mapping[Axis, TilePosition]
     tiles: Sequence[Axis]
     groups: Sequence[Axis]
-
-
-class Fetching(Protocol):
-    """What a nest asks for, as a function of where it stands."""
-
-    def fetches(self, site: Site) -> Iterator[Fetch]:
-        """What a group of steps asks for."""
-        ...

@@ -14,7 +14,6 @@ took 1404 us without and 1053 with fetches, one thread, and 794 and 547 with two
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from relay_tune.ir.dtypes import DTYPES
@@ -27,34 +26,22 @@ from relay_tune.tensor.expression import Axis, Scalar, Tensor
 from relay_tune.tensor.walk import substitute
 
 
-@dataclass(frozen=True, slots=True)
-class Sharing:
-    """Tiles that read the same right operands one after the other.
+def sharing_tiles(match: IntrinsicMatch, choice: TileChoice) -> tuple[int, ...] | None:
+    """The places of the loops over tiles that read what one block of columns needs.
 
-    Attributes:
-        loops: the places of the loops over them among the outer loops.
-        tiles: how many tiles there are.
-    """
-
-    loops: tuple[int, ...]
-    tiles: int
-
-
-def sharing_tiles(match: IntrinsicMatch, choice: TileChoice) -> Sharing | None:
-    """The tiles that read what one block of columns needs; None if nothing can be fetched for them.
-
-    That is where the next tile is of another block only after all that share this one.
+    None if nothing can be fetched for them. Something can where the next tile is of another block
+    only after all that share this one.
     """
     loops = outer_loops(match.nest.axes, choice)
     over_blocks = [n for n, loop in enumerate(loops) if _is_block(match, loop)]
     if len(over_blocks) != 1 or loops[over_blocks[0]].tiles > 1:
         return None
     inside = [n for n in range(over_blocks[0] + 1, len(loops)) if loops[n].count > 1]
-    found = Sharing(tuple(inside), prod(loops[n].count for n in inside))
-    return found if found.tiles <= lines_of_step(match) else None
+    is_spread = prod(loops[n].count for n in inside) <= _lines_of_step(match)
+    return tuple(inside) if is_spread else None
 
 
-def lines_of_step(match: IntrinsicMatch) -> int:
+def _lines_of_step(match: IntrinsicMatch) -> int:
     """Lines of the right operands of one block in a step."""
     pattern = match.pattern
     return pattern.steps * pattern.columns // _line(match) * match.right_parts
@@ -62,15 +49,15 @@ def lines_of_step(match: IntrinsicMatch) -> int:
 
 def next_blocks(
     match: IntrinsicMatch,
-    sharing: Sharing,
+    sharing: Sequence[int],
     at: Mapping[Axis, Scalar],
     outer: Sequence[Axis],
     columns: int,
 ) -> Fetch:
     """What a step asks for of the next `columns` blocks; `at` is where it stands itself."""
     assert match.block is not None
-    number = Turns([outer[place] for place in sharing.loops]).number
-    share = -(-lines_of_step(match) // sharing.tiles)
+    turns = Turns([outer[place] for place in sharing])
+    number, share = turns.number, -(-_lines_of_step(match) // turns.count)
     right = min((right for _, right in match.terms), key=offset_of)
     lines: list[tuple[Tensor, Scalar]] = []
     for column in range(columns):

@@ -1,0 +1,210 @@
+"""A register tile under a choice: how far it reaches, its vectors, and what its accesses touch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from math import prod
+
+from relay_tune.machine.machine import Machine
+from relay_tune.remembered import remembered
+from relay_tune.schedule.choice import TileChoice, innermost, unrolled_extents
+from relay_tune.schedule.cost.access import Access
+from relay_tune.schedule.cost.analysis import NestAnalysis
+from relay_tune.schedule.nests.nest import Nest
+from relay_tune.tensor.affine import Affine
+from relay_tune.tensor.expression import Axis
+
+REMEMBERED = 1 << 14
+"""Footprints that are kept: boxes differ in axes that an access does not depend on."""
+
+REMEMBERED_TILES = 1 << 12
+
+
+@dataclass(frozen=True, eq=False)
+class Tile:
+    """A register tile of a nest, whatever the loops around it are.
+
+    Attributes:
+        analysis: of the nest.
+        choice: of which only what is `innermost` matters.
+        machine: that it is estimated for.
+        vector: the axis along the lanes, if it is one of the output.
+        extents: of the tile on each axis.
+        steps: all of each reduction axis.
+        order: the reduction axes, outermost first.
+        written_out: how many steps of each are.
+        vectors: registers that hold its points.
+    """
+
+    analysis: NestAnalysis
+    choice: TileChoice
+    machine: Machine
+    vector: Axis | None
+    extents: Mapping[Axis, int]
+    steps: Mapping[Axis, int]
+    order: Sequence[Axis]
+    written_out: Mapping[Axis, int]
+    vectors: int
+
+    @cached_property
+    def count(self) -> int:
+        """How many tiles there are."""
+        return prod(-(-axis.extent // extent) for axis, extent in self.extents.items())
+
+    @cached_property
+    def arithmetic(self) -> float:
+        """The cycles of its reduction, if nothing else takes any."""
+        operations = self.vectors * prod(self.steps.values()) * self.analysis.body_operations
+        return operations / self.machine.vectors.fused_per_cycle
+
+    @cached_property
+    def touched(self) -> tuple[float, ...]:
+        """The bytes that it touches of each operand."""
+        return footprints(self.analysis, self.extents, self.steps)
+
+    @cached_property
+    def filled(self) -> Machine:
+        """The machine as an intrinsic sees it that reads few long rows, which stay near."""
+        match = self.analysis.match
+        costs = None if match is None else match.costs(self.machine)
+        if costs is None:
+            return self.machine
+        first, second, *others = self.machine.memories
+        larger = replace(second, bytes=costs.filled * second.bytes)
+        return replace(self.machine, memories=(first, larger, *others))
+
+
+def tile_of(
+    analysis: NestAnalysis,
+    choice: TileChoice,
+    machine: Machine,
+    extents: tuple[int, ...] | None = None,
+) -> Tile:
+    """The tiles of a choice; with `extents` those of another shape, as at an edge."""
+    return _tile(analysis, innermost(choice, extents or choice.tile), machine)
+
+
+@remembered(REMEMBERED_TILES)
+def _tile(analysis: NestAnalysis, choice: TileChoice, machine: Machine) -> Tile:
+    nest = analysis.nest
+    tiles = zip(nest.axes, choice.tile, strict=True)
+    extents = {axis: min(extent, axis.extent) for axis, extent in tiles}
+    vector = nest.axes[choice.vector] if choice.vector >= 0 else None
+    steps = _steps(nest, choice.reduction_order, choice.unroll)
+    return Tile(
+        analysis, choice, machine, vector, extents, *steps, vector_count(nest, choice, extents)
+    )
+
+
+@remembered(REMEMBERED_TILES)
+def _steps(
+    nest: Nest, places: tuple[int, ...], unroll: int
+) -> tuple[dict[Axis, int], list[Axis], dict[Axis, int]]:
+    """All steps of the reduction, their order, and those that are written out."""
+    order = [nest.reduction[place] for place in places]
+    every = {axis: axis.extent for axis in nest.reduction}
+    return every, order, unrolled_extents(order, unroll)
+
+
+def footprints(
+    analysis: NestAnalysis, extents: Mapping[Axis, int], steps: Mapping[Axis, int]
+) -> tuple[float, ...]:
+    """The bytes that each operand touches over a box; a sliding window counts its overlap once."""
+    every = tuple(steps.items())
+    found: list[float] = []
+    for access in analysis.accesses:
+        if access.form is None:
+            found.append(float(access.bytes * prod(extents.values())))
+            continue
+        terms = access.form.terms
+        own = tuple([each for each in extents.items() if each[0] in terms])
+        found.append(_footprint(access, own, every))
+    return tuple(found)
+
+
+@remembered(REMEMBERED)
+def _footprint(
+    access: Access,
+    own: tuple[tuple[Axis, int], ...],
+    steps: tuple[tuple[Axis, int], ...],
+) -> float:
+    """The bytes of an affine access by the extents of the axes that it depends on."""
+    assert access.form is not None
+    points = distinct_places(access.form, dict(own), dict(steps), None, 1)
+    return access.bytes * min(points, float(access.elements))
+
+
+def tile_variants(tiles: Iterable[tuple[Axis, int]]) -> list[tuple[int, dict[Axis, int]]]:
+    """How many tiles there are of each shape, the whole ones first, others at the edges."""
+    variants = [(axis, _extents(axis.extent, tile)) for axis, tile in tiles]
+    return [
+        (
+            prod(count for count, _ in found),
+            {a: n for (a, _), (_, n) in zip(variants, found, strict=True)},
+        )
+        for found in product(*(extents for _, extents in variants))
+    ]
+
+
+def _extents(extent: int, tile: int) -> list[tuple[int, int]]:
+    """(how many tiles, their extent): the full ones and the one at the edge."""
+    full, rest = divmod(extent, tile)
+    return [(full, tile)] * bool(full) + [(1, rest)] * bool(rest)
+
+
+def vector_count(nest: Nest, choice: TileChoice, extents: Mapping[Axis, int]) -> int:
+    """Registers that hold the points of a tile."""
+    vector = nest.axes[choice.vector] if choice.vector >= 0 else None
+    count = 1
+    for axis, extent in extents.items():
+        count *= -(-extent // choice.lanes) if axis is vector else extent
+    return count * (choice.unroll if choice.vector == -2 else 1)
+
+
+def distinct_places(
+    form: Affine,
+    extents: Mapping[Axis, int],
+    unrolled: Mapping[Axis, int],
+    vector: Axis | None,
+    lanes: int,
+) -> float:
+    """Different places that an access touches in a tile, vectors counting once."""
+    factors = form.terms
+    windows = {axis: steps for axis, steps in unrolled.items() if axis in factors}
+    count = 1.0
+    for axis, extent in extents.items():
+        factor = factors.get(axis)
+        if factor is None:
+            continue
+        if axis is vector:
+            count *= -(-extent // lanes)
+            continue
+        points = extent
+        for window, steps in windows.items():
+            stride = factor // factors[window]
+            if stride and factor == stride * factors[window] and stride <= steps:
+                points = (points - 1) * stride + steps
+                del windows[window]
+                break
+        count *= points
+    for steps in windows.values():
+        count *= steps
+    return count
+
+
+def neighbours(form: Affine, vector: Axis, extents: Mapping[Axis, int]) -> int:
+    """How many elements beside each other a tile has of an access whose lanes lie apart."""
+    return next((n for a, n in extents.items() if a is not vector and form.coefficient(a) == 1), 1)
+
+
+def run_length(form: Affine, extents: Mapping[Axis, int]) -> int:
+    """How many elements of a box of axes follow each other in memory before the first gap."""
+    length = 1
+    for axis in sorted((a for a in extents if form.coefficient(a)), key=form.coefficient):
+        if form.coefficient(axis) != length:
+            break
+        length *= min(extents[axis], axis.extent)
+    return length
