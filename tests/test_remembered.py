@@ -5,7 +5,12 @@ import pytest
 
 from relay_tune.building.build import build
 from relay_tune.ir.parser.parse import parse
-from relay_tune.remembered import code_for_one_round, remembered, results_for_one_build
+from relay_tune.remembered import (
+    RARE_COLLECTIONS,
+    code_for_one_round,
+    remembered,
+    results_for_one_build,
+)
 from relay_tune.schedule.nests.nest import Nest
 
 
@@ -88,3 +93,22 @@ def test_a_weak_reference_sees_what_is_kept() -> None:
         pass
     gc.collect()
     assert reference() is None
+
+
+def test_python_collects_rarely_during_a_build_and_then_as_before() -> None:
+    usual = gc.get_threshold()
+    try:
+        gc.set_threshold(600, 9, 8)
+        with results_for_one_build():
+            with results_for_one_build():
+                assert gc.get_threshold() == RARE_COLLECTIONS
+            assert gc.get_threshold() == RARE_COLLECTIONS
+        assert gc.get_threshold() == (600, 9, 8)
+        with results_for_one_build():
+            gc.set_threshold(500, 5, 5)
+        assert gc.get_threshold() == (500, 5, 5), "a choice of the program's own stays"
+        gc.set_threshold(0)
+        with results_for_one_build():
+            assert gc.get_threshold()[0] == 0
+    finally:
+        gc.set_threshold(*usual)

@@ -24,6 +24,7 @@ from relay_tune.first_order.kinds import function_type
 from relay_tune.ir.module import Module
 from relay_tune.ir.output_names import named_outputs
 from relay_tune.logger import LOGGER
+from relay_tune.remembered import results_for_one_build
 from relay_tune.runtime.model import Model, open_inputs
 from relay_tune.runtime.threads import thread_count
 from relay_tune.schedule.accuracy import Accuracy
@@ -112,7 +113,7 @@ class _Compilation:
         points: Sequence[SizePoint] = (),
     ) -> CompiledFunctions:
         """The compiled program of a typed module, with code of its own for some sizes."""
-        with BuildWorkers(self.target, self.defaults) as workers:
+        with results_for_one_build(), BuildWorkers(self.target, self.defaults) as workers:
             start_early(workers, typed)
             return compile_program(
                 fused_module(typed, self.accuracy, self.target, self.passes),

@@ -47,8 +47,7 @@ if __name__ == "__main__":
     die_with_parent()
     target, machine = Target(**json.loads(sys.argv[1])), sys.argv[2]
     known = None if machine == NO_MACHINE else decoded(machine)
-    gc.freeze()  # little of what a worker makes is garbage in circles, so that it rarely looks
-    gc.set_threshold(100_000, 50, 50)
+    gc.freeze()  # no garbage is among what was imported
     with results_for_one_build():
         answer = works_for(target, known, int(sys.argv[3]), Accuracy(sys.argv[4]))
         serve(sys.stdin.buffer, sys.stdout.buffer, answer)
