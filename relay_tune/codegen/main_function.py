@@ -388,6 +388,7 @@ def _shared_lines(
 
 
 def _call_lines(prefix: str, call: KernelCall, share: str) -> list[str]:
+    """A call; the last one needs no frame of the function around it."""
     lines, texts = [], []
     for position, place in enumerate(call.arguments):
         if place.offset == 0:
@@ -397,5 +398,5 @@ def _call_lines(prefix: str, call: KernelCall, share: str) -> list[str]:
         lines.append(f"  {name} = getelementptr i8, ptr %base{place.slot}, i64 {place.offset}")
         texts.append(f"ptr {name}")
     texts += [f"i64 %size{slot}" for slot in call.sizes]
-    lines.append(f"  call void @{call.symbol}({', '.join([*texts, share])})")
+    lines.append(f"  tail call void @{call.symbol}({', '.join([*texts, share])})")
     return lines
