@@ -1,9 +1,13 @@
-"""Indices of elements that several neighbours share: one division of an axis in an affine sum.
+"""Indices with divisions of an axis, and affine forms that grow as they do.
 
     x[r, w + k, (o // 4) * 4 + i]     is w * 8 + k * 8 + i, and 4 for each 4 of o
 
 The channels of a group in a grouped convolution are read so, and those of a depthwise convolution
 with several outputs for each channel.
+
+    x[min(t, 255) // 16, min(t, 255) % 16]      is t, but for steps from row to row
+
+So are the tiles of an image that are counted one after the other.
 """
 
 from __future__ import annotations
@@ -61,3 +65,41 @@ def repeated_form(index: Scalar) -> Repeated | None:
             case _:
                 return None
     return None if found is None or found[0] <= 0 else Repeated(plain, *found)
+
+
+def counted_form(index: Scalar) -> Affine | None:
+    """The form of an index within a row, where an axis counts the places of several rows.
+
+    The axis is under a minimum that changes nothing; None of an index without such a count.
+    """
+    form = _within_row(index)
+    return form if form is not None and axis_affine(index) is None else None
+
+
+def _within_row(index: Scalar) -> Affine | None:
+    form = axis_affine(index)
+    if form is not None:
+        return form
+    match index:
+        case Binary(operation="add" | "sub", left=left, right=right):
+            first, second = _within_row(left), _within_row(right)
+            if first is None or second is None:
+                return None
+            return first + second.scale(1 if index.operation == "add" else -1)
+        case Binary(operation="mul", left=left, right=Literal(value=int(times))):
+            form = _within_row(left)
+            return None if form is None else form.scale(times)
+        case Binary(operation="floordiv", left=left, right=Literal()):
+            return None if _counted(left) is None else ZERO
+        case Binary(operation="floormod", left=left, right=Literal()):
+            return _counted(left)
+    return None
+
+
+def _counted(index: Scalar) -> Affine | None:
+    match index:
+        case Binary(operation="min", left=left, right=Literal()):
+            return axis_affine(left)
+        case Binary(operation="floordiv", left=left, right=Literal()):
+            return None if _counted(left) is None else ZERO
+    return None

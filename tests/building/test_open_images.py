@@ -8,20 +8,25 @@ from relay_tune.building.build import build
 from relay_tune.building.primitives import primitives_of
 from relay_tune.building.program_form import program_kernels, program_module
 from relay_tune.building.size_cases import FEW_PIXELS
+from relay_tune.codegen.target import native_target
 from relay_tune.first_order.lower_program import lower_program
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.module import Module
+from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.runtime.interpreter.interpret import interpret
-from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.plan import Plan, plan_program
+from relay_tune.schedule.rewrites.algorithm import AppliedAlgorithm
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
+from relay_tune.schedule.schedule import Schedule
 from relay_tune.transform.bind_parameters import BindParameters
 from relay_tune.typing.infer import infer_types
 
 RNG = np.random.default_rng(0)
 
 
-def convolution(attributes: str) -> Module:
+def convolution(attributes: str, batch: str = "1") -> Module:
     text = (
-        "def @main(%x: Tensor[(1, 16, h, w), float32], %c: Tensor[(16, 16, 3, 3), float32]) "
+        f"def @main(%x: Tensor[({batch}, 16, h, w), float32], %c: Tensor[(16, 16, 3, 3), float32]) "
         f"{{ nn.relu(nn.conv2d(%x, %c, channels=16, kernel_size=[3, 3], {attributes})) }}"
     )
     taps = RNG.standard_normal((16, 16, 3, 3)).astype("float32")
@@ -70,3 +75,30 @@ def test_images_need_not_be_whole_tiles(monkeypatch: pytest.MonkeyPatch) -> None
         expected = np.asarray(interpret(module, x))
         atol = 1e-5 * float(np.abs(expected).max(initial=0.0))
         np.testing.assert_allclose(np.asarray(model(x)), expected, rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "batch"), [(WINOGRAD(tile=2, run=4), "n"), (WINOGRAD(tile=4, run=12), "1")]
+)
+def test_runs_go_beyond_rows_of_tiles(algorithm: AppliedAlgorithm, batch: str) -> None:
+    machine = native_target().machine
+
+    def in_runs(_: PrimitiveKey, plan: Plan) -> Schedule | None:
+        if algorithm not in plan.algorithms:
+            return None
+        return plan.with_algorithm(algorithm).default_under_algorithm(machine, 2)[1]
+
+    said: list[str] = []
+    module = convolution("padding=[1, 1]", batch)
+    model = build(module, threads=2, schedules=in_runs, report=said.append)
+    for height, width in ((1, 1), (3, 5), (8, 8), (17, 30), (64, 5)):
+        x = RNG.standard_normal((2 if batch == "n" else 1, 16, height, width)).astype("float32")
+        expected = np.asarray(interpret(module, x))
+        atol = 1e-5 * float(np.abs(expected).max(initial=0.0))
+        np.testing.assert_allclose(np.asarray(model(x)), expected, rtol=0, atol=atol)
+    assert not any("cannot" in line for line in said)  # one code is for all sizes
+
+
+def test_runs_are_offered_where_an_image_is_open() -> None:
+    runs = {name for name in algorithms(convolution("padding=[1, 1]")) if "run=" in name}
+    assert runs == {f"winograd(tile={tile}, run={run})" for tile in (2, 4) for run in (12, 24)}

@@ -5,8 +5,8 @@ from itertools import product
 import pytest
 
 from relay_tune.tensor.affine import Affine
-from relay_tune.tensor.expression import Axis, index_value
-from relay_tune.tensor.repeated import Repeated, repeated_form
+from relay_tune.tensor.expression import Axis, binary, index_value
+from relay_tune.tensor.repeated import Repeated, counted_form, repeated_form
 
 I, O = Axis("i", 4), Axis("o", 32)  # noqa: E741
 
@@ -31,3 +31,16 @@ def test_it_is_what_the_index_is():
 )
 def test_others_are_none(index):
     assert repeated_form(index) is None
+
+
+def test_places_of_several_rows_are_counted_along_a_row():
+    place = binary("min", O * 2 + 1, 31)
+    row, column = place // 8, place % 8
+    assert counted_form(row * 40 + column * 5 + I) == Affine({O: 10, I: 1}, 5)
+    assert counted_form(row // 3) == Affine({})
+    assert counted_form(row % 3 + column - I) == Affine({O: 2, I: -1}, 1)
+
+
+@pytest.mark.parametrize("index", [I + O, O // 4, O % 4 + I, binary("min", O, 31), I * O])
+def test_other_indices_are_not_counted(index):
+    assert counted_form(index) is None

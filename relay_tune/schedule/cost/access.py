@@ -24,7 +24,7 @@ from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Axis, Scalar, Tensor
 from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.loops import Buffer
-from relay_tune.tensor.repeated import repeated_form
+from relay_tune.tensor.repeated import counted_form, repeated_form
 from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.walk import loads
 
@@ -134,6 +134,7 @@ def _access(index: Scalar, size: int, is_constant: bool, elements: int, is_near:
         return Access(
             repeated.smooth, size, is_constant, elements, is_near, repeats=repeated.factor
         )
+    form = counted_form(index) if form is None else form
     return Access(form, size, is_constant, elements, is_near)
 
 

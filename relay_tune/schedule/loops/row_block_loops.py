@@ -8,15 +8,15 @@ from itertools import islice
 
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.loops.loop_shapes import loop_over, parallel_loop
-from relay_tune.schedule.loops.prefetch.neighbours import fetched_beside
-from relay_tune.schedule.loops.prefetch.next_block import read_ahead
+from relay_tune.schedule.loops.prefetch.neighbours import TouchedRows, fetched_beside
+from relay_tune.schedule.loops.prefetch.next_block import ReadAhead, read_ahead
 from relay_tune.schedule.loops.tile import TiledNest, tile_nest
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.row_groups.row_blocks import RowBlocks
 from relay_tune.schedule.row_groups.sibling_reductions import joined, sibling_runs
 from relay_tune.tensor.expression import INDEX, Axis, Scalar, Tensor, binary, literal
 from relay_tune.tensor.loops import Allocate, Block, Branch, Let, Statement
-from relay_tune.tensor.size import nominal
+from relay_tune.tensor.size import is_symbolic, nominal
 
 SERIAL_POINTS = 100_000
 """A group that evaluates fewer expressions stays on one thread: a barrier costs as much."""
@@ -65,19 +65,33 @@ def _nests(
     constants: frozenset[Tensor],
     blocks: RowBlocks,
 ) -> TiledNest:
-    places = (*blocks.outer, blocks.base)
-    busiest, touched = fetched_beside(nests, places, blocks.rows, constants)
     fitting = [_fitting(choice, nest) for choice, nest in zip(choices, nests, strict=True)]
-    beside_tensors = frozenset(part.tensor for part in touched)
-    ahead = read_ahead(nests, blocks.base, blocks.rows, beside_tensors)
     tiled = [
-        tile_nest(nest, choice, constants, (*(touched if place == busiest else ()), *ahead[place]))
-        for place, (nest, choice) in enumerate(zip(nests, fitting, strict=True))
+        tile_nest(nest, choice, constants, fetches)
+        for nest, choice, fetches in zip(
+            nests, fitting, _fetched(nests, constants, blocks), strict=True
+        )
     ]
     packed = [constant for part in tiled for constant in part.packed]
     parts = iter(zip(tiled, fitting, strict=True))
     bodies = [_together(list(islice(parts, len(run)))) for run in sibling_runs(nests)]
     return TiledNest(Block(tuple(bodies)), packed)
+
+
+def _fetched(
+    nests: Sequence[Nest], constants: frozenset[Tensor], blocks: RowBlocks
+) -> list[tuple[TouchedRows | ReadAhead, ...]]:
+    """What each nest of a block fetches for its neighbours and for the next block.
+
+    Nothing in a block of an open number of rows, which is the last.
+    """
+    if any(is_symbolic(nest.points) for nest in nests):
+        return [()] * len(nests)
+    places = (*blocks.outer, blocks.base)
+    busiest, touched = fetched_beside(nests, places, blocks.rows, constants)
+    beside = frozenset(part.tensor for part in touched)
+    ahead = read_ahead(nests, blocks.base, blocks.rows, beside)
+    return [(*(touched if n == busiest else ()), *each) for n, each in enumerate(ahead)]
 
 
 def _together(parts: Sequence[tuple[TiledNest, TileChoice]]) -> Statement:
@@ -91,10 +105,9 @@ def _together(parts: Sequence[tuple[TiledNest, TileChoice]]) -> Statement:
 
 def _fitting(choice: TileChoice, nest: Nest) -> TileChoice:
     """The choice for a nest that may have fewer rows than it was made for, on one thread."""
-    limits = [axis.extent for axis in nest.axes]
-    return replace(
-        choice,
-        tile=tuple(min(tile, limit) for tile, limit in zip(choice.tile, limits, strict=True)),
-        blocks=tuple(min(count, limit) for count, limit in zip(choice.blocks, limits, strict=True)),
-        parallel=0,
-    )
+
+    def fitting(values: Sequence[int]) -> tuple[int, ...]:
+        pairs = zip(values, (axis.extent for axis in nest.axes), strict=True)
+        return tuple(value if is_symbolic(limit) else min(value, limit) for value, limit in pairs)
+
+    return replace(choice, tile=fitting(choice.tile), blocks=fitting(choice.blocks), parallel=0)

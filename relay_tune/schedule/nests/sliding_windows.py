@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Axis
+from relay_tune.tensor.size import is_multiple
 from relay_tune.tensor.walk import loads
 
 
 def slides(form: Affine, axis: Axis, reduction: Sequence[Axis]) -> bool:
     """Whether neighbours on an axis read some of the same elements, under a sliding window."""
     for step in reduction:
-        stride, rest = divmod(form.coefficient(axis), form.coefficient(step) or 1)
-        if form.coefficient(step) and not rest and 0 < stride < step.extent:
+        apart, within = form.coefficient(axis), form.coefficient(step)
+        if within and is_multiple(apart, within) and 0 < apart // within < step.extent:
             return True
     return False
 

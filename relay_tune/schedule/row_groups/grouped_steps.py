@@ -16,13 +16,18 @@ def grouped_steps(
     rows: int,
     *,
     most_row_bytes: int = MAXIMUM_ROW_BYTES,
+    in_runs: bool = False,
 ) -> tuple[Step | RowBlocks, ...]:
     """The steps of a program with its groups in blocks of rows.
 
     Nests whose intermediate values of one row take more than `most_row_bytes` form no group.
+    With `in_runs`, rows are counted by the outermost axes alone, and what is left of an open number
+    of them is one block, not one for each row.
     Raises InputError if the blocks are too large.
     """
     return tuple(
-        row_blocks(in_place(step), rows) if isinstance(step, RowGroup) else step
-        for step in with_groups(steps, outputs, most_row_bytes)
+        row_blocks(in_place(step), rows, rest_together=in_runs)
+        if isinstance(step, RowGroup)
+        else step
+        for step in with_groups(steps, outputs, most_row_bytes, outermost=in_runs)
     )

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from math import prod
 from operator import mul
 
@@ -28,7 +28,7 @@ from relay_tune.schedule.row_groups.row_axes import RowAxis, row_axes
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import Load, Scalar, Tensor
 from relay_tune.tensor.index import FlatView
-from relay_tune.tensor.size import UndecidedSizeError, nominal
+from relay_tune.tensor.size import UndecidedSizeError, is_multiple, nominal
 from relay_tune.tensor.tensor import ProcedureOutput
 from relay_tune.tensor.walk import loads
 
@@ -77,9 +77,16 @@ class RowGroup:
 
 
 def with_groups(
-    steps: Sequence[Step], outputs: Sequence[Tensor], most_row_bytes: int = MAXIMUM_ROW_BYTES
+    steps: Sequence[Step],
+    outputs: Sequence[Tensor],
+    most_row_bytes: int = MAXIMUM_ROW_BYTES,
+    *,
+    outermost: bool = False,
 ) -> list[Step | RowGroup]:
-    """The steps of a program in an order in which they can run, those that share rows as groups."""
+    """The steps of a program in an order in which they can run, those that share rows as groups.
+
+    With `outermost`, rows are counted by the outermost axis of the first nest alone.
+    """
     flow = _Flow(steps, outputs)
     found: list[Step | RowGroup] = []
     pending: list[Sequence[Step] | RowGroup] = [steps]
@@ -88,7 +95,7 @@ def with_groups(
         if isinstance(part, RowGroup):
             found.append(part)
             continue
-        group = _best_group(part, flow, most_row_bytes)
+        group = _best_group(part, flow, most_row_bytes, outermost)
         if group is None:
             found += part
             continue
@@ -100,23 +107,25 @@ def with_groups(
     return found
 
 
-def _best_group(steps: Sequence[Step], flow: _Flow, most_row_bytes: int) -> RowGroup | None:
+def _best_group(
+    steps: Sequence[Step], flow: _Flow, most_row_bytes: int, outermost: bool
+) -> RowGroup | None:
     """The group that keeps most bytes out of memory; of equal ones that with the smallest rows."""
     found: list[RowGroup] = []
     for place, first in enumerate(steps):
         if isinstance(first, Nest) and flow.is_whole(first):
-            found += _groups(steps, flow, place, most_row_bytes)
+            found += _groups(steps, flow, place, most_row_bytes, outermost)
     return max(found, key=_kept_bytes_and_rows, default=None)
 
 
 def _groups(
-    steps: Sequence[Step], flow: _Flow, place: int, most_row_bytes: int
+    steps: Sequence[Step], flow: _Flow, place: int, most_row_bytes: int, outermost: bool
 ) -> Iterator[RowGroup]:
     """The groups that begin with a step; none where that depends on a size that is open."""
     first = steps[place]
     assert isinstance(first, Nest)
     with suppress(UndecidedSizeError):
-        for rows in _row_counts(first):
+        for rows in islice(_row_counts(first), 1, 2) if outermost else _row_counts(first):
             with suppress(UndecidedSizeError):
                 group = _Growth(steps, flow, rows).group(place)
                 if group is not None and group.row_bytes <= most_row_bytes:
@@ -294,10 +303,18 @@ class _Growth:
             yield self._rows_of(nest, load.indices[0], load.tensor)
 
     def _rows_of(self, nest: Nest, index: Scalar, view: Tensor) -> tuple[RowAxis, ...] | None:
-        size, rest = divmod(prod(view.shape), self._rows)
-        form = self._flow.form(index)
-        if rest or form is None:
+        """The axes that count the rows of an access; None where open sizes leave that open, too."""
+        with suppress(UndecidedSizeError):
+            return self._decided_rows_of(nest, index, view)
+        return None
+
+    def _decided_rows_of(
+        self, nest: Nest, index: Scalar, view: Tensor
+    ) -> tuple[RowAxis, ...] | None:
+        elements, form = prod(view.shape), self._flow.form(index)
+        if form is None or not is_multiple(elements, self._rows):
             return None
+        size = elements // self._rows
         rows = row_axes(form, nest.axes, nest.reduction, self._rows, size)
         return None if rows is None or self._tears_window(nest, rows) else rows
 

@@ -7,7 +7,8 @@
 
 What a member stores for others is indexed within the block. Each member leaves the same choices as
 a nest by itself. If the rows are no whole number of blocks, the last block has nests of its own.
-Where it is not known how many rows there are, what is left runs in blocks of one row.
+Where it is not known how many rows there are, what is left runs in blocks of one row, or as a block
+of its own whose rows are counted when the program runs.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from relay_tune.schedule.row_groups.row_axes import RowAxis
 from relay_tune.tensor.expression import Axis, Load, Scalar, Tensor, index_value
 from relay_tune.tensor.index import FlatView, simplify
 from relay_tune.tensor.loops import Buffer, BufferScope
-from relay_tune.tensor.size import is_multiple, is_symbolic, nominal
+from relay_tune.tensor.size import ceiling_quotient, is_multiple, is_symbolic, nominal
 from relay_tune.tensor.walk import loads, replace_nodes
 
 MAXIMUM_LOCAL_BYTES = 1280 << 10
@@ -44,6 +45,7 @@ class RowBlocks:
         nests: the members on a whole block.
         last: the members on what is left at the end; empty if nothing is.
         buffers: the local tensors.
+        last_rows: the rows of a block at the end.
     """
 
     group: RowGroup
@@ -53,6 +55,7 @@ class RowBlocks:
     nests: tuple[Nest, ...]
     last: tuple[Nest, ...]
     buffers: tuple[Buffer, ...]
+    last_rows: int
 
     @property
     def whole(self) -> int:
@@ -62,13 +65,10 @@ class RowBlocks:
     @property
     def at_end(self) -> int:
         """How many blocks follow them, for each point of the outer axes."""
+        if is_symbolic(self.last_rows):
+            return ceiling_quotient(self.base.extent, self.rows) - self.whole
         rest = self.base.extent - self.whole * self.rows
         return -(-rest // self.last_rows) if self.last else 0
-
-    @property
-    def last_rows(self) -> int:
-        """The rows of a block at the end."""
-        return last_rows(self.base.extent, self.rows)
 
     @property
     def blocks(self) -> int:
@@ -81,9 +81,10 @@ def block_bytes(group: RowGroup, rows: int) -> int:
     return rows * group.row_bytes
 
 
-def row_blocks(group: RowGroup, rows: int) -> RowBlocks:
+def row_blocks(group: RowGroup, rows: int, *, rest_together: bool = False) -> RowBlocks:
     """A group in blocks of so many rows, or of all that there are on its innermost row axis.
 
+    With `rest_together`, what is left of an open number of rows is one block, not one for each row.
     Raises InputError if the blocks are too large.
     """
     extents = common_extents(group)
@@ -97,7 +98,7 @@ def row_blocks(group: RowGroup, rows: int) -> RowBlocks:
     outer = tuple(Axis(f"row{n}", extent) for n, extent in enumerate(extents[:-1]))
     base = Axis("row", extents[-1])
     places = (*outer, base)
-    rest = last_rows(extents[-1], rows)
+    rest = last_rows(extents[-1], rows, rest_together=rest_together)
     nests = [_in_block(m, places, rows, rows, buffers) for m in group.members]
     last = [_in_block(m, places, rows, rest, buffers) for m in group.members if rest]
     gapped, local = with_gaps([*nests, *last], list(buffers.values()))
@@ -109,6 +110,7 @@ def row_blocks(group: RowGroup, rows: int) -> RowBlocks:
         nests=gapped[: len(nests)],
         last=gapped[len(nests) :],
         buffers=local,
+        last_rows=rest,
     )
 
 
@@ -118,9 +120,12 @@ def cut_rows(group: RowGroup, rows: int) -> int:
     return rows if is_symbolic(extent) else min(rows, extent)
 
 
-def last_rows(extent: int, rows: int) -> int:
-    """The rows of a block behind the whole ones: all that are left, or 1 if that is open."""
-    if is_symbolic(extent):
+def last_rows(extent: int, rows: int, *, rest_together: bool = False) -> int:
+    """The rows of a block behind the whole ones: all that are left, or 1 if that is open.
+
+    With `rest_together` all that are left even then.
+    """
+    if is_symbolic(extent) and not rest_together:
         return 0 if is_multiple(extent, rows) else 1
     return extent % rows
 

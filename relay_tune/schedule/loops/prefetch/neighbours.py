@@ -133,9 +133,15 @@ def _rows(
     *,
     for_write: bool = False,
 ) -> TouchedRows | None:
-    """The rows that accesses touch; None if they are not such rows, or the same in each block."""
+    """The rows that accesses touch; None if they are not such rows, or the same in each block.
+
+    None, too, where an open size says how far apart they lie.
+    """
     affine = [form for form in forms if form is not None]
     inner = {*nest.axes, *nest.reduction}
+    steps = [form.coefficient(axis) for form in affine for axis in inner]
+    if any(map(is_symbolic, (*steps, *(form.constant for form in affine)))):
+        return None
     if len(affine) < len(forms) or any(f.terms.keys() - inner - {*places} for f in affine):
         return None
     terms = {axis: affine[0].coefficient(axis) for axis in places}

@@ -20,7 +20,7 @@ from math import prod
 from relay_tune.schedule.rewrites.winograd.match import Convolution
 from relay_tune.schedule.rewrites.winograd.transforms import Filtering, PlaneFiltering
 from relay_tune.schedule.row_groups.row_blocks import MAXIMUM_LOCAL_BYTES
-from relay_tune.tensor.expression import INDEX, Scalar, literal
+from relay_tune.tensor.expression import INDEX, Scalar, binary, literal
 from relay_tune.tensor.size import ceiling_quotient, is_symbolic
 
 LEAST_TILES, MOST_TILES = 12, 40
@@ -32,8 +32,28 @@ Measured with 64 to 128 channels: blocks of 14, 28 and 56 tiles differ by 5 %.
 MOST_COUNTS = 2
 """How many counts of tiles are tried; the larger ones reuse more of the weights."""
 
+RUNS = (24, 12)
+"""The tiles of runs, which no count of tiles has to be a multiple of."""
+
 Tile = tuple[int, int, int]
 """A number of images, of rows, and of columns of tiles."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TileElement:
+    """An element of the transformed data, or of the products.
+
+    Attributes:
+        tile: its image, row and column of tiles.
+        product: its number among those of the tile.
+        depth: its places between the batch and the rows.
+        channel: its channel.
+    """
+
+    tile: Sequence[Scalar]
+    product: Scalar
+    depth: Sequence[Scalar]
+    channel: Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +83,80 @@ class TileBlocks:
         """The row below the band's last one and the column behind the last one."""
         return self.first + self.counts[1], self.counts[2]
 
-    def tile(self, outer: Sequence[Scalar], inner: Sequence[Scalar]) -> list[Scalar]:
-        """The image, row and column of the tile at a place within a block."""
-        image, row, column = (o * n + i for o, i, n in zip(outer, inner, self.block, strict=True))
-        return [image, row + self.first, column]
+    def shape(self, products: int, depth: Sequence[int], channels: int) -> list[int]:
+        """That of a tensor with an element for each product: [block, k, image, d, tile, c]."""
+        images, *tile = self.block
+        return [*self.blocks, products, images, *depth, *tile, channels]
 
-    def place(self, tile: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
-        """The block of a tile, and its place within."""
-        image, row, column = tile
+    def element(self, index: Sequence[Scalar]) -> TileElement:
+        """The element that an index of such a tensor stands for."""
+        outer, inner = index[:3], (index[4], *index[-3:-1])
+        image, row, column = (o * n + i for o, i, n in zip(outer, inner, self.block, strict=True))
+        return TileElement((image, row + self.first, column), index[3], index[5:-3], index[-1])
+
+    def index(self, element: TileElement) -> list[Scalar]:
+        """Where an element lies in such a tensor."""
+        image, row, column = element.tile
         within = (image, row - self.first, column)
         if self.block == self.counts:
-            return [literal(0, INDEX)] * len(within), list(within)
-        outer = [at // n for at, n in zip(within, self.block, strict=True)]
-        inner = [at % n for at, n in zip(within, self.block, strict=True)]
-        return outer, inner
+            outer: list[Scalar] = [literal(0, INDEX)] * len(within)
+            inner = list(within)
+        else:
+            outer = [at // n for at, n in zip(within, self.block, strict=True)]
+            inner = [at % n for at, n in zip(within, self.block, strict=True)]
+        return [*outer, element.product, inner[0], *element.depth, *inner[1:], element.channel]
+
+    def beside(
+        self, index: Sequence[Scalar], depth: Sequence[Scalar], channel: Scalar
+    ) -> list[Scalar]:
+        """The index of another channel, at other places between batch and rows, of the tile."""
+        return [*index[:5], *depth, *index[-3:-1], channel]
+
+
+@dataclass(frozen=True, slots=True)
+class TileRuns:
+    """Tiles one after the other, whatever their counts: runs of them are blocks of rows.
+
+    Attributes:
+        counts: the images, rows and columns of tiles.
+    """
+
+    counts: Tile
+
+    @property
+    def end(self) -> tuple[int, int]:
+        """The row below the last one and the column behind the last one."""
+        return self.counts[1], self.counts[2]
+
+    def shape(self, products: int, depth: Sequence[int], channels: int) -> list[int]:
+        """That of a tensor with an element for each product: [tile, k, d, c]."""
+        return [prod(self.counts), products, *depth, channels]
+
+    def element(self, index: Sequence[Scalar]) -> TileElement:
+        """The element that an index of such a tensor stands for.
+
+        The minimum changes nothing: it keeps the axis of tiles from being split into rows and
+        columns, which runs go beyond.
+        """
+        _, rows, columns = self.counts
+        tile = binary("min", index[0], prod(self.counts) - 1)
+        place = tile // columns, tile % columns
+        row = place[0] if self.counts[0] == 1 else place[0] % rows
+        image = literal(0, INDEX) if self.counts[0] == 1 else place[0] // rows
+        return TileElement((image, row, place[1]), index[1], index[2:-1], index[-1])
+
+    def index(self, element: TileElement) -> list[Scalar]:
+        """Where an element lies in such a tensor."""
+        image, row, column = element.tile
+        _, rows, columns = self.counts
+        tile = (image * rows + row) * columns + column
+        return [tile, element.product, *element.depth, element.channel]
+
+    def beside(
+        self, index: Sequence[Scalar], depth: Sequence[Scalar], channel: Scalar
+    ) -> list[Scalar]:
+        """The index of another channel, at other places between batch and rows, of the tile."""
+        return [*index[:2], *depth, channel]
 
 
 def tile_bands(
@@ -99,6 +179,19 @@ def tile_bands(
         return (blocks,)
     last = (1, min(block[1], rows - whole), columns)
     return blocks, TileBlocks((images, rows - whole, columns), last, whole)
+
+
+def tile_runs(convolution: Convolution, filtering: PlaneFiltering) -> TileRuns:
+    """All tiles one after the other."""
+    return TileRuns(_counts(convolution, filtering))
+
+
+def run_lengths(convolution: Convolution, filtering: PlaneFiltering) -> list[int]:
+    """The tiles of the runs that are worth a look: for images of dynamic height or width."""
+    if not any(map(is_symbolic, convolution.image[1:])):
+        return []
+    bytes_ = prod(convolution.depths[0]) * convolution.data.shape[-1] * filtering.products * 4
+    return [tiles for tiles in RUNS if tiles * bytes_ <= MAXIMUM_LOCAL_BYTES]
 
 
 def tile_counts(convolution: Convolution, filtering: PlaneFiltering) -> list[int]:

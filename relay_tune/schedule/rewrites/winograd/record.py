@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from relay_tune.schedule.accuracy import Accuracy, Exactness, Mixing
 from relay_tune.schedule.rewrites.algorithm import Algorithm, Parameters, parameter
-from relay_tune.schedule.rewrites.winograd.blocks import tile_counts
+from relay_tune.schedule.rewrites.winograd.blocks import run_lengths, tile_counts
 from relay_tune.schedule.rewrites.winograd.match import match_convolution
 from relay_tune.schedule.rewrites.winograd.stages import winograd_program
 from relay_tune.schedule.rewrites.winograd.transforms import plane_filtering
@@ -30,10 +30,12 @@ class Tiles(Parameters):
     Attributes:
         tile: how many results it has along each dimension.
         block: the tiles of a block; None for one block of all tiles.
+        run: the tiles of a run, where all lie one after the other; None if they lie in blocks.
     """
 
     tile: int = parameter(among=TILES)
     block: int | None = parameter(among=range(1, 10_000), default=None)
+    run: int | None = parameter(among=range(1, 10_000), default=None)
 
 
 def _offers(
@@ -51,16 +53,23 @@ def _offers(
             yield Tiles(tile)
         counts = {count for pair in usable for count in tile_counts(*pair)}
         blocks += [Tiles(tile, count) for count in sorted(counts)]
+        runs = {count for pair in usable for count in run_lengths(*pair)}
+        blocks += [Tiles(tile, run=count) for count in sorted(runs)]
     yield from blocks
 
 
 def _rewritten(program: TensorProgram, parameters: Tiles) -> TensorProgram | None:
-    return winograd_program(program, parameters.tile, parameters.block)
+    in_runs = parameters.run is not None
+    return winograd_program(program, parameters.tile, parameters.block, in_runs=in_runs)
 
 
 def _grouped(
     nests: Sequence[Step], outputs: Sequence[Tensor], parameters: Tiles
 ) -> Sequence[Step | RowBlocks]:
+    if parameters.run is not None:
+        rows = parameters.run
+        most = MAXIMUM_LOCAL_BYTES // rows
+        return grouped_steps(nests, outputs, rows, most_row_bytes=most, in_runs=True)
     if parameters.block is None:
         return nests
     return grouped_steps(nests, outputs, 1, most_row_bytes=MAXIMUM_LOCAL_BYTES)

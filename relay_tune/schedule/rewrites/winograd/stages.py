@@ -26,7 +26,13 @@ from math import prod
 
 from relay_tune.machine.machine import LINE_ELEMENTS
 from relay_tune.schedule.nests.rewritten_stages import Rewriting, with_rewritten_stages
-from relay_tune.schedule.rewrites.winograd.blocks import TileBlocks, tile_bands
+from relay_tune.schedule.rewrites.winograd.blocks import (
+    TileBlocks,
+    TileElement,
+    TileRuns,
+    tile_bands,
+    tile_runs,
+)
 from relay_tune.schedule.rewrites.winograd.match import Convolution, match_convolution
 from relay_tune.schedule.rewrites.winograd.tile_elements import (
     tile_of,
@@ -47,6 +53,7 @@ from relay_tune.tensor.expression import (
     Scalar,
     Tensor,
     binary,
+    index_value,
     literal,
     reduce,
     select,
@@ -61,18 +68,19 @@ ALIASED_BYTES = 2048
 
 
 def winograd_program(
-    program: TensorProgram, outputs: int, tiles: int | None = None
+    program: TensorProgram, outputs: int, tiles: int | None = None, *, in_runs: bool = False
 ) -> TensorProgram | None:
     """The program with its convolutions of three taps in tiles of `outputs` along each dimension.
 
-    Where blocks of so many `tiles` divide a convolution, it is computed in them. Windows of the
+    Where blocks of so many `tiles` divide a convolution, it is computed in them. `in_runs` has the
+    tiles one after the other, so that any number of them can be a block of rows. Windows of the
     results that lie side by side in tiles are reduced there (see `written_windows`). None where
     there is no such convolution with constant taps and enough channels.
     """
     elementwise: set[Tensor] = set()
 
     def rewrite(stage: Computed, rewriting: Rewriting) -> Computed:
-        new = _filtered(stage, rewriting, outputs, tiles)
+        new = _filtered(stage, rewriting, outputs, tiles, in_runs)
         if new is None:
             new = written_out(rewriting.rebuilt(stage), elementwise, outputs)
         if new is not stage and not isinstance(new.body, Reduce):
@@ -83,7 +91,7 @@ def winograd_program(
 
 
 def _filtered(
-    stage: Computed, rewriting: Rewriting, outputs: int, tiles: int | None
+    stage: Computed, rewriting: Rewriting, outputs: int, tiles: int | None, in_runs: bool
 ) -> Computed | None:
     """The convolution that a stage computes, in tiles; None if it is none."""
     found = match_convolution(stage, rewriting.constants)
@@ -99,7 +107,9 @@ def _filtered(
         return transformed_taps(filtering, found.taps(arrays))
 
     constant = rewriting.constant(taps, (found.weight.tensor,), transformed)
-    return _stages(found, rewriting.now(found.data), constant, filtering, tiles)
+    bands: Sequence[TileBlocks | TileRuns]
+    bands = (tile_runs(found, filtering),) if in_runs else tile_bands(found, filtering, tiles)
+    return _stages(found, rewriting.now(found.data), constant, filtering, bands)
 
 
 Result = Callable[[Scalar, Sequence[Scalar], Scalar, Scalar, Scalar], Scalar]
@@ -112,10 +122,9 @@ def _stages(
     data: Tensor,
     taps: Tensor,
     filtering: PlaneFiltering,
-    tiles: int | None,
+    bands: Sequence[TileBlocks | TileRuns],
 ) -> Computed:
     """The result of a convolution, by way of the transformed data and the products."""
-    bands = tile_bands(convolution, filtering, tiles)
     data = with_whole_windows(convolution, filtering, data, bands[-1].end)
     *upper, last = [(band, _band(convolution, data, taps, filtering, band)) for band in bands]
 
@@ -140,7 +149,7 @@ def _band(
     data: Tensor,
     taps: Tensor,
     filtering: PlaneFiltering,
-    blocks: TileBlocks,
+    blocks: TileBlocks | TileRuns,
 ) -> Result:
     """The result of a band of rows of tiles."""
     depths = convolution.depths
@@ -148,40 +157,39 @@ def _band(
     maps_of_data = filtering.rows.data, filtering.columns.data
     maps_of_result = filtering.rows.result, filtering.columns.result
     inputs, outputs = taps.shape[-2:]
-    plane_bytes = prod(blocks.counts) * prod(depths[0]) * inputs * 4
-    stored = inputs + (_spare_channels(plane_bytes) if blocks.block == blocks.counts else 0)
+    stored = inputs + _spare_channels(blocks, prod(depths[0]) * inputs * 4)
 
     def element(*at: Scalar) -> Scalar:
-        k, image, depth, c = at[3], at[4], at[5:-3], at[-1]
-        tile = blocks.tile(at[:3], (image, *at[-3:-1]))
-        window = window_of(convolution, filtering, data, (tile, blocks.end), depth, c)
-        value = two_passes(maps_of_data, window, extents, _row_and_column(k, extents))
-        return select(binary("lt", c, inputs), value, 0.0)
+        own = blocks.element(at)
+        place = own.tile, blocks.end
+        window = window_of(convolution, filtering, data, place, own.depth, own.channel)
+        row_and_column = _row_and_column(own.product, extents)
+        value = two_passes(maps_of_data, window, extents, row_and_column)
+        return select(binary("lt", own.channel, inputs), value, 0.0)
 
-    def shape(depth: Sequence[int], channels: int) -> list[int]:
-        images, *tile = blocks.block
-        return [*blocks.blocks, filtering.products, images, *depth, *tile, channels]
-
-    transformed = compute("winograd_data", shape(depths[0], stored), element)
+    shape = blocks.shape(filtering.products, depths[0], stored)
+    transformed = compute("winograd_data", shape, element)
     summed = [Axis(axis.name, axis.extent) for axis in convolution.tap_axes[2:]]
     renamed: dict[Axis, Scalar] = dict(zip(convolution.tap_axes[2:], summed, strict=True))
 
     def product(*at: Scalar) -> Scalar:
-        places = dict(zip(convolution.stage.axes[1:-3], at[5:-3], strict=True))
+        own = blocks.element(at)
+        places = dict(zip(convolution.stage.axes[1:-3], own.depth, strict=True))
         depth = [substitute(index, {**renamed, **places}) for index in convolution.slices]
-        read = transformed[(*at[:5], *depth, *at[-3:-1], summed[-1])]
-        return reduce("sum", summed, read * taps[(at[3], *summed, at[-1])])
+        read = transformed[tuple(blocks.beside(at, depth, summed[-1]))]
+        return reduce("sum", summed, read * taps[(own.product, *summed, own.channel)])
 
-    products = compute("winograd_products", shape(depths[1], outputs), product)
+    shape = blocks.shape(filtering.products, depths[1], outputs)
+    products = compute("winograd_products", shape, product)
 
     def result(n: Scalar, depth: Sequence[Scalar], h: Scalar, w: Scalar, o: Scalar) -> Scalar:
         row, down = tile_of(filtering.rows, h, convolution.dilations[0])
         column, right = tile_of(filtering.columns, w, convolution.dilations[1])
-        outer, (image, *tile) = blocks.place((n, row, column))
-        inner = (image, *depth, *tile, o)
 
-        def of_window(row: int, column: int) -> Scalar:
-            return products[(*outer, row * extents[1] + column, *inner)]
+        def of_window(window_row: int, window_column: int) -> Scalar:
+            number = index_value(window_row * extents[1] + window_column)
+            own = TileElement((n, row, column), number, depth, o)
+            return products[tuple(blocks.index(own))]
 
         return two_passes(maps_of_result, of_window, extents, (down, right))
 
@@ -196,10 +204,12 @@ def _row_and_column(k: Scalar, extents: tuple[int, int]) -> tuple[Scalar, Scalar
     return k // extents[1], k % extents[1]
 
 
-def _spare_channels(plane_bytes: int) -> int:
+def _spare_channels(blocks: TileBlocks | TileRuns, channels_bytes: int) -> int:
     """Channels to add to the transformed data so that its planes do not share cache sets.
 
     A tile writes one line to each plane; where the planes are whole pages apart, all these lines
     want the same few places of the first cache.
     """
-    return LINE_ELEMENTS if plane_bytes % ALIASED_BYTES == 0 else 0
+    if isinstance(blocks, TileRuns) or blocks.block != blocks.counts:
+        return 0
+    return LINE_ELEMENTS if prod(blocks.counts) * channels_bytes % ALIASED_BYTES == 0 else 0

@@ -1,0 +1,69 @@
+"""Winograd's filtering in runs of tiles, which no count of tiles has to be a multiple of."""
+
+import pytest
+
+from relay_tune.errors import InputError
+from relay_tune.schedule.apply import apply_schedule
+from relay_tune.schedule.plan import plan_program
+from relay_tune.schedule.rewrites.winograd.blocks import TileElement, TileRuns, run_lengths
+from relay_tune.schedule.rewrites.winograd.match import match_convolution
+from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
+from relay_tune.schedule.rewrites.winograd.transforms import plane_filtering
+from relay_tune.schedule.row_groups.row_blocks import RowBlocks
+from relay_tune.tensor.expression import INDEX, Literal, index_value, literal
+from relay_tune.tensor.index import simplify
+from tests.schedule.convolutions import (
+    EPILOGUES,
+    convolution_program,
+    plan_schedule,
+    relative_error,
+    tolerance_of,
+    winograds,
+)
+from tests.schedule.offered import algorithms
+from tests.schedule.running import runnable_targets
+
+
+def test_tiles_lie_one_after_the_other():
+    runs = TileRuns((2, 3, 5))
+    assert runs.shape(36, (), 16) == [30, 36, 16]
+    product, channel = index_value(7), index_value(4)
+    tile = [literal(value, INDEX) for value in (1, 2, 3)]
+    index = [simplify(part) for part in runs.index(TileElement(tile, product, (), channel))]
+    assert [part.value for part in index if isinstance(part, Literal)] == [1 * 15 + 2 * 5 + 3, 7, 4]
+
+
+def test_the_rest_is_a_block_of_its_own():
+    plan = plan_program(convolution_program((1, 11, 18, 16, 20)), WINOGRAD(tile=4, run=4))
+    (group,) = (step for step in plan.steps if isinstance(step, RowBlocks))
+    assert (group.whole, group.last_rows, group.blocks) == (3, 3, 4)
+    assert [buffer.shape for buffer in group.buffers] == [(36 * 4 * 16,)]
+    scheduled = apply_schedule(plan, plan_schedule(plan))
+    assert [tensor.name for tensor in scheduled.workspace] == ["winograd_products"]
+
+
+def test_images_of_fixed_size_have_blocks_instead():
+    program = convolution_program((1, 24, 24, 16, 16))
+    assert not any("run" in str(each) for each in winograds(algorithms(program)))
+    found = match_convolution(program.outputs[0], program.constant_arrays())
+    assert run_lengths(found, plane_filtering(4, 1, (3, 3))) == []
+
+
+RUNS = [
+    ((1, 8, 24, 16, 17), WINOGRAD(tile=4, run=5)),
+    ((3, 9, 10, 16, 3), WINOGRAD(tile=2, run=4)),
+    ((2, 5, 3, 20, 16), WINOGRAD(tile=4, run=12)),
+]
+
+
+@pytest.mark.parametrize(("number", "epilogue"), list(enumerate(EPILOGUES)))
+def test_native_code_agrees(number, epilogue):
+    shape, algorithm = RUNS[number % len(RUNS)]
+    program = convolution_program(shape, epilogue=epilogue)
+    target = runnable_targets()[0]
+    assert relative_error(program, algorithm, target, 2) <= tolerance_of(algorithm)
+
+
+def test_unknown_runs_are_refused():
+    with pytest.raises(InputError, match="There is no algorithm winograd"):
+        WINOGRAD(tile=4, run=0)
