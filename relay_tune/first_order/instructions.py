@@ -78,7 +78,7 @@ class OneResult(Instruction):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RunKernel(Instruction):
-    """Run a primitive function on tensors and scalars."""
+    """Run a primitive function on tensors and scalars; kernels become parts of regions."""
 
     primitive: RelayFunction
     inputs: tuple[Register, ...]

@@ -16,8 +16,6 @@ from relay_tune.first_order.instructions import (
     CheckIndices,
     CheckRoom,
     CheckSize,
-    ComputeScalars,
-    Instruction,
     Register,
     Release,
     RunKernel,
@@ -60,7 +58,8 @@ def _computed_for_the_caller(function: FirstOrderFunction) -> set[Register]:
     kept: list[Register] = []
     for block in function.blocks:
         for instruction in block.instructions:
-            computed.update(_outputs(instruction))
+            if isinstance(instruction, RunRegion):
+                computed.update(instruction.outputs)
             if isinstance(instruction, Release):  # on this way another value is returned
                 kept.append(instruction.object)
             elif not isinstance(instruction, _READS):
@@ -69,14 +68,6 @@ def _computed_for_the_caller(function: FirstOrderFunction) -> set[Register]:
         operands = [*end.consumed, *end.borrowed]
         kept += [r for r in operands if not isinstance(end, Return) or operands.count(r) > 1]
     return computed.difference(kept)
-
-
-def _outputs(instruction: Instruction) -> tuple[Register, ...]:
-    if isinstance(instruction, ComputeScalars) or not isinstance(
-        instruction, RunKernel | RunRegion
-    ):
-        return ()
-    return instruction.outputs
 
 
 def _is_of(register: Register, kind: Kind) -> bool:
