@@ -29,7 +29,12 @@ UNTUNED = "untuned"
 
 
 def measure(
-    model: str, logs: Sequence[Path], threads: int, builds: int, rounds: int
+    model: str,
+    logs: Sequence[Path],
+    threads: int,
+    builds: int,
+    rounds: int,
+    target: str = "native",
 ) -> dict[str, list[float]]:
     """Seconds of each build of the network: for each log, by its path, and for the untuned ones."""
     module = load_model(model)
@@ -38,7 +43,7 @@ def measure(
     runs: dict[tuple[str, int], Callable[[], object]] = {}
     for number in range(builds):
         for name, log in sources.items():
-            built = build(module, log=log, threads=threads)
+            built = build(module, log=log, threads=threads, target=target)
             runs[name, number] = partial(built.run, inputs)
     seconds = interleaved_medians(runs, rounds=rounds)
     return {name: [seconds[name, number] for number in range(builds)] for name in sources}

@@ -106,13 +106,54 @@ def fit_tanh() -> None:
     show("TANH", *polynomial_fit(r, (half - r) / (r * r), np.abs(r * r / half), 4))
 
 
-def fit_erf(split: float = 1.5, middle: float = 2.5, end: float = 3.925) -> None:
-    """erf(x) / x - 1 in x^2 below the split, erf(x) in x - middle above."""
+def rational_fit(t: Array, values: Array, degree: int) -> tuple[Array, Array, float]:
+    """Polynomials N and D with the least maximal relative error of N / D, in float64.
+
+    N - values * D is linear in the coefficients; its weights are of the D before.
+    """
+    powers = (t / t.max())[:, None] ** np.arange(degree + 1)
+    columns = np.concatenate([powers, -values[:, None] * powers[:, 1:]], axis=1)
+    weights, denominator = np.full(len(t), 1.0 / len(t)), np.ones(len(t))
+    best, best_error = np.zeros(columns.shape[1]), math.inf
+    for _ in range(ROUNDS):
+        root = np.sqrt(weights) / (denominator * values)
+        scale = np.abs(columns * root[:, None]).max(axis=0)
+        found = np.linalg.lstsq(columns * root[:, None] / scale, values * root, rcond=None)[0]
+        found /= scale
+        denominator = 1 + powers[:, 1:] @ found[degree + 1 :]
+        errors = np.abs(powers @ found[: degree + 1] / denominator / values - 1)
+        if errors.max() < best_error:
+            best, best_error = found, float(errors.max())
+        weights = weights * (errors + 1e-14)
+        weights /= weights.sum()
+    back = t.max() ** np.arange(degree + 1)
+    return best[: degree + 1] / back, np.concatenate([[1], best[degree + 1 :]]) / back, best_error
+
+
+def fit_erf(end: float = 3.94, middle: float = 0.3125, scales: int = 200) -> None:
+    """erf(x) / x - middle as a quotient of polynomials in x^2.
+
+    Numerator and denominator are scaled alike so that their float32 coefficients give least error;
+    those of the source were improved further by changing them at random in their last digits.
+    """
     erf = np.vectorize(math.erf)
-    x = chebyshev_points(1e-3, split)
-    show("ERF_SMALL", *polynomial_fit(x * x, erf(x) / x - 1, x / erf(x), 7))
-    x = chebyshev_points(split, end)
-    show("ERF_LARGE", *polynomial_fit(x - middle, erf(x), 1 / erf(x), 10))
+    x = chebyshev_points(1e-3, end)
+    numerator, denominator, error = rational_fit(x * x, erf(x) / x, 5)
+    print(f"# largest relative error {error:.2g} before rounding")
+    t, values = x * x, erf(x) / x - middle
+    powers = t[:, None] ** np.arange(6)
+
+    def rounded(scale: float) -> tuple[Array, Array]:
+        both = (scale * (numerator - middle * denominator), scale * denominator)
+        return both[0].astype(np.float32), both[1].astype(np.float32)
+
+    def largest(scale: float) -> float:
+        above, below = (powers @ each.astype(float) for each in rounded(scale))
+        return float(np.abs((above / below - values) / (values + middle)).max())
+
+    best = min(np.linspace(1, 2, scales), key=largest)
+    for name, coefficients in zip(("NUMERATOR", "DENOMINATOR"), rounded(best), strict=True):
+        show(f"ERF_{name}", coefficients.astype(float), largest(best))
 
 
 def fit_wide() -> None:

@@ -72,11 +72,22 @@ class Arithmetic:
         return self.intrinsic("fmuladd", left, right, addend)
 
     def polynomial(self, x: str, *coefficients: float) -> str:
-        """Horner's rule; coefficients from the highest power to the constant."""
-        result = self.number(coefficients[0])
-        for coefficient in coefficients[1:]:
-            result = self.multiply_add(result, x, self.number(coefficient))
-        return result
+        """Estrin's scheme; coefficients from the highest power to the constant.
+
+        Pairs of neighbours are combined, then pairs of pairs. Horner's rule takes fewer products,
+        but each waits for the one before: processors cannot look far enough ahead to do other
+        vectors meanwhile (measured in the epilogue of a product: 16 cycles a vector for
+        x * sigmoid(x), 10 so). Estrin, "Organization of computer systems: the fixed plus variable
+        structure computer" (1960).
+        """
+        terms = [self.number(coefficient) for coefficient in reversed(coefficients)]
+        power = x
+        while len(terms) > 1:
+            pairs = zip(terms[1::2], terms[::2], strict=False)
+            odd = terms[-1:] if len(terms) % 2 else []
+            terms = [self.multiply_add(high, power, low) for high, low in pairs] + odd
+            power = self.binary("fmul", power, power) if len(terms) > 1 else power
+        return terms[0]
 
     def compare(self, predicate: str, left: str, right: str) -> str:
         """`fcmp`/`icmp` with a predicate; gives an i1 (vector)."""

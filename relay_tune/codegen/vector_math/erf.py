@@ -1,4 +1,4 @@
-"""The error function in float32, without branches, tables, calls or divisions.
+"""The error function in float32, without branches, tables or calls.
 
 The tables come from `benchmarks/fit_vector_math.py`.
 """
@@ -7,47 +7,35 @@ from __future__ import annotations
 
 from relay_tune.codegen.arithmetic import Arithmetic
 
-SPLIT = 1.5
-MIDDLE = 2.5
-ERF_IS_ONE = 3.925
+ERF_IS_ONE = 3.94
 """erf of this and everything above rounds to 1."""
 
-ERF_SMALL = (
-    -5.650717e-06,
-    9.194555e-05,
-    -0.0008043268,
-    0.005172449,
-    -0.02683693,
-    0.11282963,
-    -0.37612548,
-    0.12837915,
+MIDDLE = 0.3125
+"""About the middle of erf(x) / x: only a part of the quotient's rounding errors reaches the sum."""
+
+ERF_NUMERATOR = (
+    -1.6975473e-05,
+    -0.0001387659,
+    -0.0015597993,
+    0.029539991,
+    0.0588981,
+    1.4110602,
 )
-ERF_LARGE = (
-    4.313073e-05,
-    -0.00021476166,
-    0.00029401595,
-    0.00049834105,
-    -0.0028125474,
-    0.006138873,
-    -0.00861937,
-    0.008346167,
-    -0.0054461337,
-    0.002178427,
-    0.9995931,
+ERF_DENOMINATOR = (
+    6.5577995e-05,
+    0.0020199213,
+    0.02598727,
+    0.19786651,
+    0.8694991,
+    1.7294966,
 )
 
 
 def erf(a: Arithmetic, x: str) -> str:
-    """x + x P(x^2) below 1.5 and Q(|x| - 2.5) with the sign of x above."""
-    magnitude = a.intrinsic("fabs", x)
-    small = a.multiply_add(x, a.polynomial(a.binary("fmul", x, x), *ERF_SMALL), x)
-    large = _above_split(a, magnitude)
-    is_small = a.compare("olt", magnitude, a.number(SPLIT))
-    return a.select(is_small, small, a.intrinsic("copysign", large, x))
-
-
-def _above_split(a: Arithmetic, magnitude: str) -> str:
-    shifted = a.binary("fsub", magnitude, a.number(MIDDLE))
-    large = a.at_most(a.polynomial(shifted, *ERF_LARGE), 1.0)
-    is_one = a.compare("oge", magnitude, a.number(ERF_IS_ONE))
-    return a.select(is_one, a.number(1.0), large)
+    """x N(x^2) / D(x^2) + x MIDDLE, at most 1; x is cut off where that is reached."""
+    x = a.at_least(a.at_most(x, ERF_IS_ONE), -ERF_IS_ONE)
+    square = a.binary("fmul", x, x)
+    numerator = a.polynomial(square, *ERF_NUMERATOR)
+    quotient = a.binary("fdiv", numerator, a.polynomial(square, *ERF_DENOMINATOR))
+    value = a.multiply_add(x, quotient, a.binary("fmul", x, a.number(MIDDLE)))
+    return a.at_least(a.at_most(value, 1.0), -1.0)
