@@ -16,13 +16,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, groupby
 
-from relay_tune.codegen.native_runtime.runtime_text import MAXIMUM_QUEUES, SLOT_BYTES
+from relay_tune.codegen.builder.function_builder import FunctionBuilder
+from relay_tune.codegen.builder.native_module import NativeModule
+from relay_tune.codegen.builder.operand import Operand
+from relay_tune.codegen.builder.signature import Variable, function
+from relay_tune.codegen.native_runtime.runtime_text import MAXIMUM_QUEUES, SLOT_BYTES, TURN
+from relay_tune.codegen.native_runtime.shares import CLAIM, COMPLETE
 from relay_tune.codegen.sweeps import SWEEP_PATIENCE, Direction, directions, sweep_shares
 from relay_tune.tensor.loops import Kernel
 from relay_tune.tensor.size import nominal
 from relay_tune.tensor.touched import parallel_iterations
+
+LEADING_ZEROS = function("i64", "llvm.ctlz.i64", "i64", "i1", attributes="")
 
 GRAINS = ((4_000_000, 4), (500_000, 2), (0, 1))
 """(points at least, shares for each thread): small kernels are not worth many claims."""
@@ -128,140 +135,161 @@ def main_text(name: str, calls: Calls, triple: str) -> str:
 
 def jobs_text(jobs: Mapping[str, Calls], triple: str) -> str:
     """The LLVM module of several such functions."""
-    single = [call for calls in jobs.values() for call in single_calls(calls)]
-    arity = {call.symbol: (len(call.arguments), len(call.sizes)) for call in single}
-    declarations = [
-        f"declare void @{symbol}({', '.join(['ptr'] * count + ['i64'] * (sizes + 2))})"
-        for symbol, (count, sizes) in arity.items()
-    ]
-    lines = [
-        f'target triple = "{triple}"',
-        "declare i64 @relay_tune_claim(ptr, i64, i64, i64, i64)",
-        "declare void @relay_tune_complete(ptr, i64, i64)",
-        "declare i64 @relay_tune_turn(ptr)",
-        "declare i64 @llvm.ctlz.i64(i64, i1)",
-        *declarations,
-    ]
+    module = NativeModule()
     for name, calls in jobs.items():
-        lines += _Job(name, calls).lines()
-    return "\n".join([*lines, ""])
+        slots = max(sum(1 for _ in single_calls(calls)), 1) * SLOT_BYTES
+        state = _State(
+            Variable(f"slots.{name}", f"[{slots} x i8]", "zeroinitializer"),
+            Variable(f"turn.{name}", "i64"),
+            Variable(f"turn_alone.{name}", "i64"),
+        )
+        module.variables(state.slots, state.turn, state.turn_alone)
+        with module.define(function("void", name, "ptr", "i64", "i64")) as code:
+            _Job(code, state, calls).write()
+    return module.text(triple)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What a function keeps between runs: claims, and the directions of sweeps."""
+
+    slots: Variable
+    turn: Variable
+    turn_alone: Variable
+
+
+@dataclass(frozen=True, slots=True)
+class _Queues:
+    """The queue of a thread, how many there are, their number's bits, and the run's direction."""
+
+    own: Operand
+    count: Operand
+    bits: Operand
+    turn: Operand
+
+
+_WriteCalls = Callable[[Sequence[KernelCall], int], None]
 
 
 class _Job:
     """Writes one function."""
 
-    def __init__(self, name: str, calls: Calls) -> None:
-        self._name = name
+    def __init__(self, code: FunctionBuilder, state: _State, calls: Calls) -> None:
+        self._code = code
+        self._state = state
         self._calls = calls
         self._ways = directions(list(_swept(calls)))
+        buffers = code.parameters[0]
+        single = list(single_calls(calls))
+        choices = {call.slot for call in calls if isinstance(call, KernelChoice)}
+        tensors = sorted({place.slot for call in single for place in call.arguments})
+        sizes = sorted({slot for call in single for slot in call.sizes} | choices)
+        self._bases = {slot: buffers.item("ptr", slot).load() for slot in tensors}
+        self._sizes = {slot: buffers.item("i64", slot).load() for slot in sizes}
 
-    def lines(self) -> list[str]:
-        """The function and its globals."""
-        name = self._name
-        alone = self._lines(self._calls, _Position("chosen", 0, "alone"), self._alone)
-        together = self._lines(self._calls, _Position("shared", 0, "together"), self._together)
-        odd = [
-            f"  %runs = atomicrmw add ptr @turn_alone.{name}, i64 1 monotonic",
-            "  %odd = and i64 %runs, 1",
-        ]
-        return [
-            f"@slots.{name} = internal global [{max(len(self._ways), 1) * SLOT_BYTES} x i8] "
-            "zeroinitializer, align 64",
-            f"@turn.{name} = internal global i64 0, align 64",
-            f"@turn_alone.{name} = internal global i64 0, align 64",
-            f"define void @{name}(ptr %buffers, i64 %thread, i64 %threads) nounwind {{",
-            "entry:",
-            *_base_lines(self._calls),
-            "  %single = icmp ult i64 %threads, 2",
-            "  br i1 %single, label %alone, label %together",
-            "alone:",
-            *(odd if any(way is not None for way in self._ways) else []),
-            *alone,
-            "  ret void",
-            "together:",
-            *_queue_lines(name),
-            *together,
-            "  ret void",
-            "}",
-        ]
+    def write(self) -> None:
+        """The body: what one thread does, then what each of several does."""
+        code = self._code
+        _, thread, threads = code.parameters
+        with code.when(threads.ult(2)):
+            odd = code.number(0)
+            if any(way is not None for way in self._ways):
+                odd = code.at(self._state.turn_alone).update("add", 1, "monotonic") & 1
+            self._write(lambda calls, number: self._alone(calls, number, odd))
+            code.ret()
+        count = threads.ugt(MAXIMUM_QUEUES).select(code.number(MAXIMUM_QUEUES), threads)
+        bits = 64 - code.call(LEADING_ZEROS, count - 1, False)
+        turn = code.call(TURN, code.at(self._state.turn).pointer)
+        queues = _Queues(thread.urem(count), count, bits, turn)
+        self._write(lambda calls, number: self._together(calls, number, queues))
 
-    def _lines(self, calls: Calls, at: _Position, write: _WriteCalls) -> list[str]:
-        """Calls in order; `at` moves behind them."""
-        lines: list[str] = []
-        for part in _parts(calls):
-            if isinstance(part, KernelChoice):
-                lines += self._choice(part, at, write)
-            else:
-                lines += write(part, at)
-                at.number += len(part)
-        return lines
+    def _write(self, write: _WriteCalls) -> None:
+        """All calls in order; those between two choices together."""
+        number = 0
+        for is_choice, parts in groupby(self._calls, lambda call: isinstance(call, KernelChoice)):
+            if not is_choice:
+                straight = [call for call in parts if isinstance(call, KernelCall)]
+                write(straight, number)
+                number += len(straight)
+                continue
+            for choice in parts:
+                assert isinstance(choice, KernelChoice)
+                number = self._choice(choice, number, write)
 
-    def _choice(self, choice: KernelChoice, at: _Position, write: _WriteCalls) -> list[str]:
-        """The calls of the alternative whose number is in the table."""
-        name = f"{at.way}{at.number}"
-        last = len(choice.alternatives) - 1
-        cases = " ".join(f"i64 {n}, label %{name}.{n}" for n in range(last))
-        lines = [f"  switch i64 %size{choice.slot}, label %{name}.{last} [ {cases} ]"]
-        for number, calls in enumerate(choice.alternatives):
-            at.block = f"{name}.{number}"
-            lines += [f"{at.block}:", *self._lines(calls, at, write), f"  br label %{name}"]
-        at.block = name
-        return [*lines, f"{name}:"]
+    def _choice(self, choice: KernelChoice, number: int, write: _WriteCalls) -> int:
+        """The calls of the alternative whose number is in the table; gives the next number."""
+        *others, last = choice.alternatives
+        with self._code.block() as chosen:
+            for way, calls in enumerate(others):
+                with self._code.when(self._sizes[choice.slot].eq(way)):
+                    write(calls, number)
+                    chosen.leave()
+                number += len(calls)
+            write(last, number)
+        return number + len(last)
 
-    def _alone(self, calls: Sequence[KernelCall], at: _Position) -> list[str]:
+    def _alone(self, calls: Sequence[KernelCall], first: int, odd: Operand) -> None:
         """Calls on one thread."""
-        lines: list[str] = []
-        for number, call in enumerate(calls, start=at.number):
+        code = self._code
+        for number, call in enumerate(calls, start=first):
             if number % LONGEST_BLOCK == LONGEST_BLOCK - 1:
-                lines += [f"  br label %calls{number}", f"calls{number}:"]
-                at.block = f"calls{number}"
+                with code.block():
+                    pass
             way = self._ways[number]
             if way is None:
-                lines += _call_lines(f"s{number}", call, "i64 0, i64 1")
+                self._call(call, code.number(0), code.number(1))
                 continue
-            lines += _sweep_lines(number, call, way, at.block)
-            at.block = f"swept{number}"
-        return lines
+            shares = code.number(call.shares)
+            flip = _flip(code, way, odd, code.number(call.shares - 1))
+            with code.count(shares) as step:
+                self._call(call, step.index ^ flip, shares)
 
-    def _together(self, calls: Sequence[KernelCall], at: _Position) -> list[str]:
+    def _together(self, calls: Sequence[KernelCall], first: int, queues: _Queues) -> None:
         """Calls in shares of all threads, which wait for each other between them."""
-        lines: list[str] = []
         for begin, turn in _turns(calls):
-            number = at.number + begin
-            slots = f"@slots.{self._name}"
-            lines += _shared_lines(slots, number, turn, self._ways[number], at.block)
-            at.block = f"wait{number}"
-        return lines
+            with self._code.block():
+                self._shared(first + begin, turn, queues)
+
+    def _shared(self, number: int, turn: Sequence[KernelCall], queues: _Queues) -> None:
+        """Claim shares of a turn and work on them until none is left; wait for those of others."""
+        code, call, way = self._code, turn[0], self._ways[number]
+        slot = code.at(self._state.slots).pointer.offset(number * SLOT_BYTES)
+        own, count = (queues.own, queues.count) if call.grain else (0, code.number(1))
+        grain, flip, patience = code.number(max(call.grain, 1)), code.number(0), 0
+        if way is not None:
+            each = code.number(call.shares).lshr(queues.bits)
+            grain = each.eq(0).select(code.number(1), each)
+            flip, patience = _flip(code, way, queues.turn, grain - 1), SWEEP_PATIENCE
+        shares, done = count * grain, code.local(0)
+        with code.loop() as claiming:
+            share = code.call(CLAIM, slot, own, count, grain, patience)
+            claiming.leave_if(share.slt(0))
+            if way is not None:
+                share ^= flip
+            for each_call in turn:
+                self._call(each_call, share, shares)
+            done.set(done.value + 1)
+        code.call(COMPLETE, slot, done.value, shares)
+
+    def _call(self, call: KernelCall, share: Operand, shares: Operand) -> None:
+        """A call; the last one needs no frame of the function around it."""
+        pointers = [
+            self._bases[place.slot].offset(place.offset)
+            if place.offset
+            else self._bases[place.slot]
+            for place in call.arguments
+        ]
+        arguments = [*pointers, *(self._sizes[slot] for slot in call.sizes), share, shares]
+        types = [argument.type for argument in arguments]
+        callee = function("void", call.symbol, *types, attributes="")
+        self._code.call(callee, *arguments, is_tail=True)
 
 
-@dataclass(slots=True)
-class _Position:
-    """Where code is written: the number of the next call, and the block.
-
-    `way` begins the names of the blocks of alternatives.
-    """
-
-    way: str
-    number: int
-    block: str
-
-
-_WriteCalls = Callable[[Sequence[KernelCall], _Position], list[str]]
-
-
-def _parts(calls: Calls) -> Iterator[Sequence[KernelCall] | KernelChoice]:
-    """Choices, and what is called one after the other between them."""
-    straight: list[KernelCall] = []
-    for call in calls:
-        if isinstance(call, KernelCall):
-            straight.append(call)
-            continue
-        if straight:
-            yield straight
-        straight = []
-        yield call
-    if straight:
-        yield straight
+def _flip(code: FunctionBuilder, way: Direction, turn: Operand, last: Operand) -> Operand:
+    """What share numbers are xor-ed with: 0 forward, the last number of 2^n shares backward."""
+    if not way.alternates:
+        return last if way.backward else code.number(0)
+    return last & (turn - 1 if way.backward else 0 - turn)
 
 
 def _swept(calls: Calls) -> Iterator[Hashable | None]:
@@ -285,118 +313,3 @@ def _turns(calls: Sequence[KernelCall]) -> Iterator[tuple[int, Sequence[KernelCa
             end += 1
         yield begin, calls[begin:end]
         begin = end
-
-
-def _base_lines(calls: Calls) -> list[str]:
-    """Load the slots of the buffer table that are needed."""
-    lines = []
-    single = list(single_calls(calls))
-    choices = {call.slot for call in calls if isinstance(call, KernelChoice)}
-    for slot in sorted({place.slot for call in single for place in call.arguments}):
-        lines.append(f"  %slot{slot} = getelementptr ptr, ptr %buffers, i64 {slot}")
-        lines.append(f"  %base{slot} = load ptr, ptr %slot{slot}, align 8")
-    for slot in sorted({slot for call in single for slot in call.sizes} | choices):
-        lines.append(f"  %slot{slot} = getelementptr i64, ptr %buffers, i64 {slot}")
-        lines.append(f"  %size{slot} = load i64, ptr %slot{slot}, align 8")
-    return lines
-
-
-def _queue_lines(name: str) -> list[str]:
-    """This thread's queue, how many there are, their number's bits, and the run's direction."""
-    return [
-        f"  %many = icmp ugt i64 %threads, {MAXIMUM_QUEUES}",
-        f"  %queues = select i1 %many, i64 {MAXIMUM_QUEUES}, i64 %threads",
-        "  %queue = urem i64 %thread, %queues",
-        "  %others = sub i64 %queues, 1",
-        "  %zeros = call i64 @llvm.ctlz.i64(i64 %others, i1 false)",
-        "  %bits = sub i64 64, %zeros",
-        f"  %turned = call i64 @relay_tune_turn(ptr @turn.{name})",
-    ]
-
-
-def _sweep_lines(number: int, call: KernelCall, way: Direction, previous: str) -> list[str]:
-    """All shares of a kernel one after the other, in the run's direction."""
-    last = call.shares - 1
-    return [
-        *_flip_lines(f"%flip{number}", way, "%odd", str(last)),
-        f"  br label %sweep{number}",
-        f"sweep{number}:",
-        f"  %step{number} = phi i64 [ 0, %{previous} ], [ %next{number}, %sweep{number} ]",
-        f"  %part{number} = xor i64 %step{number}, %flip{number}",
-        *_call_lines(f"s{number}", call, f"i64 %part{number}, i64 {call.shares}"),
-        f"  %next{number} = add i64 %step{number}, 1",
-        f"  %again{number} = icmp ule i64 %next{number}, {last}",
-        f"  br i1 %again{number}, label %sweep{number}, label %swept{number}",
-        f"swept{number}:",
-    ]
-
-
-def _flip_lines(name: str, way: Direction, turn: str, last: str) -> list[str]:
-    """What share numbers are xor-ed with: 0 forward, the last number of 2^n shares backward."""
-    if not way.alternates:
-        return [f"  {name} = and i64 {last}, {-1 if way.backward else 0}"]
-    sign = "add" if way.backward else "sub"
-    other = f"{name}_sign"
-    return [
-        f"  {other} = {sign} i64 {'-1' if way.backward else '0'}, {turn}",
-        f"  {name} = and i64 {last}, {other}",
-    ]
-
-
-def _shared_lines(
-    slots: str, number: int, turn: Sequence[KernelCall], way: Direction | None, previous: str
-) -> list[str]:
-    """Claim shares of a turn and work on them until none is left; wait for those of others."""
-    call = turn[0]
-    slot, share = f"%claims{number}", f"%share{number}"
-    queue, queues = ("%queue", "%queues") if call.grain else ("0", "1")
-    grain, grains, patience = str(max(call.grain, 1)), [], 0
-    if way is not None:
-        patience = SWEEP_PATIENCE
-        grain = f"%grain{number}"
-        grains = [
-            f"  %each{number} = lshr i64 {call.shares}, %bits",
-            f"  %small{number} = icmp eq i64 %each{number}, 0",
-            f"  {grain} = select i1 %small{number}, i64 1, i64 %each{number}",
-            f"  %last{number} = sub i64 {grain}, 1",
-            *_flip_lines(f"%flop{number}", way, "%turned", f"%last{number}"),
-        ]
-        share = f"%turned{number}"
-    flipped = [] if way is None else [f"  {share} = xor i64 %share{number}, %flop{number}"]
-    return [
-        f"  {slot} = getelementptr i8, ptr {slots}, i64 {number * SLOT_BYTES}",
-        *grains,
-        f"  %shares{number} = mul i64 {queues}, {grain}",
-        f"  br label %claim{number}",
-        f"claim{number}:",
-        f"  %done{number} = phi i64 [ 0, %{previous} ], [ %more{number}, %work{number} ]",
-        f"  %share{number} = call i64 @relay_tune_claim("
-        f"ptr {slot}, i64 {queue}, i64 {queues}, i64 {grain}, i64 {patience})",
-        f"  %none{number} = icmp slt i64 %share{number}, 0",
-        f"  br i1 %none{number}, label %wait{number}, label %work{number}",
-        f"work{number}:",
-        *flipped,
-        *chain.from_iterable(
-            _call_lines(f"t{number + place}", each, f"i64 {share}, i64 %shares{number}")
-            for place, each in enumerate(turn)
-        ),
-        f"  %more{number} = add i64 %done{number}, 1",
-        f"  br label %claim{number}",
-        f"wait{number}:",
-        f"  call void @relay_tune_complete(ptr {slot}, i64 %done{number}, i64 %shares{number})",
-    ]
-
-
-def _call_lines(prefix: str, call: KernelCall, share: str) -> list[str]:
-    """A call; the last one needs no frame of the function around it."""
-    lines, texts = [], []
-    for position, place in enumerate(call.arguments):
-        if place.offset == 0:
-            texts.append(f"ptr %base{place.slot}")
-            continue
-        name = f"%{prefix}_{position}"
-        lines.append(f"  {name} = getelementptr i8, ptr %base{place.slot}, i64 {place.offset}")
-        texts.append(f"ptr {name}")
-    texts += [f"i64 %size{slot}" for slot in call.sizes]
-    lines.append(f"  tail call void @{call.symbol}({', '.join([*texts, share])})")
-    return lines

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 
 from relay_tune.codegen.builder.operand import Operand, Scope
 from relay_tune.codegen.function_writer import FunctionWriter, Lines
@@ -24,9 +25,13 @@ from relay_tune.codegen.function_writer import FunctionWriter, Lines
 
 @dataclass(eq=False, slots=True)
 class Label:
-    """A block, and the ways to it: the blocks that they come from, and the values of locals."""
+    """A block, and the ways to it: the blocks that they come from, and the values of locals.
+
+    `known` locals, the first ones, are older than the block, and go on in it.
+    """
 
     name: str
+    known: int
     edges: list[tuple[str, dict[Local, Operand]]] = field(default_factory=list)
 
 
@@ -168,8 +173,8 @@ class ControlFlow:
     def count(self, number: Operand | int) -> Iterator[Counter]:
         """What is done for each index below a number; the index has the number's type."""
         limit = self.number(number) if isinstance(number, int) else number
-        body, following, end = self._label(), self._label(), self._label()
-        start, index = self._label(), self.local(limit.like(0))
+        end, index = self._label(), self.local(limit.like(0))
+        start, body, following = self._label(), self._label(), self._label()
         with self._repeated(start):
             self._branch(index.value.eq(limit), end, body)
             with self._inside(body):
@@ -193,7 +198,7 @@ class ControlFlow:
         self._start(following)
 
     def _label(self) -> Label:
-        return Label(self.writer.fresh("b").removeprefix("%"))
+        return Label(self.writer.fresh("b").removeprefix("%"), len(self.values))
 
     def _branch(self, condition: Operand, yes: Label, no: Label, weights: str = "") -> None:
         yes.edges.append((self.writer.block, self.values))
@@ -212,14 +217,12 @@ class ControlFlow:
         self.is_open = True
         self.writer.start_block(label.name)
         (_, values), *others = label.edges
-        if not others:
-            self.values = values
-            return
-        self.values = {}
+        if others or len(values) > label.known:
+            values = dict(islice(values.items(), label.known))
         for local, value in values.items():
-            if all(local in other for _, other in others):
-                is_same = all(other[local] is value for _, other in others)
-                self.values[local] = value if is_same else self._phi(local, label)
+            if not all(other[local] is value for _, other in others):
+                values[local] = self._phi(local, label)
+        self.values = values
 
     def _phi(self, local: Local, label: Label) -> Operand:
         ways = ", ".join(f"[ {values[local].text}, %{block} ]" for block, values in label.edges)

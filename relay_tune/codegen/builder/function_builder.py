@@ -42,15 +42,23 @@ class FunctionBuilder(ControlFlow):
         self.called[callee.name] = callee
         return self.symbol(callee.name)
 
-    def call(self, callee: Callee, *arguments: Operand | int) -> Operand:
-        """The result of a call of a function; what follows one that does not return has no way."""
-        result = self.call_through(self.address(callee), callee.signature, *arguments)
+    def call(self, callee: Callee, *arguments: Operand | int, is_tail: bool = False) -> Operand:
+        """The result of a call of a function; what follows one that does not return has no way.
+
+        With `is_tail`, no argument is memory of this function's frame.
+        """
+        address = self.address(callee)
+        result = self.call_through(address, callee.signature, *arguments, is_tail=is_tail)
         if not callee.returns:
             self.end_block("unreachable")
         return result
 
     def call_through(
-        self, pointer: Operand, signature: Signature, *arguments: Operand | int
+        self,
+        pointer: Operand,
+        signature: Signature,
+        *arguments: Operand | int,
+        is_tail: bool = False,
     ) -> Operand:
         """The result of a call of a function at an address."""
         types, result = signature.parameters, signature.result
@@ -58,7 +66,7 @@ class FunctionBuilder(ControlFlow):
             raise TypeError(f"{pointer} takes {len(types)} arguments, not {len(arguments)}.")
         pairs = zip(types, arguments, strict=True)
         texts = ", ".join(f"{type_} {self._argument(type_, given)}" for type_, given in pairs)
-        text = f"call {result} {pointer.of('ptr')}({texts})"
+        text = f"{'tail ' * is_tail}call {result} {pointer.of('ptr')}({texts})"
         if result != "void":
             return self.emit(text, result)
         self.line(text)
