@@ -11,7 +11,6 @@ from relay_tune.first_order.program import Block, FirstOrderFunction, FirstOrder
 from relay_tune.first_order.region import Region
 from relay_tune.ir.expr import Function, Tuple
 
-_EMPTY_PRIMITIVE = Function((), Tuple(()))
 _EMPTY_REGION = Region((), (), (), {})
 _EMPTY_DATA = np.empty(0, np.uint8)
 
@@ -26,7 +25,11 @@ def without_weights(program: FirstOrderProgram) -> FirstOrderProgram:
     block of constants, packed, and would otherwise be in memory twice.
     """
     functions = {name: _function(each) for name, each in program.functions.items()}
-    return replace(program, functions=functions, batches={})
+    batches = {
+        _empty_primitive(): dict.fromkeys(each, _empty_primitive())
+        for each in program.batches.values()
+    }
+    return replace(program, functions=functions, batches=batches)
 
 
 def _function(function: FirstOrderFunction) -> FirstOrderFunction:
@@ -40,9 +43,14 @@ def _block(block: Block) -> Block:
 def _instruction(instruction: Instruction) -> Instruction:
     match instruction:
         case RunKernel():
-            return replace(instruction, primitive=_EMPTY_PRIMITIVE)
+            return replace(instruction, primitive=_empty_primitive())
         case RunRegion():
             return replace(instruction, region=_EMPTY_REGION)
         case LoadConstant():
             return replace(instruction, data=_EMPTY_DATA)
     return instruction
+
+
+def _empty_primitive() -> Function:
+    """A primitive like no other: functions are the same only as objects."""
+    return Function((), Tuple(()))
