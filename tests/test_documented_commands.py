@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import socket
 import time
 from pathlib import Path
@@ -34,7 +35,7 @@ BENCHMARK = re.compile(r"python -m (benchmarks[.\w]+)([^`\n#]*)")
 
 def words_of(command: str) -> list[str]:
     """The words of a command, with a small model and small logs in the places it leaves open."""
-    words = [PLACES.get(word, word) for word in command.removeprefix("tune ").split()]
+    words = [PLACES.get(word, word) for word in shlex.split(command.removeprefix("tune "))]
     if words == ["run"]:
         words.append(PLACES["MODEL"])
     return words + SHORT.get(words[0], [])

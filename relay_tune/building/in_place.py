@@ -26,10 +26,16 @@ Pairs = frozenset[tuple[int, int]]
 def with_pairs(
     primitives: Mapping[Function, Primitive], possible: Iterable[PossibleInPlace]
 ) -> dict[Function, Primitive]:
-    """Primitives with the pairs that a program could use; those of one key have one code."""
+    """Primitives with the pairs that a program could use; those of one key have one code.
+
+    Kernels of dynamic sizes have none: whether memory fits is not known before they run.
+    """
     wanted: dict[str, Pairs] = {}
     for each in possible:
-        digest = primitives[each.function].key.digest
+        primitive = primitives[each.function]
+        if primitive.open is not None:
+            continue
+        digest = primitive.key.digest
         wanted[digest] = wanted.get(digest, frozenset()) | {(each.read, each.written)}
     return {
         function: replace(primitive, in_place=wanted[primitive.key.digest])

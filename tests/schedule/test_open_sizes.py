@@ -213,9 +213,10 @@ def test_an_open_batch_may_be_filtered_as_a_fixed_one() -> None:
     assert {DIRECT, WINOGRAD(tile=4), WINOGRAD(tile=4, block=16)} <= set(opened)
 
 
-def test_open_images_are_filtered_without_blocks() -> None:
+def test_open_images_are_filtered_in_runs_of_tiles_or_all_at_once() -> None:
     found = convolution("2", rows="n").algorithms
-    assert found == (DIRECT, WINOGRAD(tile=2), WINOGRAD(tile=4))
+    every = {WINOGRAD(tile=tile, **how) for tile in (2, 4) for how in ({}, {"run": 24})}
+    assert {*found} == {DIRECT, *every}
 
 
 IMAGES = [{"n": n, "m": m} for n in (1, 3, 4, 9) for m in (1, 2, 8, 33)]
