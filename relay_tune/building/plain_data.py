@@ -20,7 +20,7 @@ from relay_tune.machine.coefficients import Coefficients
 from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.machine.machine import Machine, Memory, MemoryScope, VectorUnit
 from relay_tune.schedule.accuracy import Accuracy
-from relay_tune.targets.registry import BUILT_IN
+from relay_tune.targets.registry import intrinsic_named
 from relay_tune.tensor import expression, loops, tensor
 from relay_tune.tensor.deferred_array import DeferredArray, deferred
 from relay_tune.tensor.program import TensorProgram
@@ -45,7 +45,6 @@ _ENUMERATIONS: Mapping[str, type[Enum]] = MappingProxyType(
 _FIELDS = {
     node: tuple(field.name for field in fields(node) if field.init) for node in _CLASSES.values()
 }
-_INTRINSICS = {each.key: each for own in BUILT_IN for each in own.intrinsics}
 _PLAIN = (bool, int, float, str, type(None))
 
 Json: TypeAlias = Any
@@ -95,7 +94,7 @@ class _Encoder:
             return [self._value(part) for part in value]
         if isinstance(value, Enum) and type(value).__name__ in _ENUMERATIONS:
             return {"enumeration": type(value).__name__, "name": value.name}
-        if isinstance(value, Intrinsic) and value.key in _INTRINSICS:
+        if isinstance(value, Intrinsic) and intrinsic_named(value.key) is not None:
             return {"intrinsic": value.key, "cycles": value.cycles}
         if isinstance(value, np.ndarray | DeferredArray):
             return {"array": value.dtype.name, "shape": [self._value(n) for n in value.shape]}
@@ -124,7 +123,7 @@ def decoded(text: str) -> Any:
         if "node" in given:
             return nodes[given["node"]]
         if "intrinsic" in given:
-            return replace(_INTRINSICS[given["intrinsic"]], cycles=given["cycles"])
+            return replace(_intrinsic(given["intrinsic"]), cycles=given["cycles"])
         if "array" in given:
             return deferred(tuple(given["shape"]), given["array"], _missing)
         return _ENUMERATIONS[given["enumeration"]][given["name"]]
@@ -133,6 +132,13 @@ def decoded(text: str) -> Any:
         node = _CLASSES[name]
         nodes.append(node(**dict(zip(_FIELDS[node], map(value, values), strict=True))))
     return value(root)
+
+
+def _intrinsic(key: str) -> Intrinsic:
+    found = intrinsic_named(key)
+    if found is None:
+        raise BuildError(f"The intrinsic {key!r} is not installed in a process that plans.")
+    return found
 
 
 def _missing() -> Array:

@@ -41,7 +41,8 @@ def required_features(target: Target, texts: Iterable[str]) -> tuple[str, ...]:
 
 def support_text(name: str, triple: str, features: Collection[str]) -> str:
     """The LLVM function `i1 NAME()`: whether the processor has the features."""
-    return architecture_of(triple).check(name, triple, features)
+    own = architecture_of(triple)
+    return own.check(name, triple, features, permissions(own.intrinsics))
 
 
 def add_is_able(module: NativeModule, triple: str, features: Collection[str]) -> None:

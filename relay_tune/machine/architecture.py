@@ -7,12 +7,13 @@ without `check` libraries do not look at the processor before they run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from relay_tune.machine.coefficients import MEASURED_ON_SERVERS, Coefficients
 from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.machine.linking import Linking
+from relay_tune.machine.permission import Permission
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,9 @@ class StackSwitch:
     abort: tuple[str, ...]
 
 
-def nothing_asked(name: str, _triple: str, _features: Collection[str]) -> str:
+def nothing_asked(
+    name: str, _triple: str, _features: Collection[str], _permissions: Sequence[Permission]
+) -> str:
     """The check that says yes: the LLVM function `i1 NAME()`."""
     return f"define internal i1 @{name}() nounwind {{\n  ret i1 true\n}}\n"
 
@@ -101,7 +104,8 @@ class Architecture:
         intrinsics: its instructions on tiles, in the order in which nests are matched with them.
         dot_products: that are measured beside the fused multiply-add of float32.
         features: that libraries look for before they run.
-        check: `check(name, triple, features)` is the LLVM function `i1 NAME()` that looks for them.
+        check: `check(name, triple, features, permissions)` is the LLVM function `i1 NAME()` that
+            looks for them, and asks the system for permissions.
         host_features: asks the system for them; None where LLVM knows those of this processor.
         pause: the declaration and the call that tell the processor that a thread is spinning.
         subnormals: the functions of `relay_tune.codegen.subnormals` in LLVM IR.
@@ -118,7 +122,7 @@ class Architecture:
     intrinsics: tuple[Intrinsic, ...] = ()
     dot_products: tuple[DotProduct, ...] = ()
     features: Collection[str] = ()
-    check: Callable[[str, str, Collection[str]], str] = nothing_asked
+    check: Callable[[str, str, Collection[str], Sequence[Permission]], str] = nothing_asked
     host_features: Callable[[], dict[str, bool]] | None = None
     pause: tuple[str, str] = ("", "fence seq_cst")
     subnormals: str = SUBNORMALS_KEPT

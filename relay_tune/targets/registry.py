@@ -7,20 +7,30 @@ A package has a record (`relay_tune.machine.architecture`) as an entry point of 
     loongarch64 = "loongarch_target:LOONGARCH64"
 
 It is loaded when a target is named so. A name that we have ourselves stays ours.
+
+An instruction on tiles for an architecture that there is (`relay_tune.machine.intrinsic`) is an
+entry point of the group `relay_tune.intrinsics`, called as the architecture and then as one likes:
+
+    [project.entry-points."relay_tune.intrinsics"]
+    "x86_64.bytes" = "bytes_on_matrix_registers:AMX_INT8"
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 
 from relay_tune.arguments import did_you_mean
 from relay_tune.errors import InputError
 from relay_tune.machine.architecture import Architecture
+from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.targets.aarch64.record import AARCH64
 from relay_tune.targets.riscv64 import RISCV64
 from relay_tune.targets.x86.record import X86_64
 
 GROUP = "relay_tune.targets"
+INTRINSICS_GROUP = "relay_tune.intrinsics"
 
 BUILT_IN = (AARCH64, RISCV64, X86_64)
 
@@ -36,6 +46,9 @@ HOW_TO_WRITE = (
 _LOADED: dict[str, Architecture] = {}
 """Those of installed packages that were asked for."""
 
+_EXTENDED: dict[str, Architecture] = {}
+"""By name, with the intrinsics of installed packages."""
+
 
 def architecture_of(triple: str) -> Architecture:
     """The architecture of a triple; InputError if there is none, or no such system."""
@@ -49,7 +62,13 @@ def architecture_of(triple: str) -> Architecture:
             notes=(f"There are: {', '.join(SYSTEMS)}.",),
             remedy=did_you_mean(rest.split("-")[0], SYSTEMS, HOW_TO_WRITE),
         )
-    return found
+    return _extended(found)
+
+
+def intrinsic_named(key: str) -> Intrinsic | None:
+    """The intrinsic of some architecture with a key; None if there is none."""
+    known = (each for own in (*BUILT_IN, *_LOADED.values()) for each in _extended(own).intrinsics)
+    return next((each for each in known if each.key == key), None)
 
 
 def architecture_name(triple: str) -> str:
@@ -83,20 +102,46 @@ def _described(own: Architecture) -> str:
     return f"{own.name} ({', '.join(own.aliases)})" if own.aliases else own.name
 
 
+def _extended(own: Architecture) -> Architecture:
+    """The architecture with the intrinsics of installed packages after its own."""
+    if own.name not in _EXTENDED:
+        entries = entry_points(group=INTRINSICS_GROUP)
+        mine = [each for each in entries if each.name.partition(".")[0] == own.name]
+        known = list(own.intrinsics)
+        for entry in sorted(mine, key=lambda each: each.name):
+            known.append(_loaded_intrinsic(entry, {each.key for each in known}))
+        _EXTENDED[own.name] = replace(own, intrinsics=tuple(known)) if mine else own
+    return _EXTENDED[own.name]
+
+
+def _loaded_intrinsic(entry: EntryPoint, taken: Collection[str]) -> Intrinsic:
+    """The intrinsic of an installed package; InputError where it is none, or its key is taken."""
+    found = _value_of(entry, "intrinsic")
+    if not isinstance(found, Intrinsic):
+        raise _unusable(entry, "intrinsic", f"is no record of an instruction, but {found!r}")
+    if found.key in taken:
+        raise _unusable(entry, "intrinsic", f"has the key {found.key!r}, which is taken")
+    return found
+
+
 def _loaded(entry: EntryPoint) -> Architecture:
     """The record of an installed package; InputError where there is none."""
-    package = "" if entry.dist is None else f" of the package {entry.dist.name}"
-    try:
-        found = entry.load()
-    except (ImportError, AttributeError) as error:
-        raise InputError(
-            f"The target {entry.name}{package} cannot be loaded: {error}.",
-            remedy="Update or remove the package.",
-        ) from error
+    found = _value_of(entry, "target")
     if not isinstance(found, Architecture) or found.name != entry.name:
-        raise InputError(
-            f"The target {entry.name}{package} is no record of an architecture of this name, but "
-            f"{found!r}.",
-            remedy="Update or remove the package.",
-        )
+        reason = f"is no record of an architecture of this name, but {found!r}"
+        raise _unusable(entry, "target", reason)
     return found
+
+
+def _value_of(entry: EntryPoint, title: str) -> object:
+    try:
+        return entry.load()
+    except (ImportError, AttributeError) as error:
+        raise _unusable(entry, title, f"cannot be loaded: {error}") from error
+
+
+def _unusable(entry: EntryPoint, title: str, reason: str) -> InputError:
+    package = "" if entry.dist is None else f" of the package {entry.dist.name}"
+    return InputError(
+        f"The {title} {entry.name}{package} {reason}.", remedy="Update or remove the package."
+    )

@@ -12,12 +12,13 @@ from relay_tune.codegen.processor_features import (
     support_text,
 )
 from relay_tune.codegen.target import native_target, parse_target, permitted_features
+from relay_tune.targets import registry
 from relay_tune.targets.aarch64.features import HARDWARE_BITS
 from relay_tune.targets.registry import architecture_name
-from relay_tune.targets.x86 import features
 from relay_tune.targets.x86.amx.emission import PERMISSION
 from relay_tune.targets.x86.features import BITS
 from relay_tune.targets.x86.intrinsics import INTRINSICS
+from relay_tune.targets.x86.record import X86_64
 
 TARGET = native_target()
 USES_TILES = ["declare void @llvm.x86.tdpbf16ps(i8 immarg, i8 immarg, i8 immarg)"]
@@ -108,7 +109,8 @@ def test_a_system_that_does_not_give_matrix_registers(monkeypatch: pytest.Monkey
     (intrinsic,) = INTRINSICS
     permission = replace(PERMISSION, arguments=(*PERMISSION.arguments[:1], 63))  # no such part
     unknown = replace(intrinsic.requirement, permission=permission)
-    monkeypatch.setattr(features, "INTRINSICS", (replace(intrinsic, requirement=unknown),))
+    changed = replace(X86_64, intrinsics=(replace(intrinsic, requirement=unknown),))
+    monkeypatch.setitem(registry._EXTENDED, "x86_64", changed)
     assert not supported("amx-tile")
     assert supported("avx512f")
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+import sys
+import tomllib
+from collections.abc import Iterator
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -11,22 +15,28 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from relay_tune.building.plain_data import decoded, encoded
+from relay_tune.codegen import target as codegen_target
 from relay_tune.codegen.compiler import compile_text
 from relay_tune.codegen.kernels.kernel_writer import write_kernel
 from relay_tune.codegen.limit_loops import peak_text
 from relay_tune.codegen.target import parse_target
+from relay_tune.errors import InputError
 from relay_tune.machine.intrinsic import Intrinsic, used_in
 from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.intrinsics.cost import least_tile_cycles
 from relay_tune.schedule.intrinsics.match import IntrinsicMatch, intrinsic_match
 from relay_tune.schedule.loops.tile import tile_nest
 from relay_tune.schedule.plan import plan_program
+from relay_tune.targets import registry
 from relay_tune.targets.x86.amx.record import AMX_BF16
 from relay_tune.tensor.expression import Axis, Scalar, Tensor, cast, reduce
 from relay_tune.tensor.loops import Kernel
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.run_loops import run_loops
 from relay_tune.tensor.tensor import compute, input_tensor
+from tests.documented_diffs import apply_diff, documented_diff
+from tests.installed_packages import install_entry
 from tests.schedule.machines import SERVER
 
 PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
@@ -35,16 +45,78 @@ ROWS, BLOCKS = 20, 2
 
 
 @pytest.fixture(scope="module")
-def intrinsic() -> Intrinsic:
-    """The record of the page's file."""
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+    """The package of the page, as an installer leaves it: its test, which finds its record."""
+    folder = tmp_path_factory.mktemp("site")
+    apply_diff(documented_diff("extending.md", "mine/bytes_on_matrix_registers.py"), folder)
     text = PAGE.read_text()
     section = text[text.index("## An instruction on tiles") :]
-    (source,) = re.findall(r"```python\n(.*?)```", section[: section.index("\n## ")], re.DOTALL)
-    module = ModuleType("int8")
-    exec(source, module.__dict__)
-    found = module.__dict__["AMX_INT8"]
+    (project,) = re.findall(r"```toml\n(.*?)```", section[: section.index("\n## ")], re.DOTALL)
+    groups = tomllib.loads(project)["project"]["entry-points"]
+    ((name, value),) = groups[registry.INTRINSICS_GROUP].items()
+    install_entry(folder, "mine", registry.INTRINSICS_GROUP, f"{name} = {value}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        patch.setattr(registry, "_EXTENDED", {})
+        module = importlib.import_module("mine.test_bytes_on_matrix_registers")
+        names = ("mine", "mine.bytes_on_matrix_registers", "mine.test_bytes_on_matrix_registers")
+        for each in names:
+            patch.setitem(sys.modules, each, sys.modules.pop(each))
+        forget_targets()
+        yield module
+    forget_targets()
+
+
+def forget_targets() -> None:
+    """Targets ask for their intrinsics once."""
+    for remembered in (codegen_target._intrinsics, codegen_target._general_machine):
+        remembered.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def intrinsic(installed: ModuleType) -> Intrinsic:
+    """The record of the page's file."""
+    found = installed.AMX_INT8
     assert isinstance(found, Intrinsic)
     return found
+
+
+def test_an_intrinsic_from_outside_is_a_file_a_test_and_an_entry(installed: ModuleType) -> None:
+    installed.test_what_processors_have("graniterapids", True)
+    installed.test_what_processors_have("znver5", False)
+    installed.test_code_with_it_is_checked_for()
+
+
+def test_processes_that_plan_know_it(intrinsic: Intrinsic) -> None:
+    machine = replace(SERVER, intrinsics=(AMX_BF16, replace(intrinsic, cycles=18.0)))
+    text = encoded(machine)
+    assert text is not None and decoded(text) == machine
+
+
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [
+        ("RECORD = 3", "is no record of an instruction, but 3"),
+        ("", "cannot be loaded: module 'broken_intrinsic' has no attribute"),
+        (
+            "from relay_tune.targets.x86.amx.record import AMX_BF16 as RECORD",
+            "has the key 'tiles', which is taken",
+        ),
+    ],
+)
+def test_packages_without_a_record(
+    module: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken_intrinsic.py").write_text(module)
+    entry = "x86_64.broken = broken_intrinsic:RECORD"
+    install_entry(tmp_path, "broken", registry.INTRINSICS_GROUP, entry)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(registry, "_EXTENDED", {})
+    with pytest.raises(InputError, match=r"intrinsic x86_64\.broken of the package") as caught:
+        registry.architecture_of("x86_64-linux-gnu")
+    sys.modules.pop("broken_intrinsic", None)
+    assert reason in caught.value.message
+    assert registry.architecture_of("aarch64-linux-gnu").name == "aarch64"
 
 
 @pytest.fixture(scope="module")

@@ -153,4 +153,4 @@ def test_records_are_whole(own: Architecture) -> None:
     vectors = own.vectors(own.plain_cpu, "")
     assert vectors.bits in (128, 256, 512) and vectors.registers >= 8
     assert bool(own.features) == (own.linking is not None) == (own.stack_switch is not None)
-    assert "define internal i1 @f()" in own.check("f", f"{own.name}-linux-gnu", own.features)
+    assert "define internal i1 @f()" in own.check("f", f"{own.name}-linux-gnu", own.features, ())

@@ -6,9 +6,10 @@ Features have LLVM's names. Of those that are not known here, and on other syste
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from relay_tune.machine.architecture import nothing_asked
+from relay_tune.machine.permission import Permission
 
 HARDWARE_WORDS = (16, 26)
 """AT_HWCAP and AT_HWCAP2: the numbers by which Linux tells of a processor's features."""
@@ -39,10 +40,12 @@ HARDWARE_BITS = {
 """Feature of AArch64: the word of `HARDWARE_WORDS`, and the bit."""
 
 
-def check_text(name: str, triple: str, features: Collection[str]) -> str:
+def check_text(
+    name: str, triple: str, features: Collection[str], permissions: Sequence[Permission]
+) -> str:
     """The LLVM function `i1 NAME()`: whether the processor has the features."""
     if "linux" not in triple:
-        return nothing_asked(name, triple, features)
+        return nothing_asked(name, triple, features, permissions)
     masks = [0, 0]
     for feature in features:
         if feature in HARDWARE_BITS:

@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from relay_tune.machine.architecture import nothing_asked
-from relay_tune.machine.intrinsic import permissions
 from relay_tune.machine.permission import Permission
-from relay_tune.targets.x86.intrinsics import INTRINSICS
 
 # Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2A, CPUID; AMD64
 # Architecture Programmer's Manual, volume 3, appendix E.
@@ -64,14 +62,19 @@ _VECTOR_FEATURES = ("avx", "f16c", "fma", "xop")
 """Beginnings of the names of features on the 256-bit registers."""
 
 
-def check_text(name: str, triple: str, features: Collection[str]) -> str:
-    """The LLVM function `i1 NAME()`: whether the processor has the features."""
+def check_text(
+    name: str, triple: str, features: Collection[str], permissions: Sequence[Permission]
+) -> str:
+    """The LLVM function `i1 NAME()`: whether the processor has the features.
+
+    Of the permissions, those that cover one of the features are asked for.
+    """
     wanted = [BITS[feature] for feature in features if feature in BITS]
     if not wanted:
-        return nothing_asked(name, triple, features)
+        return nothing_asked(name, triple, features, permissions)
     asked = [
         permission
-        for permission in permissions(INTRINSICS)
+        for permission in permissions
         if any(permission.covers(feature) for feature in features)
     ]
     state = _saved_state(features, asked)
