@@ -7,6 +7,7 @@ from math import prod
 
 from relay_tune.codegen.kernel_work import KernelWork
 from relay_tune.ir.dtypes import DTYPES
+from relay_tune.machine.pattern import WORD_PATTERNS, WordPattern
 from relay_tune.schedule.intrinsics.match import intrinsic_match
 from relay_tune.schedule.nests.nest import Nest
 from relay_tune.schedule.plan import Plan
@@ -40,8 +41,18 @@ def nest_operations(nest: Nest) -> int:
     match = intrinsic_match(nest)
     if match is not None:
         return nest.points * match.operations
+    words = word_pattern(nest)
+    if words is not None:
+        return nest.points * 2 * words.group
     is_product = isinstance(nest.body, Binary) and nest.body.operation == "mul"
     return nest.points * (2 if nest.operation == "sum" and is_product else 1)
+
+
+def word_pattern(nest: Nest) -> WordPattern | None:
+    """What a nest computes of words in each step; None where that is none."""
+    if nest.operation != "sum" or not isinstance(nest.body, Binary):
+        return None
+    return next((each for each in WORD_PATTERNS if each.name == nest.body.operation), None)
 
 
 def plan_bytes(plan: Plan) -> int:
@@ -101,6 +112,9 @@ def _unit(nest: Nest) -> str:
     match = intrinsic_match(nest)
     if match is not None:
         return match.unit
+    words = word_pattern(nest)
+    if words is not None:
+        return words.unit
     if nest.body is None:
         types = [nest.target.dtype, *(load.dtype for load in loads(nest.result))]
         return max(types, key=lambda dtype: DTYPES[dtype].itemsize)

@@ -114,6 +114,10 @@ class Arithmetic:
         target = value_type(to, self.lanes)
         return self.writer.pure(f"{instruction} {self.type} {operand} to {target}")
 
+    def at_lanes(self, lanes: int) -> Arithmetic:
+        """The same element type in another number of lanes."""
+        return Arithmetic(self.writer, self.dtype, lanes)
+
     def of(self, dtype: str) -> Arithmetic:
         """The same lanes with another element type."""
         return Arithmetic(self.writer, dtype, self.lanes)

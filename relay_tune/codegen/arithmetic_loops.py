@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from relay_tune.codegen.limit_loops import CHAINS, loop_entry, stored_chains
 from relay_tune.codegen.target import Target
-from relay_tune.targets.registry import architecture_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +19,8 @@ class ArithmeticLoop:
         factor_type: LLVM's type of both factors.
         instruction: the intrinsic function.
         is_sum_first: whether the accumulator is its first argument, and not its last.
+        accumulates: whether it adds to the accumulator; else one of its factors is that, so that
+            each step has to do it again, and an addition follows.
     """
 
     dtype: str
@@ -28,6 +29,7 @@ class ArithmeticLoop:
     factor_type: str
     instruction: str
     is_sum_first: bool = True
+    accumulates: bool = True
 
     @property
     def symbol(self) -> str:
@@ -43,9 +45,9 @@ def arithmetic_loops(target: Target) -> tuple[ArithmeticLoop, ...]:
             "float32", 2 * lanes, _float(lanes), _float(lanes), f"llvm.fmuladd.v{lanes}f32", False
         )
     ]
-    features = {name[1:] for name in target.features.split(",") if name.startswith("+")}
-    for each in architecture_of(target.triple).dot_products:
-        if each.feature in features and each.vector_bits == target.vector_bits:
+    for each in target.dot_products:
+        known = {loop.dtype for loop in found}
+        if each.vector_bits == target.vector_bits and each.dtype not in known:
             found.append(
                 ArithmeticLoop(
                     each.dtype,
@@ -53,6 +55,7 @@ def arithmetic_loops(target: Target) -> tuple[ArithmeticLoop, ...]:
                     each.sum_type,
                     each.factor_type,
                     each.instruction,
+                    accumulates=each.accumulates,
                 )
             )
     return tuple(found)
@@ -61,13 +64,13 @@ def arithmetic_loops(target: Target) -> tuple[ArithmeticLoop, ...]:
 def arithmetic_text(loop: ArithmeticLoop, target: Target) -> str:
     """The LLVM module of a loop."""
     total, factor = loop.sum_type, loop.factor_type
-    types = [total, factor, factor] if loop.is_sum_first else [factor, factor, total]
+    types = [factor, factor]
+    if loop.accumulates:
+        types.insert(0 if loop.is_sum_first else 2, total)
     sums, steps = [], []
     for n in range(CHAINS):
         sums.append(f"  %sum{n} = phi {total} [ zeroinitializer, %entry ], [ %next{n}, %loop ]")
-        own, factors = f"{total} %sum{n}", [f"{factor} %factor"] * 2
-        arguments = [own, *factors] if loop.is_sum_first else [*factors, own]
-        steps.append(f"  %next{n} = call {total} @{loop.instruction}({', '.join(arguments)})")
+        steps += _step(loop, n)
     lines = [
         f'target triple = "{target.triple}"',
         f"declare {total} @{loop.instruction}({', '.join(types)})",
@@ -87,6 +90,22 @@ def arithmetic_text(loop: ArithmeticLoop, target: Target) -> str:
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _step(loop: ArithmeticLoop, chain: int) -> list[str]:
+    """One operation of a chain."""
+    total, factor = loop.sum_type, loop.factor_type
+    arguments = [f"{factor} %factor"] * 2
+    if loop.accumulates:
+        arguments.insert(0 if loop.is_sum_first else 2, f"{total} %sum{chain}")
+        called = f"call {total} @{loop.instruction}({', '.join(arguments)})"
+        return [f"  %next{chain} = {called}"]
+    arguments[0] = f"{factor} %from{chain}"
+    return [
+        f"  %from{chain} = bitcast {total} %sum{chain} to {factor}",
+        f"  %product{chain} = call {total} @{loop.instruction}({', '.join(arguments)})",
+        f"  %next{chain} = add {total} %sum{chain}, %product{chain}",
+    ]
 
 
 def _float(lanes: int) -> str:

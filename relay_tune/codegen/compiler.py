@@ -10,8 +10,8 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
-from relay_tune.codegen.llvm_modules import parsed_module, run_passes
-from relay_tune.codegen.target import Target, initialize_llvm
+from relay_tune.codegen.llvm_modules import initialize_llvm, parsed_module, run_passes
+from relay_tune.codegen.target import Target
 from relay_tune.errors import BuildError
 
 

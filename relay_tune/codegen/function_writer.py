@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from relay_tune.codegen.size_writer import SizeWriter
+from relay_tune.machine.architecture import DotProduct
 from relay_tune.tensor.affine import Affine
 
 Lines = list["str | Lines"]
@@ -26,8 +27,8 @@ class Level:
 class FunctionWriter:
     """One function under construction.
 
-    `size_symbols` are the parameters that the symbols of sizes are; `scales_powers` and
-    `rounds_bfloats` are of the target.
+    `size_symbols` are the parameters that the symbols of sizes are; `scales_powers`,
+    `rounds_bfloats` and `dot_products` are of the target.
     """
 
     def __init__(
@@ -36,9 +37,11 @@ class FunctionWriter:
         *,
         scales_powers: bool = False,
         rounds_bfloats: bool = False,
+        dot_products: tuple[DotProduct, ...] = (),
     ) -> None:
         self.scales_powers = scales_powers
         self.rounds_bfloats = rounds_bfloats
+        self.dot_products = dot_products
         self.size_symbols = dict(size_symbols or {})
         self._sizes = SizeWriter(self.size_symbols, self._at_start)
         self.body: Lines = []

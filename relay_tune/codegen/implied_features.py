@@ -15,8 +15,7 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
-from relay_tune.codegen.llvm_modules import parsed_module, run_passes
-from relay_tune.codegen.target import initialize_llvm
+from relay_tune.codegen.llvm_modules import initialize_llvm, parsed_module, run_passes
 
 
 @cache

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 import llvmlite.binding as llvm
+
+
+@cache
+def initialize_llvm() -> None:
+    """Make LLVM's code generators known; done once."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import llvmlite.binding as llvm
 
-from relay_tune.codegen.target import initialize_llvm
+from relay_tune.codegen.llvm_modules import initialize_llvm
 from relay_tune.errors import BuildError
 
 _library_numbers = itertools.count()

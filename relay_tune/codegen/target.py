@@ -12,12 +12,14 @@ from functools import cache
 import llvmlite.binding as llvm
 
 from relay_tune.arguments import instance_of
+from relay_tune.codegen.implied_features import implied_features
+from relay_tune.codegen.llvm_modules import initialize_llvm
 from relay_tune.codegen.llvm_types import BYTES
 from relay_tune.codegen.target_check import unknown_parts
 from relay_tune.errors import InputError
-from relay_tune.machine.architecture import Vectors
+from relay_tune.machine.architecture import DotProduct, Vectors
 from relay_tune.machine.intrinsic import Intrinsic, permissions
-from relay_tune.machine.machine import Machine, VectorUnit
+from relay_tune.machine.machine import SERVER_MEMORIES, Machine, VectorUnit
 from relay_tune.targets.registry import HOW_TO_WRITE, architecture_of
 
 
@@ -54,6 +56,11 @@ class Target:
         return _intrinsics(self)
 
     @property
+    def dot_products(self) -> tuple[DotProduct, ...]:
+        """The instructions on words that kernels may use; the first of a pattern and width is."""
+        return _dot_products(self)
+
+    @property
     def machine(self) -> Machine:
         """The machine as known without measuring: the same on every host.
 
@@ -85,6 +92,18 @@ def _intrinsics(target: Target) -> tuple[Intrinsic, ...]:
 
 
 @cache
+def _dot_products(target: Target) -> tuple[DotProduct, ...]:
+    own = architecture_of(target.triple)
+    given = target.triple, target.cpu, target.features
+    has = implied_features(*given, tuple(own.features))
+    return tuple(
+        each
+        for each in own.dot_products
+        if has.issuperset(each.features) and each.vector_bits <= target.vector_bits
+    )
+
+
+@cache
 def _vectors(target: Target) -> Vectors:
     return architecture_of(target.triple).vectors(target.cpu, target.features)
 
@@ -93,14 +112,8 @@ def _vectors(target: Target) -> Vectors:
 def _general_machine(target: Target) -> Machine:
     vectors = VectorUnit(target.vector_bits // 8, target.vector_registers)
     coefficients = architecture_of(target.triple).coefficients
-    return Machine(vectors, intrinsics=target.intrinsics, coefficients=coefficients)
-
-
-@cache
-def initialize_llvm() -> None:
-    """Make LLVM's code generators known; done once."""
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
+    words = dict.fromkeys(each.pattern.name for each in target.dot_products if each.pattern)
+    return Machine(vectors, SERVER_MEMORIES, target.intrinsics, coefficients, tuple(words))
 
 
 @cache

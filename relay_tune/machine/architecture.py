@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from relay_tune.machine.coefficients import MEASURED_ON_SERVERS, Coefficients
 from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.machine.linking import Linking
+from relay_tune.machine.pattern import WORD_BITS, WordPattern
 from relay_tune.machine.permission import Permission
 
 
@@ -36,16 +37,20 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True)
 class DotProduct:
-    """An instruction that adds products of short vectors to each lane of 32 bits.
+    """An instruction that sums products of narrow elements in each lane of 32 bits.
 
     Attributes:
         dtype: of the factors, as rates of machines are called.
-        sum_type: LLVM's type of the accumulator, its first argument.
+        sum_type: LLVM's type of the sums.
         factor_type: LLVM's type of both factors.
         instruction: the intrinsic function of LLVM.
         steps: products for each lane.
-        feature: LLVM's name of what has it.
+        features: LLVM's names of what it takes.
         vector_bits: of the vectors.
+        pattern: what it computes of words of int32; None where kernels do not use it.
+        accumulates: whether it adds to sums, its first argument; else an addition follows.
+        fixed: a callee in LLVM IR that gives back such sums, so that LLVM leaves the order of
+            additions alone; empty where that is not needed.
     """
 
     dtype: str
@@ -53,8 +58,16 @@ class DotProduct:
     factor_type: str
     instruction: str
     steps: int
-    feature: str
+    features: tuple[str, ...]
     vector_bits: int
+    pattern: WordPattern | None = None
+    accumulates: bool = True
+    fixed: str = ""
+
+    @property
+    def lanes(self) -> int:
+        """The sums."""
+        return self.vector_bits // WORD_BITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +115,7 @@ class Architecture:
         impossible_cpus: processors that LLVM knows for its triples and that cannot run such code.
         plain_cpu: LLVM's name of what all its processors have.
         intrinsics: its instructions on tiles, in the order in which nests are matched with them.
-        dot_products: that are measured beside the fused multiply-add of float32.
+        dot_products: its instructions on words, measured beside the fused multiply-add of float32.
         features: that libraries look for before they run.
         check: `check(name, triple, features, permissions)` is the LLVM function `i1 NAME()` that
             looks for them, and asks the system for permissions.

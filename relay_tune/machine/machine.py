@@ -86,12 +86,14 @@ class Machine:
         memories: the nearest cache first, and last what has room for everything.
         intrinsics: its instructions on tiles, with the cycles that they take.
         coefficients: what else the cost of a schedule is made of.
+        dot_products: the operations on words that it computes as fast as a fused multiply-add.
     """
 
     vectors: VectorUnit
     memories: tuple[Memory, ...] = SERVER_MEMORIES
     intrinsics: tuple[Intrinsic, ...] = ()
     coefficients: Coefficients = MEASURED_ON_SERVERS
+    dot_products: tuple[str, ...] = ()
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -107,7 +109,8 @@ class Machine:
 
     @property
     def _fields(self) -> tuple[object, ...]:
-        return self.vectors, self.memories, self.intrinsics, self.coefficients
+        known = self.vectors, self.memories, self.intrinsics, self.coefficients
+        return *known, self.dot_products
 
     @property
     def caches(self) -> tuple[Memory, ...]:

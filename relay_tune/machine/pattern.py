@@ -7,8 +7,9 @@ the right one have a group of steps for each column:
 
     right[k, j] at (k // group) * columns * group + j * group + k % group
 
-A dot product of vectors in fours is such a product with one row:
-`TilePattern("bytes in fours", "uint8", "int8", "int32", rows=1, columns=16, steps=4, group=4, ..)`.
+Dot products of words run on the lanes of vectors instead. A word is 32 bits of narrow elements:
+
+    result += sum(g < group) left[g] * right[g]            in each lane, modulo 2^32
 """
 
 from __future__ import annotations
@@ -90,3 +91,41 @@ BFLOAT16_PAIRS = TilePattern(
     most_tile=(5, 3),
 )
 """Registers of 16 rows of 64 bytes: products of bfloat16, summed in float32."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordPattern:
+    """A dot product of two words, which is added to a sum in int32.
+
+    Attributes:
+        name: of the operation on words (`relay_tune.tensor.expression`), and of its algorithm.
+        left: the dtype of the elements of the left word; the lowest bits have the first one.
+        right: that of the right one.
+        bits: of an element.
+    """
+
+    name: str
+    left: str
+    right: str
+    bits: int
+
+    @property
+    def group(self) -> int:
+        """The elements of a word."""
+        return WORD_BITS // self.bits
+
+    @property
+    def unit(self) -> str:
+        """What computes it, as rates of machines are called."""
+        return f"int{self.bits}"
+
+
+WORD_BITS = 32
+
+UNSIGNED_BY_SIGNED = WordPattern("dot_u8s8", "uint8", "int8", 8)
+SIGNED_BYTES = WordPattern("dot_s8s8", "int8", "int8", 8)
+UNSIGNED_BYTES = WordPattern("dot_u8u8", "uint8", "uint8", 8)
+PAIRS = WordPattern("dot_s16s16", "int16", "int16", 16)
+
+WORD_PATTERNS = (UNSIGNED_BY_SIGNED, SIGNED_BYTES, UNSIGNED_BYTES, PAIRS)
+"""Those that algorithms bring sums of products to."""

@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from relay_tune.machine.pattern import WORD_PATTERNS
 from relay_tune.quick_init import quick_init
 from relay_tune.tensor.size import is_symbolic, surely_less
 
@@ -36,6 +37,12 @@ is arithmetic if signed; a shift by no bit position moves all bits out. NaN wins
 passed over, as in the reduction of this name: one instruction less for results that a NaN reaches
 on another way.
 `eq` .. `ge` give bool."""
+
+DOT_PRODUCTS = frozenset(each.name for each in WORD_PATTERNS)
+"""Operations on int32 whose bits are several narrow elements (`relay_tune.machine.pattern`)."""
+
+PRODUCTS = DOT_PRODUCTS | {"mul"}
+"""What is summed in one instruction with its addition."""
 
 COMPARISONS = frozenset("eq ne lt le gt ge".split())
 
@@ -126,7 +133,7 @@ class Unary(Scalar):
 @quick_init
 @dataclass(frozen=True, eq=False, slots=True)
 class Binary(Scalar):
-    """One of BINARY_OPERATIONS, on operands of one dtype."""
+    """One of BINARY_OPERATIONS on operands of one dtype, or of DOT_PRODUCTS on int32."""
 
     operation: str
     left: Scalar

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from relay_tune.ir.dtypes import DTYPES
+from relay_tune.machine.pattern import WORD_PATTERNS, WordPattern
 
 Array = np.ndarray[Any, Any]
 
@@ -46,7 +48,10 @@ def apply_unary(operation: str, operand: Array) -> Array:
 
 
 def apply_binary(operation: str, left: Array, right: Array) -> Array:
-    """One of BINARY_OPERATIONS, elementwise with broadcasting, on arrays of one dtype."""
+    """One of BINARY_OPERATIONS, elementwise with broadcasting, on arrays of one dtype.
+
+    One of DOT_PRODUCTS is of words of int32.
+    """
     with np.errstate(all="ignore"):
         return np.asarray(_BINARY[operation](left, right))
 
@@ -71,6 +76,21 @@ def reduction_identity(operation: str, dtype: np.dtype[Any]) -> Any:
         case _:
             limits = np.iinfo(dtype)
             return limits.max if operation == "min" else limits.min
+
+
+def _dot_product(pattern: WordPattern, left: Array, right: Array) -> Array:
+    """The products of the narrow elements of words, summed modulo 2^32."""
+    total = np.zeros(np.broadcast_shapes(np.shape(left), np.shape(right)), np.int64)
+    for number in range(pattern.group):
+        total += _element(left, number, pattern.left) * _element(right, number, pattern.right)
+    return total.astype(np.int32)
+
+
+def _element(word: Array, number: int, dtype: str) -> Array:
+    """An element of words, the first in their lowest bits."""
+    narrow = DTYPES[dtype]
+    part: Array = (np.asarray(word) >> (8 * narrow.itemsize * number)).astype(narrow)
+    return part.astype(np.int64)
 
 
 def erf(operand: Array) -> Array:
@@ -192,6 +212,8 @@ _BINARY: dict[str, Callable[..., Any]] = {
     "gt": np.greater,
     "ge": np.greater_equal,
 }
+
+_BINARY |= {each.name: partial(_dot_product, each) for each in WORD_PATTERNS}
 
 _REDUCTIONS: dict[str, np.ufunc] = {
     "sum": np.add,

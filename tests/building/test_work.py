@@ -12,6 +12,7 @@ from relay_tune.tensor.expression import Axis, cast, reduce
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.tensor import compute, input_tensor
 from tests.schedule.convolutions import convolution_program
+from tests.schedule.integer_products import dense
 
 
 def test_winograd_has_fewer_operations_than_what_is_written() -> None:
@@ -45,6 +46,14 @@ def test_products_on_matrix_registers_are_counted_one_by_one(
     assert work.operations[BFLOAT16_PAIRS.name] == products * written
     assert work.own - products * written == work.operations["float32"]  # the parts of the data
     assert 0 < work.operations["float32"] < written / 8
+
+
+def test_dot_products_of_words_are_counted_by_their_elements() -> None:
+    direct = plan_program(dense(8, 23, 16))
+    pairs = next(each for each in direct.algorithms if str(each) == "dot_s16s16")
+    work = work_of(direct.with_algorithm(pairs))
+    assert work.written == 2 * 8 * 23 * 16
+    assert work.operations["int16"] == 2 * 8 * 24 * 16
 
 
 def test_quantization_is_computed_in_float32() -> None:

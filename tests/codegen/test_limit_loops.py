@@ -32,8 +32,8 @@ def test_the_loops_compile(name: str) -> None:
     ("name", "dtypes"),
     [
         (TARGETS[0], ["float32", "int8"]),
-        (TARGETS[2], ["float32"]),
-        (TARGETS[3], ["float32", "bfloat16", "int8"]),
+        (TARGETS[2], ["float32", "int16"]),
+        (TARGETS[3], ["float32", "bfloat16", "int8", "int16"]),
     ],
 )
 def test_loops_are_those_that_the_processor_has_instructions_for(

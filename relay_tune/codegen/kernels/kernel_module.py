@@ -15,7 +15,13 @@ def module_text(kernels: Sequence[Kernel], target: Target) -> str:
     Raises BuildError if they use an intrinsic that the target does not have.
     """
     functions = [
-        write_kernel(kernel, target.scales_powers, target.rounds_bfloats, target.intrinsics)
+        write_kernel(
+            kernel,
+            target.scales_powers,
+            target.rounds_bfloats,
+            target.intrinsics,
+            target.dot_products,
+        )
         for kernel in kernels
     ]
     declarations = sorted({line for function in functions for line in function.declarations})

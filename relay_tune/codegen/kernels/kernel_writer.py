@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from relay_tune.codegen.function_writer import FunctionWriter
 from relay_tune.codegen.kernels.statement_writer import StatementWriter
 from relay_tune.codegen.kernels.value_writer import ValueWriter
+from relay_tune.machine.architecture import DotProduct
 from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.remembered import remembered
 from relay_tune.tensor.loops import Allocate, Block, Kernel, Statement
@@ -34,13 +35,21 @@ def write_kernel(
     scales_powers: bool = False,
     rounds_bfloats: bool = False,
     intrinsics: tuple[Intrinsic, ...] = (),
+    dot_products: tuple[DotProduct, ...] = (),
 ) -> FunctionText:
     """The LLVM function of a kernel.
 
     `scales_powers` and `rounds_bfloats` say that the machine has the instructions of the properties
-    of `Target` with these names; `intrinsics` are those that it has.
+    of `Target` with these names; `intrinsics` and `dot_products` are those that it has.
     """
-    return KernelWriter(kernel, scales_powers, rounds_bfloats, intrinsics).write()
+    sizes = {name: f"%n{n}" for n, name in enumerate(kernel.sizes)}
+    writer = FunctionWriter(
+        sizes,
+        scales_powers=scales_powers,
+        rounds_bfloats=rounds_bfloats,
+        dot_products=dot_products,
+    )
+    return KernelWriter(kernel, writer, intrinsics).write()
 
 
 class KernelWriter:
@@ -49,15 +58,11 @@ class KernelWriter:
     def __init__(
         self,
         kernel: Kernel,
-        scales_powers: bool,
-        rounds_bfloats: bool,
+        writer: FunctionWriter,
         intrinsics: tuple[Intrinsic, ...],
     ) -> None:
         self.kernel = kernel
-        sizes = {name: f"%n{n}" for n, name in enumerate(kernel.sizes)}
-        self.writer = FunctionWriter(
-            sizes, scales_powers=scales_powers, rounds_bfloats=rounds_bfloats
-        )
+        self.writer = writer
         pointers = {tensor: f"%arg{n}" for n, tensor in enumerate(kernel.parameters)}
         self.statements = StatementWriter(ValueWriter(self.writer, pointers), intrinsics)
 

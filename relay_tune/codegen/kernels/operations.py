@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from relay_tune.codegen.arithmetic import Arithmetic
+from relay_tune.codegen.kernels.dot_products import dot_product
 from relay_tune.codegen.kernels.float_operations import float_binary, float_unary
 from relay_tune.codegen.kernels.integer_operations import integer_binary, integer_unary
 from relay_tune.codegen.llvm_types import is_float, is_signed
+from relay_tune.tensor.expression import DOT_PRODUCTS
 
 FLOAT_PREDICATES = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
 
@@ -19,6 +21,8 @@ def unary_operation(a: Arithmetic, operation: str, x: str) -> str:
 
 def binary_operation(a: Arithmetic, operation: str, left: str, right: str) -> str:
     """The text of `left operation right`; comparisons give bools."""
+    if operation in DOT_PRODUCTS:
+        return dot_product(a, operation, left, right)
     if operation in FLOAT_PREDICATES:
         return a.compare(_predicate(a.dtype, operation), left, right)
     if is_float(a.dtype):

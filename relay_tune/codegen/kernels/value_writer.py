@@ -10,6 +10,7 @@ from __future__ import annotations
 from relay_tune.codegen.arithmetic import Value
 from relay_tune.codegen.function_writer import FunctionWriter
 from relay_tune.codegen.kernels.casts import cast_value, reinterpret_value
+from relay_tune.codegen.kernels.dot_products import dot_product
 from relay_tune.codegen.kernels.index_writer import IndexWriter
 from relay_tune.codegen.kernels.load_writer import LoadWriter
 from relay_tune.codegen.kernels.operations import binary_operation, unary_operation
@@ -19,6 +20,7 @@ from relay_tune.codegen.llvm_types import is_float
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.expression import (
     COMPARISONS,
+    DOT_PRODUCTS,
     INDEX,
     Axis,
     Binary,
@@ -117,15 +119,18 @@ class ValueWriter:
         return Value(text, node.dtype, lanes)
 
     def _multiply_add(self, node: Binary) -> Value | None:
-        """a * b + c in one instruction, for floats."""
-        if node.operation != "add" or not is_float(node.dtype):
+        """a * b + c in one instruction, for floats and for dot products of words."""
+        if node.operation != "add":
             return None
+        fused = frozenset({"mul"}) if is_float(node.dtype) else DOT_PRODUCTS
         for product, addend in ((node.right, node.left), (node.left, node.right)):
-            if isinstance(product, Binary) and product.operation == "mul":
+            if isinstance(product, Binary) and product.operation in fused:
                 values = [self.value(e) for e in (product.left, product.right, addend)]
                 lanes, (x, y, z) = self.lanes.together(*values)
-                text = self.lanes.arithmetic(node.dtype, lanes).multiply_add(x, y, z)
-                return Value(text, node.dtype, lanes)
+                a = self.lanes.arithmetic(node.dtype, lanes)
+                if product.operation == "mul":
+                    return Value(a.multiply_add(x, y, z), node.dtype, lanes)
+                return Value(dot_product(a, product.operation, x, y, z), node.dtype, lanes)
         return None
 
     def _select(self, node: Select) -> Value:

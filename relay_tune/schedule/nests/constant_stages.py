@@ -25,12 +25,12 @@ def fold_constant_stages(program: TensorProgram) -> TensorProgram:
     """The program with constants in place of stages that read nothing else."""
 
     def rewrite(stage: Computed, rewriting: Rewriting) -> Tensor | None:
-        return None if stage in program.outputs else _folded(stage, rewriting)
+        return None if stage in program.outputs else folded(stage, rewriting)
 
     return with_rewritten_stages(program, rewrite) or program
 
 
-def _folded(stage: Computed, rewriting: Rewriting) -> Tensor:
+def folded(stage: Computed, rewriting: Rewriting) -> Tensor:
     """The constant that a stage is; what it is now, if it is none or too large."""
     now = rewriting.rebuilt(stage)
     read, known = dependencies(now), rewriting.constants
@@ -40,7 +40,7 @@ def _folded(stage: Computed, rewriting: Rewriting) -> Tensor:
     if prod(stage.shape) > MAXIMUM_GROWTH * sum(known[source].size for source in sources):
         return now
 
-    def folded(arrays: Mapping[Tensor, Array]) -> Array:
+    def elements(arrays: Mapping[Tensor, Array]) -> Array:
         return evaluate([now], {source: arrays[source] for source in sources})[0]
 
-    return rewriting.constant(input_tensor(stage.name, stage.shape, stage.dtype), sources, folded)
+    return rewriting.constant(input_tensor(stage.name, stage.shape, stage.dtype), sources, elements)

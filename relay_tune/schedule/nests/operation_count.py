@@ -6,7 +6,16 @@ from collections import Counter
 from math import prod
 
 from relay_tune.schedule.nests.nest import Nest
-from relay_tune.tensor.expression import INDEX, Axis, Binary, Literal, Scalar, Select, Unary
+from relay_tune.tensor.expression import (
+    INDEX,
+    PRODUCTS,
+    Axis,
+    Binary,
+    Literal,
+    Scalar,
+    Select,
+    Unary,
+)
 from relay_tune.tensor.walk import axes_of, operands, sub_expressions
 
 MAXIMUM_WRITTEN_OUT = 8
@@ -52,7 +61,7 @@ def operation_count(root: Scalar, *, reduced: bool) -> float:
     """Vector instructions for one point; a summed multiplication fuses with the addition."""
     total = 1.0 if reduced else 0.0
     total += sum(_instructions(node) for node in sub_expressions(root))
-    if reduced and isinstance(root, Binary) and root.operation == "mul":
+    if reduced and isinstance(root, Binary) and root.operation in PRODUCTS:
         total -= 1.0
     return total
 

@@ -28,6 +28,7 @@ from relay_tune.machine.machine import LINE_ELEMENTS
 from relay_tune.schedule.nests.inline import Stage
 from relay_tune.tensor.affine import Affine, axis_affine
 from relay_tune.tensor.expression import (
+    PRODUCTS,
     Axis,
     Binary,
     Load,
@@ -131,7 +132,7 @@ def _panel(
     body = stage.body
     if not isinstance(body, Reduce) or body.operation != "sum" or not stage.axes:
         return None
-    if not isinstance(body.body, Binary) or body.body.operation != "mul":
+    if not isinstance(body.body, Binary) or body.body.operation not in PRODUCTS:
         return None
     column = stage.axes[-1]
     width = _width(column.extent)

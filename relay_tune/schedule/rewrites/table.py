@@ -10,6 +10,7 @@ from typing import overload
 
 from relay_tune.errors import InputError
 from relay_tune.schedule.rewrites.algorithm import DIRECT, Algorithm
+from relay_tune.schedule.rewrites.dot_products.record import DOT_PRODUCTS
 from relay_tune.schedule.rewrites.matrix_products.record import BF16X3, BF16X6
 from relay_tune.schedule.rewrites.rows import ROWS
 from relay_tune.schedule.rewrites.split import SPLIT
@@ -54,4 +55,4 @@ class Algorithms(Sequence[Algorithm]):
         return len(self._known)
 
 
-ALGORITHMS = Algorithms(SPLIT, STRASSEN, BF16X3, BF16X6, WINOGRAD, ROWS)
+ALGORITHMS = Algorithms(SPLIT, STRASSEN, BF16X3, BF16X6, *DOT_PRODUCTS, WINOGRAD, ROWS)

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from relay_tune.machine.architecture import Architecture, DotProduct, Vectors
+from relay_tune.machine.architecture import Architecture, Vectors
+from relay_tune.targets.aarch64.dot_products import DOT_PRODUCTS
 from relay_tune.targets.aarch64.features import HARDWARE_BITS, check_text, host_features
 from relay_tune.targets.aarch64.linking import LINKING
 from relay_tune.targets.aarch64.stack_switch import STACK_SWITCH
 
 NEON = Vectors(128, 32)
 
-SDOT = DotProduct(
-    dtype="int8",
-    sum_type="<4 x i32>",
-    factor_type="<16 x i8>",
-    instruction="llvm.aarch64.neon.sdot.v4i32.v16i8",
-    steps=4,
-    feature="dotprod",
-    vector_bits=128,
-)
-
 AARCH64 = Architecture(
     name="aarch64",
     aliases=("arm64",),
     vectors=lambda _cpu, _features: NEON,
-    dot_products=(SDOT,),
+    dot_products=DOT_PRODUCTS,
     features=tuple(HARDWARE_BITS),
     check=check_text,
     host_features=host_features,

@@ -3,6 +3,42 @@
 from __future__ import annotations
 
 from relay_tune.machine.architecture import DotProduct
+from relay_tune.machine.pattern import PAIRS, UNSIGNED_BY_SIGNED
+
+_FIXED = 'asm "", "=v,0"'
+"""No instruction. LLVM 22 adds up the products of several steps before it adds them to a sum: that
+is a shorter chain, but takes more registers than there are."""
+
+
+def _bytes_in_fours(bits: int, *features: str) -> DotProduct:
+    """VPDPBUSD: unsigned by signed bytes, four for each sum."""
+    return DotProduct(
+        dtype="int8",
+        sum_type=f"<{bits // 32} x i32>",
+        factor_type=f"<{bits // 8} x i8>",
+        instruction=f"llvm.x86.avx512.vpdpbusd.{bits}",
+        steps=4,
+        features=features,
+        vector_bits=bits,
+        pattern=UNSIGNED_BY_SIGNED,
+    )
+
+
+def _pairs(bits: int, instruction: str, *features: str) -> DotProduct:
+    """VPMADDWD: pairs of int16. LLVM makes VPDPWSSD of it and its addition where there is one."""
+    return DotProduct(
+        dtype="int16",
+        sum_type=f"<{bits // 32} x i32>",
+        factor_type=f"<{bits // 16} x i16>",
+        instruction=instruction,
+        steps=2,
+        features=features,
+        vector_bits=bits,
+        pattern=PAIRS,
+        accumulates=False,
+        fixed=_FIXED,
+    )
+
 
 DOT_PRODUCTS = (
     DotProduct(
@@ -11,17 +47,16 @@ DOT_PRODUCTS = (
         factor_type="<32 x bfloat>",
         instruction="llvm.x86.avx512bf16.dpbf16ps.512",
         steps=2,
-        feature="avx512bf16",
+        features=("avx512bf16",),
         vector_bits=512,
     ),
-    # Unsigned by signed bytes, four for each sum.
-    DotProduct(
-        dtype="int8",
-        sum_type="<16 x i32>",
-        factor_type="<16 x i32>",
-        instruction="llvm.x86.avx512.vpdpbusd.512",
-        steps=4,
-        feature="avx512vnni",
-        vector_bits=512,
-    ),
+    _bytes_in_fours(512, "avx512vnni"),
+    _bytes_in_fours(256, "avx512vnni", "avx512vl"),
+    _bytes_in_fours(256, "avxvnni"),
+    _bytes_in_fours(128, "avx512vnni", "avx512vl"),
+    _bytes_in_fours(128, "avxvnni"),
+    _pairs(512, "llvm.x86.avx512.pmaddw.d.512", "avx512bw"),
+    _pairs(256, "llvm.x86.avx2.pmadd.wd", "avx2"),
+    _pairs(128, "llvm.x86.sse2.pmadd.wd"),
 )
+"""The first that a processor has is used."""

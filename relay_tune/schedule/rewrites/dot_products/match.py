@@ -1,0 +1,164 @@
+"""Which stages are sums of products of narrow integers, and how their operands become words.
+
+    y[..] = sum(.., k, ..) int32(a[.., k + p, ..]) * int32(b[.., k, ..])
+
+One of the operands has its dimension of k to itself: words of it end with zeros where k ends in the
+middle of a word, so that nothing else is added there, whatever the other operand has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from relay_tune.machine.pattern import WordPattern
+from relay_tune.tensor.affine import Affine, combined
+from relay_tune.tensor.expression import Axis, Binary, Cast, Literal, Load, Reduce, Scalar, Tensor
+from relay_tune.tensor.size import is_symbolic, nominal
+from relay_tune.tensor.tensor import Computed
+from relay_tune.tensor.walk import axes_of
+
+OTHER_SIGN = {("int8", "uint8"): 128, ("uint8", "int8"): -128}
+"""What is added to bytes so that they are of another type, whose bits differ in the first one."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Operand:
+    """An operand of a sum of products, as words along one of the summed axes.
+
+    Attributes:
+        load: its elements.
+        dtype: of the elements of its words.
+        dimension: of its tensor, along which the axis runs.
+        start: where the axis begins in that dimension, as a sum of multiples of expressions.
+        group: elements of a word.
+        is_whole: whether the axis is all of the dimension.
+    """
+
+    load: Load
+    dtype: str
+    dimension: int
+    start: Affine
+    group: int
+    is_whole: bool
+
+    @property
+    def offset(self) -> int:
+        """What is added to each element."""
+        return OTHER_SIGN.get((self.load.dtype, self.dtype), 0)
+
+    @property
+    def is_aligned(self) -> bool:
+        """Whether the axis begins with a word, wherever; else a word begins at each element."""
+        known = (*self.start.terms.values(), self.start.constant)
+        return not any(factor % self.group for factor in known)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DotProducts:
+    """A stage that sums products of narrow integers.
+
+    Attributes:
+        stage: the sums.
+        axis: the summed axis of which words are made.
+        left: the operand that becomes the left words.
+        right: the one that becomes the right words.
+    """
+
+    stage: Computed
+    axis: Axis
+    left: Operand
+    right: Operand
+
+    @property
+    def operands(self) -> tuple[Operand, Operand]:
+        """Both."""
+        return self.left, self.right
+
+    @property
+    def steps(self) -> int:
+        """Words that are multiplied for each sum."""
+        total = self.stage.body
+        assert isinstance(total, Reduce)
+        others = prod(axis.extent for axis in total.axes if axis is not self.axis)
+        return nominal(others) * -(-self.axis.extent // self.left.group)
+
+
+def match_dot_products(stage: Tensor, pattern: WordPattern) -> DotProducts | None:
+    """How a stage is computed by dot products of a pattern; None if it is none.
+
+    Of several axes that words can be made of, it is one with the fewest words.
+    """
+    return min(_ways(stage, pattern), key=lambda way: (_copies(way), way.steps), default=None)
+
+
+def _copies(way: DotProducts) -> int:
+    """Operands of which each element is in several words."""
+    return sum(not each.is_aligned for each in way.operands)
+
+
+def _ways(stage: Tensor, pattern: WordPattern) -> Iterator[DotProducts]:
+    if not isinstance(stage, Computed) or stage.dtype != "int32":
+        return
+    total = stage.body
+    if not isinstance(total, Reduce) or total.operation != "sum":
+        return
+    factors = _factors(total.body)
+    if factors is None:
+        return
+    for axis, (left, right) in product(total.axes, (factors, factors[::-1])):
+        if is_symbolic(axis.extent) or axis.extent < 2:
+            continue
+        first = _operand(left, axis, pattern.left, pattern)
+        second = _operand(right, axis, pattern.right, pattern)
+        if first is not None and second is not None and _is_sound(first, second):
+            yield DotProducts(stage, axis, first, second)
+
+
+def _factors(body: Scalar) -> tuple[Load, Load] | None:
+    """The loads of which a body multiplies the numbers as int32."""
+    match body:
+        case Binary(
+            operation="mul", left=Cast(operand=Load() as a), right=Cast(operand=Load() as b)
+        ):
+            return a, b
+    return None
+
+
+def _operand(load: Load, axis: Axis, dtype: str, pattern: WordPattern) -> Operand | None:
+    """A load as words along an axis; None where it does not move along it element by element."""
+    widens = dtype == "int16" and load.dtype in ("int8", "uint8")
+    if load.dtype != dtype and not widens and (load.dtype, dtype) not in OTHER_SIGN:
+        return None
+    moving = [place for place, index in enumerate(load.indices) if axis in axes_of(index)]
+    if len(moving) != 1:
+        return None
+    (place,) = moving
+    size, form = load.tensor.shape[place], sum_of_multiples(load.indices[place])
+    start = form.without(axis)
+    inside = (node for node in start.terms if isinstance(node, Scalar))
+    if form.coefficient(axis) != 1 or axis in axes_of(*inside):
+        return None
+    if any(map(is_symbolic, (size, start.constant, *start.terms.values()))):
+        return None
+    is_whole = start.is_constant and not start.constant and size == axis.extent
+    return Operand(load, dtype, place, start, pattern.group, is_whole)
+
+
+def sum_of_multiples(index: Scalar) -> Affine:
+    """An index as multiples of axes and of what is no sum, such as quotients."""
+    match index:
+        case Literal(value=int(number)):
+            return Affine({}, number)
+        case Binary(operation="add" | "sub" | "mul" as operation, left=left, right=right):
+            found = combined(operation, sum_of_multiples(left), sum_of_multiples(right))
+            if found is not None:
+                return found
+    return Affine({index: 1})
+
+
+def _is_sound(left: Operand, right: Operand) -> bool:
+    """Whether one of them ends with zeros, and is not moved from zero; the other one may be."""
+    return any(each.is_whole and not each.offset for each in (left, right))

@@ -1,0 +1,80 @@
+"""Dot products of words as code: what they compute, and by which instruction."""
+
+from __future__ import annotations
+
+import llvmlite.binding as llvm
+import numpy as np
+import pytest
+
+from relay_tune.codegen.kernels.kernel_module import module_text
+from relay_tune.codegen.llvm_modules import initialize_llvm, parsed_module
+from relay_tune.codegen.target import parse_target
+from relay_tune.machine.pattern import WORD_PATTERNS, WordPattern
+from relay_tune.tensor.expression import Binary
+from relay_tune.tensor.loops import Kernel, Statement
+from tests.codegen.kernels.elementwise import elementwise
+from tests.codegen.running import TARGETS, argument, run_native
+
+COUNT = 37
+X, W, Y, OUT = (argument(name, COUNT, "int32") for name in ("x", "w", "y", "out"))
+
+
+def sums(pattern: WordPattern, lanes: int, *, adds: bool = True) -> Statement:
+    """out[i] = y[i] + dot(x[i], w[i])"""
+
+    def element(i):
+        product = Binary(pattern.name, X[i], W[i], dtype="int32")
+        return Y[i] + product if adds else product
+
+    return elementwise(OUT, lanes, COUNT, element)
+
+
+def dots(pattern: WordPattern, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The same by numpy's views of the words."""
+    x, w = left.view(pattern.left), right.view(pattern.right)
+    products = x.astype(np.int64) * w.astype(np.int64)
+    return products.reshape(-1, pattern.group).sum(axis=1)
+
+
+def words(dtype: str, seed: int) -> np.ndarray:
+    info, rng = np.iinfo(dtype), np.random.default_rng(seed)
+    ends = np.array([info.min, info.max, 0, 1], dtype)
+    return rng.choice(ends, 4 * COUNT // info.dtype.itemsize).view(np.int32)
+
+
+@pytest.mark.parametrize("pattern", WORD_PATTERNS, ids=lambda each: each.name)
+@pytest.mark.parametrize("lanes", [0, 2, 8, 16])
+def test_they_wrap_around_and_saturate_nowhere(pattern: WordPattern, lanes: int) -> None:
+    x, w = words(pattern.left, 1), words(pattern.right, 2)
+    y = np.random.default_rng(3).integers(-(2**31), 2**31, COUNT).astype(np.int32)
+    for adds in (True, False):
+        expected = (dots(pattern, x, w) + y * adds).astype(np.int32)
+        for target in TARGETS:
+            arrays = {X: x, W: w, Y: y, OUT: np.zeros_like(y)}
+            found = run_native(sums(pattern, lanes, adds=adds), arrays, target)[OUT]
+            np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "lanes", "operation", "instruction"),
+    [
+        ("x86_64-linux-gnu", 4, "dot_s16s16", "pmaddwd"),
+        ("x86_64-linux-gnu:haswell", 8, "dot_s16s16", "vpmaddwd"),
+        ("x86_64-linux-gnu:skylake-avx512", 16, "dot_s16s16", "vpmaddwd"),
+        ("x86_64-linux-gnu:cascadelake", 16, "dot_s16s16", "vpdpwssd"),
+        ("x86_64-linux-gnu:cascadelake", 16, "dot_u8s8", "vpdpbusd"),
+        ("x86_64-linux-gnu:sapphirerapids", 8, "dot_u8s8", "vpdpbusd"),
+        ("x86_64-linux-gnu:alderlake", 8, "dot_u8s8", "vpdpbusd"),
+        ("aarch64-linux-gnu:neoverse-n1", 4, "dot_s8s8", "sdot"),
+        ("aarch64-linux-gnu:neoverse-n1", 4, "dot_u8u8", "udot"),
+        ("aarch64-linux-gnu:neoverse-v1", 4, "dot_u8s8", "usdot"),
+    ],
+)
+def test_the_instruction(name: str, lanes: int, operation: str, instruction: str) -> None:
+    (pattern,) = (each for each in WORD_PATTERNS if each.name == operation)
+    target, buffers = parse_target(name), (X, W, Y, OUT)
+    text = module_text([Kernel("dots", buffers, buffers, sums(pattern, lanes))], target)
+    initialize_llvm()
+    machine = llvm.Target.from_triple(target.triple).create_target_machine(target.cpu, opt=1)
+    with parsed_module(text) as module:
+        assert f"\t{instruction}\t" in machine.emit_assembly(module).replace("{vex}\t", "")
