@@ -23,10 +23,11 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
+import onnx
 
 from benchmarks.fuzzing.apart import run_apart
 from benchmarks.fuzzing.builder import RandomNetwork
-from benchmarks.fuzzing.operators.answers import Answer, Feed, answers, disagreements
+from benchmarks.fuzzing.operators.answers import Answer, Feed, answers, disagreements, misfits
 from benchmarks.fuzzing.operators.dynamic import dynamic_network
 from benchmarks.fuzzing.operators.networks import operator_network
 from relay_tune.building.build import build
@@ -55,7 +56,7 @@ def outcome(seed: int, is_dynamic: bool = False) -> Iterator[str]:
     try:
         module = from_onnx(network.model)
         model = build(module, threads=1)
-        problems = [line for run in runs for line in _problems(model, run)]
+        problems = [line for run in runs for line in _problems(network.model, model, run)]
     except UnsupportedOperatorError as error:
         yield "refused"
         yield f"{error} ({runs[0].source} runs it)"
@@ -76,9 +77,14 @@ def _runs(network: RandomNetwork) -> Iterator[Run]:
             yield Run(feed, first[0], chain([first], expected))
 
 
-def _problems(model: Model, run: Run) -> Iterator[str]:
-    """What is wrong with the results of one run."""
-    found = model.run(dict(run.feed))
+def _problems(network: onnx.ModelProto, model: Model, run: Run) -> Iterator[str]:
+    """What is wrong with the results of one run, whose inputs fit each other."""
+    try:
+        found = model.run(dict(run.feed))
+    except RelayError:
+        if misfits(network, run.feed):
+            return
+        raise
     lines = disagreements([np.asarray(each) for each in found], run.expected)
     shapes = ", ".join(f"{name} {array.shape}" for name, array in run.feed.items())
     yield from (f"{line} (for {shapes})" for line in lines)

@@ -1,4 +1,4 @@
-"""How far windows are from being larger than the padded axes along which they move.
+"""How much larger axes are than what is read along them: windows, or indices of each element.
 
     nn.max_pool1d(%x, pool_size=[5], padding=[1, 1])     on axis W: %x.shape[2] + 2 - 5
 
@@ -7,13 +7,16 @@ of a fixed size are refused, and sizes that a run tells are checked when they co
 partial window where less than a step is missing. (If its windows move by 1, a room of -1 makes
 none.)
 
+    gather(%x, %i, axis=0)        on axis 1: %x.shape[1] - %i.shape[1]
+    slice_like(%x, %y)            on all axes: %x.shape[n] - %y.shape[n]
+
 Indices that `take` clips or wraps need an axis with an element, unless there are none: n indices of
 an axis of m elements leave a room of n (m - 1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,11 +30,14 @@ from relay_tune.op.index_check import index_subject
 from relay_tune.op.layout_indices import spatial_letters
 from relay_tune.typing.layout import logical_dims
 from relay_tune.typing.relations.convolution import conv
-from relay_tune.typing.relations.indexing import take
+from relay_tune.typing.relations.indexing import gather, scatter_elements, slice_like, take
 from relay_tune.typing.relations.pooling import pool
 from relay_tune.typing.relations.shape import sliding_window
 from relay_tune.typing.relations.support import as_tuple
 from relay_tune.typing.windows import pad_pairs, window_room
+
+_ALONG = (gather, scatter_elements)
+"""Relations of operators whose indices name places along one axis, and lie as the others do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,7 @@ class WindowRoom:
 
 
 def window_rooms(call: Call) -> Iterator[WindowRoom]:
-    """The rooms of a typed call of an operator; none where it moves no windows."""
+    """The rooms of a typed call of an operator; none where it reads inside by its type."""
     if not isinstance(call.callee, Operator):
         return
     attributes: Any = call.attributes
@@ -67,12 +73,35 @@ def window_rooms(call: Call) -> Iterator[WindowRoom]:
             for axis, size in enumerate(attributes.window_shape, start=first):
                 room = add(data.shape[axis], -size)
                 yield WindowRoom(room, _message(call, str(axis), size, size))
+        case relation, [TensorType() as data, TensorType() as part] if relation is slice_like:
+            yield from _beside(call, ("data", data), ("example", part), _cut_axes(attributes, part))
+        case relation, [TensorType() as data, TensorType() as part, *more] if relation in _ALONG:
+            others = [n for n in range(len(part.shape)) if n != attributes.axis % len(part.shape)]
+            yield from _beside(call, ("data", data), ("indices", part), others)
+            for updates in more:
+                assert isinstance(updates, TensorType)  # the relation says so
+                every = range(len(part.shape))
+                yield from _beside(call, ("updates", updates), ("indices", part), every)
         case relation, [TensorType() as data, TensorType() as indices] if relation is take:
             if attributes.mode in ("clip", "wrap"):
                 axes = data.shape if attributes.axis is None else (data.shape[attributes.axis],)
                 room = multiply(product(indices.shape), add(product(axes), -1))
                 subject = index_subject(call)
                 yield WindowRoom(room, f"The axis that {subject} indexes has no elements.")
+
+
+def _cut_axes(attributes: Any, example: TensorType) -> Iterable[int]:
+    return [a % len(example.shape) for a in attributes.axes or range(len(example.shape))]
+
+
+def _beside(
+    call: Call, whole: tuple[str, TensorType], part: tuple[str, TensorType], axes: Iterable[int]
+) -> Iterator[WindowRoom]:
+    """The rooms of a tensor beside another one that says which of its elements are read."""
+    for axis in axes:
+        said = f"Axis {axis} of the {whole[0]} of {index_subject(call)} is smaller than"
+        room = subtract(whole[1].shape[axis], part[1].shape[axis])
+        yield WindowRoom(room, f"{said} that of its {part[0]}.")
 
 
 def _moving(
@@ -91,7 +120,7 @@ def _moving(
         room = window_room(size, window[n], dilation[n], pads[n])
         if is_pool:
             room = add(room, strides[n] - 1)
-            if strides[n] == 1 and not attributes.ceil_mode:
+            if strides[n] == 1:
                 room = add(room, 1)
         yield WindowRoom(room, _message(call, letter, window[n], subtract(size, room)))
 

@@ -139,5 +139,10 @@ def _call_type(node: Call) -> Type | None:
     known = [type_ for type_ in types if type_ is not None]
     if len(known) != len(types):
         return None
-    attributes = node.attributes if node.attributes is not None else node.callee.attributes()
-    return node.callee.relation(known, attributes, _KNOWN_TYPES)
+    return result_type(node.callee, node, known)
+
+
+def result_type(operator: Operator, call: Call, types: Sequence[Type]) -> Type | None:
+    """The type of a call's result for arguments of known types; RelationError if they misfit."""
+    attributes = call.attributes if call.attributes is not None else operator.attributes()
+    return operator.relation(types, attributes, _KNOWN_TYPES)

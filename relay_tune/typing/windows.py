@@ -61,13 +61,23 @@ def pool_window_count(
 ) -> Dim:
     """Window positions of a pool: 1 where the axis lacks less than a step for one window.
 
-    Axes that lack more are refused where their size is known, and checked when they come elsewhere.
+    0 where it lacks one element and windows move by one. Axes that lack more are refused where
+    their size is known, and checked when they come elsewhere.
     """
     room = window_room(dim, window, dilation, pads)
     if isinstance(room, int) and -stride < room < 0:
         return 1
-    count = window_count(axis, dim, window, stride, dilation, pads)
+    count = _whole_windows(axis, dim, window, stride, dilation, pads)
     return count if stride == 1 or is_never_negative(room) else maximum(count, 1)
+
+
+def _whole_windows(
+    axis: str, dim: Dim, window: Dim, stride: int, dilation: int, pads: tuple[int, int]
+) -> Dim:
+    """`window_count`; 0 where one element is missing and windows move by one."""
+    if stride == 1 and window_room(dim, window, dilation, pads) == -1:
+        return 0
+    return window_count(axis, dim, window, stride, dilation, pads)
 
 
 def window_count_rounded_up(
@@ -75,7 +85,7 @@ def window_count_rounded_up(
 ) -> Dim:
     """Window positions with a partial last one, unless it would start in the padding behind."""
     wider = (pads[0], pads[1] + stride - 1)
-    count = window_count(axis, dim, window, stride, dilation, wider)
+    count = _whole_windows(axis, dim, window, stride, dilation, wider)
     extent = add(multiply(add(window, -1), dilation), 1)
     if not isinstance(extent, int) or wider[1] < extent:
         return count  # the last one starts before the padding

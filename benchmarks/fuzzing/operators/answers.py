@@ -15,6 +15,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
+from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
 
 from benchmarks.fuzz_networks import REFUSALS
 
@@ -34,16 +35,44 @@ def answers(model: onnx.ModelProto, feed: Feed) -> Iterator[tuple[str, Answer]]:
             yield name, answer
 
 
+class InputsMisfitError(Exception):
+    """onnxruntime takes a node's types, and refuses the sizes of its inputs."""
+
+
+def misfits(model: onnx.ModelProto, feed: Feed) -> bool:
+    """Whether some node has inputs that onnxruntime refuses as invalid.
+
+    ONNX's reference broadcasts labels of losses and indices, say, whatever the standard wants.
+    """
+    try:
+        _by_steps(model, feed, (_strict_onnxruntime, _reference, _wide))
+    except InputsMisfitError:
+        return True
+    return False
+
+
+def _strict_onnxruntime(model: onnx.ModelProto, feed: Feed) -> Answer | None:
+    try:
+        return list(_session(model).run(None, dict(feed)))
+    except (*REFUSALS, ValueError) as error:
+        if isinstance(error, InvalidArgument) or "ShapeInferenceError" in str(error):
+            raise InputsMisfitError from error
+        return None
+
+
 def _onnxruntime(model: onnx.ModelProto, feed: Feed) -> Answer | None:
+    try:
+        return list(_session(model).run(None, dict(feed)))
+    except (*REFUSALS, ValueError):
+        return None
+
+
+def _session(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
     settings = onnxruntime.SessionOptions()
     settings.intra_op_num_threads = 1
     settings.log_severity_level = 4
     settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    try:
-        session = onnxruntime.InferenceSession(model.SerializeToString(), settings)
-        return list(session.run(None, dict(feed)))
-    except (*REFUSALS, ValueError):
-        return None
+    return onnxruntime.InferenceSession(model.SerializeToString(), settings)
 
 
 def _reference(model: onnx.ModelProto, feed: Feed) -> Answer | None:

@@ -80,7 +80,7 @@ def require_valid_indices(call: Call, arguments: Sequence[Any]) -> None:
     """IndexRangeError unless all indices among arguments (arrays and tuples) are valid."""
     if INDICES.rule_of(call) is None:
         return
-    for use in _uses(call, [_type_of(value) for value in arguments]):
+    for use in _uses(call, [value_type(value) for value in arguments]):
         data = part_at(arguments, use.data)
         shape = sizes_in(data) if use.is_shape else data.shape
         sizes = (prod(shape),) if use.axes is None else tuple(shape[axis] for axis in use.axes)
@@ -106,9 +106,10 @@ def part_at(values: Sequence[Any], path: Path) -> Any:
     return value if len(path) == 1 else value[path[1]]
 
 
-def _type_of(value: Any) -> Type:
+def value_type(value: Any) -> Type:
+    """The type of an array, or of a tuple of arrays."""
     if isinstance(value, tuple):
-        return TupleType(tuple(_type_of(field) for field in value))
+        return TupleType(tuple(value_type(field) for field in value))
     array = np.asarray(value)
     return TensorType(array.shape, array.dtype.name)
 

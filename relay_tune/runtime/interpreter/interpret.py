@@ -39,7 +39,8 @@ from relay_tune.ir.expr import (
 from relay_tune.ir.module import Module, require_module
 from relay_tune.ir.operator import Operator
 from relay_tune.ir.traversal import children
-from relay_tune.op_rules.indices.uses import require_valid_indices
+from relay_tune.op_rules.indices.uses import require_valid_indices, value_type
+from relay_tune.op_rules.typed import result_type
 from relay_tune.runtime.interpreter.inputs import bind_inputs
 from relay_tune.runtime.interpreter.matching import first_match
 from relay_tune.runtime.interpreter.values import (
@@ -295,6 +296,7 @@ def _simple_value(node: Expr, frame: Frame) -> Value:
 def _apply_operator(operator: Operator, call: Call, arguments: list[Value]) -> Value:
     attributes = call.attributes if call.attributes is not None else operator.attributes()
     try:
+        result_type(operator, call, [value_type(value) for value in arguments])
         require_valid_indices(call, arguments)
         with np.errstate(all="ignore"):  # inf and NaN are values like others
             return _as_value(operator.reference(attributes, *arguments))

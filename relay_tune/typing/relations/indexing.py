@@ -16,7 +16,10 @@ from relay_tune.typing.relations.support import (
     known_tensors,
     normalize_axis,
     require_rank,
+    require_same_dim,
     require_same_dtype,
+    require_shape,
+    require_within,
     tensors_of_tuple,
 )
 from relay_tune.typing.type_text import type_text
@@ -61,10 +64,8 @@ def slice_like(inputs: Sequence[Type], attributes: Any, context: RelationContext
     for axis in (normalize_axis(axis, len(data.shape), data) for axis in given):
         if axis >= len(like.shape):
             raise conflict("slice_like", data, like, f"the second has no dimension {axis}")
-        old, new = shape[axis], like.shape[axis]
-        if isinstance(old, int) and isinstance(new, int) and new > old:
-            raise conflict("slice_like", data, like, f"dimension {axis} is {old}, less than {new}")
-        shape[axis] = new
+        require_within("slice_like", like, data, [axis])
+        shape[axis] = like.shape[axis]
     return TensorType(tuple(shape), data.dtype)
 
 
@@ -82,6 +83,8 @@ def take(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> T
     _require_elements(attributes, data, data.shape[axis : axis + 1], indices)
     batch = getattr(attributes, "batch_dims", 0)
     batch = batch if batch >= 0 else batch + len(indices.shape)
+    for place in range(min(batch, axis)):
+        require_same_dim("take", data, indices, (place, place))
     shape = (*data.shape[:axis], *indices.shape[batch:], *data.shape[axis + 1 :])
     return TensorType(shape, data.dtype)
 
@@ -99,7 +102,10 @@ def _require_elements(
 
 
 def gather(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
-    """(data, indices of the same rank), attribute axis: the shape of the indices."""
+    """(data, indices of the same rank), attribute axis: the shape of the indices.
+
+    Along the other axes, the indices may be shorter than the data.
+    """
     tensors = known_tensors(inputs)
     if tensors is None:
         return None
@@ -107,8 +113,13 @@ def gather(inputs: Sequence[Type], attributes: Any, context: RelationContext) ->
     require_integer("gather", indices)
     if len(data.shape) != len(indices.shape):
         raise conflict("gather", data, indices, "they differ in their number of dimensions")
-    normalize_axis(attributes.axis, len(data.shape), data)
+    axis = normalize_axis(attributes.axis, len(data.shape), data)
+    require_within("gather", indices, data, _others(data, axis))
     return TensorType(indices.shape, data.dtype)
+
+
+def _others(data: TensorType, axis: int) -> list[int]:
+    return [place for place in range(len(data.shape)) if place != axis]
 
 
 def gather_nd(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
@@ -132,22 +143,29 @@ def gather_nd(inputs: Sequence[Type], attributes: Any, context: RelationContext)
     if first > len(data.shape):
         detail = f"{first} coordinates for {len(data.shape)} dimensions"
         raise conflict("gather_nd", data, indices, detail)
+    for place in range(first - count):
+        require_same_dim("gather_nd", data, indices, (place, place + 1))
     return TensorType((*indices.shape[1:], *data.shape[first:]), data.dtype)
 
 
 def scatter_elements(
     inputs: Sequence[Type], attributes: Any, context: RelationContext
 ) -> Type | None:
-    """(data, indices, updates of the shape of the indices), attribute axis: as the data."""
+    """(data, indices, updates), attribute axis: as the data.
+
+    The indices may be shorter than the updates, and along the other axes than the data.
+    """
     tensors = known_tensors(inputs)
     if tensors is None:
         return None
     data, indices, updates = tensors
     require_integer("scatter_elements", indices)
     require_same_dtype("scatter_elements", data, updates)
-    normalize_axis(attributes.axis, len(data.shape), data)
-    if len(indices.shape) != len(updates.shape):
+    axis = normalize_axis(attributes.axis, len(data.shape), data)
+    if not len(data.shape) == len(indices.shape) == len(updates.shape):
         raise conflict("scatter_elements", indices, updates, "they differ in rank")
+    require_within("scatter_elements", indices, data, _others(data, axis))
+    require_within("scatter_elements", indices, updates, range(len(indices.shape)))
     return data
 
 
@@ -165,6 +183,9 @@ def scatter_nd(inputs: Sequence[Type], attributes: Any, context: RelationContext
     if isinstance(count, int) and count > len(data.shape):
         detail = f"{count} coordinates for {len(data.shape)} dimensions"
         raise conflict("scatter_nd", data, indices, detail)
+    if isinstance(count, int):
+        shape = (*indices.shape[1:], *data.shape[count:])
+        require_shape("scatter_nd", updates, TensorType(shape, data.dtype), context)
     return data
 
 
@@ -202,9 +223,13 @@ def sequence_mask(inputs: Sequence[Type], attributes: Any, context: RelationCont
     tensors = known_tensors(inputs)
     if tensors is None:
         return None
-    require_rank(tensors[1], 1, "valid lengths")
-    normalize_axis(attributes.axis, len(tensors[0].shape), tensors[0])
-    return tensors[0]
+    data, lengths = tensors
+    require_rank(lengths, 1, "valid lengths")
+    axis = normalize_axis(attributes.axis, len(data.shape), data)
+    if len(data.shape) < 2 or axis > 1:
+        raise RelationError(f"sequence_mask: axis {axis} of {type_text(data)} is not 0 or 1 of two")
+    require_same_dim("sequence_mask", data, lengths, (1 - axis, 0))
+    return data
 
 
 def unravel_index(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:

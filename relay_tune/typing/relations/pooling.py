@@ -11,7 +11,7 @@ from relay_tune.ir.operator import RelationContext
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.typing.layout import logical_dims, physical_shape
 from relay_tune.typing.relations.convolution import spatial_letters
-from relay_tune.typing.relations.support import as_tuple, known_tensor
+from relay_tune.typing.relations.support import as_tuple, known_tensor, require_same_dim
 from relay_tune.typing.windows import pad_pairs, pool_window_count, window_count_rounded_up
 
 SpatialSizes = Callable[[dict[str, Dim], list[str]], Sequence[Dim]]
@@ -76,7 +76,8 @@ def grid_sample(inputs: Sequence[Type], attributes: Any, context: RelationContex
     data, grid = known_tensor(inputs[0]), known_tensor(inputs[1])
     if data is None or grid is None:
         return None
-    return TensorType((*data.shape[:2], *grid.shape[2:]), data.dtype)
+    batch = require_same_dim("grid_sample", data, grid, (0, 0))
+    return TensorType((batch, data.shape[1], *grid.shape[2:]), data.dtype)
 
 
 def _with_spatial_sizes(type_: Type, attributes: Any, sizes_of: SpatialSizes) -> Type | None:

@@ -20,6 +20,7 @@ from relay_tune.typing.relations.support import (
     known_tensors,
     normalize_axis,
     require_rank,
+    require_same_dim,
     require_same_dtype,
 )
 from relay_tune.typing.type_text import type_text
@@ -185,8 +186,9 @@ def reverse_sequence(
         return None
     data, lengths = tensors
     normalize_axis(attributes.seq_axis, len(data.shape), data)
-    normalize_axis(attributes.batch_axis, len(data.shape), data)
+    batch_axis = normalize_axis(attributes.batch_axis, len(data.shape), data)
     require_rank(lengths, 1, "sequence lengths")
+    require_same_dim("reverse_sequence", data, lengths, (batch_axis, 0))
     return data
 
 

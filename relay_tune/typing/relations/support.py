@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from relay_tune.ir.dim import Dim, UnknownDim
 from relay_tune.ir.operator import RelationContext, RelationError
@@ -119,6 +119,17 @@ def require_shape(rule: str, actual: Type, expected: TensorType, context: Relati
         )
     for axis in range(len(tensor.shape)):
         require_same_dim(rule, tensor, expected, (axis, axis))
+
+
+def require_within(rule: str, part: TensorType, whole: TensorType, axes: Iterable[int]) -> None:
+    """RelationError where `part` is known to be larger than `whole` along one of the axes.
+
+    What only a run can tell is checked when it comes (`relay_tune.op.window_fit`).
+    """
+    for axis in axes:
+        size, most = part.shape[axis], whole.shape[axis]
+        if isinstance(size, int) and isinstance(most, int) and size > most:
+            raise conflict(rule, whole, part, f"dimension {axis} is {most}, less than {size}")
 
 
 def as_tuple(value: int | Sequence[int], length: int, name: str) -> tuple[int, ...]:

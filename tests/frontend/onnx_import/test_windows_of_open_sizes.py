@@ -78,10 +78,12 @@ def test_an_axis_that_is_smaller_than_a_window_is_refused(
 
 def test_a_pool_that_moves_by_one_has_no_window_on_an_axis_one_smaller() -> None:
     model = model_of("MaxPool", 3)
-    program = build(from_onnx(model), threads=1)
+    module = from_onnx(model)
+    program = build(module, threads=1)
     for size in (2, 3, 6):
         (wanted,) = onnxruntime_outputs(model, {"x": data(size)})
         np.testing.assert_array_equal(program(data(size)), wanted)
+        np.testing.assert_array_equal(interpret(module, data(size)), wanted)
     with pytest.raises(InputError, match="at least 2"):
         program(data(1))
 

@@ -85,12 +85,29 @@ CONFLICTS = [
     ("matrix_set_diagonal", [tensor(5, 6), tensor(5)], {"k": (0, 1)}, "of 2 dimensions have 2"),
     ("matrix_set_diagonal", [tensor(5), tensor()], {}, "matrix_set_diag"),
     ("gather", [tensor(5, 6), indices(2)], {"axis": 0}, "number of dimensions"),
+    ("gather", [tensor(5, 6), indices(6, 2)], {"axis": 1}, "dimension 0 is 5, less than 6"),
     ("gather_nd", [tensor(5), indices(2, 3)], {"batch_dims": 0}, "2 coordinates for 1"),
+    ("gather_nd", [tensor(5, 6), indices(1, 4)], {"batch_dims": 1}, "of the second is 4"),
+    ("take", [tensor(2, 5), indices(3, 4)], {"axis": 1, "batch_dims": 1}, "of the second is 3"),
+    ("scatter_nd", [tensor(5, 6), indices(1, 2), tensor(2, 7)], {}, "of the second is 6"),
+    ("sequence_mask", [tensor(5, 6), indices(5)], {"axis": 0}, "of the second is 5"),
     (
         "scatter_elements",
         [tensor(5), indices(2), tensor(2, dtype="int8")],
         {"axis": 0},
         "float32 does not match int8",
+    ),
+    (
+        "scatter_elements",
+        [tensor(5, 6), indices(2, 7), tensor(2, 7)],
+        {"axis": 0},
+        "dimension 1 is 6, less than 7",
+    ),
+    (
+        "scatter_elements",
+        [tensor(5, 6), indices(2, 3), tensor(2, 2)],
+        {"axis": 0},
+        "dimension 1 is 2, less than 3",
     ),
 ]
 

@@ -32,6 +32,9 @@ CASES = [
         tensor(1, 8, 2, 2),
     ),
     ("pool", [IMAGE], pooled((3, 3), (1, 1)), tensor(1, 8, 5, add(N, -2))),
+    # Windows that move by one have no place where one element is missing.
+    ("pool", [tensor(1, 8, 2, 2)], pooled((3, 3), (1, 1)), tensor(1, 8, 0, 0)),
+    ("pool", [tensor(1, 8, 2, 2)], pooled((3, 3), (1, 1), ceil_mode=True), tensor(1, 8, 0, 0)),
     # A window that lacks less than a step is one partial window.
     ("pool", [tensor(1, 8, 2, 3)], pooled((3, 5), (2, 3)), tensor(1, 8, 1, 1)),
     (
@@ -56,7 +59,7 @@ CASES = [
 ]
 
 CONFLICTS = [
-    ("pool", [tensor(1, 8, 2, 2)], pooled((3, 3), (1, 1)), "smaller than the window"),
+    ("pool", [tensor(1, 8, 1, 1)], pooled((3, 3), (1, 1)), "smaller than the window"),
     ("pool", [tensor(1, 8, 2, 2)], pooled((3, 3, 3), (1, 1)), "pool_size has 3 values"),
 ]
 
