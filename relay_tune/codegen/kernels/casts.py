@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from relay_tune.codegen.arithmetic import Arithmetic, Value
 from relay_tune.codegen.kernels.stored_values import from_memory, to_memory
 from relay_tune.codegen.llvm_types import BYTES, is_float, is_signed, memory_type
 
+FITS_INT32 = (-(2.0**31), 2.0**31 - 129)
+"""Limits that fit int32 even where float32 rounds them."""
 
-def cast_value(a: Arithmetic, value: Value, to: str) -> Value:
-    """A value converted to another element type; `a` has the source type."""
+
+def cast_value(
+    a: Arithmetic, value: Value, to: str, limits: tuple[float, float] = (-inf, inf)
+) -> Value:
+    """A value converted to another element type; `a` has the source type.
+
+    A float is between `limits`, or NaN.
+    """
+    is_short = not is_float(to) and to != "bool" and BYTES[to] <= 4
+    fits = FITS_INT32[0] <= limits[0] and limits[1] <= FITS_INT32[1]
+    if value.dtype in ("float32", "float64") and is_short and fits:
+        return Value(_limited_to_integer(a, value.text, to), to, value.lanes)
     return Value(_cast_text(a, value.text, value.dtype, to), to, value.lanes)
 
 
@@ -67,6 +81,14 @@ def _float_to_integer(a: Arithmetic, x: str, to: str) -> str:
         target.type, f"llvm.{name}.sat.{target.suffix}.{a.suffix}", f"{a.type} {x}", a.type
     )
     return result if BYTES[to] == 8 else target.convert("trunc", result, to)
+
+
+def _limited_to_integer(a: Arithmetic, x: str, to: str) -> str:
+    """The same through 32 bits, for numbers that fit them; NaN becomes 0, as it does in 64 bits."""
+    zero = a.number(0)
+    number = a.select(a.compare("oeq", x, x), x, zero)
+    integer = a.convert("fptosi", number, "int32")
+    return _resize_integer(a.of("int32"), integer, "int32", to)
 
 
 def _resize_integer(a: Arithmetic, x: str, source: str, to: str) -> str:

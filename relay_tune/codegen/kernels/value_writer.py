@@ -33,6 +33,7 @@ from relay_tune.tensor.expression import (
     Tensor,
     Unary,
 )
+from relay_tune.tensor.limited_values import limits_of
 from relay_tune.tensor.loops import LaneReduce
 from relay_tune.tensor.walk import contains_load
 
@@ -90,7 +91,9 @@ class ValueWriter:
             case Cast():
                 operand = self.value(expression.operand)
                 arithmetic = self.lanes.arithmetic(operand.dtype, operand.lanes)
-                return cast_value(arithmetic, operand, expression.dtype)
+                return cast_value(
+                    arithmetic, operand, expression.dtype, limits_of(expression.operand)
+                )
             case Reinterpret():
                 operand = self.value(expression.operand)
                 arithmetic = self.lanes.arithmetic(operand.dtype, operand.lanes)

@@ -20,6 +20,7 @@ from relay_tune.frontend.onnx_import.branch_ranks import BranchRanks
 from relay_tune.frontend.onnx_import.folding import (
     LARGEST_FOLDED_TENSOR,
     constant_value,
+    deferred_value,
     is_foldable,
 )
 from relay_tune.frontend.onnx_import.narrow_types import NARROW_TYPES, NarrowType
@@ -173,6 +174,18 @@ class Builder:
             return self._folded(operator, record, constants, result)
         return Call(operator, arguments, record, type=result)
 
+    def deferred(self, name: str, *arguments: Expr, **attributes: Any) -> Expr:
+        """A typed call that is not computed at import, since passes know more of it than of values.
+
+        Raises what `call` raises.
+        """
+        operator = find_operator(name)
+        if operator is None:
+            raise UnsupportedOperatorError(f"the operator {name} is not available.")
+        record = operator(*arguments, **attributes).attributes
+        result = result_type(operator, record, [type_of(each) for each in arguments])
+        return Call(operator, arguments, record, type=result)
+
     def _folded(self, operator: Operator, record: Any, values: list[Any], type_: Type) -> Expr:
         with np.errstate(all="ignore"):
             result = operator.reference(record, *values)
@@ -279,13 +292,16 @@ def static_dim(dim: Dim) -> int:
 
 def is_known(expr: Expr) -> bool:
     """Whether `known_array` has a value."""
-    return isinstance(expr, Constant) or 0 in shape_of(expr)
+    return isinstance(expr, Constant) or 0 in shape_of(expr) or deferred_value(expr) is not None
 
 
 def known_array(expr: Expr, what: str) -> np.ndarray:
     """The value of an input that is constant or empty; raises RunTimeValueError otherwise."""
     if isinstance(expr, Constant):
         return expr.data
+    deferred = deferred_value(expr)
+    if deferred is not None:
+        return deferred
     if is_known(expr):
         sizes = [dim if isinstance(dim, int) else 1 for dim in shape_of(expr)]
         return np.zeros(sizes, numpy_dtype(dtype_of(expr)))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relay_tune.ir.expr import Constant, Expr, Tuple
+from relay_tune.ir.expr import Call, Constant, Expr, Tuple
 from relay_tune.ir.operator import FusionKind, Operator
 from relay_tune.ir.types import TensorType, TupleType, Type
 
@@ -29,6 +29,16 @@ def constant_value(expr: Expr) -> Any:
             return None if any(value is None for value in values) else values
         case _:
             return None
+
+
+def deferred_value(expr: Expr) -> np.ndarray | None:
+    """The value of a call on few constants that was not computed when it was made, or None."""
+    if not isinstance(expr, Call) or not isinstance(expr.callee, Operator) or expr.type is None:
+        return None
+    values = [constant_value(each) for each in expr.arguments]
+    if not is_foldable(expr.callee, values, expr.type):
+        return None
+    return np.asarray(expr.callee.reference(expr.attributes, *values))
 
 
 def is_foldable(operator: Operator, values: Sequence[Any], result: Type) -> bool:

@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from relay_tune.tensor.expression import cast
+from relay_tune.tensor.expression import binary, cast
 from relay_tune.tensor.scalar_semantics import numpy_dtype
 from tests.codegen.kernels.elementwise import (
     FLOATS,
@@ -76,3 +76,27 @@ def test_narrow_floats_are_read_exactly(dtype):
     body = elementwise(out, 8, len(values), lambda i: cast(x[i], "float32"))
     found = run_native(body, {x: values, out: np.zeros(len(values), "float32")})[out]
     assert_same(found, values.astype("float32"), dtype)
+
+
+@pytest.mark.parametrize("source", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("limits", [(0.0, 255.0), (-128.0, 127.0), (-3e9, 3e9), (-1e9, 2e9)])
+def test_limited_floats_truncate_as_all_others(source, limits):
+    """Those that fit 32 bits take another instruction; a NaN is 0 in any case."""
+    if source == "float16" and max(limits) > 65504:
+        return
+    values = np.array(
+        [*limits, 0.5, -0.5, 1.9, -7.99, 254.99, 3.3e9, -4e9, np.inf, -np.inf, np.nan]
+    )
+    with np.errstate(all="ignore"):
+        values = np.tile(values, 4).astype(source)
+    for to in ("int8", "uint8", "int16", "int32", "uint32"):
+        x, out = argument("x", len(values), source), argument("out", len(values), to)
+
+        def element(i, to=to, x=x):
+            return cast(binary("min", binary("max", x[i], limits[0]), limits[1]), to)
+
+        limited = np.nan_to_num(np.clip(values.astype("float64"), *limits), nan=0.0)
+        body = elementwise(out, 8, len(values), element)
+        for target in TARGETS:
+            found = run_native(body, {x: values, out: np.zeros(len(values), to)}, target)[out]
+            assert_same(found, converted(limited, to), f"{source} to {to}")

@@ -20,8 +20,12 @@ from relay_tune.frontend.onnx_import.operators.elementwise import cast_to
 from relay_tune.frontend.onnx_import.operators.matmul import matrix_product
 from relay_tune.frontend.onnx_import.operators.narrow import cast_element_type, noted, widened
 from relay_tune.frontend.onnx_import.operators.translator import Translator
-from relay_tune.frontend.onnx_import.types import dtype_name, integer_range, is_float
+from relay_tune.frontend.onnx_import.types import dtype_name, integer_range, is_float, is_integer
 from relay_tune.ir.expr import Expr
+from relay_tune.typing.relations.quantization import STORED
+
+FLOAT32 = 1
+"""ONNX's number of the element type."""
 
 
 def _parameter(node: OnnxNode, build: Builder, data: Expr, parameter: Expr) -> Expr:
@@ -78,6 +82,9 @@ def _rounded(build: Builder, ratio: Expr, zero: Expr | None, target: str | Narro
 def translate_quantize(node: OnnxNode, build: Builder) -> Expr:
     """Numbers as integers: a scale and a zero point for all, for each place, or for blocks."""
     data, scale, zero = node.input(0), node.input(1), node.optional(2)
+    plain = _plainly_quantized(node, build)
+    if plain is not None:
+        return plain
     precision = node.integer("precision", 0)
     wide = dtype_name(precision, "the division") if precision else _widest(data, scale)
     scale = cast_to(build, _parameter(node, build, data, scale), wide)
@@ -90,6 +97,58 @@ def translate_quantize(node: OnnxNode, build: Builder) -> Expr:
         saturate = node.flag("saturate", 1)
         return cast_element_type(build, ratio, number_of(target), saturate)
     return _rounded(build, ratio, offset, target)
+
+
+def _plainly_quantized(node: OnnxNode, build: Builder) -> Expr | None:
+    """float32 as bytes or words with parameters of float32, for all or for each index of an axis.
+
+    None where it is anything else.
+    """
+    data, scale, zero = node.input(0), node.input(1), node.optional(2)
+    target = _quantized_type(node, build, zero)
+    is_common = dtype_of(data) == dtype_of(scale) == "float32" and target in STORED
+    if not is_common or node.integer("precision", 0) not in (0, FLOAT32):
+        return None
+    parameters = _vectors(node, build, data, scale, zero)
+    if parameters is None:
+        return None
+    scale, zero, axis = parameters
+    if zero is None:
+        zero = build.constant(0, str(target))
+    return build.call("qnn.quantize", data, scale, zero, out_dtype=target, axis=axis)
+
+
+def _plainly_dequantized(node: OnnxNode, build: Builder, data: Expr) -> Expr | None:
+    """The same the other way; what weights are stored as is not lost by computing them now."""
+    scale, zero = node.input(1), node.optional(2)
+    asked = node.integer("output_dtype", 0)
+    dtypes = {dtype_of(scale), dtype_name(asked, "the result") if asked else "float32"}
+    if dtypes != {"float32"} or not is_integer(dtype_of(data)):
+        return None
+    parameters = _vectors(node, build, data, scale, None if zero is None else widened(build, zero))
+    if parameters is None:
+        return None
+    scale, zero, axis = parameters
+    if zero is None:
+        zero = build.constant(0, dtype_of(data))
+    return build.deferred("qnn.dequantize", data, scale, zero, axis=axis)
+
+
+def _vectors(
+    node: OnnxNode, build: Builder, data: Expr, scale: Expr, zero: Expr | None
+) -> tuple[Expr, Expr | None, int] | None:
+    """Scale and zero point as scalars or vectors, and their axis; None if they are of blocks."""
+    given = [each for each in (scale, zero) if each is not None]
+    if any(rank_of(each) > 1 for each in given):
+        return None
+    found = [
+        build.call("reshape", each, newshape=()) if shape_of(each) == (1,) else each
+        for each in given
+    ]
+    axis = -1
+    if any(rank_of(each) for each in found):
+        axis = checked_axis(node.integer("axis", 1), rank_of(data))
+    return found[0], found[1] if zero is not None else None, axis
 
 
 def _quantized_type(node: OnnxNode, build: Builder, zero: Expr | None) -> str | NarrowType:
@@ -112,6 +171,9 @@ def _widest(data: Expr, scale: Expr) -> str:
 def translate_dequantize(node: OnnxNode, build: Builder) -> Expr:
     """(x - zero point) * scale."""
     data, scale, zero = widened(build, node.input(0)), node.input(1), node.optional(2)
+    plain = _plainly_dequantized(node, build, data)
+    if plain is not None:
+        return plain
     asked = node.integer("output_dtype", 0)
     dtype = dtype_name(asked, "the result") if asked else dtype_of(scale)
     scale = _parameter(node, build, data, scale)

@@ -373,3 +373,17 @@ def test_top_k_takes_nan_as_the_greatest(
     for found in (interpret(module, data), build(module, threads=1)(data)):
         for ours, theirs in zip(found, expected, strict=True):
             np.testing.assert_array_equal(ours, theirs)
+
+
+def test_quantized_constants_are_known_at_import() -> None:
+    """Numbers that are stored as bytes are still numbers that the import can ask for."""
+    model = onnx.parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21]>
+        g (float[1, 1, 2, 1] x) => (float[1, 1, 4, 1] y)
+        <uint8[4] q = {5, 5, 7, 5}, float s = {0.5}, uint8 z = {3}>
+        {
+            scales = DequantizeLinear(q, s, z)
+            y = Resize<mode = "nearest">(x, , scales)
+        }""")
+    found = interpret(from_onnx(model), np.array([1, 2], np.float32).reshape(1, 1, 2, 1))
+    assert found.reshape(-1).tolist() == [1, 1, 2, 2]
