@@ -11,6 +11,7 @@ A reduction may run along the lanes instead (`relay_tune.schedule.loops.lane_red
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from relay_tune.schedule.choice import TileChoice, unrolled_extents
@@ -112,6 +113,9 @@ class RegisterTile:
                 accumulators, point.cell, combine(operation, accumulators[point.cell], value)
             )
 
+        def steps() -> Statement:
+            return self._over_tile(bindings, step, vectors_in_order=True)
+
         def finish(point: Point) -> Statement:
             return self._store(point, accumulators[point.cell])
 
@@ -120,7 +124,7 @@ class RegisterTile:
             Block(
                 (
                     self._over_tile(bindings, start),
-                    self._reduction_loops(bindings, outer, lambda: self._over_tile(bindings, step)),
+                    self._reduction_loops(bindings, outer, steps),
                     self._over_tile(bindings, finish),
                 )
             ),
@@ -150,10 +154,13 @@ class RegisterTile:
         bindings: dict[Axis, TilePosition],
         write: Callable[[Point], Statement],
         known: Mapping[Axis, Scalar] = NOTHING_KNOWN,
+        *,
+        vectors_in_order: bool = False,
     ) -> Statement:
         """`write` for each point of the tile, unrolled, vectors on the vector axis.
 
-        `known` are axes that have values already.
+        `known` are axes that have values already. The vectors of a row follow each other, unless
+        they are to take their turn in the order in which the tile is written.
         """
         inner = {
             axis: Axis(f"{axis.name}_i", binding.extent)
@@ -164,26 +171,24 @@ class RegisterTile:
         for axis, position in inner.items():
             values[axis] = bindings[axis].base + position
         cell: tuple[Scalar, ...] = tuple(inner[axis] for axis in self.nest.axes if axis in inner)
+        rows = [axis for axis in self.written if axis in inner]
+        first = Point(bindings, inner, values, cell, None)
         if self.vector_axis is None:
-            body = write(Point(bindings, inner, values, cell, None))
-        else:
-            body = self._over_vectors(bindings, inner, values, cell, write)
-        for axis in reversed([axis for axis in self.written if axis in inner]):
-            body = loop_over(inner[axis], body, LoopKind.UNROLLED)
-        return body
+            return _unrolled([inner[axis] for axis in rows], write(first))
+        turn = len(rows)
+        if vectors_in_order:
+            turn = self.written.index(self.vector_axis)
+        places = [inner[axis] for axis in rows]
+        return _unrolled(places[:turn], self._over_vectors(first, places[turn:], write))
 
     def _over_vectors(
-        self,
-        bindings: dict[Axis, TilePosition],
-        inner: dict[Axis, Axis],
-        values: dict[Axis, Scalar],
-        cell: tuple[Scalar, ...],
-        write: Callable[[Point], Statement],
+        self, first: Point, rows: Sequence[Axis], write: Callable[[Point], Statement]
     ) -> Statement:
+        """`write` for each vector, and there for each of some rows; `first` has no vector yet."""
         axis = self.vector_axis
         assert axis is not None
         lanes = self.choice.lanes
-        binding = bindings[axis]
+        binding = first.bindings[axis]
         full, rest = (
             (0, binding.extent) if is_symbolic(binding.extent) else divmod(binding.extent, lanes)
         )
@@ -196,15 +201,14 @@ class RegisterTile:
                 Axis(f"{axis.name}_v", count) if active == lanes else literal(full, INDEX)
             )
             place = number * lanes + lane
-            point = Point(
-                bindings,
-                inner,
-                {**values, axis: binding.base + place},
-                (*cell, number, lane),
-                place,
+            point = replace(
+                first,
+                values={**first.values, axis: binding.base + place},
+                cell=(*first.cell, number, lane),
+                place=place,
             )
             ends = index_value(0), index_value(active)
-            body: Statement = Loop(lane, *ends, write(point), LoopKind.VECTOR)
+            body = _unrolled(rows, Loop(lane, *ends, write(point), LoopKind.VECTOR))
             if isinstance(number, Axis):
                 body = loop_over(number, body, LoopKind.UNROLLED)
             parts.append(body)
@@ -325,3 +329,10 @@ class RegisterTile:
             result = replace_nodes(result, own)
         index = substitute(self.nest.index, point.values)
         return Store(self.nest.target, (index,), substitute(result, point.values))
+
+
+def _unrolled(axes: Sequence[Axis], body: Statement) -> Statement:
+    """`body` for all places of axes, the first one slowest, written out."""
+    for axis in reversed(axes):
+        body = loop_over(axis, body, LoopKind.UNROLLED)
+    return body

@@ -6,6 +6,9 @@ the fewest values in the tile is kept for all of it, the values of the others fo
     tile of 2 columns and 13 rows, y[j, i] += w[j, k] * x[k, i]
     for i, then j:  w0 w1 stay, x0, x1, .. come one by one              3 registers
     for j, then i:  x0 .. x12 stay for the second column               14 registers
+
+A vector axis takes its turn like the others: 3 rows of 4 vectors need 12 registers for the results,
+and 4 for operands if the elements of the rows stay, 5 if the vectors do.
 """
 
 from __future__ import annotations
