@@ -35,7 +35,14 @@ from relay_tune.tensor.expression import (
 from relay_tune.tensor.index import simplify
 from relay_tune.tensor.size import nominal, surely_less
 from relay_tune.tensor.tensor import Computed, ProcedureOutput
-from relay_tune.tensor.walk import loads, share_equal, sub_expressions, substitute, transform
+from relay_tune.tensor.walk import (
+    axes_of,
+    loads,
+    share_equal,
+    sub_expressions,
+    substitute,
+    transform,
+)
 
 MAXIMUM_INLINED_NODES = 150
 """An expression that would grow beyond this many nodes is stored instead."""
@@ -133,7 +140,7 @@ def _worth_inlining(
         return False
     if _is_access(stage.body):
         return True
-    if not _is_small(stage.body):
+    if not _is_small(stage.body) or _loses_places(stage, readers):
         return False
     repeated = max((_repetition(tensor, reader) for reader, _ in readers), default=1.0)
     only_reader = readers[0][0] if len({reader for reader, _ in readers}) == 1 else None
@@ -161,6 +168,32 @@ def _is_periodic(condition: Scalar) -> bool:
     return isinstance(condition, Binary) and any(
         isinstance(side, Binary) and side.operation == "floormod" and side.dtype == INDEX
         for side in (condition.left, condition.right)
+    )
+
+
+def _loses_places(stage: Stage, readers: Sequence[tuple[Tensor, Load | None]]) -> bool:
+    """Whether what is computed differs by place, and a reader's indices keep these from being told.
+
+    By itself such a stage is written out place by place. An axis under a minimum is never split, so
+    that in the reader all that the places compute would be computed for each element.
+    """
+    conditions = [
+        node.condition for node in sub_expressions(stage.body) if isinstance(node, Select)
+    ]
+    told = axes_of(*conditions)
+    if not told or _cost(stage.body) <= 4:
+        return False
+    places = [place for place, axis in enumerate(stage.axes) if axis in told]
+    return any(
+        load is not None and _has_minimum(load.indices[place])
+        for _, load in readers
+        for place in places
+    )
+
+
+def _has_minimum(index: Scalar) -> bool:
+    return any(
+        isinstance(node, Binary) and node.operation == "min" for node in sub_expressions(index)
     )
 
 

@@ -154,8 +154,6 @@ def _are_filtered(windows: tuple[Window, Window], extents: tuple[int, int]) -> b
     ]
     if any(surely_less(extent, window.dilation + 1) for window, extent in with_taps):
         return False
-    if any(is_symbolic(extent) and window.dilation > 1 for window, extent in with_taps):
-        return False  # the places of each phase would have to be told apart when the program runs
     strides = {window.stride for window, _ in with_taps}
     return len(strides) == 1 and (strides == {1} or all(w.dilation == 1 for w, _ in with_taps))
 

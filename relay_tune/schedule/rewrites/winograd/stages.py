@@ -16,12 +16,16 @@ others: with d among the places of v and t, t[.., d, .., o] = sum(kd, c) v[.., d
 
 Taps of the rows or of the columns alone, and those of one dimension, are filtered along that one: 6
 products for each 12 with m = 4. Where taps lie d places apart, so do the places of a tile: the
-image is filtered in d phases.
+image is filtered in d phases. If how many rows or columns it has is known at run time only, the
+results are stored tile by tile, and each element is found when it is read:
+
+    r[tile, m * r + s, o] = A^T t A;   y[n, h, w, o] = r[tile of (h, w), place of (h, w), o]
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 from relay_tune.machine.machine import LINE_ELEMENTS
@@ -60,6 +64,7 @@ from relay_tune.tensor.expression import (
 )
 from relay_tune.tensor.program import TensorProgram
 from relay_tune.tensor.scalar_semantics import Array
+from relay_tune.tensor.size import is_symbolic
 from relay_tune.tensor.tensor import Computed, compute, input_tensor
 from relay_tune.tensor.walk import substitute
 
@@ -182,18 +187,55 @@ def _band(
     shape = blocks.shape(filtering.products, depths[1], outputs)
     products = compute("winograd_products", shape, product)
 
-    def result(n: Scalar, depth: Sequence[Scalar], h: Scalar, w: Scalar, o: Scalar) -> Scalar:
-        row, down = tile_of(filtering.rows, h, convolution.dilations[0])
-        column, right = tile_of(filtering.columns, w, convolution.dilations[1])
-
+    def of_tile(own: TileElement, at: tuple[Scalar, Scalar]) -> Scalar:
         def of_window(window_row: int, window_column: int) -> Scalar:
             number = index_value(window_row * extents[1] + window_column)
-            own = TileElement((n, row, column), number, depth, o)
-            return products[tuple(blocks.index(own))]
+            return products[tuple(blocks.index(replace(own, product=number)))]
 
-        return two_passes(maps_of_result, of_window, extents, (down, right))
+        return two_passes(maps_of_result, of_window, extents, at)
+
+    results = _in_tiles(convolution, filtering, blocks, of_tile)
+
+    def result(n: Scalar, depth: Sequence[Scalar], h: Scalar, w: Scalar, o: Scalar) -> Scalar:
+        if results is not None:
+            h, w = map(_whole_axis, (h, w), convolution.image[1:])
+        row, down = tile_of(filtering.rows, h, convolution.dilations[0])
+        column, right = tile_of(filtering.columns, w, convolution.dilations[1])
+        own = TileElement((n, row, column), literal(0, INDEX), depth, o)
+        if results is None:
+            return of_tile(own, (down, right))
+        number = down * filtering.columns.outputs + right
+        return results[tuple(blocks.index(replace(own, product=number)))]
 
     return result
+
+
+def _whole_axis(place: Scalar, extent: int) -> Scalar:
+    """A place before `extent`, so written that no axis is split for its sake."""
+    return binary("min", place, extent - 1)
+
+
+def _in_tiles(
+    convolution: Convolution,
+    filtering: PlaneFiltering,
+    blocks: TileBlocks | TileRuns,
+    of_tile: Callable[[TileElement, tuple[Scalar, Scalar]], Scalar],
+) -> Computed | None:
+    """The results of tiles side by side, where those of a row belong to tiles of many phases.
+
+    None where it is known when a nest is planned which places of a tile it computes.
+    """
+    spread = zip(convolution.image[1:], convolution.dilations, strict=True)
+    if not any(is_symbolic(extent) and dilation > 1 for extent, dilation in spread):
+        return None
+    counts = filtering.rows.outputs, filtering.columns.outputs
+
+    def element(*at: Scalar) -> Scalar:
+        own = blocks.element(at)
+        return of_tile(own, _row_and_column(own.product, counts))
+
+    shape = blocks.shape(prod(counts), convolution.depths[1], convolution.stage.shape[-1])
+    return compute("winograd_results", shape, element)
 
 
 def _row_and_column(k: Scalar, extents: tuple[int, int]) -> tuple[Scalar, Scalar]:
