@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from relay_tune.tensor.expression import Load, Scalar, Tensor
-from relay_tune.tensor.tensor import Computed, ProcedureOutput
+from relay_tune.tensor.tensor import Computed, ProcedureOutput, stored
 from relay_tune.tensor.walk import operands
 
 
@@ -27,7 +27,8 @@ def dependencies(tensor: Tensor) -> tuple[Tensor, ...]:
     match tensor:
         case Computed():
             nodes = scalar_nodes(tensor.body)
-            return tuple(dict.fromkeys(node.tensor for node in nodes if isinstance(node, Load)))
+            read = (stored(node.tensor) for node in nodes if isinstance(node, Load))
+            return tuple(dict.fromkeys(read))
         case ProcedureOutput():
             return tuple(dict.fromkeys(tensor.procedure.inputs))
         case _:

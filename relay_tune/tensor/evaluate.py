@@ -12,7 +12,8 @@ from relay_tune.tensor.expression import Axis, Reduce, Tensor
 from relay_tune.tensor.run_loops import run_loops
 from relay_tune.tensor.scalar_semantics import Array, apply_reduction, numpy_dtype
 from relay_tune.tensor.scalar_value import scalar_value
-from relay_tune.tensor.tensor import Computed, Input, Procedure, ProcedureOutput
+from relay_tune.tensor.tensor import Computed, Input, Procedure, ProcedureOutput, WordView
+from relay_tune.tensor.walk import loads
 
 GRID_LIMIT = 1 << 22
 """At most about so many elements are evaluated at once."""
@@ -28,6 +29,7 @@ def evaluate(outputs: Sequence[Tensor], feeds: Mapping[Input, Array]) -> list[Ar
     for tensor in tensors_in_order(outputs):
         match tensor:
             case Computed():
+                arrays |= _words(tensor, arrays)
                 arrays[tensor] = _evaluate_computed(tensor, arrays)
             case ProcedureOutput():
                 if tensor.procedure not in finished:
@@ -36,6 +38,15 @@ def evaluate(outputs: Sequence[Tensor], feeds: Mapping[Input, Array]) -> list[Ar
             case _:
                 _check_feed(tensor, arrays)
     return [arrays[output] for output in outputs]
+
+
+def _words(tensor: Computed, arrays: Mapping[Tensor, Array]) -> dict[Tensor, Array]:
+    """What a tensor reads as words."""
+    views = [load.tensor for load in loads(tensor.body) if isinstance(load.tensor, WordView)]
+    return {
+        view: np.ascontiguousarray(arrays[view.viewed]).view("<i4").reshape(view.shape)
+        for view in views
+    }
 
 
 def _check_feed(tensor: Tensor, arrays: Mapping[Tensor, Array]) -> None:

@@ -29,6 +29,7 @@ from relay_tune.tensor.expression import (
     literal,
 )
 from relay_tune.tensor.size import is_multiple, nominal, surely_less
+from relay_tune.tensor.tensor import stored
 from relay_tune.tensor.walk import operands, rebuild, sub_expressions, transform
 
 
@@ -168,7 +169,7 @@ def flat_index(shape: Sequence[int], indices: Sequence[Scalar]) -> Scalar:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class FlatView(Tensor):
-    """A tensor seen as its elements in row-major order."""
+    """A tensor seen as its elements, or as its words, in row-major order."""
 
     viewed: Tensor
 
@@ -188,7 +189,9 @@ class FlatTensors:
             size = 1
             for extent in tensor.shape:
                 size *= extent
-            known = FlatView(name=tensor.name, shape=(size,), dtype=tensor.dtype, viewed=tensor)
+            known = FlatView(
+                name=tensor.name, shape=(size,), dtype=tensor.dtype, viewed=stored(tensor)
+            )
             self.views[tensor] = known
         return known
 

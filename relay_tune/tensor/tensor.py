@@ -33,6 +33,13 @@ class Computed(Tensor):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class WordView(Tensor):
+    """The words of int32 that a tensor of narrow integers is; the last dimension has whole ones."""
+
+    viewed: Tensor
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Procedure:
     """A loop nest that fills `outputs` from `inputs`; it runs as it stands, on one thread."""
 
@@ -54,6 +61,17 @@ class ProcedureOutput(Tensor):
 def input_tensor(name: str, shape: Sequence[int], dtype: str) -> Input:
     """A tensor that is given."""
     return Input(name=name, shape=tuple(shape), dtype=dtype)
+
+
+def words_of(tensor: Tensor, group: int) -> WordView:
+    """A tensor as words of so many elements, of which the last dimension has a multiple."""
+    *outer, last = tensor.shape
+    return WordView(name=tensor.name, shape=(*outer, last // group), dtype="int32", viewed=tensor)
+
+
+def stored(tensor: Tensor) -> Tensor:
+    """The tensor whose elements are in memory: that of a view, or itself."""
+    return tensor.viewed if isinstance(tensor, WordView) else tensor
 
 
 def compute(name: str, shape: Sequence[int], element: Callable[..., Scalar]) -> Computed:

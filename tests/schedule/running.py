@@ -74,6 +74,7 @@ def run_schedule(
     Outputs and workspace hold rubbish at first, so that an element which is not written shows.
     """
     scheduled = apply_schedule(plan, schedule)
+    feeds = {**plan.with_algorithm(schedule.algorithm).program.constant_arrays(), **feeds}
     if in_place is not None:
         scheduled, pairs = with_shared_memory(scheduled, frozenset([in_place]))
         assert pairs == {in_place}

@@ -34,7 +34,7 @@ from relay_tune.tensor.expression import (
 )
 from relay_tune.tensor.index import simplify
 from relay_tune.tensor.size import nominal, surely_less
-from relay_tune.tensor.tensor import Computed, ProcedureOutput
+from relay_tune.tensor.tensor import Computed, ProcedureOutput, stored
 from relay_tune.tensor.walk import (
     axes_of,
     loads,
@@ -94,13 +94,14 @@ def _without_empty_reduction(body: Scalar) -> Scalar:
 
 
 def _readers(order: Sequence[Tensor]) -> dict[Tensor, list[tuple[Tensor, Load | None]]]:
-    """For each tensor the tensors that read it, with the load (None for procedures)."""
+    """For each tensor the tensors that read it, with the load (None: procedures, and words)."""
     readers: dict[Tensor, list[tuple[Tensor, Load | None]]] = {tensor: [] for tensor in order}
     for tensor in order:
         if isinstance(tensor, Computed):
             for node in sub_expressions(tensor.body):
                 if isinstance(node, Load):
-                    readers[node.tensor].append((tensor, node))
+                    source = stored(node.tensor)
+                    readers[source].append((tensor, node if source is node.tensor else None))
         elif isinstance(tensor, ProcedureOutput):
             for source in tensor.procedure.inputs:
                 readers[source].append((tensor, None))

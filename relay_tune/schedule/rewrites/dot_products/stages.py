@@ -1,11 +1,12 @@
 """Sums of products of narrow integers by dot products of words, as ordinary stages of a program.
 
     before:  y[m, o] = sum(k < 7) int32(x[m, k]) * int32(w[o, k])
-    after:   xs[m, b] = word(x[m, 4 * b], .., x[m, 4 * b + 3])              2 words, the last of 3
-             ws[o, b] = word(w[o, 4 * b], .., w[o, 4 * b + 3])
-             y[m, o] = sum(b < 2) dot_u8s8(xs[m, b], ws[o, b])
+    after:   xs[m, p] = x[m, p] if p < 7 else 0                             8 elements: 2 words
+             ws[o, p] = w[o, p] if p < 7 else 0
+             y[m, o] = sum(b < 2) dot_u8s8(words(xs)[m, b], words(ws)[o, b])
 
-Words of constants are made when the program is built. A word is an element of 32 bits like a
+Data that are whole words already are read where they are. Words of constants are made when the
+program is built. A word is an element of 32 bits like a
 float32: tiles, panels, epilogues, blocks and threads of the sums are those of products of floats.
 Sums wrap modulo 2^32 as those of int32 do, whatever the order.
 
@@ -15,6 +16,7 @@ sum((x + 128) * w) - 128 * sum(w).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 
 from relay_tune.machine.pattern import WORD_BITS, WordPattern
@@ -27,6 +29,7 @@ from relay_tune.schedule.rewrites.dot_products.match import (
 )
 from relay_tune.tensor.affine import Affine
 from relay_tune.tensor.dependencies import tensors_in_order
+from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.expression import (
     Axis,
     Binary,
@@ -42,7 +45,8 @@ from relay_tune.tensor.expression import (
     select,
 )
 from relay_tune.tensor.program import TensorProgram
-from relay_tune.tensor.tensor import Computed, compute
+from relay_tune.tensor.scalar_semantics import Array
+from relay_tune.tensor.tensor import Computed, Input, WordView, compute, input_tensor, words_of
 from relay_tune.tensor.walk import axes_of, substitute
 
 
@@ -91,14 +95,27 @@ def _in_words(found: DotProducts, pattern: WordPattern, rewriting: Rewriting) ->
 
 def _word(operand: Operand, step: Axis, rewriting: Rewriting) -> Load:
     """The word of an operand at a step."""
-    words = folded(_words(operand, rewriting), rewriting)
-    start, at = operand.start, operand.dimension
-    if operand.is_aligned:
-        index = _expression(start, operand.group) + step
-    else:
-        index = _expression(start, 1) + step * operand.group
-    indices = operand.load.indices
-    return words[(*indices[:at], index, *indices[at + 1 :])]
+    start, at, indices = operand.start, operand.dimension, operand.load.indices
+    others = (*indices[:at], *indices[at + 1 :])
+    if not operand.is_aligned:
+        words = folded(_overlapping(operand, rewriting), rewriting)
+        return words[(*others, _expression(start, 1) + step * operand.group)]
+    words = words_of(_narrowed(operand, rewriting), operand.group)
+    known: Tensor = words
+    if operand.load.tensor in rewriting.constants:
+        known = _constant_words(words, operand.load.tensor, rewriting)
+    return known[(*others, _expression(start, operand.group) + step)]
+
+
+def _constant_words(words: WordView, source: Tensor, rewriting: Rewriting) -> Input:
+    """Words of a constant, as a constant of int32."""
+    assert isinstance(source, Input)
+    whole = compute(f"{source.name}_words", words.shape, lambda *at: words[at])
+
+    def elements(arrays: Mapping[Tensor, Array]) -> Array:
+        return evaluate([whole], {source: arrays[source]})[0]
+
+    return rewriting.constant(input_tensor(whole.name, whole.shape, "int32"), (source,), elements)
 
 
 def _expression(start: Affine, divisor: int) -> Scalar:
@@ -110,35 +127,60 @@ def _expression(start: Affine, divisor: int) -> Scalar:
     return total
 
 
-def _words(operand: Operand, rewriting: Rewriting) -> Computed:
-    """The words of an operand's tensor, with zeros behind its end."""
+def _narrowed(operand: Operand, rewriting: Rewriting) -> Tensor:
+    """An operand's tensor as elements of its words, in whole words along the last dimension.
+
+    Itself, if it is so and is in memory anyway; else a copy, which ends with zeros.
+    """
     source, place, group = rewriting.now(operand.load.tensor), operand.dimension, operand.group
-    size, apart = source.shape[place], group if operand.is_aligned else 1
-    shape = (*source.shape[:place], -(-size // apart), *source.shape[place + 1 :])
+    size = source.shape[place]
+    is_last = place + 1 == source.rank
+    if is_last and size % group == 0 and source.dtype == operand.dtype and _is_given(source):
+        return source
+    others = (*source.shape[:place], *source.shape[place + 1 :])
+
+    def element(*at: Scalar) -> Scalar:
+        *outer, inner = at
+        value = _part(operand, source[(*outer[:place], inner, *outer[place:])])
+        return value if size % group == 0 else select(binary("lt", inner, size), value, 0)
+
+    return compute(f"{source.name}_narrow", (*others, -(-size // group) * group), element)
+
+
+def _is_given(tensor: Tensor) -> bool:
+    return isinstance(tensor, Input)
+
+
+def _overlapping(operand: Operand, rewriting: Rewriting) -> Computed:
+    """A word from each element of an operand's tensor on, with zeros behind its end."""
+    source, place = rewriting.now(operand.load.tensor), operand.dimension
+    size = source.shape[place]
+    others = (*source.shape[:place], *source.shape[place + 1 :])
+    bits = WORD_BITS // operand.group
 
     def word(*at: Scalar) -> Scalar:
+        *outer, inner = at
         total: Scalar | None = None
-        for number in range(group):
-            index = at[place] * apart + number
-            part = _part(operand, source[(*at[:place], index, *at[place + 1 :])], number)
-            if number and (apart == 1 or size % group):
-                part = select(binary("lt", index, size), part, 0)
+        for number in range(operand.group):
+            index = (*outer[:place], inner + number, *outer[place:])
+            part = cast(_part(operand, source[index]), "int32")
+            part = binary("and", part, (1 << bits) - 1)
+            if number:
+                part = binary("shl", part, bits * number)
+                part = select(binary("lt", inner + number, size), part, 0)
             total = part if total is None else total + part
         assert total is not None
         return total
 
-    return compute(f"{source.name}_words", shape, word)
+    return compute(f"{source.name}_words", (*others, size), word)
 
 
-def _part(operand: Operand, element: Scalar, number: int) -> Scalar:
-    """An element in its place in a word, whose other bits are zero."""
-    bits = WORD_BITS // operand.group
-    value = cast(element, "int32") + operand.offset
-    is_last = number + 1 == operand.group
-    is_unsigned = operand.dtype.startswith("u") or element.dtype.startswith("u")
-    if not is_last and not (is_unsigned and not operand.offset):
-        value = binary("and", value, (1 << bits) - 1)
-    return binary("shl", value, bits * number) if number else value
+def _part(operand: Operand, element: Scalar) -> Scalar:
+    """An element as one of a word; bytes of another sign with their first bit changed."""
+    if not operand.offset:
+        return cast(element, operand.dtype)
+    changed = binary("xor", cast(element, "uint8"), 128)
+    return cast(changed, operand.dtype)
 
 
 def _summed(load: Load, total: Reduce, rows: tuple[Axis, ...], rewriting: Rewriting) -> Scalar:

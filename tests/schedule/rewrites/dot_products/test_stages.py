@@ -55,7 +55,7 @@ def test_their_code_computes_them(name: str) -> None:
     for algorithm in plan.algorithms_on(machine)[1:]:
         own = plan.with_algorithm(algorithm)
         schedule = own.default_under_algorithm(machine, 2)[1]
-        (found,) = run_schedule(own, schedule, target, {**feeds, **own.program.constant_arrays()})
+        (found,) = run_schedule(own, schedule, target, feeds)
         np.testing.assert_array_equal(found, expected, err_msg=str(algorithm))
 
 
