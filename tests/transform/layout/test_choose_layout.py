@@ -103,6 +103,21 @@ NETWORKS = {
         f"({IMAGE}, {W}) {{ multiply({CONV}, exp(2f)) }}",
         2,
     ),
+    "a bound image": (
+        f"({IMAGE}, {W}) {{ let %a = nn.relu({CONV}); let %e: Tensor[(1, 4, 8, 8), float32] = %a; "
+        "concatenate((nn.conv2d(%e, %w, padding=[1, 1]), %e, %a), axis=1) }",
+        2,
+    ),
+    "a bound image that a branch reads": (
+        f"({IMAGE}, {W}) {{ let %a = {CONV}; if (sum(%a) < 0f) {{ exp(%a) }} "
+        "else { reverse(%a, axis=1) } }",
+        3,
+    ),
+    "a bound image that a closure reads": (
+        f"({IMAGE}, {W}) {{ let %a = {CONV}; let %f = fn (%y: Tensor[(1, 4, 8, 8), float32]) {{ "
+        "exp(%y + %a) }; %f(nn.conv2d(%a, %w, padding=[1, 1])) }",
+        4,
+    ),
     "transposed": (
         f"({IMAGE}, %w: Tensor[(4, 3, 2, 2), float32]) {{ "
         "nn.conv2d_transpose(%x, %w, strides=[2, 2]) }",
