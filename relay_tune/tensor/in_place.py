@@ -45,11 +45,20 @@ def can_be_in_place(kernels: Sequence[Kernel], read: Tensor, written: Tensor) ->
         return False
     stores = 0
     for kernel in kernels:
+        if not all(_has_one_name(kernel, tensor) for tensor in (read, written)):
+            return False
         found = _Tensors(kernel, read, written).stores(kernel.body, _Scope({}, {}))
         if found is None:
             return False
         stores += found
     return stores == prod(written.shape) == prod(read.shape)
+
+
+def _has_one_name(kernel: Kernel, tensor: Tensor) -> bool:
+    """Whether a kernel sees a tensor as its elements only, not as words of several of them."""
+    pairs = zip(kernel.arguments, kernel.parameters, strict=True)
+    names = [name for argument, name in pairs if argument is tensor]
+    return len(names) <= 1 and all(name.dtype == tensor.dtype for name in names)
 
 
 @dataclass(frozen=True, slots=True)

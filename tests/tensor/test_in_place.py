@@ -140,3 +140,15 @@ def check_in_place(seed: int, points: int = 2) -> int:
             found = run_schedule(plan, schedule, target, feeds, threads=threads, in_place=(read, 0))
             assert difference(found[0], expected[0], coarse=False) is None
     return count
+
+
+def test_words_of_a_tensor_are_no_elements_of_it() -> None:
+    x, y, words = argument("x", 64, "uint8"), argument("y", 64, "uint8"), argument("words", 16)
+    body = loop(N, Store(y, (N,), x[N]))
+    assert can_be_in_place([Kernel("kernel", (x, y), (x, y), body)], x, y)
+    sums = argument("sums", 64)
+    read = loop(Axis("once", 1), Store(sums, (number(0),), words[number(0)]), body)
+    both = Kernel("kernel", (words, x, y, sums), (x, x, y, sums), read)
+    assert not can_be_in_place([both], x, y)
+    swapped = Kernel("kernel", (x, words, y, sums), (x, x, y, sums), read)
+    assert not can_be_in_place([swapped], x, y)
