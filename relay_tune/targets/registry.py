@@ -8,8 +8,9 @@ A package has a record (`relay_tune.machine.architecture`) as an entry point of 
 
 It is loaded when a target is named so. A name that we have ourselves stays ours.
 
-An instruction on tiles for an architecture that there is (`relay_tune.machine.intrinsic`) is an
-entry point of the group `relay_tune.intrinsics`, called as the architecture and then as one likes:
+An instruction on tiles (`relay_tune.machine.intrinsic`) or on words
+(`relay_tune.machine.architecture.DotProduct`) for an architecture that there is, is an entry point
+of the group `relay_tune.intrinsics`, called as the architecture and then as one likes:
 
     [project.entry-points."relay_tune.intrinsics"]
     "x86_64.bytes" = "bytes_on_matrix_registers:AMX_INT8"
@@ -23,7 +24,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from relay_tune.arguments import did_you_mean
 from relay_tune.errors import InputError
-from relay_tune.machine.architecture import Architecture
+from relay_tune.machine.architecture import Architecture, DotProduct
 from relay_tune.machine.intrinsic import Intrinsic
 from relay_tune.targets.aarch64.record import AARCH64
 from relay_tune.targets.riscv64 import RISCV64
@@ -107,19 +108,24 @@ def _extended(own: Architecture) -> Architecture:
     if own.name not in _EXTENDED:
         entries = entry_points(group=INTRINSICS_GROUP)
         mine = [each for each in entries if each.name.partition(".")[0] == own.name]
-        known = list(own.intrinsics)
+        tiles, dots = list(own.intrinsics), list(own.dot_products)
         for entry in sorted(mine, key=lambda each: each.name):
-            known.append(_loaded_intrinsic(entry, {each.key for each in known}))
-        _EXTENDED[own.name] = replace(own, intrinsics=tuple(known)) if mine else own
+            match _loaded_instruction(entry, {each.key for each in tiles}):
+                case Intrinsic() as found:
+                    tiles.append(found)
+                case found:
+                    dots.append(found)
+        changed = replace(own, intrinsics=tuple(tiles), dot_products=tuple(dots))
+        _EXTENDED[own.name] = changed if mine else own
     return _EXTENDED[own.name]
 
 
-def _loaded_intrinsic(entry: EntryPoint, taken: Collection[str]) -> Intrinsic:
-    """The intrinsic of an installed package; InputError where it is none, or its key is taken."""
+def _loaded_instruction(entry: EntryPoint, taken: Collection[str]) -> Intrinsic | DotProduct:
+    """The record of an installed package; InputError where it is none, or its key is taken."""
     found = _value_of(entry, "intrinsic")
-    if not isinstance(found, Intrinsic):
+    if not isinstance(found, Intrinsic | DotProduct):
         raise _unusable(entry, "intrinsic", f"is no record of an instruction, but {found!r}")
-    if found.key in taken:
+    if isinstance(found, Intrinsic) and found.key in taken:
         raise _unusable(entry, "intrinsic", f"has the key {found.key!r}, which is taken")
     return found
 

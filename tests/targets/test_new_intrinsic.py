@@ -7,6 +7,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -44,13 +45,12 @@ SERVER_WITH_BYTES = parse_target("x86_64-linux-gnu:sapphirerapids:+amx-int8")
 ROWS, BLOCKS = 20, 2
 
 
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
-    """The package of the page, as an installer leaves it: its test, which finds its record."""
-    folder = tmp_path_factory.mktemp("site")
-    apply_diff(documented_diff("extending.md", "mine/bytes_on_matrix_registers.py"), folder)
+@contextmanager
+def installed_package(folder: Path, title: str, module: str) -> Iterator[ModuleType]:
+    """A package of the page, as an installer leaves it: its test, which finds its record."""
+    apply_diff(documented_diff("extending.md", f"mine/{module}.py"), folder)
     text = PAGE.read_text()
-    section = text[text.index("## An instruction on tiles") :]
+    section = text[text.index(title) :]
     (project,) = re.findall(r"```toml\n(.*?)```", section[: section.index("\n## ")], re.DOTALL)
     groups = tomllib.loads(project)["project"]["entry-points"]
     ((name, value),) = groups[registry.INTRINSICS_GROUP].items()
@@ -58,19 +58,30 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
         patch.setattr(registry, "_EXTENDED", {})
-        module = importlib.import_module("mine.test_bytes_on_matrix_registers")
-        names = ("mine", "mine.bytes_on_matrix_registers", "mine.test_bytes_on_matrix_registers")
-        for each in names:
-            patch.setitem(sys.modules, each, sys.modules.pop(each))
+        theirs = importlib.import_module(f"mine.test_{module}")
         forget_targets()
-        yield module
+        yield theirs
+    for each in ("mine", f"mine.{module}", f"mine.test_{module}"):
+        sys.modules.pop(each, None)
     forget_targets()
 
 
 def forget_targets() -> None:
-    """Targets ask for their intrinsics once."""
-    for remembered in (codegen_target._intrinsics, codegen_target._general_machine):
+    """Targets ask for their instructions once."""
+    for remembered in (
+        codegen_target._intrinsics,
+        codegen_target._dot_products,
+        codegen_target._general_machine,
+    ):
         remembered.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+    """Products of bytes on matrix registers."""
+    folder, title = tmp_path_factory.mktemp("site"), "## An instruction on tiles"
+    with installed_package(folder, title, "bytes_on_matrix_registers") as theirs:
+        yield theirs
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +96,12 @@ def test_an_intrinsic_from_outside_is_a_file_a_test_and_an_entry(installed: Modu
     installed.test_what_processors_have("graniterapids", True)
     installed.test_what_processors_have("znver5", False)
     installed.test_code_with_it_is_checked_for()
+
+
+def test_a_dot_product_from_outside_is_a_file_a_test_and_an_entry(tmp_path: Path) -> None:
+    with installed_package(tmp_path, "## A dot product of words", "signed_bytes") as theirs:
+        theirs.test_it_computes_products_of_signed_bytes("sierraforest", True)
+        theirs.test_it_computes_products_of_signed_bytes("alderlake", False)
 
 
 def test_processes_that_plan_know_it(intrinsic: Intrinsic) -> None:
