@@ -8,13 +8,15 @@ from math import inf
 
 from relay_tune.machine.coefficients import MEASURED_ON_SERVERS, Coefficients
 from relay_tune.machine.intrinsic import Intrinsic
-from relay_tune.machine.pattern import TilePattern
+from relay_tune.machine.pattern import WORD_PATTERNS, TilePattern
 
 LINE_BYTES = 64
 """Of a line in the caches of all processors that code is generated for."""
 
 PAGE_BYTES = 4096
 """What the ways of a first cache are as large as, so that addresses need no translation."""
+
+BYTE_BITS = 8
 
 LINE_ELEMENTS = LINE_BYTES // 4
 """Numbers of 32 bits in a line."""
@@ -111,6 +113,14 @@ class Machine:
     def _fields(self) -> tuple[object, ...]:
         known = self.vectors, self.memories, self.intrinsics, self.coefficients
         return *known, self.dot_products
+
+    @property
+    def multiplies_bytes(self) -> bool:
+        """Whether one of its dot products is of words of bytes."""
+        return any(
+            pattern.bits == BYTE_BITS and pattern.name in self.dot_products
+            for pattern in WORD_PATTERNS
+        )
 
     @property
     def caches(self) -> tuple[Memory, ...]:

@@ -1,8 +1,8 @@
 """Everything that passes know of a convolution, entered at once.
 
 A new convolution runs in channels-last layouts, takes scales into its weights, leaves its padding
-to what computes its data, and shares kernels with poolings and pointwise convolutions when it is
-named here, whether it is one of ours or is registered from outside.
+to what computes its data, sums bytes in int32, and shares kernels with poolings and pointwise
+convolutions when it is named here, whether it is one of ours or is registered from outside.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from relay_tune.op_rules.fusion.table import FUSION
 from relay_tune.op_rules.layout.nn import convolution as layout
 from relay_tune.op_rules.layout.table import LAYOUT
 from relay_tune.op_rules.padding import PADDING, convolution_padding
+from relay_tune.op_rules.quantize.nn.layers import integer_layer
+from relay_tune.op_rules.quantize.table import AFFINE
 
 
 def add_convolution(*operators: Operator | str) -> None:
@@ -26,6 +28,7 @@ def add_convolution(*operators: Operator | str) -> None:
     LAYERS.add(fold.CONVOLUTION, *operators)
     FUSION.add(fusion.CONVOLUTION, *operators)
     PADDING.add(convolution_padding, *operators)
+    AFFINE.add(integer_layer, *operators)
 
 
 def add_transposed_convolution(*operators: Operator | str) -> None:

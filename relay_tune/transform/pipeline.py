@@ -24,6 +24,7 @@ from relay_tune.transform.branches.sink_bindings import SinkBindings
 from relay_tune.transform.branches.split_tuples import SplitTuples
 from relay_tune.transform.check_indices import CheckIndices
 from relay_tune.transform.combine_parallel import CombineParallel
+from relay_tune.transform.compute_in_integers import ComputeInIntegers
 from relay_tune.transform.eliminate_common_subexpressions import EliminateCommonSubexpressions
 from relay_tune.transform.eliminate_dead_code import EliminateDeadCode
 from relay_tune.transform.fold_constants import FoldConstants
@@ -108,6 +109,7 @@ class PipelineOptions:
         explicit_padding: whether producers write the padding that consumers need.
         slice_views: whether slices can be views of planned memory.
         accuracy: of the algorithms that kernels may use, where their costs are estimated.
+        integers: where quantized networks are computed in integers; see `ComputeInIntegers`.
         machine: that costs are estimated for; by default the processor that runs the passes.
     """
 
@@ -116,6 +118,7 @@ class PipelineOptions:
     explicit_padding: bool = True
     slice_views: bool = True
     accuracy: Accuracy = Accuracy.FAST
+    integers: str = "auto"
     machine: Machine = field(default_factory=lambda: native_target().machine)
 
 
@@ -124,6 +127,7 @@ STANDARD_PASSES: tuple[PassClass, ...] = (
     NoteShapes,
     EliminateDeadCode,
     ToGraphNormalForm,
+    ComputeInIntegers,
     SimplifyInference,
     FoldConstants,
     EliminateCommonSubexpressions,

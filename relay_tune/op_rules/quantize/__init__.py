@@ -1,0 +1,1 @@
+"""How a scale and a zero point pass operators: affine types, a file for each family."""

@@ -1,0 +1,53 @@
+"""Where affine types begin and end: qnn.dequantize and qnn.quantize."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from relay_tune.ir.expr import Call, Expr
+from relay_tune.op_rules.matching import attribute
+from relay_tune.op_rules.quantize.affine import Affine, affine
+from relay_tune.op_rules.quantize.rule import AffineRule, Given, StoreRule, first
+from relay_tune.op_rules.typed import call, constant_of
+
+
+def _dequantized(call_: Call, given: Sequence[Given]) -> Affine | None:
+    stored, scale, zero = call_.arguments
+    return affine(stored, scale, zero, attribute(call_, "axis"))
+
+
+def _stored(call_: Call, given: Sequence[Given]) -> Expr | None:
+    """Integers of the wanted type, or sums rescaled to it; bytes of other types are left alone."""
+    source = first(given)
+    if source is None:
+        return None
+    _, scale, zero = call_.arguments
+    dtype = attribute(call_, "out_dtype")
+    wanted = affine(constant_of(np.zeros((1,), dtype)), scale, zero, 0)
+    if wanted is None or not wanted.is_uniform:
+        return None
+    if source.same_type(wanted):
+        return source.stored
+    return None if source.is_bytes else _rescaled(source, wanted)
+
+
+def _rescaled(source: Affine, wanted: Affine) -> Expr:
+    """round((stored - zero) * (scale / wanted scale)) + wanted zero, within the wanted type."""
+    difference = source.stored
+    if source.zero.any():
+        zero = constant_of(source.aligned(source.zero).astype(np.int32))
+        difference = call("subtract", difference, zero)
+    factor = constant_of(source.aligned(source.scale / wanted.scale).astype(np.float32))
+    ratio = call("round", call("multiply", call("cast", difference, dtype="float32"), factor))
+    if wanted.zero.any():
+        ratio = call("add", ratio, constant_of(wanted.zero.astype(np.float32)))
+    limits = np.iinfo(wanted.dtype)
+    low, high = (constant_of(np.asarray(limit, np.float32)) for limit in (limits.min, limits.max))
+    limited = call("minimum", call("maximum", ratio, low), high)
+    return call("cast", limited, dtype=wanted.dtype)
+
+
+RULES: Mapping[str, AffineRule] = {"qnn.dequantize": _dequantized}
+STORES: Mapping[str, StoreRule] = {"qnn.quantize": _stored}

@@ -1,0 +1,1 @@
+"""How affine types pass operators of neural networks."""

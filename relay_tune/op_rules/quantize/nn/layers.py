@@ -1,0 +1,71 @@
+"""Layers with constant weights as products of bytes, summed in int32.
+
+    sum((a - z) * w) = sum(a * w) - z * sum(w)
+
+The second sum is constant for each channel, so that it moves the zero point of the first, if the
+padding of `a` is z.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from relay_tune.ir.expr import Call, Expr
+from relay_tune.op_rules.fold.table import LAYERS
+from relay_tune.op_rules.fold.weighted import WeightedLayer
+from relay_tune.op_rules.matching import attribute, constant_data, rank
+from relay_tune.op_rules.padding import PADDING
+from relay_tune.op_rules.quantize.affine import INT32_MAX, Affine
+from relay_tune.op_rules.quantize.rule import Given
+from relay_tune.op_rules.typed import call, constant_of, recall
+
+
+def integer_layer(call_: Call, given: Sequence[Given]) -> Affine | None:
+    """A layer on bytes; None where its sums might not fit int32, or its scales are along sums."""
+    data, weight = given
+    if not isinstance(data, Affine) or not isinstance(weight, Affine):
+        return None
+    if not (data.is_bytes and data.is_uniform):
+        return None
+    layer, numbers = _layer(call_, weight), weight.integers
+    if layer is None or numbers is None or not numbers.size:
+        return None
+    if numbers.min() < -128 or numbers.max() > 127:
+        return None
+    if not (weight.is_uniform or weight.axis == layer.output_axis):
+        return None
+    others = tuple(axis for axis in range(numbers.ndim) if axis != layer.output_axis)
+    sums = numbers.sum(axis=others)
+    bound = int(np.abs(numbers).sum(axis=others).max()) * data.most
+    if max(bound, int(np.abs(data.zero * sums).max())) > INT32_MAX:
+        return None
+    source, padding = _padded(call_, data)
+    stored = recall(
+        call_, (source, constant_of(numbers.astype(np.int8))), out_dtype="int32", **padding
+    )
+    zero = data.zero * sums
+    scale = np.broadcast_to(data.scale * weight.scale, zero.shape)
+    return Affine(stored, scale, zero, layer.channel_axis, (-bound, bound))
+
+
+def _layer(call_: Call, weight: Affine) -> WeightedLayer | None:
+    """The layer, if one axis of the weight counts channels and its sums go over all others."""
+    rule, data = LAYERS.rule_of(call_), constant_data(weight.stored)
+    dims = rank(call_)
+    if rule is None or data is None or dims is None or attribute(call_, "out_dtype", ""):
+        return None
+    return rule(call_, constant_of(data))
+
+
+def _padded(call_: Call, data: Affine) -> tuple[Expr, dict[str, tuple[int, ...]]]:
+    """The stored data, and changed attributes: padding is with the zero point."""
+    rule = PADDING.rule_of(call_)
+    padding = None if rule is None or not data.zero.any() else rule(call_)
+    if padding is None:
+        return data.stored, {}
+    fill = constant_of(data.zero.astype(data.dtype))
+    spatial = len(padding.widths) - 2
+    padded = call("nn.pad", data.stored, fill, pad_width=padding.widths)
+    return padded, {"padding": (0,) * spatial}

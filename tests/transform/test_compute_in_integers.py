@@ -1,0 +1,220 @@
+"""Quantized networks in integers: what is computed, and where float32 stays."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from relay_tune.building.build import build
+from relay_tune.codegen.target import parse_target
+from relay_tune.errors import InputError
+from relay_tune.ir.expr import Call, Constant
+from relay_tune.ir.module import Module
+from relay_tune.ir.parser.parse import parse
+from relay_tune.ir.traversal import post_order
+from relay_tune.runtime.interpreter.interpret import interpret
+from relay_tune.transform.bind_parameters import BindParameters
+from relay_tune.transform.compute_in_integers import ComputeInIntegers
+from relay_tune.typing.infer import infer_types
+
+IN_INTEGERS = ComputeInIntegers("always")
+STORE = 'qnn.quantize({}, 0.75f, {}, out_dtype="uint8")'
+
+
+def quantized(text: str, **constants: Any) -> Module:
+    """`%x`, of bytes; parameters that are given become constants."""
+    module = infer_types(parse(f'#[version = "0.0.5"]\ndef @main({text}'))
+    return infer_types(BindParameters(constants)(module))
+
+
+def random_bytes(shape: tuple[int, ...], dtype: str, seed: int = 0) -> np.ndarray:
+    """Bytes of the whole range, both ends included."""
+    limits = np.iinfo(dtype)
+    values = np.random.default_rng(seed).integers(
+        limits.min, limits.max, shape, dtype, endpoint=True
+    )
+    values.flat[:2] = limits.min, limits.max
+    return values
+
+
+def assert_same_bytes(module: Module, *inputs: np.ndarray, is_built: bool = False) -> Module:
+    """The module in integers, which stores the same bytes but where a half is near."""
+    after = infer_types(IN_INTEGERS(module))
+    assert after.main.type == module.main.type
+    expected = interpret(module, *inputs).astype(int)
+    ways = [interpret(after, *inputs)]
+    if is_built:
+        ways.append(build(after, threads=1)(*inputs))
+    for found in ways:
+        difference = np.abs(found.astype(int) - expected)
+        assert difference.max(initial=0) <= 1
+        assert (difference > 0).mean() <= 0.01
+    return after
+
+
+@pytest.mark.parametrize("dtype, zero", [("uint8", 0), ("uint8", 131), ("int8", -7), ("int8", 127)])
+@pytest.mark.parametrize("depth", [1, 37, 64])
+def test_a_dense_layer(dtype: str, zero: int, depth: int) -> None:
+    letter = "u8" if dtype == "uint8" else "i8"
+    module = quantized(
+        f"""%x: Tensor[(5, {depth}), {dtype}], %w: Tensor[(9, {depth}), int8],
+            %s: Tensor[(9), float32], %z: Tensor[(9), int8], %b: Tensor[(9), int32],
+            %t: Tensor[(9), float32], %n: Tensor[(9), int32]) {{
+          %0 = qnn.dequantize(%x, 0.5f, {zero}{letter});
+          %1 = nn.dense(%0, qnn.dequantize(%w, %s, %z, axis=0));
+          %2 = nn.bias_add(%1, qnn.dequantize(%b, %t, %n, axis=0));
+          {STORE.format("nn.relu(%2)", "3u8")}
+        }}""",
+        w=random_bytes((9, depth), "int8", 1),
+        s=(scale := np.linspace(0.001, 0.01, 9, dtype=np.float32)),
+        z=np.zeros(9, np.int8),
+        b=np.arange(-4, 5, dtype=np.int32) * 900,
+        t=np.float32(0.5) * scale,
+        n=np.zeros(9, np.int32),
+    )
+    after = assert_same_bytes(module, random_bytes((5, depth), dtype), is_built=depth == 37)
+    assert "dequantize" not in after.astext()
+
+
+@pytest.mark.parametrize(
+    "weight, attributes",
+    [
+        ((6, 4, 3, 3), "padding=[1, 1]"),
+        ((6, 2, 3, 2), "groups=2, padding=[0, 1, 2, 1], strides=[2, 1]"),
+        ((4, 1, 3, 3), "groups=4, padding=[2, 2], dilation=[2, 2]"),
+        ((6, 4, 1, 1), ""),
+    ],
+)
+@pytest.mark.parametrize("zero", [0, 200])
+def test_a_convolution(weight: tuple[int, ...], attributes: str, zero: int) -> None:
+    """The padding is with the zero point; weights may have zero points, too."""
+    module = quantized(
+        f"""%x: Tensor[(2, 4, 9, 8), uint8], %w: Tensor[{weight}, uint8]) {{
+          %0 = qnn.dequantize(%x, 0.5f, {zero}u8);
+          %1 = nn.conv2d(%0, qnn.dequantize(%w, 0.01f, 128u8), {attributes});
+          {STORE.format("%1", "120u8")}
+        }}""",
+        w=random_bytes(weight, "uint8", 1),
+    )
+    is_built = zero > 0 and "groups=2" in attributes
+    after = assert_same_bytes(module, random_bytes((2, 4, 9, 8), "uint8"), is_built=is_built)
+    assert "dequantize" not in after.astext()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "nn.max_pool2d(%0, pool_size=[3, 3], strides=[2, 2], padding=[1, 1])",
+        "nn.max_pool2d(%0, pool_size=[2, 2], strides=[2, 2], ceil_mode=True)",
+        "nn.relu(%0)",
+        "transpose(%0, axes=[0, 2, 3, 1])",
+        "reshape(%0, newshape=[2, -1])",
+        "strided_slice(%0, begin=[1], end=[4], strides=[2], axes=[2])",
+        "concatenate((%0, nn.relu(%0)), axis=1)",
+    ],
+)
+@pytest.mark.parametrize("dtype", ["uint8", "int8"])
+def test_bytes_are_kept(body: str, dtype: str) -> None:
+    """No float is made where the result has the scale of the argument."""
+    letter = "u8" if dtype == "uint8" else "i8"
+    module = quantized(
+        f"""%x: Tensor[(2, 3, 5, 7), {dtype}]) {{
+          %0 = qnn.dequantize(%x, 0.75f, 9{letter});
+          qnn.quantize({body}, 0.75f, 9{letter}, out_dtype="{dtype}")
+        }}"""
+    )
+    after = assert_same_bytes(module, random_bytes((2, 3, 5, 7), dtype))
+    types = {str(node.type) for node in post_order(after.main) if isinstance(node, Call)}
+    assert not any("float" in type_ for type_ in types)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "mean(%0, axis=[2, 3])",
+        "mean(%0, axis=[1], exclude=True, keepdims=True)",
+        "add(%0, multiply(%0, sigmoid(%0)))",
+        "concatenate((%0, sigmoid(%0)), axis=1)",
+        "nn.avg_pool2d(%0, pool_size=[2, 2], padding=[1, 1])",
+        "nn.softmax(reshape(%0, newshape=[6, 35]))",
+    ],
+)
+def test_what_else_is_computed_between_bytes(body: str) -> None:
+    module = quantized(
+        f"""%x: Tensor[(2, 3, 5, 7), uint8]) {{
+          %0 = qnn.dequantize(%x, 0.03f, 9u8);
+          qnn.quantize({body}, 0.04f, 2u8, out_dtype="uint8")
+        }}"""
+    )
+    assert_same_bytes(module, random_bytes((2, 3, 5, 7), "uint8"))
+
+
+def _dense(depth: int, scale: str = "0.5f", weight: str = "int8") -> Callable[..., Module]:
+    text = f"""%x: Tensor[(2, {depth}), uint8], %w: Tensor[(3, {depth}), {weight}]) {{
+          %0 = qnn.dequantize(%x, {scale}, 0u8);
+          nn.dense(%0, qnn.dequantize(%w, 0.01f, 0i8))
+        }}"""
+    return lambda **constants: quantized(text, **constants)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        _dense(66400)(w=np.full((3, 66400), 127, np.int8)),  # sums beyond int32
+        _dense(8)(),  # weights that are no constants
+        _dense(8, weight="int16")(w=np.full((3, 8), 300, np.int16)),
+        _dense(8, scale="-0.5f")(w=np.ones((3, 8), np.int8)),
+        _dense(8, scale="0f")(w=np.ones((3, 8), np.int8)),
+    ],
+    ids=["sums", "weights", "words", "negative", "zero"],
+)
+def test_what_is_no_product_of_bytes_stays_in_float32(module: Module) -> None:
+    assert 'out_dtype="int32"' not in IN_INTEGERS(module).astext()
+
+
+def test_sums_up_to_the_bound_are_exact() -> None:
+    depth = (2**31 - 1) // (255 * 127)
+    module = _dense(depth, scale="1f")(w=np.full((3, depth), 127, np.int8))
+    after = IN_INTEGERS(module)
+    assert 'out_dtype="int32"' in after.astext()
+    found = interpret(after, np.full((2, depth), 255, np.uint8))
+    np.testing.assert_allclose(found, depth * 255 * 127 * 0.01, rtol=1e-6)
+
+
+def test_weights_that_are_moved_stay_constants() -> None:
+    module = quantized(
+        """%x: Tensor[(2, 8), uint8], %w: Tensor[(8, 3), int8], %s: Tensor[(3), float32],
+           %z: Tensor[(3), int8]) {
+          %0 = transpose(qnn.dequantize(%w, %s, %z, axis=1));
+          qnn.quantize(nn.dense(qnn.dequantize(%x, 0.5f, 4u8), %0), 1f, 0i8, out_dtype="int8")
+        }""",
+        w=random_bytes((8, 3), "int8"),
+        s=np.array([0.01, 0.02, 0.03], np.float32),
+        z=np.zeros(3, np.int8),
+    )
+    after = assert_same_bytes(module, random_bytes((2, 8), "uint8"))
+    weights = [node for node in post_order(after.main) if isinstance(node, Constant)]
+    assert any(each.data.shape == (3, 8) and each.data.dtype == np.int8 for each in weights)
+
+
+@pytest.mark.parametrize(
+    "target, is_in_integers",
+    [
+        ("x86_64-linux-gnu:haswell", False),
+        ("x86_64-linux-gnu:cascadelake", True),
+        ("aarch64-linux-gnu:neoverse-n1", True),
+        ("aarch64-linux-gnu:cortex-a53", False),
+    ],
+)
+def test_machines_that_multiply_bytes_do_so(target: str, is_in_integers: bool) -> None:
+    module = _dense(8)(w=np.ones((3, 8), np.int8))
+    after = ComputeInIntegers(machine=parse_target(target).machine)(module)
+    assert (after is not module) == is_in_integers
+
+
+def test_it_can_be_switched_off() -> None:
+    module = _dense(8)(w=np.ones((3, 8), np.int8))
+    assert ComputeInIntegers("never")(module) is module
+    with pytest.raises(InputError, match="always"):
+        ComputeInIntegers("sometimes")
