@@ -22,6 +22,17 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Let it pass over what tests before those of this file left behind, too.
+
+    A test that collects garbage looks at its own file's objects then, not at those of all.
+    """
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect(1)
+        gc.freeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _interrupts_arrive() -> Iterator[None]:
     """Ctrl-C is heard, by child processes too, where a shell has started the tests as a job behind.
