@@ -106,6 +106,15 @@ def test_blocks_of_an_open_image(operator: str) -> None:
     check(model, [{"x": floats(1, 4, 2, 4)}, {"x": floats(1, 4, 6, 2)}], interpret)
 
 
+@pytest.mark.parametrize("mode", ["DCR", "CRD"])
+def test_channels_of_an_open_image_are_cut_without_sizes_of_the_run(mode: str) -> None:
+    """12 channels are 3 x 2 x 2 of the next level, whatever the height and the width are."""
+    blocks = node("DepthToSpace", ["x"], ["y"], blocksize=2, mode=mode)
+    model = model_of([blocks], {"x": (FLOAT, [1, 12, "h", "w"])})
+    assert "dyn.reshape" not in astext(from_onnx(model))
+    check(model, [{"x": floats(1, 12, 3, 4)}, {"x": floats(1, 12, 1, 2)}], interpret)
+
+
 NEAREST = {
     "mode": "nearest",
     "nearest_mode": "floor",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from relay_tune.errors import ModelError
 from relay_tune.frontend.onnx_import.build import Builder, shape_of, tensor_type
@@ -58,12 +59,14 @@ def reshape_with_rest(build: Builder, data: Expr, target: Sequence[Dim]) -> Expr
     if codes.count(INFER) <= 1 and 0 not in target:
         return _of_shape(build, build.call("reshape", data, newshape=tuple(codes)), target)
     result = reshaped(tensor_type(data), tuple(target), True)
-    grouped = _codes_by_groups(source, [dim for dim in result if dim != 1])
-    if grouped is None or 0 in target:
+    before, after = ([dim for dim in dims if dim != 1] for dims in (source, result))
+    steps = _steps_by_groups(before, after)
+    if steps is None or 0 in target:
         return _reshape_by_values(build, data, target)
     ones = tuple(axis for axis, dim in enumerate(source) if dim == 1)
     data = build.call("squeeze", data, axis=ones) if ones else data
-    data = build.call("reshape", data, newshape=tuple(grouped))
+    for step in steps:
+        data = build.call("reshape", data, newshape=tuple(step))
     for place, dim in enumerate(result):
         if dim == 1:
             data = build.call("expand_dims", data, axis=place)
@@ -184,14 +187,40 @@ def _code(source: Sequence[Dim], place: int, dim: Dim) -> int:
     return COPY if place < len(source) and source[place] == dim else INFER
 
 
+def _steps_by_groups(source: Sequence[Dim], target: Sequence[Dim]) -> list[list[int]] | None:
+    """The codes of reshapes that split axes of known sizes in more parts than two, or join as many.
+
+    Axes of size 1 are left out on both sides. None where the shapes differ in other ways.
+    (12, h, w) to (3, 2, 2, h, w) is SPLIT 6 2, COPY, COPY and then SPLIT 3 2, 2, COPY, COPY.
+    """
+    codes = _codes_by_groups(source, target)
+    if codes is not None:
+        return [codes]
+    for joined in _with_joined_sizes(target):
+        first, last = _steps_by_groups(source, joined), _codes_by_groups(joined, target)
+        if first is not None and last is not None:
+            return [*first, last]
+    for joined in _with_joined_sizes(source):
+        begin, rest = _codes_by_groups(source, joined), _codes_by_groups(joined, target)
+        if begin is not None and rest is not None:
+            return [begin, rest]
+    return None
+
+
+def _with_joined_sizes(shape: Sequence[Dim]) -> Iterator[list[Dim]]:
+    """The shape with two neighbours of known size as one, wherever there are such."""
+    for place, (one, other) in enumerate(pairwise(shape)):
+        if isinstance(one, int) and isinstance(other, int):
+            yield [*shape[:place], one * other, *shape[place + 2 :]]
+
+
 def _codes_by_groups(source: Sequence[Dim], target: Sequence[Dim]) -> list[int] | None:
     """Codes that copy axes, join two or split one; None where the shapes differ in other ways.
 
-    Axes of size 1 are left out on both sides.
     (n, 27, h, w) to (n, 3, 9, h, w) is COPY, SPLIT 3 9, COPY, COPY.
     """
     codes: list[int] = []
-    left, right = [dim for dim in source if dim != 1], list(target)
+    left, right = list(source), list(target)
     while left and right:
         if left[0] == right[0]:
             codes.append(left[0] if isinstance(left[0], int) else COPY)
