@@ -17,7 +17,13 @@ spreads it over the lanes; the next steps read the elements beside them, in the 
 
     x[2 * h + kh, 2 * w + kw, g * 16 + c]      512 channels: points of a row lie 4096 bytes apart
 
-14 such points do not find their lines again in the next step.
+14 such points do not find their lines again in the next step. Of a window, too, a tile may want
+places unevenly:
+
+    x[2 * h + kh, 2 * w + kw, c]      32 columns of 96 channels: rows lie 3 pages apart
+
+A tile of 14 x 1 points under 5 x 5 taps has 31 rows in each of 5 places, one of 1 x 14 points 5
+rows in each of 31.
 """
 
 from __future__ import annotations
@@ -59,21 +65,50 @@ def reloaded_bytes(tile: Tile) -> float:
         together = max(1, min(extents[vector] * access.bytes, apart) // LINE_BYTES)
         room = kept * together * PAGE_BYTES // max(apart, LINE_BYTES)
         missing = min(max((lines + tile.vectors) / room - 1, 0.0), 1.0)
-        again += missing * max(touched - lines, 0.0) * lanes * access.bytes
+        spread = missing * lanes * access.bytes
+        crowded = _crowded_out(access, form, tile) * LINE_BYTES
+        again += max(spread, crowded) * max(touched - lines, 0.0)
     return again * tile.count
+
+
+def _crowded_out(access: Access, form: Affine, tile: Tile) -> float:
+    """The share of the lines of a window that lie in places which far too many of them want.
+
+    Places may be taken unevenly: where rows are pages apart, all rows of a column want the same.
+    """
+    vector = tile.vector
+    assert vector is not None
+    width = -(-tile.extents[vector] * access.bytes // LINE_BYTES)
+    rows = _moves(form.without(vector), access, {**tile.extents, **tile.steps})
+    return _share_in_crowds((*rows, (LINE_BYTES, width)), sum(_room(tile)))
+
+
+@remembered(REMEMBERED)
+def _share_in_crowds(moves: tuple[tuple[int, int], ...], most: float) -> float:
+    """The share of lines in places that more than so `most` of them want."""
+    if prod(extent for _, extent in moves) <= most:
+        return 0.0
+    taken = _taken(moves)
+    return sum(n for n in taken.values() if n > most) / taken.total()
 
 
 def crowded_bytes(tile: Tile) -> float:
     """The bytes that a nest's tiles fetch again from the second cache, for want of places."""
     if tile.vector is None or not tile.steps:
         return 0.0
-    known, first = tile.machine.coefficients, tile.machine.memories[0]
-    room = known.full_set * max(first.bytes // PAGE_BYTES, 1)
+    room, beyond = _room(tile)
     return tile.count * sum(
-        _fetched_again(access, tile, room, room * (known.overfull_set / known.full_set - 1))
+        _fetched_again(access, tile, room, beyond)
         for access in tile.analysis.body_accesses
         if _is_spread(access, tile.vector)
     )
+
+
+def _room(tile: Tile) -> tuple[float, float]:
+    """The lines for which one place of the first cache has room, and how many more all miss."""
+    known, first = tile.machine.coefficients, tile.machine.memories[0]
+    room = known.full_set * max(first.bytes // PAGE_BYTES, 1)
+    return room, room * (known.overfull_set / known.full_set - 1)
 
 
 def _is_spread(access: Access, vector: Axis) -> bool:
@@ -136,6 +171,11 @@ def _crowd(moves: tuple[tuple[int, int], ...], room: float) -> int:
     """The most lines that want one place of the cache; 0 where all of them find room in any."""
     if prod(extent for _, extent in moves) <= room:
         return 0
+    return max(_taken(moves).values())
+
+
+def _taken(moves: tuple[tuple[int, int], ...]) -> Counter[int]:
+    """How many lines want each place of the cache."""
     steps = [range(0, apart * extent, apart) for apart, extent in moves]
     lines = {sum(places) // LINE_BYTES for places in product(*steps)}
-    return max(Counter(line % (PAGE_BYTES // LINE_BYTES) for line in lines).values())
+    return Counter(line % (PAGE_BYTES // LINE_BYTES) for line in lines)

@@ -6,7 +6,7 @@ import pytest
 
 from relay_tune.machine.machine import Machine
 from relay_tune.schedule.choice import TileChoice
-from relay_tune.schedule.cost.cache_sets import crowded_bytes
+from relay_tune.schedule.cost.cache_sets import crowded_bytes, reloaded_bytes
 from relay_tune.schedule.cost.tile import tile_of
 from relay_tune.schedule.plan import plan_program
 from relay_tune.schedule.space.space import NestSpace
@@ -42,6 +42,21 @@ def crowded(
         parallel=0,
     )
     return crowded_bytes(tile_of(space.analysis, choice, machine))
+
+
+def reloaded(channels: int, tile: tuple[int, int, int]) -> float:
+    """Of a depthwise convolution of 32 columns, steps along a row of taps written out."""
+    space = space_of(depthwise(channels, 30), SERVER, threads=1)
+    choice = TileChoice(2, 16, tile, (0, 1, 2), (1, 1, 1), (0, 1), 3, 0)
+    return reloaded_bytes(tile_of(space.analysis, choice, SERVER))
+
+
+def test_rows_of_a_window_that_are_pages_apart_push_each_other_out():
+    tall, wide = (24, 1, 16), (1, 24, 16)
+    assert reloaded(96, tall) > 0  # rows of 3 pages
+    assert reloaded(96, wide) == 0
+    assert reloaded(104, tall) == 0  # other places for each row
+    assert reloaded(96, (12, 1, 16)) == 0  # as many as there is room for
 
 
 def test_points_that_are_a_page_apart_push_each_other_out():
