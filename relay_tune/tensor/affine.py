@@ -72,7 +72,8 @@ class Affine:
             if form.constant:
                 total += coefficient * form.constant
             for inner, factor in form.terms.items():
-                terms[inner] = terms.get(inner, 0) + coefficient * factor
+                term, known = coefficient * factor, terms.get(inner)
+                terms[inner] = term if known is None else known + term
                 cancelled = cancelled or not terms[inner]
         return Affine({v: c for v, c in terms.items() if c} if cancelled else terms, total)
 

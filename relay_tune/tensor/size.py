@@ -53,6 +53,8 @@ class SymbolicSize(int):
         return size
 
     def __add__(self, other: int) -> int:
+        if type(other) is int and other == 0:
+            return self
         return symbolic_size(add(self.dim, dim_of(other)), int.__add__(self, other))
 
     __radd__ = __add__
@@ -64,6 +66,8 @@ class SymbolicSize(int):
         return symbolic_size(subtract(dim_of(other), self.dim), int.__rsub__(self, other))
 
     def __mul__(self, other: int) -> int:
+        if type(other) is int and other == 1:
+            return self
         return symbolic_size(multiply(self.dim, dim_of(other)), int.__mul__(self, other))
 
     __rmul__ = __mul__

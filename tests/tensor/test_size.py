@@ -27,6 +27,15 @@ def test_arithmetic_is_remembered_and_done_for_the_example() -> None:
     assert size_value(dim_of(size), {"n": 3, "m": 5}) == 3 * 4 * 5 + 3 + 1 - 10
 
 
+def test_nothing_is_made_where_nothing_changes() -> None:
+    assert N + 0 is N and 0 + N is N and N * 1 is N and 1 * N is N
+    for number in (0.0, 1.0):
+        with pytest.raises(UndecidedSizeError, match="which is no integer"):
+            N + number
+        with pytest.raises(UndecidedSizeError, match="which is no integer"):
+            N * number
+
+
 def test_what_has_no_symbol_is_a_plain_number() -> None:
     for size in ((N * 8) // N, N - N + 8, 8 * N // (2 * N) + 4, (N * 8) % 4 + 8):
         assert type(size) is int and size == 8
