@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.op.elements import Array, wide_dtype
-from relay_tune.tensor.scalar_semantics import is_float
+from relay_tune.tensor.scalar_semantics import is_float, numpy_dtype
 from relay_tune.typing.layout import parse_layout
 
 
@@ -19,6 +19,13 @@ def summation_array(array: Array, dtype: str) -> Array:
     Integers go to float64, which is exact below 2^53 and, unlike integers, has a BLAS.
     """
     return array.astype(wide_dtype(dtype) if is_float(dtype) else "float64", copy=False)
+
+
+def sums_as(sums: Array, dtype: str) -> Array:
+    """Sums of a `summation_array` as results of `dtype`; those of integers wrap around."""
+    to = numpy_dtype(dtype)
+    wraps = not is_float(dtype) and to.itemsize < np.dtype(np.int64).itemsize
+    return (sums.astype(np.int64) if wraps else sums).astype(to, copy=False)
 
 
 def as_whole(array: Array, layout: str, letters: str) -> Array:

@@ -18,6 +18,7 @@ from relay_tune.op.layout_arrays import (
     as_whole,
     pad_spatial_array,
     summation_array,
+    sums_as,
     window_slices,
 )
 from relay_tune.op.layout_indices import (
@@ -36,7 +37,6 @@ from relay_tune.op.layout_indices import (
 )
 from relay_tune.op.nn.windows import Windows, pad_data, windows_of
 from relay_tune.tensor.expression import Scalar, Tensor, cast, reduce
-from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.typing.windows import window_count
 
 
@@ -119,7 +119,7 @@ def convolution_reference(attributes: Any, data: Array, weight: Array) -> Array:
     padded = pad_spatial_array(values, windows.before, windows.after, 0)
     result = _sum_over_taps(padded, kernel, windows, outputs, attributes.groups)
     out_layout = attributes.out_layout or attributes.data_layout
-    return as_stored(result.astype(numpy_dtype(dtype)), "NC" + letters, out_layout)
+    return as_stored(sums_as(result, dtype), "NC" + letters, out_layout)
 
 
 def _output_sizes(letters: str, sizes: Sequence[int], windows: Windows) -> list[int]:

@@ -11,10 +11,9 @@ import numpy as np
 from relay_tune.ir.expr import Attributes
 from relay_tune.ir.operator import FusionKind, Operator, register
 from relay_tune.op.elements import Array, broadcast_load, wide_dtype
-from relay_tune.op.layout_arrays import summation_array
+from relay_tune.op.layout_arrays import summation_array, sums_as
 from relay_tune.op.layout_indices import ReductionAxes, cast_tensor, compute_elements
 from relay_tune.tensor.expression import Scalar, Tensor, cast, reduce
-from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.typing.relations import matmul as relations_matmul
 
 
@@ -97,7 +96,7 @@ def _product_reference(
     first, second = summation_array(left, dtype), summation_array(right, dtype)
     first = first.swapaxes(-1, -2) if swap_left else first
     second = second.swapaxes(-1, -2) if swap_right else second
-    return np.asarray(np.matmul(first, second)).astype(numpy_dtype(dtype), copy=False)
+    return sums_as(np.asarray(np.matmul(first, second)), dtype)
 
 
 def _dense(

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from relay_tune.op.elements import Array, wide_dtype
-from relay_tune.op.layout_arrays import as_stored, as_whole, summation_array, window_slices
+from relay_tune.op.layout_arrays import as_stored, as_whole, summation_array, sums_as, window_slices
 from relay_tune.op.layout_indices import (
     Index,
     ReductionAxes,
@@ -42,7 +42,6 @@ from relay_tune.op.nn.convolution_computation import (
 from relay_tune.op.nn.transposed_phases import PhaseGroup, Phases, phases_of
 from relay_tune.op.nn.windows import Windows, pad_data, windows_of
 from relay_tune.tensor.expression import Scalar, Tensor, cast, literal, reduce, select
-from relay_tune.tensor.scalar_semantics import numpy_dtype
 from relay_tune.typing.layout import parse_layout
 from relay_tune.typing.relations.support import as_tuple
 
@@ -253,7 +252,7 @@ def convolution_transpose_reference(attributes: Any, data: Array, weight: Array)
         slice(before, extent - after)
         for before, after, extent in zip(windows.before, windows.after, full.shape[2:], strict=True)
     ]
-    result = full[(slice(None), slice(None), *crop)].astype(numpy_dtype(dtype))
+    result = sums_as(full[(slice(None), slice(None), *crop)], dtype)
     return as_stored(result, "NC" + letters, attributes.out_layout or attributes.data_layout)
 
 

@@ -18,6 +18,14 @@ def test_dense(check_record, random_array, data, weight):
     np.testing.assert_allclose(found, arrays[0] @ arrays[1].T, 1e-5, 1e-5)
 
 
+def test_sums_of_integers_wrap_around(check_record):
+    data, weight = np.full((3, 6), -32768, np.int16), np.full((4, 6), -32768, np.int16)
+    weight[0, 0] = 1
+    found = check_record(dense, [data, weight], {"out_dtype": "int32"})
+    exact = data.astype(np.int64) @ weight.T.astype(np.int64)
+    np.testing.assert_array_equal(found, exact.astype(np.int32))
+
+
 @pytest.mark.parametrize("swap_a", [False, True])
 @pytest.mark.parametrize("swap_b", [False, True])
 def test_matmul_with_transposed_factors(check_record, random_array, swap_a, swap_b):
