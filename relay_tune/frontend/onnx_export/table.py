@@ -10,6 +10,7 @@ from relay_tune.frontend.onnx_export.elementwise import ELEMENTWISE
 from relay_tune.frontend.onnx_export.indexing import INDEXING
 from relay_tune.frontend.onnx_export.matmul import MATMULS
 from relay_tune.frontend.onnx_export.normalization import NORMALIZATIONS
+from relay_tune.frontend.onnx_export.quantization import QUANTIZATIONS
 from relay_tune.frontend.onnx_export.reduction import REDUCTIONS
 from relay_tune.frontend.onnx_export.shape import SHAPES
 from relay_tune.frontend.onnx_export.windows import WINDOWS
@@ -20,6 +21,7 @@ OPERATOR_TRANSLATORS: Mapping[str, OperatorTranslator] = MappingProxyType(
         **INDEXING,
         **MATMULS,
         **NORMALIZATIONS,
+        **QUANTIZATIONS,
         **REDUCTIONS,
         **SHAPES,
         **WINDOWS,

@@ -80,6 +80,14 @@ def check(params: tuple[Var, ...], body: Expr) -> onnx.ModelProto:
     return model
 
 
+def quantized(x: Expr, scale: Expr, zero: np.generic | np.ndarray, axis: int) -> Expr:
+    """Stored and read again."""
+    point = constant(np.asarray(zero))
+    dtype = np.asarray(zero).dtype.name
+    stored = call("qnn.quantize", x, scale, point, out_dtype=dtype, axis=axis)
+    return call("qnn.dequantize", stored, scale, point, axis=axis)
+
+
 UNARY = (
     "abs acos asin asinh atan atanh ceil copy cos cosh erf exp fast_erf fast_exp fast_tanh floor "
     "isinf isnan log log10 log2 negative nn.dropout nn.gelu nn.leaky_relu nn.relu round rsqrt "
@@ -219,6 +227,10 @@ SHAPED: dict[str, Callable[[Var], Expr]] = {
         "one_hot", call("argmax", x, axis=1), constant(2.0), constant(-1.0), depth=4
     ),
     "cast_like": lambda x: call("cast_like", x, constant(np.zeros(3, "float64"))),
+    "quantize": lambda x: quantized(x, constant(0.01), np.uint8(7), -1),
+    "quantize_channels": lambda x: quantized(x, weight(4), np.array([1, 0, -2, 5], np.int8), 1),
+    "quantize_one_zero": lambda x: quantized(x, weight(8), np.int8(1), -1),
+    "quantize_words": lambda x: quantized(x, weight(9), np.arange(9, dtype=np.int16), 2),
     "broadcast_to_like": lambda x: call("broadcast_to_like", x, weight(3, *IMAGE)),
     "floor_mod": lambda x: call("floor_mod", call("cast", x, dtype="int32"), constant(3)),
     "bitwise_not": lambda x: call("bitwise_not", call("cast", x, dtype="int32")),
