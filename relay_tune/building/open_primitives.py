@@ -1,8 +1,8 @@
-"""Primitives whose sizes are known at run time only: their tensor programs, and a check of them.
+"""Primitives whose sizes are known at run time only: their tensor programs.
 
-Code for open sizes is made with an example: sizes are integers that remember how they are computed
-(`relay_tune.tensor.size`), and schedules are chosen for the example's numbers. Nothing else may
-depend on them. So the code is written twice, for two examples, and both texts must be equal.
+Code for open sizes is made with an example: sizes are expressions that compute like integers
+(`relay_tune.tensor.size`), and schedules are chosen for the example's numbers. Whatever else would
+depend on them is an error there.
 """
 
 from __future__ import annotations

@@ -234,21 +234,10 @@ def write_primitive(
 
     Raises NoNativeCodeError where sizes are open and the code would depend on what they are.
     """
-    if primitive.open is None:
-        return _written(primitive, target, threads, choose)
-    title = primitive.key.title
     try:
-        code = _written(primitive, target, threads, choose)
-        program = primitive.lower(primitive.open, primitive.example.next)
-        other = Primitive(primitive.key, program, primitive.function)
-        schedule = code.schedule
-        again = _written(other, target, threads, lambda key, plan: schedule)
+        return _written(primitive, target, threads, choose)
     except UndecidedSizeError as error:
-        raise no_open_code(title, error.message, primitive.open) from error
-    if again.text != code.text:
-        reason = "Which instructions it needs depends on these sizes."
-        raise no_open_code(title, reason, primitive.open)
-    return code
+        raise no_open_code(primitive.key.title, error.message, primitive.open) from error
 
 
 def _written(

@@ -40,7 +40,7 @@ class Arithmetic:
 
     def number(self, value: float | int | bool) -> str:
         """A constant, or a size."""
-        if not isinstance(value, int) or not is_symbolic(value):
+        if not is_symbolic(value):
             return literal_text(value, self.dtype, self.lanes)
         text = self._resized(self.writer.size(value))
         if not self.lanes:

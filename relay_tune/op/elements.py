@@ -19,7 +19,7 @@ from relay_tune.tensor.expression import (
     literal,
 )
 from relay_tune.tensor.scalar_semantics import is_float
-from relay_tune.tensor.size import is_symbolic
+from relay_tune.tensor.size import is_integer, is_symbolic
 from relay_tune.tensor.tensor import Computed, compute
 
 Array = np.ndarray[Any, Any]
@@ -29,7 +29,7 @@ SHORT_FLOATS = ("float16", "bfloat16")
 
 def integer_shape(type_: Any) -> tuple[int, ...]:
     """The shape of a tensor type whose sizes are numbers or symbolic sizes."""
-    return tuple(dim for dim in type_.shape if isinstance(dim, int))
+    return tuple(dim for dim in type_.shape if is_integer(dim))
 
 
 def load_at(tensor: Tensor, indices: Sequence[Scalar | int]) -> Load:
@@ -90,7 +90,7 @@ def in_wide(element: Callable[..., Scalar]) -> Callable[..., Scalar]:
 
 def number(value: Number, dtype: str) -> Scalar:
     """A literal of an element type: the value as bool, int or float, whichever fits."""
-    if isinstance(value, int) and is_symbolic(value):
+    if is_symbolic(value):
         return literal(value, dtype)
     if dtype == "bool":
         return literal(bool(value), dtype)

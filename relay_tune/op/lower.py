@@ -31,7 +31,7 @@ from relay_tune.op.spaced_inputs import room_symbol, spaced_inputs
 from relay_tune.tensor.deferred_array import ConstantData
 from relay_tune.tensor.expression import Scalar, Tensor, binary, literal, select
 from relay_tune.tensor.program import TensorProgram
-from relay_tune.tensor.size import UndecidedSizeError, size_value
+from relay_tune.tensor.size import UndecidedSizeError, dim_of, is_integer, size_value
 from relay_tune.tensor.tensor import Input, compute, input_tensor
 from relay_tune.typing.infer import infer_expr
 
@@ -271,14 +271,14 @@ def _with_found(type_: Type | None, found: Sequence[int]) -> Type | None:
             return TupleType(tuple(known(field) for field in part.fields))
         if not isinstance(part, TensorType):
             return part
-        shape = tuple(next(sizes) if isinstance(d, UnknownDim) else d for d in part.shape)
+        shape = tuple(dim_of(next(sizes)) if isinstance(d, UnknownDim) else d for d in part.shape)
         return TensorType(shape, part.dtype)
 
     return None if type_ is None else known(type_)
 
 
 def _shape(tensor: TensorType) -> tuple[int, ...]:
-    return tuple(dim for dim in tensor.shape if isinstance(dim, int))
+    return tuple(dim for dim in tensor.shape if is_integer(dim))
 
 
 def _empty_tensor(type_: TensorType) -> Tensor:

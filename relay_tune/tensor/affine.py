@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from relay_tune.quick_init import quick_init
 from relay_tune.tensor.expression import Axis, Binary, Literal, Scalar
-from relay_tune.tensor.size import is_multiple, is_symbolic, surely_less
+from relay_tune.tensor.size import is_integer, is_multiple, is_symbolic, surely_less
 
 Variable = Hashable
 
@@ -127,7 +127,7 @@ def axis_affine(index: Scalar) -> Affine | None:
         case Axis():
             return variable(index)
         case Literal(value=value):
-            return constant(value if isinstance(value, int) else int(value))
+            return constant(value if is_integer(value) else int(value))
         case Binary(left=left, right=right) if index.operation in AFFINE_OPERATIONS:
             first = axis_affine(left)
             second = None if first is None else axis_affine(right)

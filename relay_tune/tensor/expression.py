@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from relay_tune.machine.pattern import WORD_PATTERNS
 from relay_tune.quick_init import quick_init
-from relay_tune.tensor.size import is_symbolic, surely_less
+from relay_tune.tensor.size import is_integer, is_symbolic, surely_less
 
 INDEX = "int64"
 
@@ -291,9 +291,9 @@ def _simplify_index(operation: str, left: Scalar, right: Scalar) -> Scalar | Non
             return literal(0, INDEX)
         case "floormod" if b == 1:
             return literal(0, INDEX)
-        case "floordiv" if isinstance(left, Axis) and isinstance(b, int) and _is_within(left, b):
+        case "floordiv" if isinstance(left, Axis) and is_integer(b) and _is_within(left, b):
             return literal(0, INDEX)
-        case "floormod" if isinstance(left, Axis) and isinstance(b, int) and _is_within(left, b):
+        case "floormod" if isinstance(left, Axis) and is_integer(b) and _is_within(left, b):
             return left
     return None
 

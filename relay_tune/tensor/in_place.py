@@ -28,7 +28,7 @@ from relay_tune.tensor.loops import (
     Store,
 )
 from relay_tune.tensor.matrix_registers import MatrixRegisters
-from relay_tune.tensor.size import is_symbolic
+from relay_tune.tensor.size import is_integer, is_symbolic
 from relay_tune.tensor.touched import touched_tensors
 from relay_tune.tensor.walk import loads, sub_expressions, substitute
 
@@ -107,7 +107,9 @@ class _Tensors:
                 return 0
             case Block():
                 return _sum(self.stores(part, scope) for part in node.statements)
-            case Loop(begin=Literal(value=int(begin)), end=Literal(value=int(end))):
+            case Loop(begin=Literal(value=begin), end=Literal(value=end)) if is_integer(
+                begin
+            ) and is_integer(end):
                 return self.stores(node.body, scope.within(node.axis, begin, end))
             case Let() if not self._is_loaded(node.value):
                 return self.stores(node.body, scope.knowing(node.axis, node.value))
@@ -122,7 +124,9 @@ class _Tensors:
     def _branch(self, node: Branch, scope: _Scope) -> int | None:
         """The stores of the first iterations of a loop, and those of the others."""
         match node.condition:
-            case Binary(operation="lt", left=Axis() as left, right=Literal(value=int(limit))):
+            case Binary(operation="lt", left=Axis() as left, right=Literal(value=limit)) if (
+                is_integer(limit)
+            ):
                 axis = scope.forms.get(left, left)
                 if not isinstance(axis, Axis) or axis not in scope.ranges:
                     return None

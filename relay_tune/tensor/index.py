@@ -28,7 +28,7 @@ from relay_tune.tensor.expression import (
     index_value,
     literal,
 )
-from relay_tune.tensor.size import is_multiple, nominal, surely_less
+from relay_tune.tensor.size import is_integer, is_multiple, nominal, surely_less
 from relay_tune.tensor.tensor import stored
 from relay_tune.tensor.walk import operands, rebuild, sub_expressions, transform
 
@@ -218,7 +218,7 @@ def divided_axis(root: Scalar) -> tuple[Axis, int] | None:
                 right=Literal(value=divisor),
             ):
                 form = axis_affine(left)
-                if form is None or not isinstance(divisor, int):
+                if form is None or not is_integer(divisor):
                     continue
                 found = _split_for(form, divisor)
                 if found is not None:

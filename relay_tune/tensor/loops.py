@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from relay_tune.tensor.expression import INDEX, Axis, Number, Scalar, Tensor, index_value, literal
+from relay_tune.tensor.size import is_integer
 
 
 class BufferScope(Enum):
@@ -196,7 +197,7 @@ class LoopBuilder:
     @contextmanager
     def loop(self, name: str, end: Scalar | int, begin: Scalar | int = 0) -> Iterator[Axis]:
         """A serial loop over begin .. end-1; gives its axis."""
-        axis = Axis(name, end if isinstance(end, int) else 0, dtype=INDEX)
+        axis = Axis(name, end if is_integer(end) else 0, dtype=INDEX)
         self._blocks.append([])
         yield axis
         body = Block(tuple(self._blocks.pop()))

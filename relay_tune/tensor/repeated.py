@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from relay_tune.tensor.affine import ZERO, Affine, axis_affine
 from relay_tune.tensor.expression import INDEX, Binary, Literal, Scalar
+from relay_tune.tensor.size import is_integer
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,13 @@ def repeated_form(index: Scalar) -> Repeated | None:
             case Binary(operation="add" | "sub", dtype="int64", left=left, right=right):
                 sign = 1 if node.operation == "add" else -1
                 pending += ((left, factor), (right, sign * factor))
-            case Binary(operation="mul", left=left, right=Literal(value=int(times))):
+            case Binary(operation="mul", left=left, right=Literal(value=times)) if is_integer(
+                times
+            ):
                 pending.append((left, factor * times))
-            case Binary(operation="floordiv", left=left, right=Literal(value=int(divisor))):
+            case Binary(operation="floordiv", left=left, right=Literal(value=divisor)) if (
+                is_integer(divisor)
+            ):
                 divided = axis_affine(left)
                 if found is not None or divided is None or divisor <= 0 or node.dtype != INDEX:
                     return None
@@ -86,7 +91,7 @@ def _within_row(index: Scalar) -> Affine | None:
             if first is None or second is None:
                 return None
             return first + second.scale(1 if index.operation == "add" else -1)
-        case Binary(operation="mul", left=left, right=Literal(value=int(times))):
+        case Binary(operation="mul", left=left, right=Literal(value=times)) if is_integer(times):
             form = _within_row(left)
             return None if form is None else form.scale(times)
         case Binary(operation="floordiv", left=left, right=Literal()):

@@ -1,7 +1,8 @@
-"""Sizes that are known at run time only, as integers that remember how they are computed.
+"""Sizes that are known at run time only, as expressions that compute like integers.
 
-An extent is an int. Where a model leaves a dimension open, it is a `SymbolicSize`: an int too, so
-that whatever computes with extents (operators, loop nests, flat indices) computes with it as well:
+An extent is an int. Where a model leaves a dimension open, it is a `SymbolicSize`, which has the
+arithmetic of an int, so that whatever computes with extents (operators, loop nests, flat indices)
+computes with it as well:
 
     n = symbolic_size(Symbol("n"), 64)
     n * 8 + 3        the size 8 * n + 3
@@ -9,16 +10,18 @@ that whatever computes with extents (operators, loop nests, flat indices) comput
     n < n + 1        True, whatever n is
     n < 10           an UndecidedSizeError
 
-Equality is equality for all values of the symbols. As an int, a symbolic size is an example of what
-may come: estimates that choose schedules use it (`nominal`), code must not depend on it. What would
-make a number of it unasked, such as n / 2 or float(n), is an UndecidedSizeError.
+Equality is equality for all values of the symbols. A symbolic size carries an example of what may
+come: estimates that choose among codes which are right for all sizes ask for it (`nominal`). It is
+no int, and whatever needs a number of it, such as range(n), numpy.empty(n), n / 2 or float(n), is
+an UndecidedSizeError there. To type checkers both are `int`: an extent has what both have.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
-from typing import SupportsIndex
+from operator import index
+from typing import SupportsIndex, TypeGuard, cast
 
 from relay_tune.errors import NoNativeCodeError
 from relay_tune.ir.dim import Atom, Dim, Polynomial, Quotient, Symbol, UnknownDim
@@ -41,61 +44,67 @@ class UndecidedSizeError(NoNativeCodeError):
     """Code would depend on which of two sizes is larger, and that is open."""
 
 
-class SymbolicSize(int):
-    """A size given by a dimension with symbols; `dim` says how it is computed."""
+class SymbolicSize:
+    """A size given by a dimension with symbols.
 
-    dim: Symbol | Polynomial
+    Attributes:
+        dim: how it is computed.
+        example: what it is in the example.
+    """
 
-    def __new__(cls, dim: Symbol | Polynomial, nominal: int) -> SymbolicSize:
-        """The size `dim`, which is `nominal` in the example."""
-        size = super().__new__(cls, nominal)
-        size.dim = dim
-        return size
+    __slots__ = ("dim", "example")
+
+    def __init__(self, dim: Symbol | Polynomial, example: int) -> None:
+        self.dim = dim
+        self.example = example
 
     def __add__(self, other: int) -> int:
         if type(other) is int and other == 0:
-            return self
-        return symbolic_size(add(self.dim, dim_of(other)), int.__add__(self, other))
+            return cast(int, self)
+        return symbolic_size(add(self.dim, dim_of(other)), self.example + nominal(other))
 
     __radd__ = __add__
 
     def __sub__(self, other: int) -> int:
-        return symbolic_size(subtract(self.dim, dim_of(other)), int.__sub__(self, other))
+        return symbolic_size(subtract(self.dim, dim_of(other)), self.example - nominal(other))
 
     def __rsub__(self, other: int) -> int:
-        return symbolic_size(subtract(dim_of(other), self.dim), int.__rsub__(self, other))
+        return symbolic_size(subtract(dim_of(other), self.dim), nominal(other) - self.example)
 
     def __mul__(self, other: int) -> int:
         if type(other) is int and other == 1:
-            return self
-        return symbolic_size(multiply(self.dim, dim_of(other)), int.__mul__(self, other))
+            return cast(int, self)
+        return symbolic_size(multiply(self.dim, dim_of(other)), self.example * nominal(other))
 
     __rmul__ = __mul__
 
     def __neg__(self) -> int:
         return self * -1
 
-    def __floordiv__(self, other: int) -> int:
+    def __floordiv__(self, other: int | SymbolicSize) -> int:
         if not isinstance(other, SymbolicSize):
-            return symbolic_size(floor_divide(self.dim, other), nominal(self) // other)
-        return symbolic_size(_quotient(self.dim, other.dim), nominal(self) // nominal(other))
+            return symbolic_size(floor_divide(self.dim, other), self.example // other)
+        return symbolic_size(_quotient(self.dim, other.dim), self.example // other.example)
 
     def __rfloordiv__(self, other: int) -> int:
         if other == 0:
             return 0
         raise UndecidedSizeError(f"The quotient of {other} and the open size {self.dim} is needed.")
 
-    def __mod__(self, other: int) -> int:
+    def __mod__(self, other: int | SymbolicSize) -> int:
         return self - (self // other) * other
 
     def __rmod__(self, other: int) -> int:
         return other - (other // self) * self
 
-    def __divmod__(self, other: int) -> tuple[int, int]:
+    def __divmod__(self, other: int | SymbolicSize) -> tuple[int, int]:
         return self // other, self % other
 
+    def __rdivmod__(self, other: int) -> tuple[int, int]:
+        return other // self, other % self
+
     def __abs__(self) -> int:
-        return self if self >= 0 else -self
+        return cast(int, self) if self >= 0 else -self
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SymbolicSize) and other.dim == self.dim
@@ -109,20 +118,22 @@ class SymbolicSize(int):
     def __bool__(self) -> bool:
         return True
 
-    def __lt__(self, other: int) -> bool:
+    def __lt__(self, other: object) -> bool:
         return _is_less(self, other)
 
-    def __gt__(self, other: int) -> bool:
+    def __gt__(self, other: object) -> bool:
         return _is_less(other, self)
 
-    def __le__(self, other: int) -> bool:
+    def __le__(self, other: object) -> bool:
         return not _is_less(other, self)
 
-    def __ge__(self, other: int) -> bool:
+    def __ge__(self, other: object) -> bool:
         return not _is_less(self, other)
 
     def __int__(self) -> int:
         raise self._no_number()
+
+    __index__ = __trunc__ = __round__ = __invert__ = __int__
 
     def __float__(self) -> float:
         raise self._no_number()
@@ -137,6 +148,10 @@ class SymbolicSize(int):
 
     __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __and__
     __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __and__
+    __pow__ = __rpow__ = __and__
+
+    def bit_length(self) -> int:
+        raise self._no_number()
 
     def _no_number(self) -> UndecidedSizeError:
         return UndecidedSizeError(f"The open size {self.dim} is needed as a number.")
@@ -150,16 +165,16 @@ class SymbolicSize(int):
         return format(str(self.dim), specification)
 
 
-def symbolic_size(dim: Dim, nominal: int) -> int:
+def symbolic_size(dim: Dim, example: int) -> int:
     """The size of a dimension: a plain number where it is one, else symbolic."""
     if isinstance(dim, int):
         return dim
     if isinstance(dim, UnknownDim):
         raise UndecidedSizeError("A size that has no name is needed.")
-    return SymbolicSize(dim, nominal)
+    return cast(int, SymbolicSize(dim, example))
 
 
-def dim_of(size: int) -> Dim:
+def dim_of(size: object) -> Dim:
     """How a size is computed; UndecidedSizeError for what is no integer."""
     if isinstance(size, SymbolicSize):
         return size.dim
@@ -170,26 +185,31 @@ def dim_of(size: int) -> Dim:
 
 def nominal(size: SupportsIndex) -> int:
     """The size as a plain number: itself, or what it is in the example."""
-    return int.__add__(size, 0) if isinstance(size, int) else size.__index__()
+    return size.example if isinstance(size, SymbolicSize) else index(size)
 
 
-def is_symbolic(size: int) -> bool:
+def is_symbolic(size: object) -> TypeGuard[int]:
     """Whether a size is known at run time only."""
     return isinstance(size, SymbolicSize)
 
 
+def is_integer(value: object) -> TypeGuard[int]:
+    """Whether a value is an integer, or a symbolic size."""
+    return isinstance(value, int | SymbolicSize)
+
+
 def surely_less(left: int, right: int) -> bool:
     """Whether `left < right` whatever the symbols are."""
-    if not (isinstance(left, SymbolicSize) or isinstance(right, SymbolicSize)):
+    if not (is_symbolic(left) or is_symbolic(right)):
         return left < right
     return is_never_negative(subtract(subtract(dim_of(right), dim_of(left)), 1))
 
 
 def is_multiple(size: int, divisor: int) -> bool:
     """Whether `divisor` divides a size whatever the symbols are."""
-    if not isinstance(divisor, SymbolicSize):
+    if not is_symbolic(divisor):
         return size % divisor == 0
-    return exact_quotient(dim_of(size), divisor.dim) is not None
+    return exact_quotient(dim_of(size), dim_of(divisor)) is not None
 
 
 def ceiling_quotient(size: int, divisor: int) -> int:
@@ -246,8 +266,8 @@ def _quotient(dividend: Dim, divisor: Dim) -> Dim:
     return quotient
 
 
-def _is_less(left: int, right: int) -> bool:
-    if surely_less(left, right):
+def _is_less(left: object, right: object) -> bool:
+    if is_never_negative(subtract(subtract(dim_of(right), dim_of(left)), 1)):
         return True
     if is_never_negative(subtract(dim_of(left), dim_of(right))):
         return False

@@ -2,6 +2,7 @@
 
 from math import prod
 
+import numpy as np
 import pytest
 
 from relay_tune.ir.dim import Symbol
@@ -9,6 +10,7 @@ from relay_tune.tensor.size import (
     UndecidedSizeError,
     ceiling_quotient,
     dim_of,
+    is_integer,
     is_multiple,
     nominal,
     size_value,
@@ -49,6 +51,11 @@ def test_quotients_and_rests_for_all_sizes(divisor: int) -> None:
         assert found == [n // divisor, n % divisor, -(-n // divisor)]
 
 
+def test_a_symbolic_size_is_no_number() -> None:
+    assert not isinstance(N, int) and is_integer(N) and is_integer(3) and not is_integer(3.0)
+    assert divmod(0, N) == (0, 0) and str(divmod(N * 6 + 1, 3)) == "(2 * n, 1)"
+
+
 def test_equality_is_equality_for_all_sizes() -> None:
     assert N + M == M + N and N != M and N != 64 and N != 1
     assert len({N, 2 * N - N, M}) == 2
@@ -74,6 +81,14 @@ def test_comparisons_that_hold_whatever_the_sizes_are() -> None:
         lambda: float(N),
         lambda: N & 1,
         lambda: N >> 1,
+        lambda: range(N),
+        lambda: N**2,
+        lambda: N.bit_length(),
+        lambda: [1, 2][:N],
+        lambda: [0] * N,
+        lambda: np.empty(N),
+        lambda: np.zeros((2, N)),
+        lambda: divmod(7, N),
     ],
 )
 def test_what_depends_on_the_size_is_refused(ask: object) -> None:

@@ -37,7 +37,7 @@ from relay_tune.tensor.expression import (
 )
 from relay_tune.tensor.index import decide_difference
 from relay_tune.tensor.repeated import repeated_form
-from relay_tune.tensor.size import is_symbolic, surely_less
+from relay_tune.tensor.size import is_integer, is_symbolic, surely_less
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ class IndexWriter:
                 return self.environment.get(index)
             case Binary(operation="floordiv" | "floormod", left=left, right=Literal(value=divisor)):
                 form = self.affine(left)
-                if form is None or not isinstance(divisor, int) or not surely_less(0, divisor):
+                if form is None or not is_integer(divisor) or not surely_less(0, divisor):
                     return None
                 parts = split_quotient(form, divisor, self.extent)
                 return None if parts is None else parts[index.operation == "floormod"]
@@ -76,7 +76,7 @@ class IndexWriter:
                 | Binary(operation="mul", left=Literal(value=factor), right=left)
             ):
                 form = self.affine(left)
-                if form is None or not isinstance(factor, int):
+                if form is None or not is_integer(factor):
                     return None
                 return form.scale(factor)
             case Literal():

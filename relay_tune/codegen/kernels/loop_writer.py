@@ -13,7 +13,7 @@ from relay_tune.codegen.kernels.vector_lanes import LANE, VectorContext
 from relay_tune.tensor.affine import Affine, constant
 from relay_tune.tensor.expression import Literal, Scalar
 from relay_tune.tensor.loops import Loop, LoopKind
-from relay_tune.tensor.size import is_symbolic, surely_less
+from relay_tune.tensor.size import is_integer, is_symbolic, surely_less
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +121,6 @@ class LoopWriter:
 
 
 def _literal(bound: Scalar) -> int | None:
-    if not isinstance(bound, Literal) or not isinstance(bound.value, int):
+    if not isinstance(bound, Literal) or not is_integer(bound.value):
         return None
     return bound.value

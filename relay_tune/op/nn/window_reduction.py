@@ -33,7 +33,7 @@ from relay_tune.tensor.expression import (
     reduce,
 )
 from relay_tune.tensor.scalar_semantics import is_float, numpy_dtype
-from relay_tune.tensor.size import is_symbolic, surely_less
+from relay_tune.tensor.size import is_integer, is_symbolic, surely_less
 
 
 def lowest_value(dtype: str) -> Number:
@@ -106,7 +106,7 @@ def average_windows(
 
 def divide_by_count(total: Scalar, counts: Sequence[Scalar | int]) -> Scalar:
     """`total` divided by the product of `counts`; integers are rounded towards zero."""
-    fixed = prod(count for count in counts if isinstance(count, int))
+    fixed = prod(count for count in counts if is_integer(count))
     varying = [count for count in counts if isinstance(count, Scalar)]
     if not varying and is_float(total.dtype) and not is_symbolic(fixed):
         return total * (1.0 / fixed)

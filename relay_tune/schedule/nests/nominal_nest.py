@@ -37,7 +37,7 @@ def nominal_nest(nest: Nest) -> Nest:
         match node:
             case Axis():
                 return fixed.get(node, node)
-            case Literal(value=int() as value) if is_symbolic(value):
+            case Literal(value=value) if is_symbolic(value):
                 return literal(nominal(value), node.dtype)
             case Load():
                 return Load(of_tensor(node.tensor), node.indices, dtype=node.dtype)

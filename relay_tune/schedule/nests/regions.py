@@ -24,7 +24,7 @@ from relay_tune.tensor.expression import (
     binary,
 )
 from relay_tune.tensor.index import simplify
-from relay_tune.tensor.size import UndecidedSizeError, is_symbolic, surely_less
+from relay_tune.tensor.size import UndecidedSizeError, is_integer, is_symbolic, surely_less
 from relay_tune.tensor.walk import replace_nodes, sub_expressions
 
 MAXIMUM_REGIONS = 256
@@ -190,9 +190,14 @@ def _known_box_of_periods(condition: Scalar, axes: Sequence[Axis]) -> Bounds | N
     match condition:
         case Binary(
             operation="lt" | "ge" as operation,
-            left=Binary(operation="floordiv", left=divided, right=Literal(value=int(divisor))),
-            right=Literal(value=int(limit)),
-        ) if divisor > 0 and not (isinstance(divided, Axis) and divided.extent % divisor == 0):
+            left=Binary(operation="floordiv", left=divided, right=Literal(value=divisor)),
+            right=Literal(value=limit),
+        ) if (
+            is_integer(divisor)
+            and is_integer(limit)
+            and divisor > 0
+            and not (isinstance(divided, Axis) and divided.extent % divisor == 0)
+        ):
             return _known_box(binary(operation, divided, limit * divisor), axes)
     return None
 

@@ -16,7 +16,7 @@ from math import prod
 from relay_tune.machine.pattern import WordPattern
 from relay_tune.tensor.affine import Affine, combined
 from relay_tune.tensor.expression import Axis, Binary, Cast, Literal, Load, Reduce, Scalar, Tensor
-from relay_tune.tensor.size import is_symbolic, nominal
+from relay_tune.tensor.size import is_integer, is_symbolic, nominal
 from relay_tune.tensor.tensor import Computed
 from relay_tune.tensor.walk import axes_of
 
@@ -150,7 +150,7 @@ def _operand(load: Load, axis: Axis, dtype: str, pattern: WordPattern) -> Operan
 def sum_of_multiples(index: Scalar) -> Affine:
     """An index as multiples of axes and of what is no sum, such as quotients."""
     match index:
-        case Literal(value=int(number)):
+        case Literal(value=number) if is_integer(number):
             return Affine({}, number)
         case Binary(operation="add" | "sub" | "mul" as operation, left=left, right=right):
             found = combined(operation, sum_of_multiples(left), sum_of_multiples(right))
