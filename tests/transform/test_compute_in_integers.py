@@ -182,6 +182,18 @@ def test_sums_up_to_the_bound_are_exact() -> None:
     np.testing.assert_allclose(found, depth * 255 * 127 * 0.01, rtol=1e-6)
 
 
+def test_one_channel_that_is_broadcast_by_a_sum() -> None:
+    module = quantized(
+        """%x: Tensor[(2, 8), uint8], %w: Tensor[(1, 8), int8], %b: Tensor[(5), int32]) {
+          %0 = nn.dense(qnn.dequantize(%x, 0.5f, 4u8), qnn.dequantize(%w, 0.01f, 0i8));
+          qnn.quantize(add(%0, qnn.dequantize(%b, 0.005f, 0)), 0.1f, 0i8, out_dtype="int8")
+        }""",
+        w=random_bytes((1, 8), "int8"),
+        b=np.arange(5, dtype=np.int32) * 300,
+    )
+    assert_same_bytes(module, random_bytes((2, 8), "uint8"))
+
+
 def test_weights_that_are_moved_stay_constants() -> None:
     module = quantized(
         """%x: Tensor[(2, 8), uint8], %w: Tensor[(8, 3), int8], %s: Tensor[(3), float32],

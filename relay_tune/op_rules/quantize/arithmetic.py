@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from relay_tune.ir.expr import Call
-from relay_tune.op_rules.matching import rank
+from relay_tune.op_rules.matching import rank, tensor_type
 from relay_tune.op_rules.quantize.affine import INT32_MAX, Affine
 from relay_tune.op_rules.quantize.rule import AffineRule, Given
 
@@ -51,8 +51,10 @@ def _add(call_: Call, given: Sequence[Given]) -> Affine | None:
     for sums, bias in (given, tuple(reversed(given))):
         if not isinstance(sums, Affine) or not isinstance(bias, Affine):
             continue
-        dims = rank(sums.stored)
-        if dims is None or dims != rank(call_) or sums.dtype != "int32":
+        dims, result, type_ = rank(sums.stored), tensor_type(call_), tensor_type(sums.stored)
+        if dims is None or result is None or type_ is None or sums.dtype != "int32":
+            continue
+        if result.shape != type_.shape:  # the sums are broadcast
             continue
         axis = dims - 1 if sums.is_uniform else sums.axis
         numbers = channel_numbers(bias, axis, dims)
