@@ -49,6 +49,7 @@ from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.apply import apply_schedule
 from relay_tune.schedule.plan import Plan, plan_program
 from relay_tune.schedule.program import ScheduledProgram
+from relay_tune.schedule.rewrites.algorithm import DIRECT
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.size import UndecidedSizeError
 
@@ -245,6 +246,20 @@ def _written(
 ) -> PrimitiveCode:
     direct = primitive.plan or plan_program(primitive.program)
     schedule = primitive.schedule or chosen_schedule(primitive.key, direct, target, threads, choose)
+    try:
+        return _applied(primitive, direct, schedule, target)
+    except UndecidedSizeError:
+        if primitive.schedule is not None or schedule.algorithm == DIRECT:
+            raise
+    # Under another algorithm the code would depend on the sizes.
+    plain = direct.with_algorithm(DIRECT)
+    _, schedule = plain.default_under_algorithm(machine_of(target), threads)
+    return _applied(primitive, plain, schedule, target)
+
+
+def _applied(
+    primitive: Primitive, direct: Plan, schedule: Schedule, target: Target
+) -> PrimitiveCode:
     plan = direct.with_algorithm(schedule.algorithm)
     scheduled = apply_schedule(plan, schedule, prefix=f"kernel_{primitive.key.digest}")
     scheduled, in_place = with_shared_memory(scheduled, primitive.in_place)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 
 from relay_tune.errors import InputError
@@ -29,6 +30,7 @@ from relay_tune.schedule.space.space import NestSpace, nest_space
 from relay_tune.tensor.expression import Tensor
 from relay_tune.tensor.index import FlatView
 from relay_tune.tensor.program import TensorProgram
+from relay_tune.tensor.size import UndecidedSizeError
 from relay_tune.tensor.tensor import Input, ProcedureOutput, compute
 
 
@@ -100,9 +102,12 @@ class Plan:
         """The algorithms of one rewrite more that are worth a look."""
         for each in self.known:
             if before.can_be_followed_by(each) and is_allowed(each.exactness, self.accuracy):
-                plan = self.with_algorithm(before)
-                for parameters in each.offers(plan.program, plan.ungrouped, self.accuracy):
-                    yield before + AppliedAlgorithm((Rewrite(each, parameters),))
+                offered: list[AppliedAlgorithm] = []
+                with suppress(UndecidedSizeError):  # dynamic sizes leave this one out
+                    plan = self.with_algorithm(before)
+                    for parameters in each.offers(plan.program, plan.ungrouped, self.accuracy):
+                        offered.append(before + AppliedAlgorithm((Rewrite(each, parameters),)))
+                yield from offered
 
     @property
     def ungrouped(self) -> tuple[Nest | ProcedureOutput, ...]:
@@ -178,9 +183,15 @@ class Plan:
         return self._others[algorithm]
 
     def default_schedule(self, machine: Machine, threads: int) -> Schedule:
-        """The schedule with the best estimate of all algorithms."""
+        """The schedule with the best estimate of all algorithms.
+
+        Those are left out whose plan depends on what dynamic sizes are.
+        """
         if (machine, threads) not in self._defaults:
-            plans = [self.with_algorithm(each) for each in self.algorithms_on(machine)]
+            plans: list[Plan] = []
+            for each in self.algorithms_on(machine):
+                with suppress(UndecidedSizeError) if each != DIRECT else nullcontext():
+                    plans.append(self.with_algorithm(each))
             found = cheapest_schedule(plans, machine, threads)
             self._defaults[machine, threads] = found[1]
         return self._defaults[machine, threads]

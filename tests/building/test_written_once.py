@@ -1,5 +1,6 @@
 """The code of dynamic sizes is that of any example: it is written for one only."""
 
+import numpy as np
 import pytest
 
 import relay_tune as rt
@@ -7,6 +8,12 @@ from benchmarks import open_sizes
 from relay_tune.building import primitives
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import PrimitiveCode, write_primitive
+from relay_tune.schedule.apply import apply_schedule
+from relay_tune.schedule.plan import Plan
+from relay_tune.schedule.program import ScheduledProgram
+from relay_tune.schedule.rewrites.algorithm import DIRECT
+from relay_tune.schedule.schedule import Schedule
+from relay_tune.tensor.size import UndecidedSizeError
 
 ROWS = "def @main(%x: Tensor[(n, 40), float32]) { nn.softmax(sum(%x, axis=[0]) * 2f + %x) }"
 NETWORKS = ("MLP", "ATTENTION", "LSTM", "GRU", "CONVOLUTIONS", "TWO_AXES")
@@ -37,3 +44,21 @@ def test_another_example_gives_the_same_code(text: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(primitives, "write_primitive", for_two_examples)
     rt.build(rt.parse(text), threads=2)
     assert written
+
+
+def test_a_schedule_that_cannot_be_written_for_all_sizes_goes_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    refused = []
+
+    def direct_only(plan: Plan, schedule: Schedule, prefix: str) -> ScheduledProgram:
+        if schedule.algorithm != DIRECT:
+            refused.append(schedule)
+            raise UndecidedSizeError("Code would depend on a size.")
+        return apply_schedule(plan, schedule, prefix)
+
+    monkeypatch.setattr(primitives, "apply_schedule", direct_only)
+    module = rt.parse("def @main(%x: Tensor[(n, 40), float32]) { nn.softmax(%x) }")
+    model, x = rt.build(module, threads=1), np.ones((3, 40), "float32")
+    np.testing.assert_allclose(model(x), rt.interpret(module, x), rtol=1e-6)
+    assert refused

@@ -28,6 +28,7 @@ from relay_tune.schedule.rewrites.winograd.record import WINOGRAD
 from relay_tune.schedule.row_groups.groups import Step
 from relay_tune.tensor.evaluate import evaluate
 from relay_tune.tensor.program import TensorProgram
+from relay_tune.tensor.size import UndecidedSizeError
 from tests.schedule.convolutions import feeds_of
 from tests.schedule.machines import SERVER
 from tests.schedule.products import dense
@@ -117,3 +118,14 @@ def test_one_rewrite_after_the_other() -> None:
     (expected,) = evaluate(program.outputs, {**feeds, **program.constant_arrays()})
     (found,) = run_schedule(plan, schedule, runnable_targets()[0], feeds, threads=2)
     assert np.abs(found - expected).max() <= 1e-5 * np.abs(expected).max()
+
+
+def test_an_algorithm_that_dynamic_sizes_leave_open_goes_alone() -> None:
+    def undecided(*_: object) -> None:
+        raise UndecidedSizeError("Code would depend on a size.")
+
+    rewritten = Algorithm("rewritten", _no_parameters, rewritten=undecided)
+    offered = Algorithm("offered", undecided)
+    plan = plan_program(dense(8, 8, 8), known=(rewritten, offered))
+    assert plan.algorithms == (DIRECT, rewritten())
+    assert plan.default_schedule(SERVER, 1).algorithm == DIRECT
