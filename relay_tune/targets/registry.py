@@ -13,7 +13,7 @@ An instruction on tiles (`relay_tune.machine.intrinsic`) or on words
 of the group `relay_tune.intrinsics`, called as the architecture and then as one likes:
 
     [project.entry-points."relay_tune.intrinsics"]
-    "x86_64.bytes" = "bytes_on_matrix_registers:AMX_INT8"
+    "x86_64.bytes" = "bytes_on_tiles:PRODUCTS_OF_BYTES"
 """
 
 from __future__ import annotations

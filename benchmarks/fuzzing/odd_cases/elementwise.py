@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from benchmarks.fuzzing.odd_cases.case import Case, Draw, Maker, with_attributes
 
 
@@ -43,6 +45,19 @@ def _variance(draw: Draw) -> Case:
     return Case((data, data.mean(axis=0, keepdims=True)), {"axis": (0,)})
 
 
+def _quantization(draw: Draw) -> Case:
+    data = draw.floats(*draw.shape(2))
+    zero = draw.indices(20, data.shape[1]).astype(np.int8)
+    attributes = {"out_dtype": "int8", "axis": 1}
+    return Case((data, draw.positive(data.shape[1]), zero), attributes, weights=(1, 2))
+
+
+def _dequantization(draw: Draw) -> Case:
+    data = draw.indices(100, *draw.shape(2)).astype(np.int8)
+    zero = draw.indices(20, data.shape[1]).astype(np.int8)
+    return Case((data, draw.positive(data.shape[1]), zero), {"axis": 1}, weights=(1, 2))
+
+
 CASES: dict[str, Maker] = {
     **dict.fromkeys(
         "abs acos acosh asin asinh atan atanh ceil copy cos cosh erf exp fast_erf fast_exp "
@@ -65,6 +80,8 @@ CASES: dict[str, Maker] = {
     ),
     "broadcast_to": with_attributes(lambda draw, x: {"shape": (draw.size(), *x.shape)}),
     "cast": with_attributes(lambda draw, x: {"dtype": draw.pick("float64", "bool")}),
+    "qnn.dequantize": _dequantization,
+    "qnn.quantize": _quantization,
     "clip": with_attributes(lambda draw, x: {"a_min": -0.5, "a_max": 0.5}),
     "collapse_sum_to": with_attributes(lambda draw, x: {"shape": (1, *x.shape[1:])}, 2),
     "topk": with_attributes(
