@@ -260,7 +260,8 @@ def _written(
 def _applied(
     primitive: Primitive, direct: Plan, schedule: Schedule, target: Target
 ) -> PrimitiveCode:
-    plan = direct.with_algorithm(schedule.algorithm)
+    # Who chose the schedule has looked at the accuracy that the user allows.
+    plan = direct.allowing(schedule.algorithm).with_algorithm(schedule.algorithm)
     scheduled = apply_schedule(plan, schedule, prefix=f"kernel_{primitive.key.digest}")
     scheduled, in_place = with_shared_memory(scheduled, primitive.in_place)
     text = module_text(scheduled.kernels, target)

@@ -19,7 +19,7 @@ from relay_tune.tensor.walk import loads
 
 def reads_constants_once(plan: Plan, schedule: Schedule) -> bool:
     """Whether no reduction reads an element of a constant for two tiles."""
-    chosen = plan.with_algorithm(schedule.algorithm)
+    chosen = plan.allowing(schedule.algorithm).with_algorithm(schedule.algorithm)
     nests = zip(chosen.nests, chosen.repeats, schedule.choices, strict=True)
     return all(
         _tiles_over_constants(nest, choice, chosen.constants) * max(repeats, 1) == 1

@@ -159,6 +159,12 @@ class Plan:
             return direct
         return replace(direct, accuracy=accuracy, _others={}, _algorithms=[], _defaults={})
 
+    def allowing(self, algorithm: AppliedAlgorithm) -> Plan:
+        """The plan, or one of the least accuracy that allows an algorithm somebody has chosen."""
+        if is_allowed(algorithm.exactness, self.accuracy):
+            return self
+        return self.with_accuracy(least_accuracy(algorithm.exactness))
+
     def with_algorithm(self, algorithm: AppliedAlgorithm) -> Plan:
         """The plan of the same program under an algorithm.
 

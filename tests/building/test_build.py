@@ -14,7 +14,9 @@ from relay_tune.ir.types import TensorType
 from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.runtime.interpreter.interpret import interpret
 from relay_tune.runtime.model import Model
+from relay_tune.schedule.accuracy import Accuracy
 from relay_tune.schedule.plan import Plan
+from relay_tune.schedule.rewrites.strassen.record import STRASSEN
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.tensor.tensor import compute
 from tests.schedule.machines import core
@@ -176,3 +178,23 @@ def test_threads_must_be_positive(op: Op) -> None:
     x = Var("x", TensorType((4,), "float32"))
     with pytest.raises(InputError, match="threads is 0"):
         build(Module.from_function(Function((x,), op("nn.relu", x))), threads=0)
+
+
+def test_builds_run_algorithms_of_a_laxer_accuracy_that_were_chosen(op: Op) -> None:
+    """Strassen's mixes samples, so that plans allow it only where somebody has asked for it."""
+    chosen: list[str] = []
+
+    def relaxed(key: PrimitiveKey, plan: Plan) -> Schedule | None:
+        allowed = plan.with_accuracy(Accuracy.RELAXED)
+        if STRASSEN() not in allowed.algorithms:
+            return None
+        chosen.append(key.title)
+        return allowed.with_algorithm(STRASSEN()).default_under_algorithm(core(8, 16), 1)[1]
+
+    x = Var("x", TensorType((64, 256), "float32"))
+    body = op("nn.relu", op("nn.dense", x, weights(256, 256)))
+    module = Module.from_function(Function((x,), body))
+    data = RNG.standard_normal((64, 256)).astype("float32")
+    model = build(module, threads=1, accuracy=Accuracy.RELAXED, schedules=relaxed)
+    assert chosen
+    np.testing.assert_allclose(model(data), interpret(module, data), rtol=1e-4, atol=1e-4)
