@@ -9,6 +9,7 @@ from typing import TextIO
 from relay_tune.cli.progress_live import LiveProgress
 from relay_tune.cli.units import clock_text, rate_text, share_text, time_text
 from relay_tune.runtime.describe import counted
+from relay_tune.tuning.budget import TRIALS_PER_TASK
 from relay_tune.tuning.events import (
     CostModelFailed,
     Event,
@@ -39,7 +40,7 @@ class LineProgress:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._best: dict[str, float] = {}
-        self._trials = 0
+        self._of_trials = ""
 
     def __call__(self, event: Event) -> None:
         """Print the line of an event, if it has one."""
@@ -50,9 +51,10 @@ class LineProgress:
     def _line(self, event: Event) -> str:
         match event:
             case RunStarted():
-                self._trials = event.trials
-                candidates = counted(event.trials, "candidate")
-                limit = f"{candidates} and {clock_text(event.seconds)} minutes"
+                limit = f"{clock_text(event.seconds)} minutes"
+                if event.trials < TRIALS_PER_TASK * event.tasks:
+                    self._of_trials = f"/{event.trials}"
+                    limit = f"{counted(event.trials, 'candidate')} and {limit}"
                 known = f"{counted(event.known, 'record')} in the log"
                 return f"{counted(event.tasks, 'kernel')}, {known}; up to {limit}"
             case Measured():
@@ -74,6 +76,6 @@ class LineProgress:
             f"{event.title}: {time_text(event.best)}, "
             f"{rate_text(event.operations, event.bytes, event.best)}, "
             f"{share_text(event.limit_share, event.limit_name)}; "
-            f"model {time_text(event.model_seconds)}; {event.trials}/{self._trials} candidates, "
+            f"model {time_text(event.model_seconds)}; {event.trials}{self._of_trials} candidates, "
             f"{event.rate:.1f}/s, {clock_text(event.eta_seconds)} left"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from types import TracebackType
 from typing import Self, TextIO
 
@@ -11,6 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from relay_tune.cli.units import clock_text, rate_text, share_text, time_text
+from relay_tune.tuning.budget import TRIALS_PER_TASK
 from relay_tune.tuning.events import (
     CostModelFailed,
     Event,
@@ -31,7 +33,8 @@ class LiveProgress:
     def __init__(self, stream: TextIO) -> None:
         self._console = Console(file=stream)
         self._live = Live(console=self._console, auto_refresh=False)
-        self._trials = 1
+        self._of_trials = ""
+        self._began = monotonic()
         self._task = "-"
         self._newest: Measured | None = None
 
@@ -51,7 +54,8 @@ class LiveProgress:
         """Take an event in and draw."""
         match event:
             case RunStarted():
-                self._trials = max(1, event.trials)
+                is_limited = event.trials < TRIALS_PER_TASK * event.tasks
+                self._of_trials = f" of {event.trials}" if is_limited else ""
             case PhaseStarted():
                 self._task = f"{event} ..."
             case TaskStarted():
@@ -76,9 +80,9 @@ class LiveProgress:
         table.add_row("best", f"{time_text(newest.best)}, {rates}")
         table.add_row("", share)
         table.add_row("model", time_text(newest.model_seconds))
-        table.add_row("", ProgressBar(self._trials, newest.trials, width=BAR_WIDTH))
+        spent = monotonic() - self._began
+        table.add_row("", ProgressBar(spent + newest.eta_seconds, spent, width=BAR_WIDTH))
         left = clock_text(newest.eta_seconds)
-        table.add_row(
-            "", f"{newest.trials} of {self._trials} candidates, {newest.rate:.1f}/s, {left} left"
-        )
+        candidates = f"{newest.trials}{self._of_trials} candidates"
+        table.add_row("", f"{candidates}, {newest.rate:.1f}/s, {left} left")
         return table

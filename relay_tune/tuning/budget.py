@@ -12,18 +12,26 @@ from numbers import Integral, Real
 from relay_tune.errors import InputError
 from relay_tune.time_limit import TimeIsOver, time_limit
 
-TRIALS_PER_TASK = 64
+TRIALS_PER_TASK = 1024
+"""More than a run of some minutes comes to: the time decides."""
+
 DEFAULT_MINUTES = 3.0
 
-FINAL_SHARE = 2.0
-"""Confirming and timing the whole network take about so many times as long as planning did: both
-plan and compile, on a machine that is as busy."""
+TIMING_SHARE, TIMING_SECONDS = 2.5, 2.0
+"""Building the whole network, tuned and untuned, takes about so many times as long as planning did,
+and so much longer: both plan and compile, on a machine that is as busy."""
+
+TIMING_RUNS = 160
+"""So often the whole network runs then at most: traced, in turns, and in turns once more."""
+
+CONFIRMED = 4
+"""Confirming the winner of a task takes about as long as so many candidates."""
 
 MOST_FINAL = 0.35
-"""The share of the time that is kept for them at most."""
+"""The share of the time that is kept for timing the network and for confirming at most."""
 
-CONFIRMING = 0.25
-"""The part of that which confirming may use."""
+MOST_TIMING = 0.75
+"""The part of that which is kept for the network at most."""
 
 PLANNING = 0.35
 """The share of the time after which no more tasks are planned."""
@@ -46,7 +54,9 @@ class Budget:
         measured: candidates measured by this run.
         clock: tells seconds from any beginning.
         began: what it told when the run began; by default when this object was made.
-        final: seconds that are kept for the end of the run, when nothing is searched any more.
+        timing: seconds that are kept for timing the whole network.
+        confirmed: tasks whose winners are measured again before that.
+        searched: what `elapsed` was when the search began.
     """
 
     trials: int
@@ -55,15 +65,33 @@ class Budget:
     measured: int = 0
     clock: Clock = time.monotonic
     began: float = math.nan
-    final: float = 0.0
+    timing: float = 0.0
+    confirmed: int = 0
+    searched: float = 0.0
 
     def __post_init__(self) -> None:
         if math.isnan(self.began):
             self.began = self.clock()
 
-    def keep_final(self) -> None:
-        """Keep time for the end of the run, as planning is done; it took as long as until now."""
-        self.final = min(FINAL_SHARE * self.elapsed, MOST_FINAL * self.seconds)
+    def keep_final(self, tasks: int) -> None:
+        """Keep time for the end of the run, as so many tasks are planned, since it began."""
+        self.searched = self.elapsed
+        self.confirmed = tasks
+        self._keep_timing(TIMING_SHARE * self.elapsed + TIMING_SECONDS)
+
+    def keep_runs(self, seconds: float) -> None:
+        """Keep time for the runs of the whole network, too, of so many seconds each."""
+        self._keep_timing(self.timing + TIMING_RUNS * seconds)
+
+    def _keep_timing(self, seconds: float) -> None:
+        self.timing = min(seconds, MOST_TIMING * MOST_FINAL * self.seconds)
+
+    @property
+    def final(self) -> float:
+        """Seconds that are kept for the end of the run, when nothing is searched any more."""
+        candidate = (self.elapsed - self.searched) / max(1, self.measured)
+        confirming = CONFIRMED * min(self.confirmed, self.measured) * candidate
+        return min(self.timing + confirming, MOST_FINAL * self.seconds)
 
     def spend(self) -> None:
         """Count one measured candidate."""
@@ -101,7 +129,7 @@ class Budget:
     @property
     def confirming_left(self) -> float:
         """Seconds in which winners may be measured again, 0 at least."""
-        return max(0.0, self.left - (1 - CONFIRMING) * self.final)
+        return max(0.0, self.left - self.timing)
 
     @property
     def left(self) -> float:
@@ -144,7 +172,7 @@ def make_budget(
     if trials is not None and not (isinstance(trials, Integral) and trials >= 0):
         raise InputError(
             f"trials is {trials!r}, but must be a whole number of at least 0.",
-            remedy=f"Omit it for {TRIALS_PER_TASK} candidates a kernel.",
+            remedy="Omit it for as many candidates as there is time for.",
         )
     chosen = DEFAULT_MINUTES if minutes is None else minutes
     if not isinstance(chosen, Real) or not 0 <= chosen < math.inf:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from relay_tune.building.open_primitives import no_open_code
 from relay_tune.codegen.kernels.kernel_module import module_text
 from relay_tune.codegen.main_function import Place, call_of, main_text
 from relay_tune.codegen.repeat_function import MEASURED_SYMBOL
@@ -43,10 +42,6 @@ def candidate_text(task: Task, schedule: Schedule, target: Target) -> CandidateT
     """
     scheduled = apply_schedule(task.plan, schedule)
     kernels = [module_text([kernel], target) for kernel in scheduled.kernels]
-    if task.other_plan is not None:
-        other = apply_schedule(task.other_plan, schedule)
-        if kernels != [module_text([kernel], target) for kernel in other.kernels]:
-            raise no_open_code(task.key.title, "Which instructions it needs depends on the sizes.")
     slots = _slots(scheduled)
     places = {tensor: Place(slot) for slot, tensor in enumerate(slots)}
     numbers = {name: len(slots) + n for n, name in enumerate(task.sizes)}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
+from time import monotonic
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from relay_tune.schedule.plan import Plan
 from relay_tune.tuning.tasks import Task
 from relay_tune.tuning.variants import Choices, Variants, chosen_from
 
-ROUNDS = 5
+LEAST_ROUNDS, MOST_ROUNDS = 5, 25
 """Turns of each variant at each size."""
 
 TRACED_RUNS = 3
@@ -139,10 +140,15 @@ class ModelVariants(Variants[ModelVariant]):
         )
         return ModelVariant(compiled, self._threads)
 
-    def kernel_seconds(self, variants: Sequence[ModelVariant]) -> list[dict[str, float]]:
+    def kernel_seconds(
+        self, variants: Sequence[ModelVariant], seconds: float
+    ) -> list[dict[str, float]]:
         """See `Variants.kernel_seconds`: from traces, on average over steps and points."""
         found: list[dict[str, list[float]]] = [{} for _ in variants]
-        for _ in range(ROUNDS):
+        end = monotonic() + seconds
+        for number in range(MOST_ROUNDS):
+            if number >= LEAST_ROUNDS and monotonic() > end:
+                break
             for inputs in self._inputs:
                 for variant, times in zip(variants, found, strict=True):
                     self._require_time()
@@ -150,6 +156,10 @@ class ModelVariants(Variants[ModelVariant]):
                     for digest, own in kernel_seconds(variant.compiled, trace).items():
                         times.setdefault(digest, []).append(own)
         return [{digest: median(own) for digest, own in times.items()} for times in found]
+
+    def bytes(self, variant: ModelVariant) -> int:
+        """See `Variants.bytes`: its constants, in the order that its kernels want."""
+        return variant.compiled.constants.size
 
     def _run(self, variant: ModelVariant) -> None:
         for inputs in self._inputs:

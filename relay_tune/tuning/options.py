@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from numbers import Integral
 
 from relay_tune.building.chosen_passes import STANDARD_PASSES, ChosenPasses
-from relay_tune.building.size_points import InputSizes
+from relay_tune.building.input_sizes import InputSizes
 from relay_tune.errors import InputError
 
 SEEDS = 1 << 31

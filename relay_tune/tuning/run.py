@@ -30,8 +30,8 @@ from relay_tune.tuning.plausible_runner import PlausibleRunner
 from relay_tune.tuning.ranking import Ranking, row_of
 from relay_tune.tuning.recorder import Recorder, UnderWay
 from relay_tune.tuning.result import TuningResult
-from relay_tune.tuning.rounds import RoundPlanner
-from relay_tune.tuning.scheduler import next_task, reason_to_finish
+from relay_tune.tuning.rounds import Round, RoundPlanner
+from relay_tune.tuning.scheduler import has_stalled, next_task, reason_to_finish, wake
 from relay_tune.tuning.session import Session
 from relay_tune.tuning.task_state import TaskState
 
@@ -69,6 +69,7 @@ class TuningRun:
             if not self._is_satisfied():
                 self._runner.set_limits()
                 self._measure_first()
+                self._budget.keep_runs(sum(state.model_seconds for state in self._states))
                 self._measure_rounds()
                 self._confirm_winners()
         except KeyboardInterrupt:
@@ -91,7 +92,7 @@ class TuningRun:
         """Whether there was something left to measure when the time was over."""
         budget = self._budget
         is_over = budget.is_spent and budget.remaining_trials > 0
-        return is_over and any(not state.finished for state in self._states)
+        return is_over and any(not (state.finished or state.resting) for state in self._states)
 
     def _learn_from_log(self) -> None:
         """Enter what the log knows: of these tasks into their searches, all into the model."""
@@ -174,17 +175,24 @@ class TuningRun:
         planner = RoundPlanner(
             self._states, self._ranking, self._runner, self._options.batch, self._finish
         )
-        current = None if budget.is_spent else planner.first(budget.remaining_trials)
+        current = None if budget.is_spent else self._first(planner)
         while current is not None and not budget.is_spent:
             under_way = self._recorder.begin(current.state, current.drafts)
             trials = budget.remaining_trials - len(current.drafts)
             following = planner.following(current, trials)
             self._finish_round(under_way.ready())
-            if following is None or following.state.finished:
-                following = planner.first(budget.remaining_trials)
+            if following is None or following.state.finished or following.state.resting:
+                following = self._first(planner)
             current = following
         if current is None and not budget.is_spent:
             self._finish_negligible()
+
+    def _first(self, planner: RoundPlanner) -> Round | None:
+        """A round of the task that is worth it most; where all rest, of one that goes on."""
+        found = planner.first(self._budget.remaining_trials)
+        while found is None and wake(self._states, self._options.seed):
+            found = planner.first(self._budget.remaining_trials)
+        return found
 
     def _finish_negligible(self) -> None:
         """The tasks that are left are too small; the next run shall not think otherwise."""
@@ -212,6 +220,7 @@ class TuningRun:
         reason = reason_to_finish(state)
         if reason and not state.finished:
             self._finish(state, reason)
+        state.resting = not state.finished and has_stalled(state)
 
     def _finish(self, state: TaskState, reason: str) -> None:
         state.finished = reason

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from types import MappingProxyType
@@ -86,6 +86,26 @@ class ScheduleLookup:
         Schedules for as many threads come first. One that held in a network comes before all that
         were measured earlier.
         """
+        return next((schedule for _, schedule in self._fitting(key, plan)), None)
+
+    def fastest(self, key: PrimitiveKey, plan: Plan, most: int, within: float) -> list[Schedule]:
+        """The fastest schedules that fit a primitive: at most so many, the fastest first.
+
+        The others were measured with as many threads, and take at most `within` of its time.
+        """
+        found: list[Schedule] = []
+        least: _Known | None = None
+        for known, schedule in self._fitting(key, plan):
+            least = known if least is None else least
+            is_near = known.seconds <= within * least.seconds and known.threads == least.threads
+            if len(found) == most or not is_near:
+                break
+            if schedule not in found:
+                found.append(schedule)
+        return found
+
+    def _fitting(self, key: PrimitiveKey, plan: Plan) -> Iterator[tuple[_Known, Schedule]]:
+        """What the log offers a primitive, the preferred first."""
         for known in sorted(self._known.get(key.digest, []), key=self._preference):
             try:
                 schedule = read_schedule(known.schedule, plan)
@@ -95,8 +115,7 @@ class ScheduleLookup:
             if not schedule.algorithm.can_run(self._machine):
                 self.skipped[f"The target cannot run the algorithm {schedule.algorithm}"] += 1
                 continue
-            return schedule
-        return None
+            yield known, schedule
 
     def _preference(self, known: _Known) -> tuple[bool, int, float]:
         return known.is_older, abs(known.threads - self._threads), known.seconds

@@ -1,5 +1,8 @@
 """Which task gets the next candidates: the one where they save most of the model's time.
 
+A task without gain for some rounds rests until the others do, too; then its search begins anew, and
+has more patience. So a run uses its time while there is something to gain.
+
 The expected saving of a round is the task's time in the model, times its room up to the machine's
 limit, times a rate of improvement: what the last rounds gained, and hope that fades with the rounds
 that were spent. Compare the gradient of the objective in Zheng et al., "Ansor: Generating
@@ -18,8 +21,8 @@ LIMIT_SHARE = 0.97
 NEGLIGIBLE_SHARE = 0.003
 """A task below this share of the model's time is not worth a candidate."""
 
-PATIENCE = 4
-"""So many rounds without `WORTHWHILE` gain end a task."""
+MOST_PATIENCE = 16
+"""So many rounds without `WORTHWHILE` gain end a task. One that rests begins with a fourth."""
 
 WORTHWHILE = 0.005
 """A gain that is worth a round, as a share of the time."""
@@ -41,7 +44,9 @@ def next_task(states: Sequence[TaskState], but: TaskState | None = None) -> Task
     """
     total = sum(state.model_seconds for state in states)
     open_states = [
-        state for state in states if not state.finished and not is_negligible(state, total)
+        state
+        for state in states
+        if not state.finished and not state.resting and not is_negligible(state, total)
     ]
     others = [state for state in open_states if state is not but]
     return max(others or open_states, key=expected_saving, default=None)
@@ -79,7 +84,27 @@ def reason_to_finish(state: TaskState) -> str:
     if state.best_seconds is None:
         has_failed = state.outcomes and len(state.rounds) >= FAILING_ROUNDS
         return "every candidate failed" if has_failed else ""
-    known = [seconds for seconds in state.rounds if seconds is not None]
-    if len(known) > PATIENCE and known[-1] > known[-1 - PATIENCE] * (1 - WORTHWHILE):
-        return f"no gain in {PATIENCE} rounds"
+    if state.patience >= MOST_PATIENCE and has_stalled(state):
+        return f"no gain in {state.patience} rounds"
     return ""
+
+
+def has_stalled(state: TaskState) -> bool:
+    """Whether as many rounds as the patience with a task lasts have gained nothing."""
+    known = [seconds for seconds in state.rounds if seconds is not None]
+    patience = state.patience
+    return len(known) > patience and known[-1] > known[-1 - patience] * (1 - WORTHWHILE)
+
+
+def wake(states: Sequence[TaskState], seed: int) -> bool:
+    """Let the tasks that rest go on, each with a new search and more patience; False without any.
+
+    One that has become negligible goes on resting.
+    """
+    total = sum(state.model_seconds for state in states)
+    resting = [state for state in states if state.resting and not is_negligible(state, total)]
+    for state in resting:
+        state.resting = False
+        state.patience *= 2
+        state.begin_anew(seed + state.patience)
+    return bool(resting)

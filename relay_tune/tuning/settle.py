@@ -19,6 +19,10 @@ from relay_tune.tuning.network_check import NetworkVerdict, check_variants
 from relay_tune.tuning.schedule_lookup import ScheduleLookup
 from relay_tune.tuning.tasks import Task
 
+COMPARED, NEARLY_AS_FAST = 8, 1.06
+"""So many schedules of a kernel are compared in the network, if they take at most this share of the
+time of the fastest one by themselves."""
+
 
 def settle(
     model: TunedModel,
@@ -43,7 +47,7 @@ def settle(
             before = budget.elapsed
             try:
                 own = ModelVariants(model, primitives, pool, target, threads, budget.require_time)
-                found = _settle(own, tasks, keeper, target, machine, threads)
+                found = _settle(own, tasks, keeper, target, machine, threads, budget)
             except TimeIsOver:
                 if not verdicts:
                     raise
@@ -67,6 +71,7 @@ def _settle(
     target: Target,
     machine: Machine,
     threads: int,
+    budget: Budget,
 ) -> NetworkVerdict:
     default = {
         task.key.digest: default_schedule(task.key.digest, task.plan, machine, threads)
@@ -74,11 +79,11 @@ def _settle(
     }
     records = [record for task in tasks for record in keeper.records(task)]
     lookup = ScheduleLookup(records, target, threads)
-    tuned: dict[str, Schedule] = {}
+    fastest: dict[str, Sequence[Schedule]] = {}
     for task in tasks:
-        found = lookup(task.key, task.plan)
-        tuned[task.key.digest] = default[task.key.digest] if found is None else found
-    verdict = check_variants(variants, default, tuned)
+        found = lookup.fastest(task.key, task.plan, COMPARED, NEARLY_AS_FAST)
+        fastest[task.key.digest] = found or [default[task.key.digest]]
+    verdict = check_variants(variants, default, fastest, lambda: budget.left)
     for task in tasks:
         digest = task.key.digest
         if digest in verdict.kept:

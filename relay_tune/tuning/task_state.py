@@ -24,6 +24,8 @@ Genomes that mean the same schedule are rated the same: those of the best one co
 the other. The later attempts go by no rating.
 """
 
+PATIENCE = 4
+"""So many rounds without gain, and a task rests for the first time."""
 
 LEAST_SECONDS = 1e-12
 """No kernel takes less; a log of a stranger may say that one did."""
@@ -52,6 +54,8 @@ class TaskState:
         outcomes: how often candidates of this run ended in each way.
         rounds: the best time after each round of this run.
         idle_rounds: rounds at the end that taught nothing.
+        patience: after so many rounds without gain the task rests.
+        resting: whether other tasks come first, as the last rounds gained nothing.
         finished: why no more candidates are worth measuring; empty if some are.
         touched: whether this run measured anything.
     """
@@ -65,6 +69,8 @@ class TaskState:
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     rounds: list[float | None] = field(default_factory=list)
     idle_rounds: int = 0
+    patience: int = PATIENCE
+    resting: bool = False
     finished: str = ""
     touched: bool = False
 
@@ -129,6 +135,14 @@ class TaskState:
         genome = self.space.genome(schedule)
         if genome is not None:
             self.search.tell(genome, runs_per_second(time))
+
+    def begin_anew(self, seed: int) -> None:
+        """Search with other random choices from here on; what is known stays so."""
+        self.search = new_search(self.space.space, seed)
+        for tried in self.tried.values():
+            genome = self.space.genome(tried.schedule)
+            if genome is not None:
+                self.search.tell(genome, runs_per_second(tried.seconds))
 
     def confirm(self, schedule: Schedule, measurement: Measurement) -> None:
         """Replace the time of a schedule by a more careful one."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from relay_tune.building.open_primitives import example_sizes, open_program
+from relay_tune.building.open_primitives import example_sizes
 from relay_tune.building.primitive import Primitive
 from relay_tune.building.primitives import primitives_of
 from relay_tune.building.size_points import SizePoint, local_sizes
@@ -43,8 +43,6 @@ class Task:
         bytes: what one run reads and writes at least once, as the program is written.
         sizes: the dynamic sizes for which it is tuned, by the names in its plan; `function` is for
             these sizes alone.
-        other_plan: the plan for other sizes, whose code has to be the same; None where all sizes
-            are known.
     """
 
     key: PrimitiveKey
@@ -56,7 +54,6 @@ class Task:
     nodes: tuple[str, ...] = ()
     title: str = ""
     sizes: Mapping[str, int] = field(default_factory=dict)
-    other_plan: Plan | None = None
 
     def plans_for(self, target: Target) -> Sequence[Plan]:
         """The plans under all algorithms that a target can run."""
@@ -117,13 +114,10 @@ class _Kernel:
     function: Function
     open: Primitive | None = None
 
-    def programs(self) -> Iterator[TensorProgram]:
-        """What is scheduled; of dynamic sizes for two examples."""
-        if self.open is None:
-            yield lower_function(self.function)
-        elif self.open.open is not None:
-            yield self.open.program
-            yield open_program(self.open.open, self.open.example.next)
+    @property
+    def program(self) -> TensorProgram:
+        """What is scheduled."""
+        return lower_function(self.function) if self.open is None else self.open.program
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -182,20 +176,10 @@ def _is_entered(node: Expr) -> bool:
 def _task(kernel: _Kernel, weight: int, accuracy: Accuracy) -> Task | None:
     """The task of a primitive, or None where it has no schedule."""
     try:
-        plans = [plan_program(program).with_accuracy(accuracy) for program in kernel.programs()]
+        plan = plan_program(kernel.program).with_accuracy(accuracy)
     except BuildError:
         return None  # sizes that no code can be chosen for
-    plan, *others = plans
     if not plan.nests:
         return None
     operations, size = plan_operations(plan), plan_bytes(plan)
-    return Task(
-        kernel.key,
-        kernel.function,
-        plan,
-        weight,
-        operations,
-        size,
-        sizes=kernel.sizes,
-        other_plan=others[0] if others else None,
-    )
+    return Task(kernel.key, kernel.function, plan, weight, operations, size, sizes=kernel.sizes)

@@ -7,7 +7,7 @@ print(result.default_model_seconds, "->", result.model_seconds)
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cache, partial
@@ -16,9 +16,10 @@ from os import PathLike
 from relay_tune.arguments import function_argument, instance_of, path_argument
 from relay_tune.building.chosen_passes import ChosenPasses
 from relay_tune.building.default_schedules import remember
+from relay_tune.building.input_sizes import InputSizes, input_sizes
 from relay_tune.building.named_sizes import with_named_sizes
 from relay_tune.building.program_form import fused_module, has_open_inputs
-from relay_tune.building.size_points import InputSizes, SizePoint, dynamic_inputs, size_points
+from relay_tune.building.size_points import SizePoint, dynamic_inputs, size_points
 from relay_tune.codegen.target import Target, target_argument
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.ending_signals import ending_signals
@@ -87,7 +88,7 @@ def tune(
     Args:
         module: the program, typed or not.
         log: the tuning log; it is created if it does not exist.
-        trials: candidates in all, those in the log included; by default 64 for each kernel.
+        trials: candidates in all, those in the log included; by default all there is time for.
         minutes: time to spend; by default 3.
         target: `native`, or another one whose kernels this machine can run, such as
             `x86_64-linux-gnu:haswell` on a newer processor.
@@ -110,7 +111,7 @@ def tune(
     check_measurable(chosen)
     log = path_argument(log, "log", "Omit it for tuning.db.")
     count = thread_count(threads)
-    given = (shapes,) if isinstance(shapes, Mapping) else tuple(shapes)
+    given = input_sizes(shapes)
     passes = ChosenPasses(pipeline, verify)
     options = TuningOptions(
         trials, minutes, seed, name=_name(name), began=began, shapes=given, passes=passes
@@ -271,7 +272,7 @@ def _searched(
     threads = keeper.scope.threads
     planned, states = _states(tasks, machine, threads, options.seed, budget, progress)
     planning = budget.elapsed
-    budget.keep_final()
+    budget.keep_final(len(states))
     session = Session(states, runner, keeper, budget, progress)
     result = TuningRun(session, options, share).run()
     _mark_trivial(planned, states, keeper, share)

@@ -12,8 +12,8 @@ from relay_tune.building.build import Report
 from relay_tune.building.build import build as build_model
 from relay_tune.building.chosen_passes import ChosenPasses
 from relay_tune.building.default_schedules import DefaultSchedules
+from relay_tune.building.input_sizes import InputSizes
 from relay_tune.building.size_cases import USUAL_SIZES
-from relay_tune.building.size_points import InputSizes
 from relay_tune.codegen.target import Target, target_argument
 from relay_tune.codegen.version import CODE_VERSION
 from relay_tune.ir.module import Module
@@ -111,9 +111,13 @@ def build(
 
     defaults = DefaultSchedules(machine, count, wanted, is_unknown)
 
+    asked: set[str] = set()
+
     def schedules(key: PrimitiveKey, plan: Plan) -> Schedule:
         schedule = None if known is None else known(key, plan.with_accuracy(wanted))
-        (covered.untuned if schedule is None else covered.tuned).append(key.title)
+        if key.digest not in asked:
+            asked.add(key.digest)
+            (covered.untuned if schedule is None else covered.tuned).append(key.title)
         return defaults.of(key.digest, plan) if schedule is None else schedule
 
     return build_model(

@@ -13,7 +13,7 @@ from relay_tune.op.primitive_key import PrimitiveKey
 from relay_tune.schedule.plan import Plan
 from relay_tune.schedule.schedule import Schedule
 
-WHOLE_ROUNDS = 9
+WHOLE_ROUNDS = 15
 """Turns of each network as a whole; so many give an interval."""
 
 TURN_SECONDS = 0.04
@@ -43,8 +43,15 @@ class Variants(ABC, Generic[Variant]):
         """The network built with these schedules."""
 
     @abstractmethod
-    def kernel_seconds(self, variants: Sequence[Variant]) -> list[dict[str, float]]:
-        """For each variant, the seconds of one run of each primitive by its digest."""
+    def kernel_seconds(self, variants: Sequence[Variant], seconds: float) -> list[dict[str, float]]:
+        """For each variant, the seconds of one run of each primitive by its digest.
+
+        They run in turns, as often as there is time for in about so many `seconds`.
+        """
+
+    @abstractmethod
+    def bytes(self, variant: Variant) -> int:
+        """The memory that a variant takes for itself."""
 
     @abstractmethod
     def _run(self, variant: Variant) -> None:

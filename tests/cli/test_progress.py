@@ -7,6 +7,7 @@ from rich.console import Console
 from relay_tune.cli.progress import LineProgress, shown_progress
 from relay_tune.cli.progress_live import LiveProgress
 from relay_tune.runtime.measuring.measurement import Outcome
+from relay_tune.tuning.budget import TRIALS_PER_TASK
 from relay_tune.tuning.events import (
     CostModelFailed,
     Event,
@@ -86,6 +87,16 @@ def test_lines_tell_of_improvements_only() -> None:
         "done: conv2d+relu [8]: 500 us, no gain in 24 candidates",
         "the cost model is given up: out of memory",
     ]
+
+
+def test_a_run_that_time_alone_ends_names_no_number_of_candidates() -> None:
+    stream = io.StringIO()
+    progress = LineProgress(stream)
+    progress(RunStarted(3, 7, 3 * TRIALS_PER_TASK, 180.0))
+    progress(measured(1e-3, 2))
+    first, second = stream.getvalue().splitlines()
+    assert first == "3 kernels, 7 records in the log; up to 3:00 minutes"
+    assert "; model 2 ms; 2 candidates, 10.0/s" in second
 
 
 def test_a_pipe_gets_plain_lines() -> None:

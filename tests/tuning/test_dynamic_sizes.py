@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from relay_tune.building.input_sizes import InputSizes
 from relay_tune.building.named_sizes import with_named_sizes
 from relay_tune.building.program_form import fused_module
-from relay_tune.building.size_points import InputSizes, size_points
+from relay_tune.building.size_points import size_points
 from relay_tune.errors import InputError, NoNativeCodeError
 from relay_tune.frontend.relay_text import parse
 from relay_tune.runtime.interpreter.interpret import interpret
@@ -46,7 +47,6 @@ def test_each_point_is_a_task_of_the_code_that_runs_there() -> None:
 def test_a_size_alone_is_a_task_of_fixed_sizes() -> None:
     found = tasks({"x": (1, 100, 24)})
     assert [dict(task.sizes) for task in found] == [{}, {}]
-    assert all(task.other_plan is None for task in found)
 
 
 def test_dynamic_sizes_have_to_be_named(tmp_path: Path) -> None:
@@ -69,14 +69,15 @@ def test_what_has_no_code_for_all_sizes_is_refused_before_it_is_tuned(
 
 def test_a_build_for_the_same_sizes_uses_what_was_measured(tmp_path: Path) -> None:
     log = tmp_path / "tuning.db"
-    result = tune(MODULE, log=log, trials=6, minutes=1, threads=1, shapes=RANGE)
+    result = tune(MODULE, log=log, trials=6, minutes=5, threads=1, shapes=RANGE)
     measured = [task for task in result.tasks if task.best_seconds is not None]
     assert measured
     assert result.network is not None and result.network.tuned <= result.network.untuned
     assert all(task.holds is not None for task in result.tasks)
     coverage = Coverage()
     model = build(MODULE, log=log, threads=1, shapes=RANGE, coverage=coverage)
-    assert len(coverage.tuned) == len(measured)
+    assert len(coverage.tuned) >= len(measured)  # beside other work some time may be implausible
+    assert not coverage.untuned  # as what holds in the network is noted all the same
     for n in (1, 15, 16, 17, 100, 128, 200):
         x = RNG.standard_normal((1, n, 24)).astype("float32")
         np.testing.assert_allclose(model(x), interpret(MODULE, x), rtol=1e-4, atol=1e-6)

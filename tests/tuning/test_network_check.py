@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -11,6 +11,7 @@ from relay_tune.codegen.target import Target
 from relay_tune.frontend.relay_text import parse
 from relay_tune.ir.module import Module
 from relay_tune.runtime.target_machine import machine_of
+from relay_tune.schedule.choice import TileChoice
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.time_limit import TimeIsOver
 from relay_tune.transform.pipeline import default_pipeline
@@ -18,7 +19,11 @@ from relay_tune.tuning.model_variants import ModelVariants, TunedModel
 from relay_tune.tuning.network_check import check_variants
 from relay_tune.tuning.plan_space import PlanSpace
 from relay_tune.tuning.tasks import Task, extract_tasks
-from relay_tune.tuning.variants import WHOLE_ROUNDS
+from relay_tune.tuning.variants import WHOLE_ROUNDS, Variants
+
+
+def one_each(choices: Mapping[str, Schedule]) -> dict[str, list[Schedule]]:
+    return {digest: [schedule] for digest, schedule in choices.items()}
 
 
 def choices(tasks: Sequence[Task], target: Target) -> tuple[dict[str, Schedule], ...]:
@@ -44,7 +49,9 @@ def test_both_networks_are_run(module: Module, target: Target) -> None:
     with CompilerPool(target, 1) as pool:
         model = TunedModel(fused, fused)
         primitives = model.primitives(tasks)
-        verdict = check_variants(ModelVariants(model, primitives, pool, target, 1), default, tuned)
+        verdict = check_variants(
+            ModelVariants(model, primitives, pool, target, 1), default, one_each(tuned)
+        )
     assert 0 < verdict.tuned_seconds <= verdict.untuned_seconds
     kept_defaults = verdict.kept == default
     assert len(verdict.ratios) == (0 if kept_defaults else WHOLE_ROUNDS)
@@ -66,7 +73,9 @@ def test_defaults_stay_where_kernels_or_the_whole_are_slower(
     with CompilerPool(target, 1) as pool:
         model = TunedModel(fused, fused)
         primitives = model.primitives(extract_tasks(fused))
-        verdict = check_variants(ModelVariants(model, primitives, pool, target, 1), default, tuned)
+        verdict = check_variants(
+            ModelVariants(model, primitives, pool, target, 1), default, one_each(tuned)
+        )
     assert verdict.kept[second] == default[second] and verdict.seconds[second] == 3.0
     if whole == (2.0, 1.0):
         assert verdict.kept[first] == tuned[first] and verdict.seconds[first] == 1.0
@@ -92,7 +101,8 @@ def test_the_comparison_is_given_up_between_any_two_steps(
         model = TunedModel(fused, fused)
         primitives = model.primitives(tasks)
         variants = ModelVariants(model, primitives, pool, target, 1, require_time)
-        check_variants(variants, *choices(tasks, target))
+        default, tuned = choices(tasks, target)
+        check_variants(variants, default, one_each(tuned))
 
 
 def test_the_same_schedules_are_not_compared(module: Module, target: Target) -> None:
@@ -103,7 +113,7 @@ def test_the_same_schedules_are_not_compared(module: Module, target: Target) -> 
         model = TunedModel(fused, fused)
         primitives = model.primitives(tasks)
         verdict = check_variants(
-            ModelVariants(model, primitives, pool, target, 1), default, default
+            ModelVariants(model, primitives, pool, target, 1), default, one_each(default)
         )
     assert verdict.tuned_seconds == verdict.untuned_seconds and verdict.ratios == ()
 
@@ -133,6 +143,82 @@ def @main(%x: Tensor[(16, 48), float32]) { (%x, nn.relu(%x), %x) }
         model = TunedModel(fused, fused)
         primitives = model.primitives(tasks)
         verdict = check_variants(
-            ModelVariants(model, primitives, pool, target, 1), schedules, schedules
+            ModelVariants(model, primitives, pool, target, 1), schedules, one_each(schedules)
         )
     assert verdict.tuned_seconds > 0
+
+
+class MadeUpVariants(Variants[Mapping[str, Schedule]]):
+    """Networks whose kernels take the seconds of their schedules."""
+
+    def __init__(self, seconds: Mapping[Schedule, float], size: int = 0) -> None:
+        super().__init__(lambda: None)
+        self.seconds = seconds
+        self.size = size
+        self.built: list[Mapping[str, Schedule]] = []
+
+    def variant(self, choices: Mapping[str, Schedule]) -> Mapping[str, Schedule]:
+        self.built.append(choices)
+        return choices
+
+    def kernel_seconds(
+        self, variants: Sequence[Mapping[str, Schedule]], seconds: float
+    ) -> list[dict[str, float]]:
+        return [{d: self.seconds[each[d]] for d in each} for each in variants]
+
+    def whole_seconds(self, variants: Sequence[Mapping[str, Schedule]]) -> list[float]:
+        self.ratios = (1.5,)
+        return [sum(own.values()) for own in self.kernel_seconds(variants, 1.0)]
+
+    def bytes(self, variant: Mapping[str, Schedule]) -> int:
+        return self.size
+
+    def _run(self, variant: Mapping[str, Schedule]) -> None:
+        raise NotImplementedError
+
+
+def schedule(unroll: int) -> Schedule:
+    return Schedule((TileChoice(0, 8, (8,), (0,), (1,), (0,), unroll, 0),))
+
+
+DEFAULT, FIRST, SECOND, THIRD = map(schedule, (1, 2, 4, 8))
+CHOSEN = {"a": DEFAULT, "b": DEFAULT}
+
+
+def test_of_each_kernel_the_schedule_is_kept_that_is_the_fastest_in_the_network() -> None:
+    variants = MadeUpVariants({DEFAULT: 1.0, FIRST: 1.1, SECOND: 0.8, THIRD: 0.9})
+    verdict = check_variants(variants, CHOSEN, {"a": [FIRST, SECOND, THIRD], "b": [FIRST, THIRD]})
+    assert verdict.kept == {"a": SECOND, "b": THIRD}
+    assert verdict.seconds == {"a": 0.8, "b": 0.9}
+    assert (verdict.untuned_seconds, verdict.tuned_seconds) == (2.0, pytest.approx(1.7))
+    assert verdict.defaults == frozenset() and verdict.ratios == (1.5,)
+    assert len(variants.built) == 4  # that of the second schedules is what is kept
+
+
+def test_what_is_hardly_faster_is_not_kept() -> None:
+    variants = MadeUpVariants({DEFAULT: 1.0, FIRST: 0.998, SECOND: 0.8})
+    verdict = check_variants(variants, CHOSEN, {"a": [FIRST], "b": [SECOND]})
+    assert verdict.kept == {"a": DEFAULT, "b": SECOND}
+    assert verdict.defaults == {"a"}
+
+
+def test_further_schedules_are_compared_while_there_is_time_and_memory() -> None:
+    variants = MadeUpVariants({DEFAULT: 1.0, FIRST: 0.9, SECOND: 0.8})
+    left = iter((10.0, 5.9, 5.8))
+    fastest = {"a": [FIRST, SECOND], "b": [FIRST]}
+    assert check_variants(variants, CHOSEN, fastest, left.__next__).kept == {"a": FIRST, "b": FIRST}
+    large = MadeUpVariants(variants.seconds, size=1 << 40)
+    assert check_variants(large, CHOSEN, fastest).kept == {"a": FIRST, "b": FIRST}
+
+
+def test_defaults_stay_where_there_is_no_time_for_a_second_opinion() -> None:
+    class Late(MadeUpVariants):
+        def whole_seconds(self, variants: Sequence[Mapping[str, Schedule]]) -> list[float]:
+            if self.ratios:
+                raise TimeIsOver
+            self.ratios = (0.9,)
+            return [1.0, 1.1]
+
+    verdict = check_variants(Late({DEFAULT: 1.0, FIRST: 0.8}), {"a": DEFAULT}, {"a": [FIRST]})
+    assert verdict.kept == {"a": DEFAULT} and verdict.ratios == ()
+    assert verdict.untuned_seconds == verdict.tuned_seconds == 1.0

@@ -7,6 +7,7 @@ import shutil
 import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ from relay_tune.runtime.target_machine import machine_of
 from relay_tune.schedule.schedule import Schedule
 from relay_tune.time_limit import TimeIsOver
 from relay_tune.transform.pipeline import default_pipeline
-from relay_tune.tuning.events import Event, Measured, RunStarted, TaskStarted
+from relay_tune.tuning import scheduler
+from relay_tune.tuning import tune as tuning
+from relay_tune.tuning.events import Event, Measured, RunStarted, TaskFinished, TaskStarted
 from relay_tune.tuning.finished_tasks import FINISHED_EARLIER
 from relay_tune.tuning.log_keeper import LogKeeper
 from relay_tune.tuning.options import TuningOptions
@@ -30,10 +33,30 @@ from relay_tune.tuning.program_space import ProgramSpace
 from relay_tune.tuning.result import TuningResult
 from relay_tune.tuning.run_record import read_run
 from relay_tune.tuning.runner import Draft, Patience, Prepared, Runner
+from relay_tune.tuning.task_state import PATIENCE
 from relay_tune.tuning.tasks import Task, extract_tasks
 from relay_tune.tuning.tune import tune_tasks
 from tests.tuning.conftest import TWO_LAYERS
 from tests.tuning.simulated_runner import SimulatedRunner
+
+
+@pytest.fixture(scope="module", autouse=True)
+def impatient() -> Iterator[None]:
+    """Tasks that end when they would first rest."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scheduler, "MOST_PATIENCE", PATIENCE)
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_machine() -> Iterator[None]:
+    """The rates of this machine, measured once: estimates are the same for all logs.
+
+    Other work beside the tests would change them from log to log.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tuning, "measure_limits", cache(tuning.measure_limits))
+        yield
 
 
 def tuned(
@@ -248,6 +271,19 @@ def test_what_is_damaged_or_lost_is_measured_again_although_all_is_finished(
 def records_of(log: Path) -> list[logs.Record]:
     with logs.open_log(log) as opened:
         return list(opened.history())
+
+
+def test_tasks_that_rest_go_on_while_there_is_budget(
+    tasks: list[Task], target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduler, "WORTHWHILE", 1.0)  # no gain is
+    ended = tuned(tasks[:1], SimulatedRunner(), tmp_path / "log.db", target, trials=400)
+    monkeypatch.setattr(scheduler, "MOST_PATIENCE", 2 * PATIENCE)
+    events: list[Event] = []
+    result = tuned(tasks[:1], SimulatedRunner(), tmp_path / "more.db", target, 400, events=events)
+    assert ended.measured < result.measured < 400
+    assert {task.reason for task in result.tasks} == {f"no gain in {2 * PATIENCE} rounds"}
+    assert sum(isinstance(event, TaskFinished) for event in events) == 1
 
 
 def test_a_larger_budget_goes_on_where_the_last_run_ended(

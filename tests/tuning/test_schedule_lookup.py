@@ -82,6 +82,21 @@ def test_the_fastest_of_the_same_threads_wins(
         assert lookup(tasks[1].key, tasks[1].plan) is None
 
 
+def test_others_that_are_nearly_as_fast_follow_the_fastest(
+    tasks: list[Task], target: Target, schedules: list[str], tmp_path: Path
+) -> None:
+    times = (1.04e-3, 1.2e-3, 1e-3, 1.05e-3)
+    with logs.open_log(tmp_path / "log.db") as log:
+        for text, seconds in zip(schedules, times, strict=False):
+            log.append(record(tasks[0], target, text, seconds, threads=2))
+        log.append(record(tasks[0], target, schedules[4], 1e-3, threads=8))
+    lookup = schedule_lookup(tmp_path / "log.db", target, 2, "1")
+    for most, expected in ((4, (2, 0, 3)), (2, (2, 0)), (1, (2,))):
+        found = lookup.fastest(tasks[0].key, tasks[0].plan, most, 1.06)
+        assert [schedule.to_json() for schedule in found] == [schedules[n] for n in expected]
+    assert lookup.fastest(tasks[1].key, tasks[1].plan, 4, 1.06) == []
+
+
 def test_a_schedule_that_does_not_fit_is_skipped_with_a_reason(
     tasks: list[Task], target: Target, schedules: list[str], tmp_path: Path
 ) -> None:

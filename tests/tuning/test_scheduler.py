@@ -8,7 +8,13 @@ from relay_tune.codegen.target import Target
 from relay_tune.runtime.measuring.measurement import Outcome
 from relay_tune.runtime.target_machine import machine_of
 from relay_tune.tuning.program_space import ProgramSpace
-from relay_tune.tuning.scheduler import expected_saving, next_task, reason_to_finish
+from relay_tune.tuning.scheduler import (
+    expected_saving,
+    has_stalled,
+    next_task,
+    reason_to_finish,
+    wake,
+)
 from relay_tune.tuning.task_state import TaskState, new_state
 from relay_tune.tuning.tasks import Task
 
@@ -65,14 +71,29 @@ def test_a_task_ends_at_the_limit(states: list[TaskState]) -> None:
     assert reason_to_finish(measured(states[1], 1e-3, limit=9e-4)) == ""
 
 
-def test_a_task_ends_without_gain(states: list[TaskState]) -> None:
+def test_a_task_without_gain_rests_and_ends_at_last(states: list[TaskState]) -> None:
     state = measured(states[0], 1e-3)
+    measured(states[1], 1e-3).finished = "done"
     state.rounds = [1e-3] * 4
-    assert reason_to_finish(state) == ""
-    state.rounds = [1e-3] * 5
-    assert reason_to_finish(state) == "no gain in 4 rounds"
+    assert not has_stalled(state)
     state.rounds = [2e-3, 1e-3, 1e-3, 1e-3, 0.9e-3]
-    assert reason_to_finish(state) == ""
+    assert not has_stalled(state)
+    for rounds in (4, 8, 16):
+        state.rounds = [1e-3] * (rounds + 1)
+        assert has_stalled(state)
+        assert reason_to_finish(state) == ("no gain in 16 rounds" if rounds == 16 else "")
+        state.resting = rounds < 16
+        assert (next_task(states) is None) == state.resting
+        earlier = state.search
+        assert wake(states, 0) == (rounds < 16)
+        assert (state.search is not earlier) == (rounds < 16)
+
+
+def test_a_search_that_begins_anew_knows_what_was_measured(states: list[TaskState]) -> None:
+    state = measured(states[0], 1e-3)
+    state.begin_anew(1)
+    best = state.search.best
+    assert best is not None and state.space.schedule(best[0]) == state.space.default
 
 
 def test_a_task_whose_candidates_all_fail_ends(states: list[TaskState]) -> None:

@@ -49,7 +49,7 @@ def test_a_network_is_tuned_and_its_log_serves_builds(
             key=lambda record: record.seconds or 0.0,
         )
         default = task.plan.default_schedule(machine_of(target), 2).to_json()
-        assert marks[2] in (best.schedule, default)
+        assert marks[2] in {default, *(record.schedule for record in keeper.history(task))}
         assert best.measurements >= 2 or best.schedule == default  # winners are measured again
     keeper.close()
     assert not lookup.skipped
