@@ -36,9 +36,11 @@ from relay_tune.first_order.program import AppendedOutput, Block, FirstOrderFunc
 from relay_tune.first_order.terminators import Return
 from relay_tune.ir.dim import UnknownDim
 from relay_tune.ir.dim_arithmetic import product
-from relay_tune.ir.expr import Function
+from relay_tune.ir.expr import Call, Function
 from relay_tune.ir.known_type import known_type
+from relay_tune.ir.traversal import children, post_order
 from relay_tune.ir.types import TensorType
+from relay_tune.op.creation import shape_of
 from relay_tune.op.spaced_inputs import with_spaced_inputs
 
 _Reading = tuple[Function, tuple[tuple[int, int], ...]]
@@ -97,9 +99,27 @@ def _appends(
         if old not in function.parameters or old in returned:
             continue
         others = (reader for reader in readers.of(old) if reader is not instruction)
-        if all(isinstance(reader, CheckSize | CheckRoom) for reader in others):
+        if all(_asks_sizes_alone(reader, old) for reader in others):
             output = returned.index(result)
             yield joined, AppendRows(result, old, joined.rows, joined.axis, output)
+
+
+def _asks_sizes_alone(reader: Instruction, old: Register) -> bool:
+    """Whether a reader takes no element of a tensor: it checks or computes with its sizes."""
+    if isinstance(reader, CheckSize | CheckRoom):
+        return True
+    if not isinstance(reader, RunKernel) or isinstance(reader, ComputeScalars | DeferKernel):
+        return False
+    primitive = reader.primitive
+    params = {p for p, r in zip(primitive.params, reader.inputs, strict=True) if r is old}
+    uses = [
+        node
+        for node in post_order(primitive.body)
+        if any(child in params for child in children(node))
+    ]
+    return primitive.body not in params and all(
+        isinstance(node, Call) and node.callee is shape_of for node in uses
+    )
 
 
 def _has_names(kernel: RunKernel) -> bool:

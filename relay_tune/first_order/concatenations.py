@@ -102,7 +102,8 @@ def concatenation(instruction: Instruction) -> Concatenation | None:
 
 def _reads_whole_sizes(named: OpenPrimitive) -> bool:
     """Whether all sizes of a primitive are sizes of axes of its inputs."""
-    return not named.found and all(each.divisor == 1 for each in named.symbols.values())
+    sources = named.symbols.values()
+    return not named.found and all(each.divisor == 1 and not each.offset for each in sources)
 
 
 def _joined(primitive: Function) -> tuple[Var, Expr, int] | None:

@@ -23,6 +23,7 @@ from relay_tune.first_order.kinds import Kind, ScalarKind
 from relay_tune.first_order.layouts import ObjectLayout
 from relay_tune.first_order.open_primitive import OpenPrimitive
 from relay_tune.first_order.region import Region
+from relay_tune.first_order.size_naming import SizeSource
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.expr import Function as RelayFunction
 
@@ -242,11 +243,11 @@ class CheckSize(Instruction):
 class CheckRoom(Instruction):
     """Fail with a message where a size is negative.
 
-    `symbols` are the sizes that it depends on, and numbers that these are divided by.
+    `symbols` are the axes that it depends on, and where each size is in its axis.
     """
 
     room: Dim
-    symbols: Mapping[str, tuple[SizeOf, int]]
+    symbols: Mapping[str, tuple[SizeOf, SizeSource]]
     message: str
 
     @property

@@ -30,7 +30,6 @@ from relay_tune.first_order.open_primitive import (
 from relay_tune.first_order.region import SizeCheck
 from relay_tune.ir.dim import Dim, Symbol, UnknownDim
 from relay_tune.ir.dim_arithmetic import (
-    floor_divide,
     is_sum_of_sizes,
     positive_part,
     product,
@@ -89,8 +88,8 @@ class RegionSizes:
                 )
             case CheckRoom():
                 values = {
-                    name: floor_divide(self._at(at), divisor)
-                    for name, (at, divisor) in instruction.symbols.items()
+                    name: source.size(self._at(at))
+                    for name, (at, source) in instruction.symbols.items()
                 }
                 room = substitute(instruction.room, values)
                 self._note(instruction, [SizeCheck(room, None, instruction.message)])
@@ -120,7 +119,7 @@ class RegionSizes:
     def _symbols_of(self, named: OpenPrimitive, inputs: Sequence[Register]) -> dict[str, Dim]:
         """The values of the symbols of a primitive."""
         known = {
-            name: floor_divide(self._size(inputs[at.input], at.axis), at.divisor)
+            name: at.size(self._size(inputs[at.input], at.axis))
             for name, at in named.symbols.items()
         }
         return {**known, **{name: Symbol(name, 0) for name in named.found}}
@@ -132,9 +131,7 @@ class RegionSizes:
 
     def _reshape(self, reshape: Reshape, view: OpenPrimitive) -> None:
         given = self.shape(reshape.source)
-        symbols = {
-            name: floor_divide(given[at.axis], at.divisor) for name, at in view.symbols.items()
-        }
+        symbols = {name: at.size(given[at.axis]) for name, at in view.symbols.items()}
         shape = tuple(substitute(dim, symbols) for dim in view.outputs[0])
         self._shapes[reshape.result] = shape
         message = "A tensor has not as many elements as the shape that it should get."

@@ -12,16 +12,19 @@ from dataclasses import dataclass, replace
 
 from relay_tune.first_order.kinds import tensors_of
 from relay_tune.first_order.size_equalities import Equal, is_unknown_name, unknown_name
-from relay_tune.ir.dim import Dim, Symbol, UnknownDim
+from relay_tune.ir.dim import Dim, Polynomial, Symbol, UnknownDim
 from relay_tune.ir.dim_arithmetic import (
+    add,
     common_factor,
     exact_quotient,
     floor_divide,
     multiply,
     product,
     substitute,
+    subtract,
     symbol_names,
 )
+from relay_tune.ir.dim_order import is_never_negative
 from relay_tune.ir.types import TensorType, TupleType, Type
 
 
@@ -29,16 +32,28 @@ from relay_tune.ir.types import TensorType, TupleType, Type
 class SizeSource:
     """Where a size is found: an axis of a tensor among the primitive's inputs.
 
-    The size of the axis is `divisor` times the size.
+    The axis has `divisor` times the size, and `offset` elements more.
     """
 
     input: int
     axis: int
     divisor: int = 1
+    offset: int = 0
+
+    def size(self, extent: Dim) -> Dim:
+        """The size where the axis has an extent."""
+        return floor_divide(subtract(extent, self.offset), self.divisor)
+
+    def extent(self, size: Dim) -> Dim:
+        """The extent of the axis where the size is as given."""
+        return add(multiply(self.divisor, size), self.offset)
 
 
 class SizeNaming:
     """Names for the sizes of inputs, in order.
+
+    An axis of `(h + 15) // 16 + 2` elements has `s0 + 2`: what remains of a padded image without
+    its border is then known to have a size.
 
     Attributes:
         symbols: where each name is read.
@@ -103,24 +118,22 @@ class SizeNaming:
         factors = self._factors(dim)
         if factors is not None:
             return product(map(self._part, factors))
-        divisor = common_factor(dim)
-        part = floor_divide(dim, divisor)
+        part, source = _part_of(dim, source)
         if str(part) in self._equal:
-            size = multiply(divisor, self._value(Symbol(str(part))))
+            size = source.extent(self._value(Symbol(str(part))))
             self.checks.append((source, size))
             return size
         is_new = part not in self._others
-        size = self._shared(part, replace(source, divisor=divisor))
-        if divisor > 1 or not is_new:
-            self.checks.append((source, multiply(divisor, size)))
-        return multiply(divisor, size)
+        size = source.extent(self._shared(part, source))
+        if source.divisor > 1 or not is_new:
+            self.checks.append((source, size))
+        return size
 
     def _compound_parts(self) -> Iterator[tuple[Dim, SizeSource]]:
-        """The sizes that stand in axes of inputs but for a factor, and where they are read."""
+        """The sizes that stand in axes of inputs, and where they are read."""
         for each in self._symbolic.values():
             if not isinstance(each.dim, Symbol):
-                divisor = common_factor(each.dim)
-                yield floor_divide(each.dim, divisor), replace(each.source, divisor=divisor)
+                yield _part_of(each.dim, each.source)
 
     def _factors(self, dim: Dim) -> list[Dim] | None:
         """Other sizes of the inputs, and at most one number, whose product a size is."""
@@ -200,6 +213,21 @@ class SizeNaming:
         self.symbols[symbol.name] = source
         self.meanings[symbol.name] = meaning
         return symbol
+
+
+def _part_of(dim: Dim, source: SizeSource) -> tuple[Dim, SizeSource]:
+    """The size that stands in an axis but for a factor and an offset, and where it is read."""
+    offset = _offset(dim)
+    found = replace(source, divisor=common_factor(subtract(dim, offset)), offset=offset)
+    return found.size(dim), found
+
+
+def _offset(dim: Dim) -> int:
+    """The number in a sum, where what is left is a size of at least one."""
+    if not isinstance(dim, Polynomial):
+        return 0
+    offset = dict(dim.terms).get((), 0)
+    return offset if offset > 0 and is_never_negative(subtract(dim, offset + 1)) else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from relay_tune.first_order.instructions import CheckRoom, Register, SizeOf
 from relay_tune.first_order.open_primitive import OpenPrimitive, is_open_primitive, open_primitive
+from relay_tune.first_order.size_naming import SizeSource
 from relay_tune.ir.dim_arithmetic import symbol_names
 from relay_tune.ir.dim_order import has_positive_terms
 from relay_tune.ir.expr import Call, Function
@@ -36,6 +37,8 @@ def _open_rooms(primitive: Function) -> Iterator[WindowRoom]:
             yield from (each for each in window_rooms(node) if not has_positive_terms(each.room))
 
 
-def _source(named: OpenPrimitive, inputs: Sequence[Register], symbol: str) -> tuple[SizeOf, int]:
+def _source(
+    named: OpenPrimitive, inputs: Sequence[Register], symbol: str
+) -> tuple[SizeOf, SizeSource]:
     source = named.symbols[symbol]
-    return SizeOf(inputs[source.input], source.axis), source.divisor
+    return SizeOf(inputs[source.input], source.axis), source

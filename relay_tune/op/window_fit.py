@@ -31,10 +31,10 @@ from relay_tune.op.layout_indices import spatial_letters
 from relay_tune.typing.layout import logical_dims
 from relay_tune.typing.relations.convolution import conv
 from relay_tune.typing.relations.indexing import gather, scatter_elements, slice_like, take
-from relay_tune.typing.relations.pooling import pool
-from relay_tune.typing.relations.shape import sliding_window
+from relay_tune.typing.relations.pooling import adaptive_pool, grid_sample, pool, resize
+from relay_tune.typing.relations.shape import pad, repeats_elements, sliding_window
 from relay_tune.typing.relations.support import as_tuple
-from relay_tune.typing.windows import pad_pairs, window_room
+from relay_tune.typing.windows import pad_pairs, repeated_rooms, window_room
 
 _ALONG = (gather, scatter_elements)
 """Relations of operators whose indices name places along one axis, and lie as the others do."""
@@ -73,6 +73,17 @@ def window_rooms(call: Call) -> Iterator[WindowRoom]:
             for axis, size in enumerate(attributes.window_shape, start=first):
                 room = add(data.shape[axis], -size)
                 yield WindowRoom(room, _message(call, str(axis), size, size))
+        case relation, [TensorType() as data, *_] if relation is pad and repeats_elements(
+            attributes
+        ):
+            for axis, room in repeated_rooms(data.shape, attributes.pad_width):
+                yield WindowRoom(room, _no_elements(call, str(axis)))
+        case relation, [TensorType() as data] if relation in (resize, adaptive_pool):
+            yield from _resized(call, attributes, data)
+        case relation, [TensorType() as data, TensorType() as grid] if relation is grid_sample:
+            for axis, size in enumerate(data.shape[2:], start=2):
+                points = product(grid.shape[2:])
+                yield WindowRoom(multiply(points, add(size, -1)), _no_elements(call, str(axis)))
         case relation, [TensorType() as data, TensorType() as part] if relation is slice_like:
             yield from _beside(call, ("data", data), ("example", part), _cut_axes(attributes, part))
         case relation, [TensorType() as data, TensorType() as part, *more] if relation in _ALONG:
@@ -88,6 +99,21 @@ def window_rooms(call: Call) -> Iterator[WindowRoom]:
                 room = multiply(product(indices.shape), add(product(axes), -1))
                 subject = index_subject(call)
                 yield WindowRoom(room, f"The axis that {subject} indexes has no elements.")
+
+
+def _resized(call: Call, attributes: Any, data: TensorType) -> Iterator[WindowRoom]:
+    """The rooms of data that become of another size, or of windows that cover them."""
+    sizes = logical_dims(data, attributes.layout)
+    letters = spatial_letters(attributes.layout)
+    wanted = getattr(attributes, "size", None) or getattr(attributes, "output_size", None) or ()
+    if wanted != ():
+        for letter, size in zip(letters, as_tuple(wanted, len(letters), "size"), strict=True):
+            if size:
+                yield WindowRoom(add(sizes[letter], -1), _no_elements(call, letter))
+
+
+def _no_elements(call: Call, axis: str) -> str:
+    return f"Axis {axis} of the data of {index_subject(call)} has no elements."
 
 
 def _cut_axes(attributes: Any, example: TensorType) -> Iterable[int]:

@@ -10,10 +10,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from relay_tune.ir.dim import Dim, UnknownDim
+from relay_tune.ir.dim_arithmetic import add, substitute, symbol_names
 from relay_tune.ir.expr import Call
+from relay_tune.ir.types import TensorType
+from relay_tune.op.window_fit import window_rooms
 from relay_tune.op_rules.matching import attribute, tensor_type
 from relay_tune.op_rules.table import OperatorTable
+from relay_tune.typing.relations.slice_sizes import OPEN_END, sliced_size
 from relay_tune.typing.windows import pad_pairs
+
+FILTERED_CHANNELS = 16
+"""Convolutions of fewer channels are computed directly."""
 
 Widths: TypeAlias = tuple[tuple[int, int], ...]
 """How many elements are added before and after, by axis."""
@@ -38,8 +46,39 @@ the data could be."""
 
 
 def convolution_padding(call: Call) -> Padding | None:
-    """Zeros around an image."""
-    return _padding(call, attribute(call, "data_layout"), 0.0)
+    """Zeros around an image, unless it is copied with them anyway."""
+    padding = _padding(call, attribute(call, "data_layout"), 0.0)
+    return None if padding is None or _is_copied(call, padding) else padding
+
+
+def _is_copied(call: Call, padding: Padding) -> bool:
+    """Whether the code of a convolution may copy its image with zeros around it.
+
+    Winograd's convolution does where sizes are dynamic: its tiles end behind the image.
+    """
+    data, weight = map(tensor_type, call.arguments[:2])
+    if data is None or weight is None or data.dtype != "float32":
+        return False
+    sizes = zip(data.shape, padding.widths, strict=True)
+    if all(isinstance(size, int) for size, pair in sizes if any(pair)):
+        return False
+    channels = data.shape[attribute(call, "data_layout").index("C")]
+    if not isinstance(channels, int) or channels < FILTERED_CHANNELS:
+        return False
+    taps = _taps(weight, attribute(call, "kernel_layout"))
+    alone = attribute(call, "groups") == 1 and set(attribute(call, "strides")) == {1}
+    return alone and 3 in taps and taps <= {1, 3}
+
+
+def _taps(weight: TensorType, layout: str) -> set[Dim]:
+    """The extents of a convolution's window."""
+    return {size for letter, size in zip(layout, weight.shape, strict=False) if letter not in "IO"}
+
+
+def padded_widths(call: Call, layout: str) -> Widths:
+    """How far the attribute `padding` reaches around data of a layout of letters."""
+    spatial = iter(pad_pairs(attribute(call, "padding"), len(layout) - 2))
+    return tuple((0, 0) if letter in "NC" else next(spatial) for letter in layout)
 
 
 def _maximum_padding(call: Call) -> Padding | None:
@@ -56,15 +95,31 @@ def _padding(call: Call, layout: str, value: float) -> Padding | None:
     data = tensor_type(call.arguments[0])
     if data is None or not layout.isalpha():
         return None
-    pairs = pad_pairs(attribute(call, "padding"), len(layout) - 2)
-    if not any(map(any, pairs)):
+    widths = padded_widths(call, layout)
+    if not any(map(any, widths)):
         return None
-    spatial = iter(pairs)
-    widths = tuple((0, 0) if letter in "NC" else next(spatial) for letter in layout)
-    sizes = zip(widths, data.shape, strict=True)
-    if any(any(pair) and not isinstance(size, int) for pair, size in sizes):
+    sizes = zip(data.shape, widths, strict=True)
+    if not all(_can_be_cut_off(size, *pair) for size, pair in sizes if any(pair)):
         return None
-    return Padding(widths, value)
+    return Padding(widths, value) if _fits_one_element(call) else None
+
+
+def _fits_one_element(call: Call) -> bool:
+    """Whether a window fits where each dynamic size is 1.
+
+    Where it may not, the least size that an error names has to be that of the data as the user
+    knows them, without stored padding.
+    """
+    rooms = [each.room for each in window_rooms(call)]
+    ones = [substitute(room, dict.fromkeys(symbol_names(room), 1)) for room in rooms]
+    return all(isinstance(room, int) and room >= 0 for room in ones)
+
+
+def _can_be_cut_off(size: Dim, before: int, after: int) -> bool:
+    """Whether it is known that a slice of the padded axis without its padding has `size`."""
+    if isinstance(size, UnknownDim):
+        return False
+    return sliced_size(add(size, before + after), before, -after or OPEN_END, 1) == size
 
 
 PADDING: OperatorTable[PaddingRule] = OperatorTable(

@@ -14,10 +14,13 @@ import numpy as np
 
 from relay_tune.errors import BuildError
 from relay_tune.ir.dim import Dim
+from relay_tune.ir.dim_arithmetic import subtract
 from relay_tune.ir.expr import Attributes, Call, Constant, Expr, Tuple, TupleGetItem, Var
 from relay_tune.ir.operator import Operator, find_operator
 from relay_tune.ir.traversal import rewrite
 from relay_tune.ir.types import TensorType, TupleType, Type
+from relay_tune.op_rules.matching import tensor_type
+from relay_tune.typing.relations.slice_sizes import OPEN_END
 
 
 class _KnownTypes:
@@ -55,16 +58,40 @@ def reshape(data: Expr, shape: Sequence[int]) -> Call:
 
 
 def slice_of(data: Expr, begin: Sequence[int], end: Sequence[Dim]) -> Call:
-    """The box [begin, end) of `data`; axes with an open end, which begin at 0, are whole."""
-    axes = tuple(axis for axis, stop in enumerate(end) if isinstance(stop, int))
+    """The box [begin, end) of `data`; axes of unknown size are whole.
+
+    An end that is dynamic lies a fixed number of elements before that of its axis.
+    """
+    type_ = tensor_type(data)
+    sizes = end if type_ is None else type_.shape
+    bounds = {
+        axis: bound
+        for axis, (first, stop, size) in enumerate(zip(begin, end, sizes, strict=True))
+        if (bound := _end_of_slice(first, stop, size)) is not None
+    }
     return call(
         "strided_slice",
         data,
-        begin=tuple(begin[axis] for axis in axes),
-        end=tuple(end[axis] for axis in axes),
-        strides=(1,) * len(axes),
-        axes=axes,
+        begin=tuple(begin[axis] for axis in bounds),
+        end=tuple(bounds.values()),
+        strides=(1,) * len(bounds),
+        axes=tuple(bounds),
     )
+
+
+def _end_of_slice(begin: int, stop: Dim, size: Dim) -> int | None:
+    """The attribute `end` of a slice of an axis; None where the axis is whole."""
+    if isinstance(stop, int):
+        return stop
+    if begin == 0 and stop == size:
+        return None
+    behind = subtract(size, stop)
+    if not isinstance(behind, int):
+        raise BuildError(
+            f"A pass slices an axis of {size} elements up to {stop}.",
+            remedy="Slice it up to a number, or a fixed number of elements before its end.",
+        )
+    return -behind or OPEN_END
 
 
 def call_operator(

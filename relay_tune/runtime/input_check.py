@@ -53,6 +53,8 @@ def _remedy(array: np.ndarray, type_: TensorType, name: str) -> str:
     if array.dtype.kind not in "biufV":  # bfloat16 is of the last kind
         return "Give an array of numbers."
     if array.dtype != DTYPES[type_.dtype]:
+        if array.dtype == DTYPES[type_.dtype].newbyteorder():
+            return f'Its bytes are swapped; convert it: {name}.astype("{type_.dtype}").'
         return f'Convert it: {name}.astype("{type_.dtype}").'
     shape = tuple(dim for dim in type_.shape if isinstance(dim, int))
     if array.ndim != len(type_.shape) and len(shape) < len(type_.shape):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from relay_tune.errors import RelayError
 from relay_tune.ir.expr import Attributes, Call, Constructor, Expr, GlobalVar
-from relay_tune.ir.operator import Operator
-from relay_tune.ir.types import FuncType, IncompleteType, Type
+from relay_tune.ir.operator import Operator, RelationError
+from relay_tune.ir.types import FuncType, IncompleteType, TensorType, Type
 from relay_tune.typing.places import callee_name
 from relay_tune.typing.relations.elementwise import GIVES_FIRST
 from relay_tune.typing.solver import PendingRelation
@@ -164,9 +164,22 @@ def _apply(
     inputs: Sequence[Type],
 ) -> Type | None:
     try:
-        return operator.relation(inputs, attributes, state.solver)
+        output = operator.relation(inputs, attributes, state.solver)
+        _require_sizes(output)
     except RelayError as error:
         raise state.places.wrap(call, _context(call), error) from error
+    return output
+
+
+def _require_sizes(output: Type | None) -> None:
+    """RelationError where a result would have less than no elements along an axis."""
+    if isinstance(output, TensorType):
+        for axis, dim in enumerate(output.shape):
+            if isinstance(dim, int) and dim < 0:
+                raise RelationError(
+                    f"axis {axis} of the result would have the size {dim}",
+                    remedy="Give larger inputs, or smaller windows, strides or crops.",
+                )
 
 
 def _postpone(

@@ -8,7 +8,7 @@ less than a step is one partial window.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.dim_arithmetic import add, floor_divide, maximum, multiply, subtract
@@ -101,3 +101,15 @@ def transposed_size(
     """The size that a transposed convolution makes of `dim`; `extra` is the output padding."""
     extent = add(multiply(add(window, -1), dilation), 1)
     return add(add(multiply(add(dim, -1), stride), extent), extra - sum(pads))
+
+
+def repeated_rooms(
+    shape: Sequence[Dim], widths: Sequence[tuple[int, int]]
+) -> Iterator[tuple[int, Dim]]:
+    """How many elements more than the one that it needs each axis has that padding repeats.
+
+    What negative widths cut off is gone before anything is repeated.
+    """
+    for axis, (dim, (before, after)) in enumerate(zip(shape, widths, strict=True)):
+        if max(before, after) > 0:
+            yield axis, add(dim, min(before, 0) + min(after, 0) - 1)

@@ -24,12 +24,18 @@ from relay_tune.typing.infer import infer_types
 RNG = np.random.default_rng(0)
 
 
+CHANNELS_LAST = 'data_layout="NHWC", kernel_layout="HWIO"'
+
+
 def convolution(attributes: str, batch: str = "1") -> Module:
+    """Of 16 channels, which are first or last as the attributes say."""
+    last = "NHWC" in attributes
+    data, weights = ("h, w, 16", (3, 3, 16, 16)) if last else ("16, h, w", (16, 16, 3, 3))
     text = (
-        f"def @main(%x: Tensor[({batch}, 16, h, w), float32], %c: Tensor[(16, 16, 3, 3), float32]) "
+        f"def @main(%x: Tensor[({batch}, {data}), float32], %c: Tensor[{weights}, float32]) "
         f"{{ nn.relu(nn.conv2d(%x, %c, channels=16, kernel_size=[3, 3], {attributes})) }}"
     )
-    taps = RNG.standard_normal((16, 16, 3, 3)).astype("float32")
+    taps = RNG.standard_normal(weights).astype("float32")
     return BindParameters({"c": taps})(parse(text))
 
 
@@ -67,7 +73,9 @@ def test_images_need_not_be_whole_tiles(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(size_cases, "LEAST_WEIGHTS", 1)
     monkeypatch.setattr(size_cases, "LARGE_WEIGHTS", 1)  # up to 8 x 8 pixels have code of their own
     module = convolution("padding=[1, 1]")
-    model = build(module, threads=2)
+    said: list[str] = []
+    model = build(module, threads=2, report=said.append)
+    assert not any("cannot" in line for line in said)  # one code is for all sizes
     for height, width in ((4, 8), (5, 9), (10, 7), (1, 7), (3, 3), (8, 8), (17, 30), (33, 4)):
         x = RNG.standard_normal((1, 16, height, width)).astype("float32")
         expected = np.asarray(interpret(module, x))
@@ -88,7 +96,10 @@ def test_images_need_not_be_whole_tiles(monkeypatch: pytest.MonkeyPatch) -> None
 def test_tiles_are_right_for_all_sizes(
     algorithm: AppliedAlgorithm, batch: str, attributes: str
 ) -> None:
-    """Runs go beyond rows of tiles; tiles of taps that lie apart have places of many phases."""
+    """Runs go beyond rows of tiles; tiles of taps that lie apart have places of many phases.
+
+    Channels are last, as tiles want them: first, a machine may choose to compute directly.
+    """
     machine = native_target().machine
 
     def chosen(_: PrimitiveKey, plan: Plan) -> Schedule | None:
@@ -99,10 +110,10 @@ def test_tiles_are_right_for_all_sizes(
 
     said: list[str] = []
     used: list[AppliedAlgorithm] = []
-    module = convolution(attributes, batch)
+    module = convolution(f"{attributes}, {CHANNELS_LAST}", batch)
     model = build(module, threads=2, schedules=chosen, report=said.append)
     for height, width in ((1, 1), (3, 5), (8, 8), (17, 30), (64, 5)):
-        x = RNG.standard_normal((2 if batch == "n" else 1, 16, height, width)).astype("float32")
+        x = RNG.standard_normal((2 if batch == "n" else 1, height, width, 16)).astype("float32")
         expected = np.asarray(interpret(module, x))
         atol = 1e-5 * float(np.abs(expected).max(initial=0.0))
         np.testing.assert_allclose(np.asarray(model(x)), expected, rtol=0, atol=atol)
@@ -113,3 +124,23 @@ def test_tiles_are_right_for_all_sizes(
 def test_runs_are_offered_where_an_image_is_open() -> None:
     runs = {name for name in algorithms(convolution("padding=[1, 1]")) if "run=" in name}
     assert runs == {f"winograd(tile={tile}, run=24)" for tile in (2, 4)}
+
+
+def test_padding_is_stored_by_the_kernel_in_front() -> None:
+    """A depthwise convolution reads it, another one what is left without it."""
+    module = parse(
+        "def @main(%x: Tensor[(1, h, w, 4), float32], %d: Tensor[(3, 3, 4, 1), float32]) {\n"
+        "  %0 = nn.relu(%x);\n"
+        "  %1 = nn.conv2d(%0, %d, strides=[2, 2], padding=[1, 1], groups=4, channels=4,\n"
+        '    kernel_size=[3, 3], data_layout="NHWC", kernel_layout="HWOI");\n'
+        "  (%1, strided_slice(%0, begin=[0], end=[1], strides=[1], axes=[3]))\n"
+        "}"
+    )
+    taps = RNG.standard_normal((3, 3, 4, 1)).astype("float32")
+    model = build(module, threads=2)
+    titles = [step.title for region in model.compiled().regions for step in region.steps]
+    assert any("pad" in title for title in titles)
+    for height, width in ((1, 1), (2, 1), (3, 8), (9, 17)):
+        x = RNG.standard_normal((1, height, width, 4)).astype("float32")
+        for found, expected in zip(model(x, taps), interpret(module, x, taps), strict=True):
+            np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=0, atol=1e-5)

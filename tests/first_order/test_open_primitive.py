@@ -83,3 +83,20 @@ def test_sizes_that_no_equation_makes_equal_are_refused() -> None:
             " reshape(%a, newshape=[-1]) + reshape(%b, newshape=[-1]) }"
         )
     assert raised.value.notes == ("? would have to be equal to ?, which only a run can tell.",)
+
+
+def test_what_is_left_of_a_padded_axis_has_a_name() -> None:
+    found = opened(
+        "%a: Tensor[(1, (h + 15) // 16 + 3, 4), float32]) {"
+        " strided_slice(%a, begin=[1], end=[-2], strides=[2], axes=[1]) }"
+    )
+    type_, checks = names(found)
+    assert type_ == "fn (Tensor[(1, s0 + 3, 4), float32]) -> Tensor[(1, (s0 + 1) // 2, 4), float32]"
+    assert checks == []
+    source = found.symbols["s0"]
+    assert (source.offset, source.size(19)) == (3, 16)
+
+
+def test_a_name_is_of_a_size_of_at_least_one() -> None:
+    type_, _ = names(opened("%a: Tensor[(h // 2 + 1, 4), float32]) { nn.relu(%a) }"))
+    assert type_ == "fn (Tensor[(s0, 4), float32]) -> Tensor[(s0, 4), float32]"

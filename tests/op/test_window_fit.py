@@ -18,6 +18,11 @@ ROOMS = {
     "nn.conv1d(%x, %k, dilation=[2])": ["w - 5"],
     "nn.conv1d(%x, %o, strides=[2])": [],
     "sliding_window(%x, axis=2, window_shape=[4], strides=[2])": ["w - 4"],
+    'nn.pad(%x, 0f, pad_width=[[0, 0], [0, 0], [-1, 2]], pad_mode="edge")': ["w - 2"],
+    "nn.pad(%x, 0f, pad_width=[[0, 0], [0, 0], [1, 2]])": [],
+    "nn.mirror_pad(%x, pad_width=[[0, 0], [0, 0], [1, 2]])": ["w - 1"],
+    "nn.adaptive_max_pool1d(%x, output_size=[3])": ["w - 1"],
+    "image.resize1d(%x, size=[5])": ["w - 1"],
     "nn.conv1d_transpose(%x, %t)": [],
     "nn.relu(%x)": [],
 }

@@ -22,6 +22,11 @@ def test_what_lies_in_another_order_is_copied() -> None:
     assert found.flags.c_contiguous and found.tolist() == A.tolist()
 
 
+def test_swapped_bytes_are_named() -> None:
+    with pytest.raises(InputError, match=r"bytes are swapped; convert it: a\.astype"):
+        checked_array(A.astype(A.dtype.newbyteorder()), TYPE, "a")
+
+
 def test_other_types_are_refused() -> None:
     for value in (A.astype("float64"), A[:1], A[None]):
         with pytest.raises(InputError, match="'a' must be"):

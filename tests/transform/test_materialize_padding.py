@@ -8,6 +8,8 @@ import pytest
 from relay_tune.ir.traversal import post_order
 from relay_tune.op_rules.matching import attribute, constant_data, operator_name
 from relay_tune.transform.materialize_padding import MaterializePadding
+from relay_tune.typing.infer import infer_types
+from relay_tune.typing.relations.slice_sizes import OPEN_END
 
 X = "%x: Tensor[(1, 6, 6, 4), float32]"
 W = "%w: Tensor[(3, 3, 4, 4), float32]"
@@ -50,10 +52,34 @@ def test_padding_of_an_open_batch(typed: Any, calls: Any, batch: str) -> None:
     assert all(attribute(node, "axes") == (1, 2, 3) for node in slices)
 
 
-def test_an_open_axis_is_not_padded(typed: Any) -> None:
-    image = "%x: Tensor[(1, h, 6, 4), float32]"
+def test_padding_of_a_dynamic_axis(typed: Any, calls: Any) -> None:
+    image = "%x: Tensor[(1, (h + 1) // 2, 6, 4), float32]"
+    first, second = conv("%0", "[1, 1]"), conv("%0", "[0, 1, 2, 1]")
+    both = f"(({first}, {second}, %0))"
+    before = typed(f"({image}, {W}) {{ %0 = nn.relu(%x); {both} }}", "w")
+    after = MaterializePadding()(before)
+    assert calls(after).count("nn.pad") == 1
+    assert infer_types(after).main.body.type == before.main.body.type
+    slices = [node for node in post_order(after.main) if operator_name(node) == "strided_slice"]
+    cut = [(attribute(node, "begin")[1], attribute(node, "end")[1]) for node in slices]
+    assert sorted(cut) == [(0, -1), (1, -2), (1, OPEN_END)]
+
+
+@pytest.mark.parametrize("size", ["?", "h - 4"])
+def test_padding_that_cannot_be_cut_off_stays(typed: Any, size: str) -> None:
+    image = f"%x: Tensor[(1, {size}, 6, 4), float32]"
     module = typed(f"({image}, {W}) {{ {conv('nn.relu(%x)', '[1, 1]')} }}", "w")
     assert MaterializePadding()(module) is module
+
+
+@pytest.mark.parametrize(("strides", "is_padded"), [(1, False), (2, True)])
+def test_an_image_that_tiles_are_copied_from_is_not_padded(
+    typed: Any, calls: Any, strides: int, is_padded: bool
+) -> None:
+    parameters = "%x: Tensor[(1, h, 6, 16), float32], %w: Tensor[(3, 3, 16, 4), float32]"
+    call = f"nn.conv2d(nn.relu(%x), %w, padding=[1, 1], strides=[{strides}, {strides}], {LAYOUT})"
+    after = MaterializePadding()(typed(f"({parameters}) {{ {call} }}", "w"))
+    assert ("nn.pad" in calls(after)) == is_padded
 
 
 def test_unpadded_convolution_is_left_alone(typed: Any) -> None:

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -117,6 +119,14 @@ def test_a_constant_for_each_channel_joins_the_bias(
         bias = constant_data(body.arguments[1])
         assert operator_name(body) == "nn.bias_add" and bias is not None
         assert bias.tolist() == together
+
+
+@pytest.mark.parametrize(("widths", "is_kept"), [("[0, 0]", False), ("[1, -1]", True)])
+def test_pads_of_nothing_are_dropped_and_shifts_are_not(
+    typed: Any, calls: Any, widths: str, is_kept: bool
+) -> None:
+    text = f"(%x: Tensor[(4, 4), float32]) {{ nn.pad(%x, 0f, pad_width=[[0, 0], {widths}]) }}"
+    assert calls(SimplifyExpression()(typed(text))) == ["nn.pad"] * is_kept
 
 
 OF_OPEN_SIZE = [

@@ -58,12 +58,19 @@ def _dequantization(draw: Draw) -> Case:
     return Case((data, draw.positive(data.shape[1]), zero), {"axis": 1}, weights=(1, 2))
 
 
+def _block_dequantization(draw: Draw) -> Case:
+    rows, blocks = draw.size(), draw.size()
+    data = draw.indices(100, rows, 4 * blocks).astype(np.int8)
+    zero = draw.indices(20, rows, blocks).astype(np.int8)
+    return Case((data, draw.positive(rows, blocks), zero), {"block": 4}, weights=(1, 2))
+
+
 CASES: dict[str, Maker] = {
     **dict.fromkeys(
         "abs acos acosh asin asinh atan atanh ceil copy cos cosh erf exp fast_erf fast_exp "
         "fast_tanh floor isfinite isinf isnan log log10 log1p log2 negative nn.batch_flatten "
         "nn.gelu nn.leaky_relu nn.relu round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc "
-        "nn.dropout transpose".split(),
+        "nn.dropout qnn.observe transpose".split(),
         _unary,
     ),
     **dict.fromkeys(
@@ -81,6 +88,7 @@ CASES: dict[str, Maker] = {
     "broadcast_to": with_attributes(lambda draw, x: {"shape": (draw.size(), *x.shape)}),
     "cast": with_attributes(lambda draw, x: {"dtype": draw.pick("float64", "bool")}),
     "qnn.dequantize": _dequantization,
+    "qnn.dequantize_blocks": _block_dequantization,
     "qnn.quantize": _quantization,
     "clip": with_attributes(lambda draw, x: {"a_min": -0.5, "a_max": 0.5}),
     "collapse_sum_to": with_attributes(lambda draw, x: {"shape": (1, *x.shape[1:])}, 2),

@@ -86,6 +86,19 @@ def _reference(model: onnx.ModelProto, feed: Feed) -> Answer | None:
 
 def _wide(model: onnx.ModelProto, feed: Feed) -> Answer | None:
     """onnxruntime's answer to the network with float32 for each other float."""
+    return _onnxruntime(_widened_model(model), _widened_feed(feed))
+
+
+def _wide_reference(model: onnx.ModelProto, feed: Feed) -> Answer | None:
+    """The reference's answer to the same: functions with float32 constants take no other float."""
+    return _reference(_widened_model(model), _widened_feed(feed))
+
+
+def _widened_feed(feed: Feed) -> Feed:
+    return {name: _widened(value) for name, value in feed.items()}
+
+
+def _widened_model(model: onnx.ModelProto) -> onnx.ModelProto:
     wide = onnx.ModelProto()
     wide.CopyFrom(model)
     for value in wide.graph.input:
@@ -98,7 +111,7 @@ def _wide(model: onnx.ModelProto, feed: Feed) -> Answer | None:
                 attribute.i = TensorProto.FLOAT
             if attribute.type == onnx.AttributeProto.TENSOR:
                 _widen_tensors([attribute.t])
-    return _onnxruntime(wide, {name: _widened(value) for name, value in feed.items()})
+    return wide
 
 
 def _widen_tensors(tensors: Any) -> None:
@@ -118,7 +131,7 @@ def _stepwise(model: onnx.ModelProto, feed: Feed) -> Answer | None:
 
 
 def _stepwise_reference(model: onnx.ModelProto, feed: Feed) -> Answer | None:
-    return _by_steps(model, feed, (_reference, _onnxruntime, _wide))
+    return _by_steps(model, feed, (_reference, _wide_reference, _onnxruntime, _wide))
 
 
 def _stepwise_wide(model: onnx.ModelProto, feed: Feed) -> Answer | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from relay_tune.ir.dim import UNKNOWN, Dim
+from relay_tune.ir.dim import UNKNOWN, Dim, UnknownDim
+from relay_tune.ir.dim_arithmetic import add, positive_part, subtract
 from relay_tune.ir.operator import RelationContext, RelationError
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.typing.relations.elementwise import broadcast_shapes
@@ -23,6 +24,9 @@ from relay_tune.typing.relations.support import (
     tensors_of_tuple,
 )
 from relay_tune.typing.type_text import type_text
+
+ALIGNMENTS = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
+"""The sides of matrix_set_diag's rows to which diagonals above and below the main one go."""
 
 
 def strided_slice(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
@@ -49,8 +53,16 @@ def strided_slice(inputs: Sequence[Type], attributes: Any, context: RelationCont
 
 
 def strided_set(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
-    """(data, values, ...): the type of the data."""
-    return known_tensor(inputs[0])
+    """(data, values), attributes begin, end, strides: the data; the values are as the slice."""
+    part = strided_slice(inputs, attributes, context)
+    data = known_tensor(inputs[0])
+    if data is None or not isinstance(part, TensorType):
+        return None
+    require_shape("strided_set", inputs[1], part, context)
+    values = known_tensor(inputs[1])
+    if values is not None:
+        require_same_dtype("strided_set", data, values)
+    return data
 
 
 def slice_like(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
@@ -281,20 +293,43 @@ def matrix_set_diagonal(
     """(matrices, diagonals): the type of the matrices.
 
     Attribute k: one diagonal, of a dimension less than the matrices, or the ends of a band, whose
-    diagonals are the rows of a matrix.
+    diagonals are the rows of a matrix as wide as the longest of them.
     """
     tensors = known_tensors(inputs)
     if tensors is None:
         return None
     require_same_dtype("matrix_set_diag", *tensors)
     data, diagonals = tensors
-    k = getattr(attributes, "k", 0)
-    is_band = not isinstance(k, int) and k[0] != k[-1]
-    rank = len(data.shape) - (not is_band)
+    lowest, highest = diagonal_range(attributes)
+    align = getattr(attributes, "align", ALIGNMENTS[0])
+    if align not in ALIGNMENTS:
+        raise RelationError(f"align must be one of {', '.join(ALIGNMENTS)}, but is {align!r}")
+    rank = len(data.shape) - (lowest == highest)
     if len(data.shape) < 2 or len(diagonals.shape) != rank:
         detail = f"diagonals of {len(data.shape)} dimensions have {rank}"
         raise conflict("matrix_set_diag", data, diagonals, detail)
+    lines = () if lowest == highest else (highest - lowest + 1,)
+    length = longest_diagonal(data.shape[-2:], lowest, highest)
+    expected = TensorType((*data.shape[:-2], *lines, length), data.dtype)
+    require_shape("matrix_set_diag", diagonals, expected, context)
     return data
+
+
+def diagonal_range(attributes: Any) -> tuple[int, int]:
+    """The lowest and the highest diagonal of attribute k; RelationError where it means none."""
+    k = getattr(attributes, "k", 0)
+    ends = (k,) if isinstance(k, int) else tuple(k)
+    if not 1 <= len(ends) <= 2 or ends[0] > ends[-1]:
+        raise RelationError(f"k must be a diagonal, or the lowest and the highest one, but is {k}")
+    return ends[0], ends[-1]
+
+
+def longest_diagonal(shape: Sequence[Dim], lowest: int, highest: int) -> Dim:
+    """The number of elements of the longest of some diagonals of matrices."""
+    below, above = add(shape[0], min(highest, 0)), subtract(shape[1], max(lowest, 0))
+    if isinstance(below, UnknownDim) or isinstance(above, UnknownDim):
+        return UNKNOWN
+    return positive_part(subtract(below, positive_part(subtract(below, above))))
 
 
 def require_integer(rule: str, indices: TensorType) -> None:

@@ -7,11 +7,17 @@ from typing import Any
 
 from relay_tune.ir.dim import UNKNOWN, Dim
 from relay_tune.ir.dim_arithmetic import multiply
-from relay_tune.ir.operator import RelationContext
+from relay_tune.ir.operator import RelationContext, RelationError
 from relay_tune.ir.types import TensorType, Type
 from relay_tune.typing.layout import logical_dims, physical_shape
 from relay_tune.typing.relations.convolution import spatial_letters
-from relay_tune.typing.relations.support import as_tuple, known_tensor, require_same_dim
+from relay_tune.typing.relations.support import (
+    as_tuple,
+    conflict,
+    known_tensor,
+    require_same_dim,
+    same_dim,
+)
 from relay_tune.typing.windows import pad_pairs, pool_window_count, window_count_rounded_up
 
 SpatialSizes = Callable[[dict[str, Dim], list[str]], Sequence[Dim]]
@@ -47,16 +53,28 @@ def adaptive_pool(inputs: Sequence[Type], attributes: Any, context: RelationCont
         wanted = attributes.output_size
         if wanted is None or wanted == ():
             return [sizes[letter] for letter in spatial]
-        return as_tuple(wanted, len(spatial), "output_size")
+        return _made_of_elements(sizes, spatial, as_tuple(wanted, len(spatial), "output_size"))
 
     return _with_spatial_sizes(inputs[0], attributes, sizes_of)
 
 
 def resize(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
     """Attributes size, layout, out_dtype; further arguments (region, scales) are tensors."""
-    return _with_spatial_sizes(
-        inputs[0], attributes, lambda _, spatial: as_tuple(attributes.size, len(spatial), "size")
-    )
+
+    def sizes_of(sizes: dict[str, Dim], spatial: list[str]) -> Sequence[Dim]:
+        return _made_of_elements(sizes, spatial, as_tuple(attributes.size, len(spatial), "size"))
+
+    return _with_spatial_sizes(inputs[0], attributes, sizes_of)
+
+
+def _made_of_elements(
+    sizes: dict[str, Dim], spatial: list[str], wanted: Sequence[int]
+) -> Sequence[int]:
+    """The sizes wanted; RelationError where an axis without elements would get some."""
+    for letter, size in zip(spatial, wanted, strict=True):
+        if sizes[letter] == 0 and size != 0:
+            raise RelationError(f"axis {letter} of the data has no elements to make {size} of")
+    return wanted
 
 
 def upsampling(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
@@ -76,6 +94,13 @@ def grid_sample(inputs: Sequence[Type], attributes: Any, context: RelationContex
     data, grid = known_tensor(inputs[0]), known_tensor(inputs[1])
     if data is None or grid is None:
         return None
+    count = len(data.shape) - 2
+    if len(grid.shape) != len(data.shape):
+        raise conflict("grid_sample", data, grid, "they differ in their number of dimensions")
+    if same_dim(grid.shape[1], count) is None:
+        raise conflict("grid_sample", data, grid, f"a point has {count} coordinates")
+    if 0 in data.shape[2:] and 0 not in grid.shape:
+        raise conflict("grid_sample", data, grid, "the data have no elements")
     batch = require_same_dim("grid_sample", data, grid, (0, 0))
     return TensorType((batch, data.shape[1], *grid.shape[2:]), data.dtype)
 

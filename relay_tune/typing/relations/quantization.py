@@ -68,3 +68,39 @@ def _converted(
 def _require_integer(tensor: TensorType, what: str) -> None:
     if not tensor.dtype.startswith(("int", "uint")):
         raise RelationError(f"{what} must be of integers, but has type {type_text(tensor)}")
+
+
+def dequantize_blocks(
+    inputs: Sequence[Type], attributes: Any, context: RelationContext
+) -> Type | None:
+    """(bytes [.., n], scale [.., blocks], zero point of the same shape or none): [.., size]."""
+    tensors = known_tensors(inputs)
+    if tensors is None:
+        return None
+    data, scale, zero = tensors
+    size = _numbers(data, attributes)
+    if attributes.block < 1:
+        raise RelationError(f"a block of {attributes.block} has no numbers")
+    if not scale.dtype.startswith(("float", "bfloat")):
+        raise RelationError(f"the scale is of floats, but has type {type_text(scale)}")
+    shape = (*data.shape[:-1], -(-size // attributes.block))
+    for parameter in (scale, zero) if zero.shape else (scale,):
+        if parameter.shape != shape:
+            blocks = TensorType(shape, parameter.dtype)
+            detail = "there is one number for each block"
+            raise conflict("dequantization", blocks, parameter, detail)
+    return TensorType((*data.shape[:-1], size), attributes.out_dtype)
+
+
+def _numbers(data: TensorType, attributes: Any) -> int:
+    """How many numbers of few bits the last axis of some bytes has."""
+    bits: int = attributes.bits
+    size: int = attributes.size
+    if bits not in (2, 4, 8) or data.dtype not in (("uint8", "int8") if bits == 8 else ("uint8",)):
+        raise RelationError(f"{type_text(data)} does not store numbers of {bits} bits")
+    if not data.shape or not isinstance(data.shape[-1], int):
+        raise RelationError(f"the last size of {type_text(data)} is not known")
+    in_byte = 8 // bits
+    if size and -(-size // in_byte) != data.shape[-1]:
+        raise RelationError(f"{type_text(data)} does not store {size} numbers of {bits} bits")
+    return size or data.shape[-1] * in_byte

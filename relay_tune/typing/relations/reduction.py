@@ -8,7 +8,14 @@ from typing import Any
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.operator import RelationContext
 from relay_tune.ir.types import TensorType, Type
-from relay_tune.typing.relations.support import known_tensor, normalize_axis
+from relay_tune.typing.relations.elementwise import broadcast_shapes
+from relay_tune.typing.relations.support import (
+    conflict,
+    known_tensor,
+    known_tensors,
+    normalize_axis,
+    same_dim,
+)
 
 
 def reduced_axes(
@@ -54,8 +61,13 @@ def arg_reduce(inputs: Sequence[Type], attributes: Any, context: RelationContext
 
 
 def variance(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
-    """Like `reduce`; a second argument, the mean, is a tensor too."""
-    for extra in inputs[1:]:
-        if known_tensor(extra) is None:
-            return None
+    """Like `reduce`; the second argument, the mean, is broadcast to the data."""
+    tensors = known_tensors(inputs)
+    if tensors is None:
+        return None
+    data, mean = tensors
+    both = broadcast_shapes(data, mean)
+    is_within = len(both) == len(data.shape)
+    if not is_within or None in map(same_dim, both, data.shape):
+        raise conflict("variance", data, mean, "the mean is not broadcast to the data")
     return reduce(inputs, attributes, context)

@@ -24,6 +24,7 @@ from relay_tune.typing.relations.support import (
     require_same_dtype,
 )
 from relay_tune.typing.type_text import type_text
+from relay_tune.typing.windows import repeated_rooms
 
 
 def reshape(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:
@@ -205,7 +206,17 @@ def pad(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Ty
         )
     pairs = zip(data.shape, widths, strict=True)
     dims = tuple(add(dim, before + after) for dim, (before, after) in pairs)
+    if repeats_elements(attributes):
+        for axis, room in repeated_rooms(data.shape, widths):
+            if isinstance(room, int) and room < 0:
+                detail = f"axis {axis} of {type_text(data)} has no elements left to repeat"
+                raise RelationError(detail, remedy='Use pad_mode="constant", or crop less.')
     return TensorType(dims, data.dtype)
+
+
+def repeats_elements(attributes: Any) -> bool:
+    """Whether padding is made of elements of the data."""
+    return bool(getattr(attributes, "pad_mode", "") != "constant")
 
 
 def dilate(inputs: Sequence[Type], attributes: Any, context: RelationContext) -> Type | None:

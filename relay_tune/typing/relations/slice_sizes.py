@@ -5,8 +5,8 @@ from __future__ import annotations
 from relay_tune.ir.dim import UNKNOWN, Dim, Polynomial, Symbol, UnknownDim
 from relay_tune.ir.dim_arithmetic import add, floor_divide, subtract
 
-# Exporters write the largest integer where Python writes nothing.
-_FROM_HERE_AN_END_IS_OPEN = 2**31 - 1
+OPEN_END = 2**31 - 1
+"""From here an end is none: exporters write the largest integer where Python writes nothing."""
 
 
 def sliced_size(dim: Dim, begin: int | None, end: int | None, stride: int) -> Dim:
@@ -27,7 +27,7 @@ def sliced_size(dim: Dim, begin: int | None, end: int | None, stride: int) -> Di
 
 def _symbolic_length(dim: Dim, begin: int, end: int | None) -> Dim:
     """The size of a slice of stride 1 of a symbolic axis."""
-    open_end = end is None or end >= _FROM_HERE_AN_END_IS_OPEN
+    open_end = end is None or end >= OPEN_END
     if begin >= 0 and open_end:
         return subtract(dim, begin)
     if begin >= 0 and end is not None and end < 0:

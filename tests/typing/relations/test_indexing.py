@@ -40,7 +40,8 @@ CASES = [
     ("strided_slice", [tensor(N)], part((-3,), (None,)), tensor(UNKNOWN)),
     ("strided_slice", [tensor(N)], part((0,), (5,)), tensor(UNKNOWN)),
     ("strided_slice", [tensor(UNKNOWN)], part((1,), (5,)), tensor(UNKNOWN)),
-    ("strided_set", [tensor(3), tensor(2)], {}, tensor(3)),
+    ("strided_set", [tensor(3), tensor(2)], part((1,), (None,)), tensor(3)),
+    ("strided_set", [tensor(N), tensor(UNKNOWN)], part((0,), (5,)), tensor(N)),
     ("slice_like", [tensor(5, 6), tensor(2, 3)], {"axes": None}, tensor(2, 3)),
     ("slice_like", [tensor(5, 6), tensor(2, 3)], {"axes": (1,)}, tensor(5, 3)),
     ("take", [tensor(5, N), indices(2, 3)], {"axis": 0, "batch_dims": 0}, tensor(2, 3, N)),
@@ -74,6 +75,10 @@ CASES = [
     ("unravel_index", [indices(7), indices(2)], {}, indices(2, 7)),
     ("argwhere", [tensor(5, 6)], {}, indices(UNKNOWN, 2)),
     ("matrix_set_diagonal", [tensor(5, 6), tensor(5)], {}, tensor(5, 6)),
+    ("matrix_set_diagonal", [tensor(5, 6), tensor(4)], {"k": 2}, tensor(5, 6)),
+    ("matrix_set_diagonal", [tensor(5, 6), tensor(0)], {"k": -7}, tensor(5, 6)),
+    ("matrix_set_diagonal", [tensor(5, 6), tensor(3, 5)], {"k": (-1, 1)}, tensor(5, 6)),
+    ("matrix_set_diagonal", [tensor(N, N), tensor(N)], {}, tensor(N, N)),
 ]
 
 CONFLICTS = [
@@ -84,6 +89,11 @@ CONFLICTS = [
     ("matrix_set_diagonal", [tensor(5, 6), tensor(5, 6)], {}, "of 2 dimensions have 1"),
     ("matrix_set_diagonal", [tensor(5, 6), tensor(5)], {"k": (0, 1)}, "of 2 dimensions have 2"),
     ("matrix_set_diagonal", [tensor(5), tensor()], {}, "matrix_set_diag"),
+    ("matrix_set_diagonal", [tensor(5, 6), tensor(4)], {}, "dimension 0 of the second is 5"),
+    ("matrix_set_diagonal", [tensor(5, 6), tensor(2, 5)], {"k": (1, 0)}, r"but is \(1, 0\)"),
+    ("matrix_set_diagonal", [tensor(5, 6), tensor(5)], {"align": "LEFT"}, "align must be one of"),
+    ("strided_set", [tensor(3), tensor(2)], part((0,), (None,)), "dimension 0 of the second is 3"),
+    ("strided_set", [tensor(3), tensor(3, dtype="int8")], part((0,), (3,)), "int8"),
     ("gather", [tensor(5, 6), indices(2)], {"axis": 0}, "number of dimensions"),
     ("gather", [tensor(5, 6), indices(6, 2)], {"axis": 1}, "dimension 0 is 5, less than 6"),
     ("gather_nd", [tensor(5), indices(2, 3)], {"batch_dims": 0}, "2 coordinates for 1"),

@@ -49,6 +49,7 @@ CASES = [
     ("adaptive_pool", [IMAGE], LAYOUT | {"output_size": (3,)}, tensor(1, 8, 3, 3)),
     ("adaptive_pool", [IMAGE], LAYOUT | {"output_size": None}, IMAGE),
     ("resize", [IMAGE], LAYOUT | {"size": (9, 10)}, tensor(1, 8, 9, 10)),
+    ("resize", [tensor(1, 8, 0, 3)], LAYOUT | {"size": (0, 5)}, tensor(1, 8, 0, 5)),
     (
         "upsampling",
         [IMAGE],
@@ -61,6 +62,11 @@ CASES = [
 CONFLICTS = [
     ("pool", [tensor(1, 8, 1, 1)], pooled((3, 3), (1, 1)), "smaller than the window"),
     ("pool", [tensor(1, 8, 2, 2)], pooled((3, 3, 3), (1, 1)), "pool_size has 3 values"),
+    ("adaptive_pool", [tensor(1, 8, 0, 3)], LAYOUT | {"output_size": (3,)}, "axis H of the data"),
+    ("resize", [tensor(1, 8, 3, 0)], LAYOUT | {"size": (9, 10)}, "no elements to make 10 of"),
+    ("grid_sample", [IMAGE, tensor(1, 1, 5, 6)], {}, "a point has 2 coordinates"),
+    ("grid_sample", [IMAGE, tensor(1, 2, 5)], {}, "number of dimensions"),
+    ("grid_sample", [tensor(1, 8, 0, 3), tensor(1, 2, 5, 6)], {}, "the data have no elements"),
 ]
 
 test_result, test_conflict, test_waits_for_unknown_data = relation_tests(

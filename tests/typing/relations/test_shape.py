@@ -88,6 +88,7 @@ CONFLICTS = [
     ("broadcast_to", [tensor(2, 3)], {"shape": (1, 3)}, "dimension 0 is 2, not 1"),
     ("broadcast_to", [tensor(2, 3)], {"shape": (3,)}, "more dimensions"),
     ("pad", [tensor(2, 3)], {"pad_width": ((0, 0),)}, "1 pairs"),
+    ("pad", [tensor(2, 3)], {"pad_width": ((0, 0), (-3, 1)), "pad_mode": "edge"}, "no elements"),
     ("trilu", [tensor(2), tensor()], {}, "at least 2 dimensions"),
 ]
 

@@ -5,8 +5,13 @@ from __future__ import annotations
 from relay_tune.ir.expr import Call, Expr
 from relay_tune.op_rules.matching import attribute, operator_call
 from relay_tune.op_rules.simplify.rule import RuleTable
-from relay_tune.op_rules.simplify.shape import drop_identity
 from relay_tune.op_rules.typed import recall
+
+
+def drop_empty_pad(call_: Call) -> Expr | None:
+    """A pad of nothing is its argument; one that cuts off what it adds elsewhere moves elements."""
+    is_empty = not any(map(any, attribute(call_, "pad_width")))
+    return call_.arguments[0] if is_empty else None
 
 
 def merge_pads(call_: Call) -> Expr | None:
@@ -28,4 +33,4 @@ def _same_constant_pad(first: Call, second: Call) -> bool:
     return modes == {"constant"} and same_value and all(min(pair) >= 0 for pair in widths)
 
 
-RULES: RuleTable = {"nn.pad": (drop_identity, merge_pads)}
+RULES: RuleTable = {"nn.pad": (drop_empty_pad, merge_pads)}
