@@ -19,6 +19,7 @@ from relay_tune.ir.types import TensorType, Type
 from relay_tune.runtime.benchmark import measure
 from relay_tune.runtime.call_inputs import shape_of_input
 from relay_tune.runtime.executable import Executable
+from relay_tune.runtime.freed_memory import unmap_compiler_pages
 from relay_tune.runtime.machine_limits import MachineLimits
 from relay_tune.runtime.measure_limits import machine_limits
 from relay_tune.runtime.native_calls import NativeCalls
@@ -33,6 +34,9 @@ Shapes = tuple[tuple[int, ...], ...]
 """The shape of each input whose type leaves sizes open."""
 
 PROFILE_RUNS = 20
+
+LARGE_CONSTANTS = 32 << 20
+"""Bytes of constants from which on a model's process lets go of the compiler's pages."""
 
 
 class Model(Executable):
@@ -179,7 +183,10 @@ class _Code:
     @cached_property
     def calls(self) -> NativeCalls:
         """The program in this process."""
-        return NativeCalls(self.compiled.program, load_functions(self.compiled))
+        calls = NativeCalls(self.compiled.program, load_functions(self.compiled))
+        if self.compiled.constants.size >= LARGE_CONSTANTS:
+            unmap_compiler_pages()
+        return calls
 
 
 def open_inputs(inputs: Mapping[str, Type]) -> dict[str, TensorType]:

@@ -43,6 +43,7 @@ from relay_tune.first_order.instructions import (
 from relay_tune.first_order.kinds import MAXIMUM_OPEN_RANK, ScalarKind, TensorKind, is_counted
 from relay_tune.first_order.open_primitive import OpenPrimitive
 from relay_tune.first_order.program import FirstOrderFunction
+from relay_tune.first_order.size_naming import SizeSource
 from relay_tune.ir.dim import Dim
 from relay_tune.ir.dim_arithmetic import is_sum_of_sizes
 
@@ -209,8 +210,7 @@ class InstructionWriter:
         """The sizes of what a primitive makes of a tensor."""
         symbols = {}
         for name, at in named.symbols.items():
-            size = self._objects.size(source, at.axis)
-            symbols[name] = self._writer.pure(f"udiv i64 {size}, {at.divisor}")
+            symbols[name] = self._size_in(at, self._objects.size(source, at.axis))
         writer = SizeWriter(symbols, self._writer.pure)
         return [writer.dim(dim) for dim in named.outputs[0]]
 
@@ -245,11 +245,17 @@ class InstructionWriter:
 
     def _check_room(self, check: CheckRoom) -> None:
         objects, symbols = self._objects, {}
-        for name, (source, divisor) in check.symbols.items():
-            size = objects.size(self._names[source.tensor], source.axis)
-            symbols[name] = self._writer.pure(f"udiv i64 {size}, {divisor}")
+        for name, (axis, source) in check.symbols.items():
+            extent = objects.size(self._names[axis.tensor], axis.axis)
+            symbols[name] = self._size_in(source, extent)
         fits = self._writer.pure(f"icmp sge i64 {self._size(check.room, symbols)}, 0")
         objects.require(fits, check.message)
+
+    def _size_in(self, source: SizeSource, extent: str) -> str:
+        """The size that is in an axis of an extent."""
+        if source.offset:
+            extent = self._writer.pure(f"sub i64 {extent}, {source.offset}")
+        return self._writer.pure(f"udiv i64 {extent}, {source.divisor}")
 
     def _size(self, dim: Dim, symbols: Mapping[str, str]) -> str:
         """A dimension whose symbols have these names, as an operand."""

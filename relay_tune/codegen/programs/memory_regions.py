@@ -3,6 +3,9 @@
 `relay_tune_new_region(session, class, bytes)` gives a block of so many bytes. Small ones share a
 region: the others of it are put into the free list of their class.
 
+A large region begins on the boundary of a large page, and the system is asked for such pages: 4 MB
+of small ones are a thousand addresses to translate, and lie in the second cache's sets by chance.
+
 A region begins with the next region and the address of the pointer to this one, so that a region
 can leave the list alone. `relay_tune_hand_over(object)` takes a tensor whose only reference is the
 caller's, and whose block is a region, out of the session: the result is the memory, which the
@@ -28,14 +31,24 @@ LARGEST_CARVED = 1 << 13
 LARGEST_COPIED = 1 << 14
 """Blocks up to this size are not handed over: to copy a few elements is quicker."""
 
+LARGE_PAGE = 1 << 21
+"""Bytes of the pages that x86-64, and AArch64 with small pages of 4 KB, translate at once."""
+
+SMALLEST_LARGE = 2 * LARGE_PAGE
+"""Regions of so many bytes lie in large pages: they round up to little more memory."""
+
+ADVISE = function("i32", "madvise", "ptr", "i64", "i32")
+_HUGE_PAGES = 14
+"""Linux's MADV_HUGEPAGE. A system without such pages answers with an error, and nothing changes."""
+
 ALIGNED_MEMORY = function("i32", "posix_memalign", "ptr", "i64", "i64")
 
 _JOIN_REGIONS = internal("void", "join_regions", "ptr", "ptr")
 
 
-def add_regions(module: NativeModule) -> None:
-    """The functions that take regions from the system, and give one away."""
-    _add_new_region(module)
+def add_regions(module: NativeModule, triple: str) -> None:
+    """The functions that take regions from the system of a target, and give one away."""
+    _add_new_region(module, asks_for_pages="linux" in triple)
     with module.define(_JOIN_REGIONS) as code:
         pointer, region = code.parameters
         pointer.store(region)
@@ -52,14 +65,19 @@ def add_regions(module: NativeModule) -> None:
         code.ret(region)
 
 
-def _add_new_region(module: NativeModule) -> None:
+def _add_new_region(module: NativeModule, asks_for_pages: bool) -> None:
     with module.define(NEW_REGION) as code:
         session, class_, bytes_ = code.parameters
         room = code.stack_slot(8)
         size = bytes_.ule(LARGEST_CARVED).select(code.number(REGION_BYTES), bytes_)
-        failed = code.call(ALIGNED_MEMORY, room, 64, size + REGION_HEAD_BYTES)
+        is_large = size.uge(SMALLEST_LARGE) if asks_for_pages else code.number(0, "i1")
+        boundary = is_large.select(code.number(LARGE_PAGE), 64)
+        failed = code.call(ALIGNED_MEMORY, room, boundary, size + REGION_HEAD_BYTES)
         code.ret_if(failed.ne(0), code.null)
         region, regions = room.load("ptr"), session.offset(REGIONS)
+        if asks_for_pages:
+            with code.when(is_large):
+                code.call(ADVISE, region, size + REGION_HEAD_BYTES, _HUGE_PAGES)
         others = regions.load("ptr")
         code.call(_JOIN_REGIONS, regions, region)
         code.call(_JOIN_REGIONS, region, others)

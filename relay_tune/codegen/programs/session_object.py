@@ -42,7 +42,7 @@ def _sessions(target: Target) -> bytes:
     module = NativeModule()
     module.include(heap_part())
     add_session_functions(module)
-    add_regions(module)
+    add_regions(module, target.triple)
     return compile_optimized(module.text(target.triple), target)
 
 
